@@ -1,0 +1,1 @@
+"""The libraries of Plimsoll: everything that decides, and everything several services share."""

@@ -1,0 +1,1 @@
+"""How a decision reaches the world: one actuator per file."""

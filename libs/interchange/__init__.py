@@ -1,0 +1,1 @@
+"""The interchange file formats: arrays in, arrays out."""

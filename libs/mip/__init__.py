@@ -1,0 +1,1 @@
+"""Blocks of columns and rows -> sparse matrix -> HiGHS."""

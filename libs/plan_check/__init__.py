@@ -1,0 +1,1 @@
+"""Is this plan legal and safe? By definition only, without a solver."""

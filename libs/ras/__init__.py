@@ -1,0 +1,1 @@
+"""The RAS model: its phases, and its extraction to servers. Pure."""

@@ -1,0 +1,1 @@
+"""The loop, the clock, generations, and the errors a stale write raises."""

@@ -1,0 +1,1 @@
+"""A fake fleet, failures and demand against a controllable clock."""

@@ -1,0 +1,1 @@
+"""The only SQL: one file per noun, returning domain objects or arrays."""

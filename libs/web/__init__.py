@@ -1,0 +1,1 @@
+"""What every HTTP service shares: problem documents, tokens, idempotency, generations, cursors."""

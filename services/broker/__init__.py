@@ -1,0 +1,1 @@
+"""The Resource Broker: servers, bindings, health events, regions."""

@@ -1,0 +1,1 @@
+"""Routers of the broker, one per resource."""

@@ -1,0 +1,1 @@
+"""Target -> current bindings, one bounded step at a time."""

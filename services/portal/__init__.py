@@ -1,0 +1,1 @@
+"""Capacity requests and reservations: the public face."""

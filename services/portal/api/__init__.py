@@ -1,0 +1,1 @@
+"""Routers of the portal, one per resource."""

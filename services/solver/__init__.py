@@ -1,0 +1,1 @@
+"""Reservations and servers -> target bindings, hourly and on demand."""

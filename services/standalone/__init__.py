@@ -1,0 +1,1 @@
+"""All of it on one machine, with an embedded PostgreSQL."""
