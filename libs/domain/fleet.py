@@ -1,0 +1,136 @@
+"""A region as arrays: what a solve reads. Names are kept aside; everything else is an index."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from libs.domain.policy import RegionPolicy
+
+Ints = NDArray[np.int64]
+Indices = NDArray[np.int32]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Names = NDArray[np.object_]
+
+FREE = -1
+"""In a binding: bound to no reservation."""
+DELETED = -2
+"""In a binding: bound to a reservation that was deleted; leaving it costs nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Topology:
+    """Where things stand: region > datacenter > MSB > rack.
+
+    datacenters, msbs, racks   (D,) (M,) (K,) str   names, unique within the region
+    msb_datacenter             (M,) int             the datacenter of each MSB
+    rack_msb                   (K,) int             the MSB of each rack
+    """
+
+    datacenters: Names
+    msbs: Names
+    racks: Names
+    msb_datacenter: Indices
+    rack_msb: Indices
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Servers:
+    """The servers of a region, one row each.
+
+    id             (S,) int    the broker's id; the row number where there is no broker
+    name           (S,) str
+    rack           (S,) int    index into Topology.racks
+    hardware_type  (S,) int    index into FleetSnapshot.hardware_types
+    current        (S,) int    observed binding: index into Reservations, FREE or DELETED
+    target         (S,) int    decided binding, likewise; what leaving is measured from (X in RAS, expression 1)
+    in_use         (S,) bool   runs containers: costly to move
+    available      (S,) bool   False while down for an unplanned reason; planned maintenance stays usable (RAS, 3.3.1)
+    generation     (S,) int    row generation at the time of the snapshot
+    """
+
+    id: Ints
+    name: Names
+    rack: Indices
+    hardware_type: Indices
+    current: Indices
+    target: Indices
+    in_use: Bools
+    available: Bools
+    generation: Ints
+
+    def __len__(self) -> int:
+        return len(self.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Reservations:
+    """The reservations of a region, one row each; T hardware types, D datacenters.
+
+    id                 (R,) int
+    name               (R,) str
+    capacity_rru       (R,) RRU     C_r
+    survives_msb_loss  (R,) bool    expression 6 applies
+    msb_spread_limit   (R,) float   alpha^F, fraction of capacity in one MSB; inf: no limit
+    rack_spread_limit  (R,) float   alpha^K, fraction of capacity in one rack; inf: no limit
+    rru                (R, T) RRU   V per server of a hardware type; 0: ineligible
+    affinity_share     (R, D)       A, fraction of capacity wanted in a datacenter; nan: not constrained
+    generation         (R,) int
+    """
+
+    id: Ints
+    name: Names
+    capacity_rru: Floats
+    survives_msb_loss: Bools
+    msb_spread_limit: Floats
+    rack_spread_limit: Floats
+    rru: Floats
+    affinity_share: Floats
+    generation: Ints
+
+    def __len__(self) -> int:
+        return len(self.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FleetSnapshot:
+    """One consistent reading of a region: everything that a solve may look at.
+
+    target_plan_id is the plan that the targets come from: a new plan names it as its parent.
+    """
+
+    region: str
+    topology: Topology
+    hardware_types: Names
+    servers: Servers
+    reservations: Reservations
+    policy: RegionPolicy
+    target_plan_id: int | None = None
+
+    @property
+    def server_msb(self) -> Indices:
+        """(S,) the MSB of each server."""
+        return self.topology.rack_msb[self.servers.rack]
+
+    @property
+    def server_datacenter(self) -> Indices:
+        """(S,) the datacenter of each server."""
+        return self.topology.msb_datacenter[self.server_msb]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TargetPlan:
+    """Where every server of a snapshot should be bound. Immutable; leaves no choice to whoever executes it.
+
+    target   (S,) int   index into the snapshot's reservations, or FREE; rows as in the snapshot's servers
+    """
+
+    target: Indices
+    parent_plan_id: int | None
+
+    def changes(self, snapshot: FleetSnapshot) -> NDArray[np.intp]:
+        """Rows whose target differs from the snapshot's. A server that stays with a deleted reservation is a change."""
+        return np.flatnonzero(self.target != snapshot.servers.target)
