@@ -1,0 +1,64 @@
+"""A server as the broker keeps it, and what can make it unavailable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+
+class Unavailability(StrEnum):
+    """Planned maintenance counts as usable capacity; the embedded buffer stands in for it (RAS, 3.3.1)."""
+
+    NONE = "none"
+    PLANNED = "planned"
+    UNPLANNED = "unplanned"
+
+
+class UnavailabilityScope(StrEnum):
+    """How much of the region an event takes out."""
+
+    SERVER = "server"
+    RACK = "rack"
+    MSB = "msb"
+    DATACENTER = "datacenter"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """One server: position, type, and its two bindings by reservation name; None: free."""
+
+    server_id: int
+    region: str
+    name: str
+    datacenter: str
+    msb: str
+    rack: str
+    hardware_type: str
+    current_reservation: str | None
+    target_reservation: str | None
+    in_use: bool
+    host_profile: str
+    unavailability: Unavailability
+    generation: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnavailabilityEvent:
+    """A health or maintenance event over a scope.
+
+    kind       planned or unplanned
+    ends_at    when it is expected to be over; None: not known
+    ended_at   when it was over; None: still open
+    """
+
+    unavailability_event_id: int
+    region: str
+    scope: UnavailabilityScope
+    scope_name: str
+    kind: Unavailability
+    reason: str
+    starts_at: datetime
+    ends_at: datetime | None
+    ended_at: datetime | None
+    generation: int

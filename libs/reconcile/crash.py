@@ -1,0 +1,14 @@
+"""Points at which a test may kill the process, to see that nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+_CRASH_AT = os.environ.get("PLIMSOLL_CRASH_AT", "")
+
+
+def crash_point(name: str) -> None:
+    """Kill this process, as a power cut would, if PLIMSOLL_CRASH_AT names this point; otherwise nothing."""
+    if name == _CRASH_AT:
+        os.kill(os.getpid(), signal.SIGKILL)

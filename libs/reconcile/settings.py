@@ -1,0 +1,28 @@
+"""Which clock a process lives by."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from pydantic import AwareDatetime, Field
+from pydantic_settings import BaseSettings
+
+from libs.reconcile.clock import Clock, ScaledClock, SystemClock
+
+
+class ClockSettings(BaseSettings):
+    """Real time, unless a speed other than 1 is set; then both origins are needed, the same for every process."""
+
+    clock_speed: float = Field(default=1.0, gt=0, le=100_000, validation_alias="PLIMSOLL_CLOCK_SPEED")
+    clock_origin: AwareDatetime = Field(
+        default=datetime(1970, 1, 1, tzinfo=UTC), validation_alias="PLIMSOLL_CLOCK_ORIGIN"
+    )
+    clock_real_origin: AwareDatetime = Field(
+        default=datetime(1970, 1, 1, tzinfo=UTC), validation_alias="PLIMSOLL_CLOCK_REAL_ORIGIN"
+    )
+
+    def clock(self) -> Clock:
+        """The clock that these settings describe."""
+        if self.clock_speed == 1.0 and self.clock_origin == self.clock_real_origin:
+            return SystemClock()
+        return ScaledClock(self.clock_origin, self.clock_real_origin, self.clock_speed)

@@ -1,0 +1,416 @@
+"""The tables, as SQLAlchemy Core sees them. The schema itself is in migrations/; a test holds the two together.
+
+Two habits run through it. A row that writers contend for carries a `generation`, raised by a trigger on every update:
+no writer can forget it. What must never happen is made impossible here and not only in code: a server has one current
+and one target column, both referring to a reservation of its own region, and at most one move under way.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+
+metadata = sa.MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+def _key(name: str) -> sa.Column[int]:
+    return sa.Column(name, sa.BigInteger, sa.Identity(always=True), primary_key=True)
+
+
+def _ref(column: str, *, nullable: bool = False) -> sa.Column[int]:
+    return sa.Column(column.split(".")[1], sa.BigInteger, sa.ForeignKey(column), nullable=nullable)
+
+
+def _text(name: str, *, nullable: bool = False, default: str | None = None) -> sa.Column[str]:
+    return sa.Column(name, sa.Text, nullable=nullable, server_default=default)
+
+
+def _at(name: str, *, nullable: bool = False) -> sa.Column[datetime]:
+    return sa.Column(name, sa.DateTime(timezone=True), nullable=nullable)
+
+
+def _json(name: str, *, nullable: bool = False) -> sa.Column[object]:
+    return sa.Column(name, JSONB, nullable=nullable)
+
+
+def _generation() -> sa.Column[int]:
+    return sa.Column("generation", sa.BigInteger, nullable=False, server_default=sa.text("1"))
+
+
+def _one_of(column: str, *values: str) -> sa.CheckConstraint:
+    listed = ", ".join(f"'{v}'" for v in values)
+    return sa.CheckConstraint(f"{column} IN ({listed})", name=column)
+
+
+regions = sa.Table(
+    "regions",
+    metadata,
+    _key("region_id"),
+    _text("name"),
+    _json("policy"),
+    sa.Column("target_plan_id", sa.BigInteger, nullable=True),
+    _generation(),
+    _at("created_at"),
+    sa.UniqueConstraint("name"),
+    sa.ForeignKeyConstraint(["target_plan_id", "region_id"], ["plans.plan_id", "plans.region_id"], use_alter=True),
+)
+
+datacenters = sa.Table(
+    "datacenters",
+    metadata,
+    _key("datacenter_id"),
+    _ref("regions.region_id"),
+    _text("name"),
+    sa.UniqueConstraint("region_id", "name"),
+    sa.UniqueConstraint("region_id", "datacenter_id"),
+)
+
+msbs = sa.Table(
+    "msbs",
+    metadata,
+    _key("msb_id"),
+    _ref("regions.region_id"),
+    sa.Column("datacenter_id", sa.BigInteger, nullable=False),
+    _text("name"),
+    sa.UniqueConstraint("region_id", "name"),
+    sa.UniqueConstraint("region_id", "msb_id"),
+    sa.ForeignKeyConstraint(["region_id", "datacenter_id"], ["datacenters.region_id", "datacenters.datacenter_id"]),
+)
+
+racks = sa.Table(
+    "racks",
+    metadata,
+    _key("rack_id"),
+    _ref("regions.region_id"),
+    sa.Column("msb_id", sa.BigInteger, nullable=False),
+    _text("name"),
+    sa.UniqueConstraint("region_id", "name"),
+    sa.UniqueConstraint("region_id", "rack_id"),
+    sa.ForeignKeyConstraint(["region_id", "msb_id"], ["msbs.region_id", "msbs.msb_id"]),
+)
+
+hardware_types = sa.Table(
+    "hardware_types",
+    metadata,
+    _key("hardware_type_id"),
+    _text("name"),
+    _json("attributes"),
+    _generation(),
+    _at("created_at"),
+    sa.UniqueConstraint("name"),
+)
+
+reservations = sa.Table(
+    "reservations",
+    metadata,
+    _key("reservation_id"),
+    _ref("regions.region_id"),
+    _text("name"),
+    _text("kind"),
+    _text("owner"),
+    _text("host_profile"),
+    _text("unit"),
+    sa.Column("capacity_rru", sa.Double, nullable=False),
+    sa.Column("survives_msb_loss", sa.Boolean, nullable=False),
+    sa.Column("msb_spread_limit", sa.Double, nullable=True),
+    sa.Column("rack_spread_limit", sa.Double, nullable=True),
+    _generation(),
+    _at("created_at"),
+    _at("deleted_at", nullable=True),
+    sa.UniqueConstraint("region_id", "reservation_id"),
+    _one_of("kind", "guaranteed", "shared_buffer", "elastic"),
+    _one_of("unit", "rru", "count"),
+    sa.CheckConstraint("capacity_rru >= 0 AND capacity_rru < 'infinity'", name="capacity_rru"),
+    sa.CheckConstraint("msb_spread_limit > 0", name="msb_spread_limit"),
+    sa.CheckConstraint("rack_spread_limit > 0", name="rack_spread_limit"),
+    sa.Index(
+        "uq_reservations_live_name",
+        "region_id",
+        "name",
+        unique=True,
+        postgresql_where=sa.text("deleted_at IS NULL"),
+    ),
+)
+
+reservation_rru = sa.Table(
+    "reservation_rru",
+    metadata,
+    sa.Column("reservation_id", sa.BigInteger, sa.ForeignKey("reservations.reservation_id"), primary_key=True),
+    sa.Column("hardware_type_id", sa.BigInteger, sa.ForeignKey("hardware_types.hardware_type_id"), primary_key=True),
+    sa.Column("rru", sa.Double, nullable=False),
+    sa.CheckConstraint("rru > 0 AND rru < 'infinity'", name="rru"),
+)
+
+reservation_affinity = sa.Table(
+    "reservation_affinity",
+    metadata,
+    sa.Column("reservation_id", sa.BigInteger, sa.ForeignKey("reservations.reservation_id"), primary_key=True),
+    sa.Column("datacenter_id", sa.BigInteger, sa.ForeignKey("datacenters.datacenter_id"), primary_key=True),
+    sa.Column("share", sa.Double, nullable=False),
+    sa.CheckConstraint("share >= 0 AND share < 'infinity'", name="share"),
+)
+
+# Apart from the reservation, so that a solve's findings do not raise the generation that owners compare-and-swap on.
+reservation_statuses = sa.Table(
+    "reservation_statuses",
+    metadata,
+    sa.Column("reservation_id", sa.BigInteger, sa.ForeignKey("reservations.reservation_id"), primary_key=True),
+    sa.Column("observed_generation", sa.BigInteger, nullable=False),
+    _text("phase"),
+    _text("reason"),
+    _text("message"),
+    _json("numbers"),
+    _at("changed_at"),
+    _at("observed_at"),
+    _one_of("phase", "granted", "degraded"),
+)
+
+servers = sa.Table(
+    "servers",
+    metadata,
+    _key("server_id"),
+    _ref("regions.region_id"),
+    _text("name"),
+    sa.Column("rack_id", sa.BigInteger, nullable=False),
+    _ref("hardware_types.hardware_type_id"),
+    sa.Column("current_reservation_id", sa.BigInteger, nullable=True),
+    sa.Column("target_reservation_id", sa.BigInteger, nullable=True),
+    sa.Column("in_use", sa.Boolean, nullable=False, server_default=sa.false()),
+    _text("host_profile", default="default"),
+    _text("unavailability", default="none"),
+    _generation(),
+    sa.UniqueConstraint("region_id", "name"),
+    sa.ForeignKeyConstraint(["region_id", "rack_id"], ["racks.region_id", "racks.rack_id"]),
+    sa.ForeignKeyConstraint(
+        ["region_id", "current_reservation_id"], ["reservations.region_id", "reservations.reservation_id"]
+    ),
+    sa.ForeignKeyConstraint(
+        ["region_id", "target_reservation_id"], ["reservations.region_id", "reservations.reservation_id"]
+    ),
+    _one_of("unavailability", "none", "planned", "unplanned"),
+    sa.CheckConstraint("NOT in_use OR current_reservation_id IS NOT NULL", name="in_use"),
+    sa.Index("ix_servers_current", "current_reservation_id"),
+    sa.Index("ix_servers_target", "target_reservation_id"),
+    sa.Index("ix_servers_rack", "rack_id"),
+    sa.Index(
+        "ix_servers_to_move",
+        "region_id",
+        postgresql_where=sa.text("current_reservation_id IS DISTINCT FROM target_reservation_id"),
+    ),
+    sa.Index("ix_servers_free", "region_id", postgresql_where=sa.text("target_reservation_id IS NULL")),
+)
+
+unavailability_events = sa.Table(
+    "unavailability_events",
+    metadata,
+    _key("unavailability_event_id"),
+    _ref("regions.region_id"),
+    _text("scope"),
+    sa.Column("scope_id", sa.BigInteger, nullable=False),
+    _text("kind"),
+    _text("reason"),
+    _at("starts_at"),
+    _at("ends_at", nullable=True),
+    _at("ended_at", nullable=True),
+    _generation(),
+    _one_of("scope", "server", "rack", "msb", "datacenter"),
+    _one_of("kind", "planned", "unplanned"),
+    sa.CheckConstraint("ends_at > starts_at", name="ends_at"),
+    sa.Index(
+        "ix_unavailability_events_open", "region_id", "scope", "scope_id", postgresql_where=sa.text("ended_at IS NULL")
+    ),
+)
+
+capacity_requests = sa.Table(
+    "capacity_requests",
+    metadata,
+    _key("capacity_request_id"),
+    _ref("regions.region_id"),
+    _text("kind"),
+    _text("reservation_name"),
+    _ref("reservations.reservation_id", nullable=True),
+    _text("owner"),
+    _json("spec"),
+    sa.Column("reservation_generation", sa.BigInteger, nullable=True),
+    _text("phase"),
+    _text("reason"),
+    _text("message"),
+    _json("numbers"),
+    _text("requested_by"),
+    _generation(),
+    _at("created_at"),
+    _at("changed_at"),
+    _one_of("kind", "create", "resize", "delete"),
+    _one_of("phase", "submitted", "assessing", "granted", "degraded", "rejected", "withdrawn"),
+    sa.Index("ix_capacity_requests_region_id", "region_id", "capacity_request_id"),
+    sa.Index("ix_capacity_requests_reservation_id", "reservation_id"),
+)
+
+solve_runs = sa.Table(
+    "solve_runs",
+    metadata,
+    _key("solve_run_id"),
+    _ref("regions.region_id"),
+    _text("trigger"),
+    _text("status"),
+    sa.Column("seed", sa.BigInteger, nullable=False),
+    sa.Column("parent_plan_id", sa.BigInteger, nullable=True),
+    sa.Column("plan_id", sa.BigInteger, nullable=True),
+    _json("progress"),
+    _json("report", nullable=True),
+    _text("error", nullable=True),
+    _text("bundle", nullable=True),
+    sa.Column("cancel_requested", sa.Boolean, nullable=False, server_default=sa.false()),
+    _at("started_at"),
+    _at("finished_at", nullable=True),
+    _one_of("status", "running", "committed", "unchanged", "stale", "failed", "cancelled"),
+    sa.Index("ix_solve_runs_region_id", "region_id", "solve_run_id"),
+)
+
+plans = sa.Table(
+    "plans",
+    metadata,
+    _key("plan_id"),
+    _ref("regions.region_id"),
+    sa.Column("parent_plan_id", sa.BigInteger, sa.ForeignKey("plans.plan_id"), nullable=True),
+    _text("kind"),
+    _ref("solve_runs.solve_run_id", nullable=True),
+    _ref("capacity_requests.capacity_request_id", nullable=True),
+    sa.Column("changes", sa.BigInteger, nullable=False),
+    sa.Column("left_alone", sa.BigInteger, nullable=False),
+    _at("created_at"),
+    sa.UniqueConstraint("plan_id", "region_id"),
+    _one_of("kind", "import", "solve", "grant", "release"),
+    sa.Index("ix_plans_region_id", "region_id", "plan_id"),
+)
+
+plan_changes = sa.Table(
+    "plan_changes",
+    metadata,
+    sa.Column("plan_id", sa.BigInteger, sa.ForeignKey("plans.plan_id"), primary_key=True),
+    sa.Column("server_id", sa.BigInteger, sa.ForeignKey("servers.server_id"), primary_key=True),
+    sa.Column("from_reservation_id", sa.BigInteger, nullable=True),
+    sa.Column("to_reservation_id", sa.BigInteger, nullable=True),
+    sa.Index("ix_plan_changes_server_id", "server_id", "plan_id"),
+)
+
+moves = sa.Table(
+    "moves",
+    metadata,
+    _key("move_id"),
+    _ref("regions.region_id"),
+    _ref("servers.server_id"),
+    sa.Column("from_reservation_id", sa.BigInteger, nullable=True),
+    sa.Column("to_reservation_id", sa.BigInteger, nullable=True),
+    sa.Column("steps", ARRAY(sa.Text), nullable=False),
+    sa.Column("step_index", sa.Integer, nullable=False, server_default=sa.text("0")),
+    sa.Column("attempt", sa.Integer, nullable=False, server_default=sa.text("1")),
+    _text("status"),
+    _text("reason", nullable=True),
+    _at("step_started_at"),
+    _generation(),
+    _at("created_at"),
+    _at("finished_at", nullable=True),
+    _one_of("status", "running", "done", "cancelled", "failed"),
+    sa.Index("uq_moves_running", "server_id", unique=True, postgresql_where=sa.text("status = 'running'")),
+    sa.Index("ix_moves_region_id", "region_id", "move_id"),
+    sa.Index("ix_moves_server_id", "server_id", "move_id"),
+)
+
+move_steps = sa.Table(
+    "move_steps",
+    metadata,
+    sa.Column("move_id", sa.BigInteger, sa.ForeignKey("moves.move_id"), primary_key=True),
+    sa.Column("step_index", sa.Integer, primary_key=True),
+    sa.Column("attempt", sa.Integer, primary_key=True),
+    _text("step"),
+    _text("outcome"),
+    _text("message", nullable=True),
+    _at("started_at"),
+    _at("finished_at"),
+    _one_of("outcome", "done", "failed", "cancelled"),
+)
+
+audit_entries = sa.Table(
+    "audit_entries",
+    metadata,
+    _key("audit_entry_id"),
+    _at("at"),
+    _text("actor"),
+    _text("action"),
+    _text("subject_kind"),
+    sa.Column("subject_id", sa.BigInteger, nullable=False),
+    _json("before", nullable=True),
+    _json("after", nullable=True),
+    _text("reason", nullable=True),
+    sa.Index("ix_audit_entries_subject", "subject_kind", "subject_id"),
+)
+
+tokens = sa.Table(
+    "tokens",
+    metadata,
+    _key("token_id"),
+    _text("name"),
+    sa.Column("secret_sha256", sa.LargeBinary, nullable=False),
+    _text("role"),
+    _at("created_at"),
+    _at("revoked_at", nullable=True),
+    sa.UniqueConstraint("name"),
+    sa.UniqueConstraint("secret_sha256"),
+    _one_of("role", "viewer", "requester", "operator", "admin"),
+)
+
+idempotency_keys = sa.Table(
+    "idempotency_keys",
+    metadata,
+    sa.Column("token_id", sa.BigInteger, sa.ForeignKey("tokens.token_id"), primary_key=True),
+    sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("request_sha256", sa.LargeBinary, nullable=False),
+    sa.Column("status_code", sa.Integer, nullable=False),
+    _json("headers"),
+    _json("body", nullable=True),
+    _at("created_at"),
+    sa.Index("ix_idempotency_keys_created_at", "created_at"),
+)
+
+# Leases measure processes, and processes live in real time: these are the database's own now(), never the Clock's.
+jobs = sa.Table(
+    "jobs",
+    metadata,
+    _key("job_id"),
+    _text("kind"),
+    _text("subject"),
+    _json("arguments"),
+    _text("status"),
+    sa.Column("attempts", sa.Integer, nullable=False, server_default=sa.text("0")),
+    _text("worker", nullable=True),
+    _text("error", nullable=True),
+    _at("created_at"),
+    _at("sent_at", nullable=True),
+    _at("lease_expires_at", nullable=True),
+    _at("finished_at", nullable=True),
+    _one_of("status", "queued", "running", "done", "failed"),
+    sa.Index("uq_jobs_queued", "kind", "subject", unique=True, postgresql_where=sa.text("status = 'queued'")),
+    sa.Index("uq_jobs_running", "kind", "subject", unique=True, postgresql_where=sa.text("status = 'running'")),
+)
+
+# When the next run of each cycle is due, on the injected Clock.
+schedules = sa.Table(
+    "schedules",
+    metadata,
+    sa.Column("region_id", sa.BigInteger, sa.ForeignKey("regions.region_id"), primary_key=True),
+    sa.Column("kind", sa.Text, primary_key=True),
+    sa.Column("interval_s", sa.Double, nullable=False),
+    _at("next_at"),
+    sa.CheckConstraint("interval_s > 0", name="interval_s"),
+)
