@@ -171,7 +171,9 @@ def _live_postmaster(data: Path) -> int | None:
             return None
         ours = argv[0].endswith("/postgres") and str(data) in argv
     else:
-        shown = subprocess.run(["ps", "-ww", "-o", "command=", "-p", lines[0]], capture_output=True, text=True, check=False)  # noqa: S607
+        shown = subprocess.run(
+            ["ps", "-ww", "-o", "command=", "-p", lines[0]], capture_output=True, text=True, check=False
+        )  # noqa: S607
         ours = f"/postgres -D {data} " in shown.stdout
     return int(lines[0]) if ours else None
 
