@@ -1,0 +1,31 @@
+"""Bring a database to the schema this code expects."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
+
+_LOCK = 0x506C696D736F6C6C
+"""Which advisory lock migrations hold: "Plimsoll" in ASCII."""
+_SCRIPTS = Path(__file__).parents[2] / "migrations"
+
+
+def migrate(database_url: str, *, to: str = "head") -> None:
+    """Run the migrations up to `to` that the database has not seen, each in a transaction of its own.
+
+    Whoever comes second waits and finds nothing left to do. Raises what PostgreSQL or a migration raises; the
+    migrations before that one stay.
+    """
+    config = Config()
+    config.set_main_option("script_location", str(_SCRIPTS).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    url = sa.make_url(database_url).set(drivername="postgresql+psycopg")
+    engine = sa.create_engine(url, poolclass=sa.NullPool)
+    with engine.connect() as connection:
+        connection.execute(sa.select(sa.func.pg_advisory_lock(_LOCK)))  # until this connection is closed
+        connection.commit()
+        config.attributes["connection"] = connection
+        command.upgrade(config, to)

