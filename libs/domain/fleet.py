@@ -134,3 +134,24 @@ class TargetPlan:
     def changes(self, snapshot: FleetSnapshot) -> NDArray[np.intp]:
         """Rows whose target differs from the snapshot's. A server that stays with a deleted reservation is a change."""
         return np.flatnonzero(self.target != snapshot.servers.target)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RegionImage:
+    """A whole region as it is imported and exported: the snapshot, and what no solve looks at.
+
+    server_host_profile       (S,) str
+    server_deleted_binding    (S,) str or None   the name behind DELETED in a server's bindings
+    reservation_kind          (R,) str           values of ReservationKind
+    reservation_unit          (R,) str           values of CapacityUnit
+    reservation_owner         (R,) str
+    reservation_host_profile  (R,) str
+    """
+
+    snapshot: FleetSnapshot
+    server_host_profile: Names
+    server_deleted_binding: Names
+    reservation_kind: Names
+    reservation_unit: Names
+    reservation_owner: Names
+    reservation_host_profile: Names

@@ -1,0 +1,107 @@
+"""Solve runs: how far each is, and what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from libs.domain.page import Page
+from libs.domain.plan import SolveRun, SolveStatus
+from libs.store.database import Transaction
+from libs.store.tables import regions, solve_runs
+
+_COLUMNS = sa.select(solve_runs, regions.c.name.label("region")).join(
+    regions, regions.c.region_id == solve_runs.c.region_id
+)
+
+
+def start_solve_run(
+    tx: Transaction, region_id: int, *, trigger: str, seed: int, parent_plan_id: int | None, now: datetime
+) -> int:
+    """A new running run; its id. Runs of the region that a dead worker left running are marked failed.
+
+    Only one solve job of a region runs at a time (libs.jobs), so whatever else says it is running is not.
+    """
+    tx.execute(
+        sa.update(solve_runs)
+        .where(solve_runs.c.region_id == region_id, solve_runs.c.status == SolveStatus.RUNNING)
+        .values(status=SolveStatus.FAILED, error="the worker ended before the solve did", finished_at=now)
+    )
+    values = {
+        "region_id": region_id,
+        "trigger": trigger,
+        "status": SolveStatus.RUNNING,
+        "seed": seed,
+        "parent_plan_id": parent_plan_id,
+        "progress": {},
+        "started_at": now,
+    }
+    return int(tx.execute(sa.insert(solve_runs).values(values).returning(solve_runs.c.solve_run_id)).scalar_one())
+
+
+def record_progress(tx: Transaction, solve_run_id: int, progress: Mapping[str, object]) -> bool:
+    """Keep the latest progress; True where somebody has asked the run to stop."""
+    statement = (
+        sa.update(solve_runs)
+        .where(solve_runs.c.solve_run_id == solve_run_id)
+        .values(progress=dict(progress))
+        .returning(solve_runs.c.cancel_requested)
+    )
+    return bool(tx.execute(statement).scalar_one())
+
+
+def record_bundle(tx: Transaction, solve_run_id: int, bundle: str) -> None:
+    """Where the replay bundle of the run lies."""
+    tx.execute(sa.update(solve_runs).where(solve_runs.c.solve_run_id == solve_run_id).values(bundle=bundle))
+
+
+def finish_solve_run(
+    tx: Transaction,
+    solve_run_id: int,
+    status: SolveStatus,
+    *,
+    now: datetime,
+    plan_id: int | None = None,
+    report: Mapping[str, object] | None = None,
+    error: str | None = None,
+) -> None:
+    """The run is over. A run that was given up meanwhile stays as it is."""
+    tx.execute(
+        sa.update(solve_runs)
+        .where(solve_runs.c.solve_run_id == solve_run_id, solve_runs.c.status == SolveStatus.RUNNING)
+        .values(status=status, plan_id=plan_id, report=report, error=error, finished_at=now)
+    )
+
+
+def request_cancel(tx: Transaction, solve_run_id: int) -> bool:
+    """Ask a running run to stop; False where there is none such running."""
+    statement = (
+        sa.update(solve_runs)
+        .where(solve_runs.c.solve_run_id == solve_run_id, solve_runs.c.status == SolveStatus.RUNNING)
+        .values(cancel_requested=True)
+    )
+    return tx.execute(statement).rowcount == 1
+
+
+def load_solve_run(tx: Transaction, solve_run_id: int) -> SolveRun | None:
+    """One run."""
+    row = tx.execute(_COLUMNS.where(solve_runs.c.solve_run_id == solve_run_id)).mappings().one_or_none()
+    return None if row is None else _solve_run(row)
+
+
+def list_solve_runs(tx: Transaction, *, region: str | None, after: int | None, limit: int) -> Page[SolveRun]:
+    """The latest first; `after` is the id that the last page ended with."""
+    query = _COLUMNS.order_by(solve_runs.c.solve_run_id.desc()).limit(limit + 1)
+    if region is not None:
+        query = query.where(regions.c.name == region)
+    if after is not None:
+        query = query.where(solve_runs.c.solve_run_id < after)
+    found = [_solve_run(row) for row in tx.execute(query).mappings()]
+    return Page(tuple(found[:limit]), found[limit - 1].solve_run_id if len(found) > limit else None)
+
+
+def _solve_run(row: sa.RowMapping) -> SolveRun:
+    fields = {name: row[name] for name in SolveRun.__dataclass_fields__}
+    return SolveRun(**{**fields, "status": SolveStatus(row["status"])})
