@@ -62,7 +62,7 @@ def main(arguments: list[str]) -> None:
             _require(ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, orphan_signal, 0, 0, 0), "prctl")
             if os.getppid() != parent:
                 sys.exit("the parent ended first")
-        os.execv(program[0], program)
+        os.execv(program[0], program)  # noqa: S606 - becoming the program is the point
     except OSError as error:
         print(f"cannot start {program[0]}: {error}", file=sys.stderr)  # noqa: T201 - stderr is the child's log
         sys.exit(127)

@@ -7,10 +7,7 @@ import os
 import re
 import shutil
 import signal
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -26,6 +23,7 @@ from services.standalone.postgres_cluster import (
     find_binaries,
     give_to_server,
 )
+from services.standalone.postmaster import end_orphan, live_postmaster, pid_file
 from services.standalone.processes import Command, Process
 
 _PORT = 5432  # only the name of the socket: there is no TCP port
@@ -65,7 +63,7 @@ def prepared_postgres(home: Path, *, durable: bool = True) -> Iterator[PostgresS
         data, password_file = home / "data", home / "password"
         if not data.exists():
             create_cluster(data, password_file, durable=durable)
-        _end_orphan(data)
+        end_orphan(data)
         with _socket_folder(home, data) as socket:
             password = password_file.read_text()
             url = f"postgresql://{ROLE}:{password}@/{DATABASE}?host={quote(str(socket))}"
@@ -91,7 +89,7 @@ def _command(data: Path, socket: Path, durable: bool) -> Command:
     for name, value in settings.items():
         argv += ["-c", f"{name}={value}"]
     env = dict(SERVER_ENV)
-    left = _pid_file(data)
+    left = pid_file(data)
     if left:
         # The process that crashed is gone, but its id may by now be somebody else's, and PostgreSQL would then refuse
         # to start. A grandparent's id it disregards; its other checks of the folder stay.
@@ -103,7 +101,7 @@ def _command(data: Path, socket: Path, durable: bool) -> Command:
         argv=argv,
         env=env,
         cwd=data,
-        ready=lambda: _live_postmaster(data) is not None and _pid_file(data)[7:] == ["ready"],
+        ready=lambda: live_postmaster(data) is not None and pid_file(data)[7:] == ["ready"],
         stop_signal=fast,
         orphan_signal=fast,
         drop_root=True,
@@ -150,42 +148,3 @@ def _fits(folder: Path) -> bool:
     # A comma would be a list to libpq and a colon a port to SQLAlchemy: keep to what nobody quotes.
     plain = re.fullmatch(r"[\w/. +-]+", str(folder), re.ASCII) is not None
     return plain and len(os.fsencode(folder / f".s.PGSQL.{_PORT}")) <= _SOCKET_BYTES_MAX
-
-
-def _pid_file(data: Path) -> list[str]:
-    try:
-        return [line.strip() for line in (data / "postmaster.pid").read_text().splitlines()]
-    except FileNotFoundError:
-        return []
-
-
-def _live_postmaster(data: Path) -> int | None:
-    """The process id of a server that runs on this very folder; an id in postmaster.pid alone proves nothing."""
-    lines = _pid_file(data)
-    if not lines or not lines[0].isdigit():
-        return None
-    if sys.platform == "linux":
-        try:
-            argv = Path(f"/proc/{lines[0]}/cmdline").read_text(errors="surrogateescape").split("\0")
-        except OSError:
-            return None
-        ours = argv[0].endswith("/postgres") and str(data) in argv
-    else:
-        shown = subprocess.run(
-            ["ps", "-ww", "-o", "command=", "-p", lines[0]], capture_output=True, text=True, check=False
-        )  # noqa: S607
-        ours = f"/postgres -D {data} " in shown.stdout
-    return int(lines[0]) if ours else None
-
-
-def _end_orphan(data: Path) -> None:
-    """End a server whose owner was killed. We hold the lock, so a server on this folder has no owner."""
-    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGKILL):
-        deadline = time.monotonic() + 10
-        pid = _live_postmaster(data)
-        if pid is None:
-            return
-        with suppress(ProcessLookupError):
-            os.kill(pid, number)
-        while _live_postmaster(data) == pid and time.monotonic() < deadline:
-            time.sleep(0.02)

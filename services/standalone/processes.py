@@ -91,11 +91,13 @@ class Process:
                 start_new_session=True,
             )
         self.pid = self._popen.pid
+        self._group_ended = False
 
     def exit_status(self) -> int | None:
         """None while it runs; -N after signal N. Ends whatever a dead child left in its process group."""
         status = self._popen.poll()
-        if status is not None:
+        if status is not None and not self._group_ended:
+            self._group_ended = True
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)
         return status
@@ -120,12 +122,17 @@ class Process:
             with suppress(subprocess.TimeoutExpired):
                 self._popen.wait(s_max)
         if self.exit_status() is None:
-            with suppress(ProcessLookupError):
-                os.killpg(self.pid, signal.SIGKILL)
+            self.kill()
             self._popen.wait()
         status = self.exit_status()
         assert status is not None
         return status
+
+    def kill(self) -> None:
+        """End it and its process group now; it may still have to be waited for."""
+        if self._popen.returncode is None:  # once reaped, the id may be somebody else's
+            with suppress(ProcessLookupError):
+                os.killpg(self.pid, signal.SIGKILL)
 
     def log_tail(self, lines: int = 20) -> str:
         """The last lines this child wrote, with the file they come from."""

@@ -1,0 +1,116 @@
+"""The REST interface as the commands use it."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import httpx
+
+from services.cli.connection import find_connection
+from services.cli.failure import CliFailure
+
+Json = dict[str, Any]
+_ATTEMPTS = 5
+
+
+class Client:
+    """One platform, one token. Every write carries an idempotency key: it can be repeated when a connection breaks."""
+
+    def __init__(self, url: str, token: str, *, timeout_s: float = 60.0) -> None:
+        self._http = httpx.Client(
+            base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=timeout_s, trust_env=False
+        )
+
+    @classmethod
+    def connect(cls) -> Client:
+        """The platform that the environment names."""
+        return cls(*find_connection())
+
+    def get(self, path: str, **query: object) -> Json:
+        """GET one document."""
+        answer: Json = self._send("GET", path, params=_given(query)).json()
+        return answer
+
+    def download(self, path: str) -> bytes:
+        """GET a file."""
+        return self._send("GET", path).content
+
+    def items(self, path: str, **query: object) -> Iterator[Json]:
+        """Every item of a list, page by page."""
+        cursor: str | None = None
+        while True:
+            page = self.get(path, cursor=cursor, **query)
+            yield from page["items"]
+            cursor = page.get("next_cursor")
+            if cursor is None:
+                return
+
+    def post(self, path: str, body: object = None, *, files: object = None, timeout_s: float | None = None) -> Json:
+        """POST, and what it answered."""
+        answer: Json = self._send("POST", path, json=body, files=files, timeout=timeout_s).json()
+        return answer
+
+    def patch(self, path: str, body: object, *, generation: int | None = None) -> Json:
+        """PATCH at a generation."""
+        answer: Json = self._send("PATCH", path, json=body, generation=generation).json()
+        return answer
+
+    def delete(self, path: str, *, generation: int | None = None) -> Json | None:
+        """DELETE at a generation."""
+        response = self._send("DELETE", path, generation=generation)
+        return response.json() if response.content else None
+
+    def wait(self, path: str, done: Callable[[Json], bool], *, s_max: float, each: Callable[[Json], None]) -> Json:
+        """Poll a document until `done` says so; `each` sees every answer. The last one, done or not."""
+        deadline = time.monotonic() + s_max
+        pause_s = 0.05
+        while True:
+            document = self.get(path)
+            each(document)
+            if done(document) or time.monotonic() > deadline:
+                return document
+            time.sleep(pause_s)
+            pause_s = min(1.0, pause_s * 1.5)
+
+    def _send(self, method: str, path: str, *, generation: int | None = None, **request: Any) -> httpx.Response:
+        headers = {}
+        if method != "GET":
+            headers["Idempotency-Key"] = str(uuid.uuid4())
+        if generation is not None:
+            headers["If-Match"] = f'"{generation}"'
+        request = {name: value for name, value in request.items() if value is not None}
+        for attempt in range(_ATTEMPTS):
+            try:
+                response = self._http.request(method, path, headers=headers, **request)
+                break
+            except httpx.TransportError as error:
+                if attempt == _ATTEMPTS - 1:
+                    raise CliFailure(f"{self._http.base_url} does not answer: {error}") from error
+                time.sleep(0.2 * 2**attempt)
+        if response.is_error:
+            raise ApiProblem(response)
+        return response
+
+
+class ApiProblem(CliFailure):
+    """A problem document: its sentence, and the fields at fault."""
+
+    def __init__(self, response: httpx.Response) -> None:
+        problem = _problem(response)
+        self.code = str(problem.get("code", response.status_code))
+        fields = [f"  {error.get('field')}: {error.get('message')}" for error in problem.get("errors", [])]
+        super().__init__("\n".join([f"{problem.get('detail') or problem.get('title')} [{self.code}]", *fields]))
+
+
+def _problem(response: httpx.Response) -> Mapping[str, Any]:
+    if "json" in response.headers.get("content-type", ""):
+        document: Mapping[str, Any] = response.json()
+        return document
+    return {"title": f"the platform answered {response.status_code}: {response.text[:200]}"}
+
+
+def _given(query: Mapping[str, object]) -> dict[str, Any]:
+    return {name: value for name, value in query.items() if value is not None}

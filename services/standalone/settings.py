@@ -1,0 +1,43 @@
+"""What standalone reads from the environment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import AfterValidator, Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+Folder = Annotated[Path, AfterValidator(Path.absolute)]
+
+
+def _default_state_dir() -> Path:
+    return XdgSettings().state_home / "plimsoll"
+
+
+class XdgSettings(BaseSettings):
+    """Where programs of this user keep what they must not forget."""
+
+    model_config = SettingsConfigDict(env_ignore_empty=True)
+
+    state_home: Folder = Field(
+        default_factory=lambda: Path.home() / ".local" / "state", validation_alias="XDG_STATE_HOME"
+    )
+
+
+class StandaloneSettings(BaseSettings):
+    """Everything has a default: with nothing set, the database is an embedded one below `state_dir`.
+
+    state_dir      PLIMSOLL_STATE_DIR   the database, logs and queues; the scripts set it to `var` in the clone
+    database_url   DATABASE_URL         a PostgreSQL of one's own
+    """
+
+    model_config = SettingsConfigDict(env_ignore_empty=True)
+
+    state_dir: Folder = Field(default_factory=_default_state_dir, validation_alias="PLIMSOLL_STATE_DIR")
+    database_url: SecretStr | None = Field(default=None, validation_alias="DATABASE_URL")
+
+    @property
+    def log_dir(self) -> Path:
+        """One file per child process."""
+        return self.state_dir / "logs"

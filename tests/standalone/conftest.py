@@ -1,0 +1,55 @@
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+REPO = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def eventually() -> Callable[[Callable[[], object]], None]:
+    """Wait for a condition; how long is nobody's business, short of giving up."""
+
+    def wait(condition: Callable[[], object]) -> None:
+        deadline = time.monotonic() + 60
+        while not condition():
+            assert time.monotonic() < deadline, "waited in vain"
+            time.sleep(0.02)
+
+    return wait
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """A folder that only we may enter."""
+    folder = Path(tempfile.mkdtemp(prefix="plimsoll-test-"))
+    assert folder.stat().st_mode & 0o777 == 0o700
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def python() -> Callable[..., list[str]]:
+    """The command that runs Python code with ours importable; as an ordinary user where we are root."""
+
+    def argv(code: str, *arguments: object, ordinary: bool = False) -> list[str]:
+        prelude = f"import sys; sys.path.insert(0, {str(REPO)!r})\n"
+        if ordinary and os.geteuid() == 0:
+            # Nobody, but able to look into the clone, which may lie in a closed home.
+            prelude += "from services.standalone.exec_child import drop_root; drop_root()\n"
+        return [sys.executable, "-c", prelude + code, *map(str, arguments)]
+
+    return argv
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that ended and that nobody has waited for does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
