@@ -45,6 +45,9 @@ class Limits:
     absolute_gap: float = 1e-6
 
 
+NO_LIMITS = Limits()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Solution:
     """What a run found.
@@ -71,7 +74,12 @@ class Solution:
 
 
 def solve_lp(
-    model: Model, method: Method = "ipm", limits: Limits = Limits(), *, vertex: bool = False, cancelled: Cancelled | None = None
+    model: Model,
+    method: Method = "ipm",
+    limits: Limits = NO_LIMITS,
+    *,
+    vertex: bool = False,
+    cancelled: Cancelled | None = None,
 ) -> Solution:
     """Solve the relaxation of a model (integrality is ignored).
 
@@ -89,7 +97,7 @@ def solve_lp(
 
 def solve_mip(
     model: Model,
-    limits: Limits = Limits(),
+    limits: Limits = NO_LIMITS,
     *,
     start: Floats | None = None,
     seed: int = 0,
@@ -124,16 +132,16 @@ def solve_mip(
 
 
 def _loaded(model: Model, *, integer: bool) -> Any:
-    highs = highspy.Highs()
+    highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
     for name, value in (("output_flag", False), ("threads", 1), ("parallel", "off")):
         _option(highs, name, value)
     matrix = model.matrix
     kinds = model.integer.astype(np.int32) if integer else np.zeros(len(model.cost), np.int32)
-    status = highs.passModel(
-        len(model.cost), len(model.row_lower), matrix.nnz, int(highspy.MatrixFormat.kColwise), int(highspy.ObjSense.kMinimize),
-        model.offset, model.cost, model.lower, model.upper, model.row_lower, model.row_upper,
-        matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data, kinds,
-    )  # fmt: skip
+    sizes = len(model.cost), len(model.row_lower), matrix.nnz
+    form = int(highspy.MatrixFormat.kColwise), int(highspy.ObjSense.kMinimize), model.offset
+    bounds = model.cost, model.lower, model.upper, model.row_lower, model.row_upper
+    entries = matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data
+    status = highs.passModel(*sizes, *form, *bounds, *entries, kinds)
     if status == highspy.HighsStatus.kError:
         raise SolverError("HiGHS refused the model: are all numbers finite?")
     return highs
