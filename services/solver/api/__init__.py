@@ -1,0 +1,1 @@
+"""Routers of the solver, one per resource."""

@@ -1,0 +1,23 @@
+"""What the solver reads from the environment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field
+
+from libs.jobs.settings import JobSettings
+from libs.reconcile.settings import ClockSettings
+from libs.store.settings import StoreSettings
+
+
+class SolverSettings(StoreSettings, ClockSettings, JobSettings):
+    """How long a solve may take, and where replay bundles go.
+
+    solve_s_max    real seconds; what the solve has by then is its answer
+    bundles_max    replay bundles kept per region, the newest
+    """
+
+    solve_s_max: float = Field(default=1800.0, gt=0, le=3600, validation_alias="PLIMSOLL_SOLVE_S_MAX")
+    bundle_dir: Path = Field(validation_alias="PLIMSOLL_BUNDLE_DIR")
+    bundles_max: int = Field(default=48, ge=1, le=10_000, validation_alias="PLIMSOLL_BUNDLES_MAX")
