@@ -67,7 +67,7 @@ def _delete(tx: Transaction, request: CapacityRequest, *, principal: Principal, 
         request,
         CapacityRequestPhase.GRANTED,
         reason="Deleted",
-        message=f"{request.reservation_name} is deleted; the mover frees its {released} servers. Nothing is left to do.",
+        message=f"{request.reservation_name} is deleted; the mover frees its {released} servers. Nothing is left to do",
         numbers={"released_servers": released},
         now=now,
     )

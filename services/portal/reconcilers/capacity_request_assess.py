@@ -31,7 +31,7 @@ _log = structlog.get_logger("plimsoll.portal")
 
 
 class CapacityRequestAssess:
-    """Takes a request to granted, degraded or rejected. Run twice, or killed anywhere and run again, it does so once."""
+    """Takes a request to granted, degraded or rejected. Run twice, or killed and run again, it does so once."""
 
     def __init__(self, database: Database, clock: Clock, capacity_request_id: int) -> None:
         self._database, self._clock, self._id = database, clock, capacity_request_id
