@@ -87,16 +87,17 @@ def commit_plan(
     """
     if kind not in (PlanKind.SOLVE, PlanKind.GRANT):
         raise ValueError(f"a {kind} is not committed from a snapshot")
-    reservation_ids = np.append(snapshot.reservations.id, 0)
-    if len(plan.target) != len(snapshot.servers) or plan.target.min(initial=0) < FREE:
-        raise ValueError("a plan has one target for each server of its snapshot: a row of a reservation, or FREE")
+    if len(plan.target) != len(snapshot.servers):
+        raise ValueError("a plan has one target for each server of its snapshot")
     rows = plan.changes(snapshot)
+    if plan.target[rows].min(initial=0) < FREE:
+        raise ValueError("a new target is a row of a reservation, or FREE")
+    to_ids = np.append(snapshot.reservations.id, 0)[plan.target[rows]]
     region = load_region(tx, snapshot.region)
     if kind is PlanKind.SOLVE:
         _lock_lineage(tx, region.region_id, snapshot.region, parent)
     if len(rows) == 0:
         return None
-    to_ids = reservation_ids[plan.target[rows]]
     delta = {
         "server_ids": snapshot.servers.id[rows].tolist(),
         "generations": snapshot.servers.generation[rows].tolist(),

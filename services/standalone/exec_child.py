@@ -15,6 +15,7 @@ import sys
 
 NOBODY = 65534
 _PR_SET_PDEATHSIG, _PR_SET_KEEPCAPS, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_RAISE = 1, 8, 47, 2
+_PR_SET_SECUREBITS, _NO_SETUID_FIXUP, _KEEP_CAPS = 28, 1 << 2, 1 << 4
 _CAPABILITY_VERSION_3 = 0x20080522
 _CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH = 1, 2
 
@@ -37,7 +38,10 @@ def drop_root() -> None:
     _require(libc.capget(header, sets), "capget")
     kept = next((c for c in (_CAP_DAC_READ_SEARCH, _CAP_DAC_OVERRIDE) if sets[1] & (1 << c)), None)
 
-    _require(libc.prctl(_PR_SET_KEEPCAPS, 1, 0, 0, 0), "prctl(PR_SET_KEEPCAPS)")
+    # access(2), by which initdb finds its programs, heeds capabilities only under NO_SETUID_FIXUP. That takes
+    # CAP_SETPCAP; without it the capability is kept all the same, and is enough where no closed folder is above us.
+    if libc.prctl(_PR_SET_SECUREBITS, _NO_SETUID_FIXUP | _KEEP_CAPS, 0, 0, 0) != 0:
+        _require(libc.prctl(_PR_SET_KEEPCAPS, 1, 0, 0, 0), "prctl(PR_SET_KEEPCAPS)")
     os.setgroups([])
     os.setresgid(NOBODY, NOBODY, NOBODY)
     os.setresuid(NOBODY, NOBODY, NOBODY)

