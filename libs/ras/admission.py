@@ -92,7 +92,9 @@ def _degraded(
     if q.survives_msb_loss[r]:
         worst = int(coverage_of(snapshot, plan.target).by_msb[r].argmax())
         where = f" outside {snapshot.topology.msbs[worst]}"
-    message = f"Needs {needed} more {kinds}{where}; {gained} free. Short of {short:.4g} of {q.capacity_rru[r]:g} RRU until"
+    message = (
+        f"Needs {needed} more {kinds}{where}; {gained} free. Short of {short:.4g} of {q.capacity_rru[r]:g} RRU until"
+    )
     message += " servers are returned, repaired or added; the next solve moves others' spare servers here."
     return Verdict(
         phase="degraded",
