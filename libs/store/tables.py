@@ -154,9 +154,12 @@ reservation_rru = sa.Table(
 reservation_affinity = sa.Table(
     "reservation_affinity",
     metadata,
-    sa.Column("reservation_id", sa.BigInteger, sa.ForeignKey("reservations.reservation_id"), primary_key=True),
-    sa.Column("datacenter_id", sa.BigInteger, sa.ForeignKey("datacenters.datacenter_id"), primary_key=True),
+    sa.Column("region_id", sa.BigInteger, nullable=False),
+    sa.Column("reservation_id", sa.BigInteger, primary_key=True),
+    sa.Column("datacenter_id", sa.BigInteger, primary_key=True),
     sa.Column("share", sa.Double, nullable=False),
+    sa.ForeignKeyConstraint(["region_id", "reservation_id"], ["reservations.region_id", "reservations.reservation_id"]),
+    sa.ForeignKeyConstraint(["region_id", "datacenter_id"], ["datacenters.region_id", "datacenters.datacenter_id"]),
     sa.CheckConstraint("share >= 0 AND share < 'infinity'", name="share"),
 )
 
@@ -179,7 +182,7 @@ servers = sa.Table(
     "servers",
     metadata,
     _key("server_id"),
-    _ref("regions.region_id"),
+    sa.Column("region_id", sa.BigInteger, nullable=False),  # a region that exists: the rack's
     _text("name"),
     sa.Column("rack_id", sa.BigInteger, nullable=False),
     _ref("hardware_types.hardware_type_id"),
@@ -190,6 +193,7 @@ servers = sa.Table(
     _text("unavailability", default="none"),
     _generation(),
     sa.UniqueConstraint("region_id", "name"),
+    sa.UniqueConstraint("region_id", "server_id"),
     sa.ForeignKeyConstraint(["region_id", "rack_id"], ["racks.region_id", "racks.rack_id"]),
     sa.ForeignKeyConstraint(
         ["region_id", "current_reservation_id"], ["reservations.region_id", "reservations.reservation_id"]
@@ -207,7 +211,12 @@ servers = sa.Table(
         "region_id",
         postgresql_where=sa.text("current_reservation_id IS DISTINCT FROM target_reservation_id"),
     ),
-    sa.Index("ix_servers_free", "region_id", postgresql_where=sa.text("target_reservation_id IS NULL")),
+    sa.Index(
+        "ix_servers_free",
+        "region_id",
+        postgresql_where=sa.text("current_reservation_id IS NULL AND target_reservation_id IS NULL"),
+    ),
+    sa.Index("ix_servers_unavailable", "region_id", postgresql_where=sa.text("unavailability <> 'none'")),
 )
 
 unavailability_events = sa.Table(
@@ -216,7 +225,10 @@ unavailability_events = sa.Table(
     _key("unavailability_event_id"),
     _ref("regions.region_id"),
     _text("scope"),
-    sa.Column("scope_id", sa.BigInteger, nullable=False),
+    sa.Column("datacenter_id", sa.BigInteger, nullable=True),
+    sa.Column("msb_id", sa.BigInteger, nullable=True),
+    sa.Column("rack_id", sa.BigInteger, nullable=True),
+    sa.Column("server_id", sa.BigInteger, nullable=True),
     _text("kind"),
     _text("reason"),
     _at("starts_at"),
@@ -226,9 +238,18 @@ unavailability_events = sa.Table(
     _one_of("scope", "server", "rack", "msb", "datacenter"),
     _one_of("kind", "planned", "unplanned"),
     sa.CheckConstraint("ends_at > starts_at", name="ends_at"),
-    sa.Index(
-        "ix_unavailability_events_open", "region_id", "scope", "scope_id", postgresql_where=sa.text("ended_at IS NULL")
+    sa.CheckConstraint(
+        "num_nonnulls(datacenter_id, msb_id, rack_id, server_id) = 1 AND CASE scope "
+        "WHEN 'datacenter' THEN datacenter_id WHEN 'msb' THEN msb_id "
+        "WHEN 'rack' THEN rack_id ELSE server_id END IS NOT NULL",
+        name="scope_id",
     ),
+    sa.ForeignKeyConstraint(["region_id", "datacenter_id"], ["datacenters.region_id", "datacenters.datacenter_id"]),
+    sa.ForeignKeyConstraint(["region_id", "msb_id"], ["msbs.region_id", "msbs.msb_id"]),
+    sa.ForeignKeyConstraint(["region_id", "rack_id"], ["racks.region_id", "racks.rack_id"]),
+    sa.ForeignKeyConstraint(["region_id", "server_id"], ["servers.region_id", "servers.server_id"]),
+    sa.Index("ix_unavailability_events_region_id", "region_id", "unavailability_event_id"),
+    sa.Index("ix_unavailability_events_open", "region_id", postgresql_where=sa.text("ended_at IS NULL")),
 )
 
 capacity_requests = sa.Table(
@@ -238,7 +259,7 @@ capacity_requests = sa.Table(
     _ref("regions.region_id"),
     _text("kind"),
     _text("reservation_name"),
-    _ref("reservations.reservation_id", nullable=True),
+    sa.Column("reservation_id", sa.BigInteger, nullable=True),
     _text("owner"),
     _json("spec"),
     sa.Column("reservation_generation", sa.BigInteger, nullable=True),
@@ -250,6 +271,7 @@ capacity_requests = sa.Table(
     _generation(),
     _at("created_at"),
     _at("changed_at"),
+    sa.ForeignKeyConstraint(["region_id", "reservation_id"], ["reservations.region_id", "reservations.reservation_id"]),
     _one_of("kind", "create", "resize", "delete"),
     _one_of("phase", "submitted", "assessing", "granted", "degraded", "rejected", "withdrawn"),
     sa.Index("ix_capacity_requests_region_id", "region_id", "capacity_request_id"),
@@ -273,6 +295,8 @@ solve_runs = sa.Table(
     sa.Column("cancel_requested", sa.Boolean, nullable=False, server_default=sa.false()),
     _at("started_at"),
     _at("finished_at", nullable=True),
+    sa.ForeignKeyConstraint(["parent_plan_id", "region_id"], ["plans.plan_id", "plans.region_id"], use_alter=True),
+    sa.ForeignKeyConstraint(["plan_id", "region_id"], ["plans.plan_id", "plans.region_id"], use_alter=True),
     _one_of("status", "running", "committed", "unchanged", "stale", "failed", "cancelled"),
     sa.Index("ix_solve_runs_region_id", "region_id", "solve_run_id"),
 )
@@ -282,7 +306,7 @@ plans = sa.Table(
     metadata,
     _key("plan_id"),
     _ref("regions.region_id"),
-    sa.Column("parent_plan_id", sa.BigInteger, sa.ForeignKey("plans.plan_id"), nullable=True),
+    sa.Column("parent_plan_id", sa.BigInteger, nullable=True),
     _text("kind"),
     _ref("solve_runs.solve_run_id", nullable=True),
     _ref("capacity_requests.capacity_request_id", nullable=True),
@@ -290,6 +314,7 @@ plans = sa.Table(
     sa.Column("left_alone", sa.BigInteger, nullable=False),
     _at("created_at"),
     sa.UniqueConstraint("plan_id", "region_id"),
+    sa.ForeignKeyConstraint(["parent_plan_id", "region_id"], ["plans.plan_id", "plans.region_id"]),
     _one_of("kind", "import", "solve", "grant", "release"),
     sa.Index("ix_plans_region_id", "region_id", "plan_id"),
 )
@@ -308,8 +333,8 @@ moves = sa.Table(
     "moves",
     metadata,
     _key("move_id"),
-    _ref("regions.region_id"),
-    _ref("servers.server_id"),
+    sa.Column("region_id", sa.BigInteger, nullable=False),
+    sa.Column("server_id", sa.BigInteger, nullable=False),
     sa.Column("from_reservation_id", sa.BigInteger, nullable=True),
     sa.Column("to_reservation_id", sa.BigInteger, nullable=True),
     sa.Column("steps", ARRAY(sa.Text), nullable=False),
@@ -321,6 +346,13 @@ moves = sa.Table(
     _generation(),
     _at("created_at"),
     _at("finished_at", nullable=True),
+    sa.ForeignKeyConstraint(["region_id", "server_id"], ["servers.region_id", "servers.server_id"]),
+    sa.ForeignKeyConstraint(
+        ["region_id", "from_reservation_id"], ["reservations.region_id", "reservations.reservation_id"]
+    ),
+    sa.ForeignKeyConstraint(
+        ["region_id", "to_reservation_id"], ["reservations.region_id", "reservations.reservation_id"]
+    ),
     _one_of("status", "running", "done", "cancelled", "failed"),
     sa.Index("uq_moves_running", "server_id", unique=True, postgresql_where=sa.text("status = 'running'")),
     sa.Index("ix_moves_region_id", "region_id", "move_id"),
@@ -353,7 +385,7 @@ audit_entries = sa.Table(
     _json("before", nullable=True),
     _json("after", nullable=True),
     _text("reason", nullable=True),
-    sa.Index("ix_audit_entries_subject", "subject_kind", "subject_id"),
+    sa.Index("ix_audit_entries_subject", "subject_kind", "subject_id", "audit_entry_id"),
 )
 
 tokens = sa.Table(

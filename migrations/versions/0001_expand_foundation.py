@@ -14,6 +14,27 @@ branch_labels = None
 depends_on = None
 
 TABLES = """
+CREATE TABLE regions (
+    region_id BIGINT GENERATED ALWAYS AS IDENTITY,
+    name TEXT NOT NULL,
+    policy JSONB NOT NULL,
+    target_plan_id BIGINT,
+    generation BIGINT DEFAULT 1 NOT NULL,
+    created_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    CONSTRAINT pk_regions PRIMARY KEY (region_id),
+    CONSTRAINT uq_regions_name UNIQUE (name)
+);
+
+CREATE TABLE hardware_types (
+    hardware_type_id BIGINT GENERATED ALWAYS AS IDENTITY,
+    name TEXT NOT NULL,
+    attributes JSONB NOT NULL,
+    generation BIGINT DEFAULT 1 NOT NULL,
+    created_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    CONSTRAINT pk_hardware_types PRIMARY KEY (hardware_type_id),
+    CONSTRAINT uq_hardware_types_name UNIQUE (name)
+);
+
 CREATE TABLE audit_entries (
     audit_entry_id BIGINT GENERATED ALWAYS AS IDENTITY,
     at TIMESTAMP WITH TIME ZONE NOT NULL,
@@ -27,16 +48,19 @@ CREATE TABLE audit_entries (
     CONSTRAINT pk_audit_entries PRIMARY KEY (audit_entry_id)
 );
 
-CREATE INDEX ix_audit_entries_subject ON audit_entries (subject_kind, subject_id);
+CREATE INDEX ix_audit_entries_subject ON audit_entries (subject_kind, subject_id, audit_entry_id);
 
-CREATE TABLE hardware_types (
-    hardware_type_id BIGINT GENERATED ALWAYS AS IDENTITY,
+CREATE TABLE tokens (
+    token_id BIGINT GENERATED ALWAYS AS IDENTITY,
     name TEXT NOT NULL,
-    attributes JSONB NOT NULL,
-    generation BIGINT DEFAULT 1 NOT NULL,
+    secret_sha256 BYTEA NOT NULL,
+    role TEXT NOT NULL,
     created_at TIMESTAMP WITH TIME ZONE NOT NULL,
-    CONSTRAINT pk_hardware_types PRIMARY KEY (hardware_type_id),
-    CONSTRAINT uq_hardware_types_name UNIQUE (name)
+    revoked_at TIMESTAMP WITH TIME ZONE,
+    CONSTRAINT pk_tokens PRIMARY KEY (token_id),
+    CONSTRAINT uq_tokens_name UNIQUE (name),
+    CONSTRAINT uq_tokens_secret_sha256 UNIQUE (secret_sha256),
+    CONSTRAINT ck_tokens_role CHECK (role IN ('viewer', 'requester', 'operator', 'admin'))
 );
 
 CREATE TABLE jobs (
@@ -56,33 +80,9 @@ CREATE TABLE jobs (
     CONSTRAINT ck_jobs_status CHECK (status IN ('queued', 'running', 'done', 'failed'))
 );
 
-CREATE UNIQUE INDEX uq_jobs_queued ON jobs (kind, subject) WHERE status = 'queued';
-
 CREATE UNIQUE INDEX uq_jobs_running ON jobs (kind, subject) WHERE status = 'running';
 
-CREATE TABLE regions (
-    region_id BIGINT GENERATED ALWAYS AS IDENTITY,
-    name TEXT NOT NULL,
-    policy JSONB NOT NULL,
-    target_plan_id BIGINT,
-    generation BIGINT DEFAULT 1 NOT NULL,
-    created_at TIMESTAMP WITH TIME ZONE NOT NULL,
-    CONSTRAINT pk_regions PRIMARY KEY (region_id),
-    CONSTRAINT uq_regions_name UNIQUE (name)
-);
-
-CREATE TABLE tokens (
-    token_id BIGINT GENERATED ALWAYS AS IDENTITY,
-    name TEXT NOT NULL,
-    secret_sha256 BYTEA NOT NULL,
-    role TEXT NOT NULL,
-    created_at TIMESTAMP WITH TIME ZONE NOT NULL,
-    revoked_at TIMESTAMP WITH TIME ZONE,
-    CONSTRAINT pk_tokens PRIMARY KEY (token_id),
-    CONSTRAINT uq_tokens_name UNIQUE (name),
-    CONSTRAINT uq_tokens_secret_sha256 UNIQUE (secret_sha256),
-    CONSTRAINT ck_tokens_role CHECK (role IN ('viewer', 'requester', 'operator', 'admin'))
-);
+CREATE UNIQUE INDEX uq_jobs_queued ON jobs (kind, subject) WHERE status = 'queued';
 
 CREATE TABLE datacenters (
     datacenter_id BIGINT GENERATED ALWAYS AS IDENTITY,
@@ -93,20 +93,6 @@ CREATE TABLE datacenters (
     CONSTRAINT uq_datacenters_region_id_datacenter_id UNIQUE (region_id, datacenter_id),
     CONSTRAINT fk_datacenters_region_id FOREIGN KEY(region_id) REFERENCES regions (region_id)
 );
-
-CREATE TABLE idempotency_keys (
-    token_id BIGINT NOT NULL,
-    key TEXT NOT NULL,
-    request_sha256 BYTEA NOT NULL,
-    status_code INTEGER NOT NULL,
-    headers JSONB NOT NULL,
-    body JSONB,
-    created_at TIMESTAMP WITH TIME ZONE NOT NULL,
-    CONSTRAINT pk_idempotency_keys PRIMARY KEY (token_id, key),
-    CONSTRAINT fk_idempotency_keys_token_id FOREIGN KEY(token_id) REFERENCES tokens (token_id)
-);
-
-CREATE INDEX ix_idempotency_keys_created_at ON idempotency_keys (created_at);
 
 CREATE TABLE reservations (
     reservation_id BIGINT GENERATED ALWAYS AS IDENTITY,
@@ -135,16 +121,6 @@ CREATE TABLE reservations (
 
 CREATE UNIQUE INDEX uq_reservations_live_name ON reservations (region_id, name) WHERE deleted_at IS NULL;
 
-CREATE TABLE schedules (
-    region_id BIGINT NOT NULL,
-    kind TEXT NOT NULL,
-    interval_s DOUBLE PRECISION NOT NULL,
-    next_at TIMESTAMP WITH TIME ZONE NOT NULL,
-    CONSTRAINT pk_schedules PRIMARY KEY (region_id, kind),
-    CONSTRAINT ck_schedules_interval_s CHECK (interval_s > 0),
-    CONSTRAINT fk_schedules_region_id FOREIGN KEY(region_id) REFERENCES regions (region_id)
-);
-
 CREATE TABLE solve_runs (
     solve_run_id BIGINT GENERATED ALWAYS AS IDENTITY,
     region_id BIGINT NOT NULL,
@@ -167,25 +143,76 @@ CREATE TABLE solve_runs (
 
 CREATE INDEX ix_solve_runs_region_id ON solve_runs (region_id, solve_run_id);
 
-CREATE TABLE unavailability_events (
-    unavailability_event_id BIGINT GENERATED ALWAYS AS IDENTITY,
-    region_id BIGINT NOT NULL,
-    scope TEXT NOT NULL,
-    scope_id BIGINT NOT NULL,
-    kind TEXT NOT NULL,
-    reason TEXT NOT NULL,
-    starts_at TIMESTAMP WITH TIME ZONE NOT NULL,
-    ends_at TIMESTAMP WITH TIME ZONE,
-    ended_at TIMESTAMP WITH TIME ZONE,
-    generation BIGINT DEFAULT 1 NOT NULL,
-    CONSTRAINT pk_unavailability_events PRIMARY KEY (unavailability_event_id),
-    CONSTRAINT ck_unavailability_events_scope CHECK (scope IN ('server', 'rack', 'msb', 'datacenter')),
-    CONSTRAINT ck_unavailability_events_kind CHECK (kind IN ('planned', 'unplanned')),
-    CONSTRAINT ck_unavailability_events_ends_at CHECK (ends_at > starts_at),
-    CONSTRAINT fk_unavailability_events_region_id FOREIGN KEY(region_id) REFERENCES regions (region_id)
+CREATE TABLE idempotency_keys (
+    token_id BIGINT NOT NULL,
+    key TEXT NOT NULL,
+    request_sha256 BYTEA NOT NULL,
+    status_code INTEGER NOT NULL,
+    headers JSONB NOT NULL,
+    body JSONB,
+    created_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    CONSTRAINT pk_idempotency_keys PRIMARY KEY (token_id, key),
+    CONSTRAINT fk_idempotency_keys_token_id FOREIGN KEY(token_id) REFERENCES tokens (token_id)
 );
 
-CREATE INDEX ix_unavailability_events_open ON unavailability_events (region_id, scope, scope_id) WHERE ended_at IS NULL;
+CREATE INDEX ix_idempotency_keys_created_at ON idempotency_keys (created_at);
+
+CREATE TABLE schedules (
+    region_id BIGINT NOT NULL,
+    kind TEXT NOT NULL,
+    interval_s DOUBLE PRECISION NOT NULL,
+    next_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    CONSTRAINT pk_schedules PRIMARY KEY (region_id, kind),
+    CONSTRAINT ck_schedules_interval_s CHECK (interval_s > 0),
+    CONSTRAINT fk_schedules_region_id FOREIGN KEY(region_id) REFERENCES regions (region_id)
+);
+
+CREATE TABLE msbs (
+    msb_id BIGINT GENERATED ALWAYS AS IDENTITY,
+    region_id BIGINT NOT NULL,
+    datacenter_id BIGINT NOT NULL,
+    name TEXT NOT NULL,
+    CONSTRAINT pk_msbs PRIMARY KEY (msb_id),
+    CONSTRAINT uq_msbs_region_id_name UNIQUE (region_id, name),
+    CONSTRAINT uq_msbs_region_id_msb_id UNIQUE (region_id, msb_id),
+    CONSTRAINT fk_msbs_region_id_datacenter_id FOREIGN KEY(region_id, datacenter_id) REFERENCES datacenters (region_id, datacenter_id),
+    CONSTRAINT fk_msbs_region_id FOREIGN KEY(region_id) REFERENCES regions (region_id)
+);
+
+CREATE TABLE reservation_rru (
+    reservation_id BIGINT NOT NULL,
+    hardware_type_id BIGINT NOT NULL,
+    rru DOUBLE PRECISION NOT NULL,
+    CONSTRAINT pk_reservation_rru PRIMARY KEY (reservation_id, hardware_type_id),
+    CONSTRAINT ck_reservation_rru_rru CHECK (rru > 0 AND rru < 'infinity'),
+    CONSTRAINT fk_reservation_rru_reservation_id FOREIGN KEY(reservation_id) REFERENCES reservations (reservation_id),
+    CONSTRAINT fk_reservation_rru_hardware_type_id FOREIGN KEY(hardware_type_id) REFERENCES hardware_types (hardware_type_id)
+);
+
+CREATE TABLE reservation_affinity (
+    region_id BIGINT NOT NULL,
+    reservation_id BIGINT NOT NULL,
+    datacenter_id BIGINT NOT NULL,
+    share DOUBLE PRECISION NOT NULL,
+    CONSTRAINT pk_reservation_affinity PRIMARY KEY (reservation_id, datacenter_id),
+    CONSTRAINT fk_reservation_affinity_region_id_reservation_id FOREIGN KEY(region_id, reservation_id) REFERENCES reservations (region_id, reservation_id),
+    CONSTRAINT fk_reservation_affinity_region_id_datacenter_id FOREIGN KEY(region_id, datacenter_id) REFERENCES datacenters (region_id, datacenter_id),
+    CONSTRAINT ck_reservation_affinity_share CHECK (share >= 0 AND share < 'infinity')
+);
+
+CREATE TABLE reservation_statuses (
+    reservation_id BIGINT NOT NULL,
+    observed_generation BIGINT NOT NULL,
+    phase TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    message TEXT NOT NULL,
+    numbers JSONB NOT NULL,
+    changed_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    observed_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    CONSTRAINT pk_reservation_statuses PRIMARY KEY (reservation_id),
+    CONSTRAINT ck_reservation_statuses_phase CHECK (phase IN ('granted', 'degraded')),
+    CONSTRAINT fk_reservation_statuses_reservation_id FOREIGN KEY(reservation_id) REFERENCES reservations (reservation_id)
+);
 
 CREATE TABLE capacity_requests (
     capacity_request_id BIGINT GENERATED ALWAYS AS IDENTITY,
@@ -205,60 +232,26 @@ CREATE TABLE capacity_requests (
     created_at TIMESTAMP WITH TIME ZONE NOT NULL,
     changed_at TIMESTAMP WITH TIME ZONE NOT NULL,
     CONSTRAINT pk_capacity_requests PRIMARY KEY (capacity_request_id),
+    CONSTRAINT fk_capacity_requests_region_id_reservation_id FOREIGN KEY(region_id, reservation_id) REFERENCES reservations (region_id, reservation_id),
     CONSTRAINT ck_capacity_requests_kind CHECK (kind IN ('create', 'resize', 'delete')),
     CONSTRAINT ck_capacity_requests_phase CHECK (phase IN ('submitted', 'assessing', 'granted', 'degraded', 'rejected', 'withdrawn')),
-    CONSTRAINT fk_capacity_requests_region_id FOREIGN KEY(region_id) REFERENCES regions (region_id),
-    CONSTRAINT fk_capacity_requests_reservation_id FOREIGN KEY(reservation_id) REFERENCES reservations (reservation_id)
+    CONSTRAINT fk_capacity_requests_region_id FOREIGN KEY(region_id) REFERENCES regions (region_id)
 );
 
 CREATE INDEX ix_capacity_requests_region_id ON capacity_requests (region_id, capacity_request_id);
 
 CREATE INDEX ix_capacity_requests_reservation_id ON capacity_requests (reservation_id);
 
-CREATE TABLE msbs (
-    msb_id BIGINT GENERATED ALWAYS AS IDENTITY,
+CREATE TABLE racks (
+    rack_id BIGINT GENERATED ALWAYS AS IDENTITY,
     region_id BIGINT NOT NULL,
-    datacenter_id BIGINT NOT NULL,
+    msb_id BIGINT NOT NULL,
     name TEXT NOT NULL,
-    CONSTRAINT pk_msbs PRIMARY KEY (msb_id),
-    CONSTRAINT uq_msbs_region_id_name UNIQUE (region_id, name),
-    CONSTRAINT uq_msbs_region_id_msb_id UNIQUE (region_id, msb_id),
-    CONSTRAINT fk_msbs_region_id_datacenter_id FOREIGN KEY(region_id, datacenter_id) REFERENCES datacenters (region_id, datacenter_id),
-    CONSTRAINT fk_msbs_region_id FOREIGN KEY(region_id) REFERENCES regions (region_id)
-);
-
-CREATE TABLE reservation_affinity (
-    reservation_id BIGINT NOT NULL,
-    datacenter_id BIGINT NOT NULL,
-    share DOUBLE PRECISION NOT NULL,
-    CONSTRAINT pk_reservation_affinity PRIMARY KEY (reservation_id, datacenter_id),
-    CONSTRAINT ck_reservation_affinity_share CHECK (share >= 0 AND share < 'infinity'),
-    CONSTRAINT fk_reservation_affinity_reservation_id FOREIGN KEY(reservation_id) REFERENCES reservations (reservation_id),
-    CONSTRAINT fk_reservation_affinity_datacenter_id FOREIGN KEY(datacenter_id) REFERENCES datacenters (datacenter_id)
-);
-
-CREATE TABLE reservation_rru (
-    reservation_id BIGINT NOT NULL,
-    hardware_type_id BIGINT NOT NULL,
-    rru DOUBLE PRECISION NOT NULL,
-    CONSTRAINT pk_reservation_rru PRIMARY KEY (reservation_id, hardware_type_id),
-    CONSTRAINT ck_reservation_rru_rru CHECK (rru > 0 AND rru < 'infinity'),
-    CONSTRAINT fk_reservation_rru_reservation_id FOREIGN KEY(reservation_id) REFERENCES reservations (reservation_id),
-    CONSTRAINT fk_reservation_rru_hardware_type_id FOREIGN KEY(hardware_type_id) REFERENCES hardware_types (hardware_type_id)
-);
-
-CREATE TABLE reservation_statuses (
-    reservation_id BIGINT NOT NULL,
-    observed_generation BIGINT NOT NULL,
-    phase TEXT NOT NULL,
-    reason TEXT NOT NULL,
-    message TEXT NOT NULL,
-    numbers JSONB NOT NULL,
-    changed_at TIMESTAMP WITH TIME ZONE NOT NULL,
-    observed_at TIMESTAMP WITH TIME ZONE NOT NULL,
-    CONSTRAINT pk_reservation_statuses PRIMARY KEY (reservation_id),
-    CONSTRAINT ck_reservation_statuses_phase CHECK (phase IN ('granted', 'degraded')),
-    CONSTRAINT fk_reservation_statuses_reservation_id FOREIGN KEY(reservation_id) REFERENCES reservations (reservation_id)
+    CONSTRAINT pk_racks PRIMARY KEY (rack_id),
+    CONSTRAINT uq_racks_region_id_name UNIQUE (region_id, name),
+    CONSTRAINT uq_racks_region_id_rack_id UNIQUE (region_id, rack_id),
+    CONSTRAINT fk_racks_region_id_msb_id FOREIGN KEY(region_id, msb_id) REFERENCES msbs (region_id, msb_id),
+    CONSTRAINT fk_racks_region_id FOREIGN KEY(region_id) REFERENCES regions (region_id)
 );
 
 CREATE TABLE plans (
@@ -273,26 +266,14 @@ CREATE TABLE plans (
     created_at TIMESTAMP WITH TIME ZONE NOT NULL,
     CONSTRAINT pk_plans PRIMARY KEY (plan_id),
     CONSTRAINT uq_plans_plan_id_region_id UNIQUE (plan_id, region_id),
+    CONSTRAINT fk_plans_parent_plan_id_region_id FOREIGN KEY(parent_plan_id, region_id) REFERENCES plans (plan_id, region_id),
     CONSTRAINT ck_plans_kind CHECK (kind IN ('import', 'solve', 'grant', 'release')),
     CONSTRAINT fk_plans_region_id FOREIGN KEY(region_id) REFERENCES regions (region_id),
-    CONSTRAINT fk_plans_parent_plan_id FOREIGN KEY(parent_plan_id) REFERENCES plans (plan_id),
     CONSTRAINT fk_plans_solve_run_id FOREIGN KEY(solve_run_id) REFERENCES solve_runs (solve_run_id),
     CONSTRAINT fk_plans_capacity_request_id FOREIGN KEY(capacity_request_id) REFERENCES capacity_requests (capacity_request_id)
 );
 
 CREATE INDEX ix_plans_region_id ON plans (region_id, plan_id);
-
-CREATE TABLE racks (
-    rack_id BIGINT GENERATED ALWAYS AS IDENTITY,
-    region_id BIGINT NOT NULL,
-    msb_id BIGINT NOT NULL,
-    name TEXT NOT NULL,
-    CONSTRAINT pk_racks PRIMARY KEY (rack_id),
-    CONSTRAINT uq_racks_region_id_name UNIQUE (region_id, name),
-    CONSTRAINT uq_racks_region_id_rack_id UNIQUE (region_id, rack_id),
-    CONSTRAINT fk_racks_region_id_msb_id FOREIGN KEY(region_id, msb_id) REFERENCES msbs (region_id, msb_id),
-    CONSTRAINT fk_racks_region_id FOREIGN KEY(region_id) REFERENCES regions (region_id)
-);
 
 CREATE TABLE servers (
     server_id BIGINT GENERATED ALWAYS AS IDENTITY,
@@ -308,24 +289,68 @@ CREATE TABLE servers (
     generation BIGINT DEFAULT 1 NOT NULL,
     CONSTRAINT pk_servers PRIMARY KEY (server_id),
     CONSTRAINT uq_servers_region_id_name UNIQUE (region_id, name),
+    CONSTRAINT uq_servers_region_id_server_id UNIQUE (region_id, server_id),
     CONSTRAINT fk_servers_region_id_rack_id FOREIGN KEY(region_id, rack_id) REFERENCES racks (region_id, rack_id),
     CONSTRAINT fk_servers_region_id_current_reservation_id FOREIGN KEY(region_id, current_reservation_id) REFERENCES reservations (region_id, reservation_id),
     CONSTRAINT fk_servers_region_id_target_reservation_id FOREIGN KEY(region_id, target_reservation_id) REFERENCES reservations (region_id, reservation_id),
     CONSTRAINT ck_servers_unavailability CHECK (unavailability IN ('none', 'planned', 'unplanned')),
     CONSTRAINT ck_servers_in_use CHECK (NOT in_use OR current_reservation_id IS NOT NULL),
-    CONSTRAINT fk_servers_region_id FOREIGN KEY(region_id) REFERENCES regions (region_id),
     CONSTRAINT fk_servers_hardware_type_id FOREIGN KEY(hardware_type_id) REFERENCES hardware_types (hardware_type_id)
 );
 
 CREATE INDEX ix_servers_current ON servers (current_reservation_id);
 
-CREATE INDEX ix_servers_free ON servers (region_id) WHERE target_reservation_id IS NULL;
-
 CREATE INDEX ix_servers_rack ON servers (rack_id);
+
+CREATE INDEX ix_servers_to_move ON servers (region_id) WHERE current_reservation_id IS DISTINCT FROM target_reservation_id;
+
+CREATE INDEX ix_servers_unavailable ON servers (region_id) WHERE unavailability <> 'none';
 
 CREATE INDEX ix_servers_target ON servers (target_reservation_id);
 
-CREATE INDEX ix_servers_to_move ON servers (region_id) WHERE current_reservation_id IS DISTINCT FROM target_reservation_id;
+CREATE INDEX ix_servers_free ON servers (region_id) WHERE current_reservation_id IS NULL AND target_reservation_id IS NULL;
+
+CREATE TABLE unavailability_events (
+    unavailability_event_id BIGINT GENERATED ALWAYS AS IDENTITY,
+    region_id BIGINT NOT NULL,
+    scope TEXT NOT NULL,
+    datacenter_id BIGINT,
+    msb_id BIGINT,
+    rack_id BIGINT,
+    server_id BIGINT,
+    kind TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    starts_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    ends_at TIMESTAMP WITH TIME ZONE,
+    ended_at TIMESTAMP WITH TIME ZONE,
+    generation BIGINT DEFAULT 1 NOT NULL,
+    CONSTRAINT pk_unavailability_events PRIMARY KEY (unavailability_event_id),
+    CONSTRAINT ck_unavailability_events_scope CHECK (scope IN ('server', 'rack', 'msb', 'datacenter')),
+    CONSTRAINT ck_unavailability_events_kind CHECK (kind IN ('planned', 'unplanned')),
+    CONSTRAINT ck_unavailability_events_ends_at CHECK (ends_at > starts_at),
+    CONSTRAINT ck_unavailability_events_scope_id CHECK (num_nonnulls(datacenter_id, msb_id, rack_id, server_id) = 1 AND CASE scope WHEN 'datacenter' THEN datacenter_id WHEN 'msb' THEN msb_id WHEN 'rack' THEN rack_id ELSE server_id END IS NOT NULL),
+    CONSTRAINT fk_unavailability_events_region_id_datacenter_id FOREIGN KEY(region_id, datacenter_id) REFERENCES datacenters (region_id, datacenter_id),
+    CONSTRAINT fk_unavailability_events_region_id_msb_id FOREIGN KEY(region_id, msb_id) REFERENCES msbs (region_id, msb_id),
+    CONSTRAINT fk_unavailability_events_region_id_rack_id FOREIGN KEY(region_id, rack_id) REFERENCES racks (region_id, rack_id),
+    CONSTRAINT fk_unavailability_events_region_id_server_id FOREIGN KEY(region_id, server_id) REFERENCES servers (region_id, server_id),
+    CONSTRAINT fk_unavailability_events_region_id FOREIGN KEY(region_id) REFERENCES regions (region_id)
+);
+
+CREATE INDEX ix_unavailability_events_region_id ON unavailability_events (region_id, unavailability_event_id);
+
+CREATE INDEX ix_unavailability_events_open ON unavailability_events (region_id) WHERE ended_at IS NULL;
+
+CREATE TABLE plan_changes (
+    plan_id BIGINT NOT NULL,
+    server_id BIGINT NOT NULL,
+    from_reservation_id BIGINT,
+    to_reservation_id BIGINT,
+    CONSTRAINT pk_plan_changes PRIMARY KEY (plan_id, server_id),
+    CONSTRAINT fk_plan_changes_plan_id FOREIGN KEY(plan_id) REFERENCES plans (plan_id),
+    CONSTRAINT fk_plan_changes_server_id FOREIGN KEY(server_id) REFERENCES servers (server_id)
+);
+
+CREATE INDEX ix_plan_changes_server_id ON plan_changes (server_id, plan_id);
 
 CREATE TABLE moves (
     move_id BIGINT GENERATED ALWAYS AS IDENTITY,
@@ -343,28 +368,17 @@ CREATE TABLE moves (
     created_at TIMESTAMP WITH TIME ZONE NOT NULL,
     finished_at TIMESTAMP WITH TIME ZONE,
     CONSTRAINT pk_moves PRIMARY KEY (move_id),
-    CONSTRAINT ck_moves_status CHECK (status IN ('running', 'done', 'cancelled', 'failed')),
-    CONSTRAINT fk_moves_region_id FOREIGN KEY(region_id) REFERENCES regions (region_id),
-    CONSTRAINT fk_moves_server_id FOREIGN KEY(server_id) REFERENCES servers (server_id)
+    CONSTRAINT fk_moves_region_id_server_id FOREIGN KEY(region_id, server_id) REFERENCES servers (region_id, server_id),
+    CONSTRAINT fk_moves_region_id_from_reservation_id FOREIGN KEY(region_id, from_reservation_id) REFERENCES reservations (region_id, reservation_id),
+    CONSTRAINT fk_moves_region_id_to_reservation_id FOREIGN KEY(region_id, to_reservation_id) REFERENCES reservations (region_id, reservation_id),
+    CONSTRAINT ck_moves_status CHECK (status IN ('running', 'done', 'cancelled', 'failed'))
 );
-
-CREATE INDEX ix_moves_region_id ON moves (region_id, move_id);
 
 CREATE INDEX ix_moves_server_id ON moves (server_id, move_id);
 
+CREATE INDEX ix_moves_region_id ON moves (region_id, move_id);
+
 CREATE UNIQUE INDEX uq_moves_running ON moves (server_id) WHERE status = 'running';
-
-CREATE TABLE plan_changes (
-    plan_id BIGINT NOT NULL,
-    server_id BIGINT NOT NULL,
-    from_reservation_id BIGINT,
-    to_reservation_id BIGINT,
-    CONSTRAINT pk_plan_changes PRIMARY KEY (plan_id, server_id),
-    CONSTRAINT fk_plan_changes_plan_id FOREIGN KEY(plan_id) REFERENCES plans (plan_id),
-    CONSTRAINT fk_plan_changes_server_id FOREIGN KEY(server_id) REFERENCES servers (server_id)
-);
-
-CREATE INDEX ix_plan_changes_server_id ON plan_changes (server_id, plan_id);
 
 CREATE TABLE move_steps (
     move_id BIGINT NOT NULL,
@@ -381,6 +395,10 @@ CREATE TABLE move_steps (
 );
 
 ALTER TABLE regions ADD CONSTRAINT fk_regions_target_plan_id_region_id FOREIGN KEY(target_plan_id, region_id) REFERENCES plans (plan_id, region_id);
+
+ALTER TABLE solve_runs ADD CONSTRAINT fk_solve_runs_parent_plan_id_region_id FOREIGN KEY(parent_plan_id, region_id) REFERENCES plans (plan_id, region_id);
+
+ALTER TABLE solve_runs ADD CONSTRAINT fk_solve_runs_plan_id_region_id FOREIGN KEY(plan_id, region_id) REFERENCES plans (plan_id, region_id);
 """
 
 # A row's generation rises with every real change, whoever makes it: no writer can forget, and a no-op wakes nobody.
@@ -417,8 +435,10 @@ def upgrade() -> None:
     op.execute("ALTER TABLE servers SET (fillfactor = 80)")
     op.execute(GENERATIONS)
     for table in CONTENDED:
+        # Committing a solve is not a change of what operators edit: it must not make their If-Match stale.
+        columns = " OF name, policy" if table == "regions" else ""
         op.execute(
-            f"CREATE TRIGGER raise_generation BEFORE UPDATE ON {table} "
+            f"CREATE TRIGGER raise_generation BEFORE UPDATE{columns} ON {table} "
             "FOR EACH ROW WHEN (OLD.* IS DISTINCT FROM NEW.*) EXECUTE FUNCTION raise_generation()"
         )
     op.execute(APPEND_ONLY)

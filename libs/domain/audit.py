@@ -1,0 +1,22 @@
+"""The trail of who did what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEntry:
+    """One action: who did it, to what, when, and what of it changed."""
+
+    audit_entry_id: int
+    at: datetime
+    actor: str
+    action: str
+    subject_kind: str
+    subject_id: int
+    before: Mapping[str, object] | None
+    after: Mapping[str, object] | None
+    reason: str | None

@@ -1,0 +1,50 @@
+"""What is wrong with a file, in words that say where to look."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+PROBLEMS_MAX = 20
+"""Problems reported at once; a file of another kind would otherwise report a million."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong. row counts from 0; None where the problem is not in a row, field likewise."""
+
+    file: str
+    row: int | None
+    field: str | None
+    message: str
+
+    def __str__(self) -> str:
+        place = self.file if self.field is None else f"{self.file}, {self.field}"
+        return f"{place}: {self.message}" if self.row is None else f"{place}, row {self.row}: {self.message}"
+
+
+class InterchangeError(ValueError):
+    """A file is not what the format says. `problems` holds up to PROBLEMS_MAX; the attributes are those of the first."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        first = self.problems[0]
+        self.file, self.row, self.field, self.message = first.file, first.row, first.field, first.message
+        super().__init__("\n".join(map(str, self.problems)))
+
+
+class Problems:
+    """Collects problems, so that one reading names them all."""
+
+    def __init__(self) -> None:
+        self.found: list[Problem] = []
+
+    def add(self, file: str, message: str, *, row: int | None = None, field: str | None = None) -> None:
+        """Note a problem; those beyond PROBLEMS_MAX are dropped."""
+        if len(self.found) < PROBLEMS_MAX:
+            self.found.append(Problem(file, row, field, message))
+
+    def raise_any(self) -> None:
+        """Raises: InterchangeError, where anything was noted."""
+        if self.found:
+            raise InterchangeError(self.found)

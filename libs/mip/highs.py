@@ -1,0 +1,199 @@
+"""HiGHS behind arrays: the only file that imports highspy.
+
+Every run is single-threaded: HiGHS keeps one scheduler per process that cannot be resized while anything runs, and
+its linear-programming methods used here are serial anyway. `run()` releases the GIL, so solve several models at once
+from several Python threads instead. Never fork a process that has solved: the child would hang.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import highspy
+import numpy as np
+
+from libs.mip.bound import bound_from_prices
+from libs.mip.model import Floats, Model
+
+Method = Literal["ipm", "pdlp", "simplex"]
+Progress = Callable[[float, float, float], None]
+"""incumbent, bound, gap; inf where there is none yet."""
+Cancelled = Callable[[], bool]
+
+
+class SolverError(RuntimeError):
+    """HiGHS refused a model or an option: a defect of ours, never of the input."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """When to stop. Times depend on the machine; nodes, leaves and iterations do not.
+
+    threads other than 1 are refused, see the module's docstring.
+    """
+
+    time_s_max: float = math.inf
+    nodes_max: int | None = None
+    stall_nodes_max: int | None = None
+    improving_solutions_max: int | None = None
+    iterations_max: int | None = None
+    relative_gap: float = 1e-4
+    absolute_gap: float = 1e-6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Solution:
+    """What a run found.
+
+    x          (C,) or None  the best point; None where the run found none
+    price      (N,) or None  row prices of a linear program (what one more unit of the row's bound costs)
+    objective  of x; inf where there is no x
+    bound      no point is cheaper. Linear: from the prices alone, see bound_from_prices. Integer: the tree's bound
+    optimal    proven within the gap asked for
+    limited    a limit or the caller stopped it; `timed_out` where that limit was the clock or the caller
+    """
+
+    x: Floats | None
+    price: Floats | None
+    objective: float
+    bound: float
+    optimal: bool
+    infeasible: bool
+    limited: bool
+    timed_out: bool
+    status: str
+    nodes: int
+    solve_s: float
+
+
+def solve_lp(
+    model: Model, method: Method = "ipm", limits: Limits = Limits(), *, vertex: bool = False, cancelled: Cancelled | None = None
+) -> Solution:
+    """Solve the relaxation of a model (integrality is ignored).
+
+    ipm goes without crossover unless a vertex is asked for: prices and a central point cost a tenth of a basis.
+    simplex always ends in a vertex. pdlp is for models whose factorisation does not fit, and is the least precise.
+    """
+    highs = _loaded(model, integer=False)
+    _option(highs, "solver", method)
+    _option(highs, "run_crossover", "on" if vertex else "off")
+    if limits.iterations_max is not None:
+        for name in ("simplex_iteration_limit", "ipm_iteration_limit", "pdlp_iteration_limit"):
+            _option(highs, name, limits.iterations_max)
+    return _run(highs, model, limits, None, cancelled)
+
+
+def solve_mip(
+    model: Model,
+    limits: Limits = Limits(),
+    *,
+    start: Floats | None = None,
+    seed: int = 0,
+    presolve: bool = True,
+    heuristics: float = 0.05,
+    progress: Progress | None = None,
+    cancelled: Cancelled | None = None,
+) -> Solution:
+    """Solve a mixed-integer model by branch and bound.
+
+    start       (C,) a point to begin from; nan where unknown. The answer is never worse than a start that is feasible
+    heuristics  share of the effort that looks for better points rather than bounds
+    """
+    highs = _loaded(model, integer=True)
+    _option(highs, "mip_rel_gap", limits.relative_gap)
+    _option(highs, "mip_abs_gap", limits.absolute_gap)
+    _option(highs, "mip_heuristic_effort", heuristics)
+    _option(highs, "random_seed", seed)
+    if not presolve:
+        _option(highs, "presolve", "off")
+    for name, value in (
+        ("mip_max_nodes", limits.nodes_max),
+        ("mip_max_stall_nodes", limits.stall_nodes_max),
+        ("mip_max_improving_sols", limits.improving_solutions_max),
+    ):
+        if value is not None:
+            _option(highs, name, value)
+    if start is not None:
+        known = np.flatnonzero(~np.isnan(start)).astype(np.int32)
+        highs.setSolution(len(known), known, start[known])
+    return _run(highs, model, limits, progress, cancelled)
+
+
+def _loaded(model: Model, *, integer: bool) -> Any:
+    highs = highspy.Highs()
+    for name, value in (("output_flag", False), ("threads", 1), ("parallel", "off")):
+        _option(highs, name, value)
+    matrix = model.matrix
+    kinds = model.integer.astype(np.int32) if integer else np.zeros(len(model.cost), np.int32)
+    status = highs.passModel(
+        len(model.cost), len(model.row_lower), matrix.nnz, int(highspy.MatrixFormat.kColwise), int(highspy.ObjSense.kMinimize),
+        model.offset, model.cost, model.lower, model.upper, model.row_lower, model.row_upper,
+        matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data, kinds,
+    )  # fmt: skip
+    if status == highspy.HighsStatus.kError:
+        raise SolverError("HiGHS refused the model: are all numbers finite?")
+    return highs
+
+
+def _option(highs: Any, name: str, value: object) -> None:
+    if highs.setOptionValue(name, value) != highspy.HighsStatus.kOk:
+        raise SolverError(f"HiGHS refused {name} = {value!r}")
+
+
+def _run(highs: Any, model: Model, limits: Limits, progress: Progress | None, cancelled: Cancelled | None) -> Solution:
+    if math.isfinite(limits.time_s_max):
+        _option(highs, "time_limit", max(limits.time_s_max, 0.0))
+    _listen(highs, progress, cancelled)
+    started = time.perf_counter()
+    highs.run()
+    solve_s = time.perf_counter() - started
+    highs.clearCallbacks()
+    status, info, found = highs.getModelStatus(), highs.getInfo(), highs.getSolution()
+    states = highspy.HighsModelStatus
+    infeasible = status in (states.kInfeasible, states.kUnboundedOrInfeasible)
+    timed_out = status in (states.kTimeLimit, states.kInterrupt)
+    limited = timed_out or status in (states.kIterationLimit, states.kSolutionLimit)
+    integer = info.mip_node_count >= 0
+    x = np.array(found.col_value) if found.value_valid and len(found.col_value) == len(model.cost) else None
+    price = np.array(found.row_dual) if not integer and len(found.row_dual) == len(model.row_lower) else None
+    if integer:
+        bound = float(info.mip_dual_bound)
+    else:
+        bound = bound_from_prices(model, price) if price is not None else -math.inf
+    return Solution(
+        x=x,
+        price=price,
+        objective=model.objective(x) if x is not None else math.inf,
+        bound=bound,
+        optimal=status == states.kOptimal,
+        infeasible=infeasible,
+        limited=limited,
+        timed_out=timed_out,
+        status=highs.modelStatusToString(status),
+        nodes=max(int(info.mip_node_count), 0),
+        solve_s=solve_s,
+    )
+
+
+def _listen(highs: Any, progress: Progress | None, cancelled: Cancelled | None) -> None:
+    """Subscribe to what the caller wants to hear. A callback costs the GIL, so nothing is subscribed for nobody."""
+    if cancelled is not None:
+
+        def stop(event: Any) -> None:
+            if cancelled():
+                event.interrupt()
+
+        for interrupt in (highs.cbMipInterrupt, highs.cbSimplexInterrupt, highs.cbIpmInterrupt):
+            interrupt.subscribe(stop)
+    if progress is not None:
+
+        def report(event: Any) -> None:
+            out = event.data_out
+            progress(float(out.mip_primal_bound), float(out.mip_dual_bound), float(out.mip_gap))
+
+        highs.cbMipImprovingSolution.subscribe(report)
+        highs.cbMipLogging.subscribe(report)

@@ -1,0 +1,99 @@
+"""Greedy repair: one server at a time, always the step that saves most, until none saves anything."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from libs.domain.fleet import Floats
+from libs.ras.problem import CountProblem, Counts
+
+LEAST_SAVING = 1e-7
+
+
+class Descent:
+    """Whole counts with the cost of one server more or less in each of them.
+
+    counts  (N,) int, free (M*T,) int, add and remove (N,): change of the total cost; inf where it cannot be done.
+    """
+
+    def __init__(self, problem: CountProblem, counts: Counts) -> None:
+        self.problem = problem
+        self.counts = counts.copy()
+        self.free = problem.supply - problem.used(counts)
+        self.place = problem.place
+        self.first = problem.first
+        self.add = np.full(len(counts), np.inf)
+        self.remove = np.full(len(counts), np.inf)
+        self._by_place = np.argsort(self.place, kind="stable")
+        self._places, self._starts = np.unique(self.place[self._by_place], return_index=True)
+        for r in range(problem.reservations):
+            self._refresh(r)
+
+    def run(self, steps_max: int) -> int:
+        """Step downhill: bind a free server, release one, or hand one over within its place. Returns the steps taken."""
+        if not len(self.counts):
+            return 0
+        for step in range(steps_max):
+            add = np.where(self.free[self.place] > 0, self.add, np.inf)
+            give, take = self._lowest(self.remove), self._lowest(self.add)
+            hand_over = self.remove[give] + self.add[take]
+            k = int(hand_over.argmin())
+            choices = (
+                (float(add.min()), -1, int(add.argmin())),
+                (float(self.remove.min()), int(self.remove.argmin()), -1),
+                (float(hand_over[k]), int(give[k]), int(take[k])),
+            )
+            saving, giver, taker = min(choices, key=lambda choice: choice[0])
+            if saving > -LEAST_SAVING:
+                return step
+            self._apply(giver, taker)
+        return steps_max
+
+    def _lowest(self, cost: Floats) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+        """The count of lowest cost in each place."""
+        sorted_cost = cost[self._by_place]
+        least = np.minimum.reduceat(sorted_cost, self._starts)
+        lengths = np.diff(np.append(self._starts, len(cost)))
+        hit = np.flatnonzero(sorted_cost == np.repeat(least, lengths))
+        _, first = np.unique(np.repeat(np.arange(len(lengths)), lengths)[hit], return_index=True)
+        return self._by_place[hit[first]]
+
+    def _apply(self, giver: int, taker: int) -> None:
+        for column, change in ((giver, -1), (taker, 1)):
+            if column >= 0:
+                self.counts[column] += change
+                self.free[self.place[column]] -= change
+                self._refresh(int(self.problem.reservation[column]))
+
+    def _refresh(self, r: int) -> None:
+        mine = slice(self.first[r], self.first[r + 1])
+        self.add[mine], self.remove[mine] = marginal_costs(self.problem, r, mine, self.counts[mine])
+
+
+def marginal_costs(p: CountProblem, r: int, mine: slice, counts: Counts) -> tuple[Floats, Floats]:
+    """(k,) and (k,) change of reservation r's cost by one server more, and by one less, in each of its counts."""
+    policy, msb, v = p.policy, p.msb[mine], p.rru[mine]
+    load = np.bincount(msb, v * counts, p.msbs)
+    total, worst, at = load.sum(), load.max(initial=0.0), int(load.argmax())
+    others = np.where(msb == at, np.delete(load, at).max(initial=0.0), worst)
+    capacity, limit, survives = p.capacity_rru[r], p.msb_limit_rru[r], bool(p.survives[r])
+    datacenter = p.msb_datacenter[msb]
+    by_datacenter = np.bincount(p.msb_datacenter, load, p.affinity_share.shape[1])[datacenter]
+    wanted, band = p.affinity_share[r, datacenter] * capacity, policy.affinity_tolerance * capacity
+
+    def cost(change: int) -> Floats:
+        after = load[msb] + change * v
+        largest = np.maximum(others, after) if survives else np.zeros_like(after)
+        short = np.maximum(capacity - (total + change * v - largest), 0.0)
+        outside = np.maximum(np.nan_to_num(np.abs(by_datacenter + change * v - wanted) - band, nan=0.0), 0.0)
+        excess = np.maximum(after - limit, 0.0)
+        return policy.buffer_cost * largest + policy.shortfall_cost * short + policy.affinity_cost * outside + policy.spread_cost * excess
+
+    now = cost(0)
+    gone = p.held[mine] - counts
+    cheap = p.held_cheap[mine]
+    back = np.where(gone > 0, np.where(gone > cheap, p.leave_cost_dear, p.leave_cost_cheap), 0.0)
+    leave = np.where(gone >= 0, np.where(gone >= cheap, p.leave_cost_dear, p.leave_cost_cheap), 0.0)
+    add = np.where(counts < p.most[mine], cost(1) - now - back, np.inf)
+    remove = np.where(counts > 0, cost(-1) - now + leave, np.inf)
+    return add, remove

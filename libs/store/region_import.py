@@ -1,0 +1,220 @@
+"""A whole region at once, from arrays: COPY for every table, one transaction for all of them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import numpy as np
+import sqlalchemy as sa
+
+from libs.domain.fleet import DELETED, FREE, Bools, Indices, Ints, Names, RegionImage, Reservations
+from libs.domain.plan import PlanKind
+from libs.domain.region import Region
+from libs.store import audit
+from libs.store.bulk import copy_in, new_ids
+from libs.store.database import Transaction
+from libs.store.errors import NotPossible
+from libs.store.hardware_types import ensure_hardware_types
+from libs.store.regions import create_region, load_region
+from libs.store.tables import (
+    plans,
+    regions,
+    reservation_affinity,
+    reservation_rru,
+    reservations,
+    servers,
+    unavailability_events,
+)
+from libs.store.topology import add_topology
+
+NAME_CHARACTERS_MAX = 200
+
+
+def import_region(tx: Transaction, image: RegionImage, *, actor: str, now: datetime) -> Region:
+    """Create a region with all that the image holds; a plan of kind `import` heads its lineage.
+
+    Deleted reservations that servers are still bound to become reservations with deleted_at set. A server that is not
+    available gets an open, unplanned event. Ids and generations of the image are not kept: the broker gives its own.
+
+    Raises AlreadyExists where the region is there already; NotPossible for a name that is empty, too long or not
+    printable and for a free server in use; IntegrityError for whatever else the schema forbids.
+    """
+    snapshot = image.snapshot
+    _check(image)
+    region_id = create_region(tx, snapshot.region, snapshot.policy, now=now)
+    topology = add_topology(tx, region_id, snapshot.topology)
+    type_ids = ensure_hardware_types(tx, snapshot.hardware_types, now=now)
+    reservation_ids = _add_reservations(tx, region_id, image, now)
+    _add_rru(tx, reservation_ids, type_ids, snapshot.reservations)
+    _add_affinity(tx, region_id, reservation_ids, topology.datacenters, snapshot.reservations)
+    server_ids = _add_servers(tx, region_id, image, topology.racks, type_ids, reservation_ids, now)
+    _add_events(tx, region_id, server_ids[~snapshot.servers.available], now)
+    plan = {"region_id": region_id, "kind": PlanKind.IMPORT, "changes": len(server_ids), "left_alone": 0}
+    plan_id = tx.execute(plans.insert().values(**plan, created_at=now).returning(plans.c.plan_id)).scalar_one()
+    tx.execute(sa.update(regions).where(regions.c.region_id == region_id).values(target_plan_id=plan_id))
+    audit.append(
+        tx,
+        actor=actor,
+        action="import",
+        subject_kind="region",
+        subject_id=region_id,
+        now=now,
+        after={"servers": len(snapshot.servers), "reservations": len(snapshot.reservations)},
+    )
+    # The statistics of a table that was empty a moment ago mislead the planner for the first queries.
+    tx.execute(sa.text("ANALYZE servers, racks, reservations, reservation_rru"))
+    return load_region(tx, snapshot.region)
+
+
+def _check(image: RegionImage) -> None:
+    s, q, t = image.snapshot.servers, image.snapshot.reservations, image.snapshot.topology
+    idle = s.in_use & (s.current == FREE)
+    if idle.any():
+        raise NotPossible("in_use", f"server {s.name[idle.argmax()]} is in use, but bound to no reservation")
+    columns: dict[str, Names] = {
+        "server": s.name,
+        "reservation": q.name,
+        "datacenter": t.datacenters,
+        "msb": t.msbs,
+        "rack": t.racks,
+        "hardware_type": image.snapshot.hardware_types,
+        "host_profile": np.concatenate([image.server_host_profile, image.reservation_host_profile]),
+        "owner": image.reservation_owner,
+        "region": np.array([image.snapshot.region], object),
+    }
+    for field, names in columns.items():
+        for name in names:
+            if not 0 < len(name) <= NAME_CHARACTERS_MAX or not name.isprintable():
+                raise NotPossible(
+                    field, f"{name[:40]!r}: a name has 1 to {NAME_CHARACTERS_MAX} characters, all printable"
+                )
+
+
+def _add_reservations(tx: Transaction, region_id: int, image: RegionImage, now: datetime) -> Ints:
+    q = image.snapshot.reservations
+    ids = new_ids(tx, reservations.c.reservation_id, len(q))
+    copy_in(
+        tx,
+        reservations,
+        {
+            "reservation_id": ids,
+            "region_id": [region_id] * len(q),
+            "name": q.name,
+            "kind": image.reservation_kind,
+            "owner": image.reservation_owner,
+            "host_profile": image.reservation_host_profile,
+            "unit": image.reservation_unit,
+            "capacity_rru": q.capacity_rru,
+            "survives_msb_loss": q.survives_msb_loss,
+            "msb_spread_limit": _null(q.msb_spread_limit, np.isinf(q.msb_spread_limit)),
+            "rack_spread_limit": _null(q.rack_spread_limit, np.isinf(q.rack_spread_limit)),
+            "created_at": [now] * len(q),
+        },
+    )
+    return ids
+
+
+def _add_tombstones(tx: Transaction, region_id: int, names: Names, now: datetime) -> Ints:
+    """Reservations that are gone, and that servers have yet to leave."""
+    ids = new_ids(tx, reservations.c.reservation_id, len(names))
+    same = {
+        "region_id": region_id,
+        "kind": "guaranteed",
+        "owner": "unknown",
+        "host_profile": "default",
+        "unit": "rru",
+        "capacity_rru": 0.0,
+        "survives_msb_loss": False,
+        "created_at": now,
+        "deleted_at": now,
+    }
+    copy_in(
+        tx,
+        reservations,
+        {"reservation_id": ids, "name": names} | {name: [value] * len(names) for name, value in same.items()},
+    )
+    return ids
+
+
+def _add_rru(tx: Transaction, reservation_ids: Ints, type_ids: Ints, q: Reservations) -> None:
+    r, t = np.nonzero(q.rru)
+    columns = {"reservation_id": reservation_ids[r], "hardware_type_id": type_ids[t], "rru": q.rru[r, t]}
+    copy_in(tx, reservation_rru, columns)
+
+
+def _add_affinity(
+    tx: Transaction, region_id: int, reservation_ids: Ints, datacenter_ids: Ints, q: Reservations
+) -> None:
+    r, d = np.nonzero(~np.isnan(q.affinity_share))
+    columns = {
+        "region_id": np.full(len(r), region_id),
+        "reservation_id": reservation_ids[r],
+        "datacenter_id": datacenter_ids[d],
+        "share": q.affinity_share[r, d],
+    }
+    copy_in(tx, reservation_affinity, columns)
+
+
+def _add_servers(
+    tx: Transaction,
+    region_id: int,
+    image: RegionImage,
+    rack_ids: Ints,
+    type_ids: Ints,
+    reservation_ids: Ints,
+    now: datetime,
+) -> Ints:
+    s = image.snapshot.servers
+    deleted = (s.current == DELETED) | (s.target == DELETED)
+    names, tombstone = np.unique(image.server_deleted_binding[deleted].astype(str), return_inverse=True)
+    tombstone_ids = np.zeros(len(s), np.int64)
+    tombstone_ids[deleted] = _add_tombstones(tx, region_id, names.astype(object), now)[tombstone]
+
+    def bound(binding: Indices) -> list[object]:
+        ids = np.append(reservation_ids, 0)[np.maximum(binding, FREE)]
+        return _null(np.where(binding == DELETED, tombstone_ids, ids), binding == FREE)
+
+    ids = new_ids(tx, servers.c.server_id, len(s))
+    copy_in(
+        tx,
+        servers,
+        {
+            "server_id": ids,
+            "region_id": [region_id] * len(s),
+            "name": s.name,
+            "rack_id": rack_ids[s.rack],
+            "hardware_type_id": type_ids[s.hardware_type],
+            "current_reservation_id": bound(s.current),
+            "target_reservation_id": bound(s.target),
+            "in_use": s.in_use,
+            "host_profile": image.server_host_profile,
+            "unavailability": np.where(s.available, "none", "unplanned"),
+        },
+    )
+    return ids
+
+
+def _add_events(tx: Transaction, region_id: int, server_ids: Ints, now: datetime) -> None:
+    same = {
+        "region_id": region_id,
+        "scope": "server",
+        "kind": "unplanned",
+        "reason": "imported",
+        "starts_at": now,
+    }
+    copy_in(
+        tx,
+        unavailability_events,
+        {
+            "unavailability_event_id": new_ids(tx, unavailability_events.c.unavailability_event_id, len(server_ids)),
+            "server_id": server_ids,
+        }
+        | {name: [value] * len(server_ids) for name, value in same.items()},
+    )
+
+
+def _null(values: np.ndarray, where: Bools) -> list[object]:
+    """The values as a list with None where the mask is set."""
+    column = values.astype(object)
+    column[where] = None
+    return column.tolist()  # type: ignore[no-any-return]

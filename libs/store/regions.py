@@ -1,0 +1,83 @@
+"""Regions: their policy, and the plan that heads the lineage of their targets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+
+from libs.domain.page import Page
+from libs.domain.policy import RegionPolicy
+from libs.domain.region import Region
+from libs.reconcile.errors import StaleGeneration
+from libs.store import audit
+from libs.store.database import Transaction
+from libs.store.errors import AlreadyExists, NotFound
+from libs.store.tables import regions
+
+
+def create_region(tx: Transaction, name: str, policy: RegionPolicy, *, now: datetime) -> int:
+    """Add a region without servers and return its id. Raises AlreadyExists, also for one that is being added now."""
+    statement = insert(regions).values(name=name, policy=asdict(policy), created_at=now).on_conflict_do_nothing()
+    region_id: int | None = tx.execute(statement.returning(regions.c.region_id)).scalar_one_or_none()
+    if region_id is None:
+        raise AlreadyExists("region", name)
+    return region_id
+
+
+def load_region(tx: Transaction, name: str) -> Region:
+    """One region by name. Raises NotFound."""
+    row = tx.execute(sa.select(regions).where(regions.c.name == name)).mappings().one_or_none()
+    if row is None:
+        raise NotFound("region", name)
+    return _region(row)
+
+
+def list_regions(tx: Transaction, *, after: int = 0, limit: int = 100) -> Page[Region]:
+    """Regions in the order in which they came; `after` is the region_id that the page starts behind."""
+    query = sa.select(regions).where(regions.c.region_id > after).order_by(regions.c.region_id).limit(limit + 1)
+    found = [_region(row) for row in tx.execute(query).mappings()]
+    return Page.of(found, limit, lambda region: region.region_id)
+
+
+def update_policy(
+    tx: Transaction, name: str, policy: RegionPolicy, *, generation: int, actor: str, now: datetime
+) -> Region:
+    """Set the policy of a region. Raises NotFound, and StaleGeneration unless it is at `generation`."""
+    query = sa.select(regions).where(regions.c.name == name).with_for_update(key_share=True)
+    row = tx.execute(query).mappings().one_or_none()
+    if row is None:
+        raise NotFound("region", name)
+    before = _region(row)
+    if before.generation != generation:
+        raise StaleGeneration("region", name, expected=generation, found=before.generation)
+    if policy == before.policy:
+        return before
+    update = sa.update(regions).where(regions.c.region_id == before.region_id).values(policy=asdict(policy))
+    after = _region(tx.execute(update.returning(regions)).mappings().one())
+    audit.append(
+        tx,
+        actor=actor,
+        action="update_policy",
+        subject_kind="region",
+        subject_id=after.region_id,
+        now=now,
+        before=asdict(before.policy),
+        after=asdict(policy),
+    )
+    return after
+
+
+def _region(row: Mapping[Any, Any]) -> Region:
+    return Region(
+        region_id=row["region_id"],
+        name=row["name"],
+        policy=RegionPolicy(**row["policy"]),
+        target_plan_id=row["target_plan_id"],
+        generation=row["generation"],
+        created_at=row["created_at"],
+    )

@@ -1,0 +1,158 @@
+"""A region as arrays, read in one moment: the input of solves, and of the assessment of one reservation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import sqlalchemy as sa
+
+from libs.domain.fleet import DELETED, FREE, FleetSnapshot, Indices, Ints, Names, Reservations, Servers
+from libs.domain.region import Region
+from libs.store.bulk import copy_out, load_names
+from libs.store.database import Transaction
+from libs.store.regions import load_region
+from libs.store.topology import TopologyIds, load_topology, rows_of
+
+_ALL = "region_id = %(region)s"
+_OWN_AND_FREE = """region_id = %(region)s AND (target_reservation_id = %(reservation)s OR
+    (current_reservation_id IS NULL AND target_reservation_id IS NULL AND unavailability <> 'unplanned'))"""
+
+
+def load_fleet_snapshot(tx: Transaction, region_name: str) -> FleetSnapshot:
+    """Everything that a solve may look at. `tx` comes from Database.snapshot(), so that it is of one moment.
+
+    Rows are in order of id, hardware types in order of name: those of its servers, and those that a reservation of
+    the region counts on. Bindings to deleted reservations read DELETED. Raises NotFound.
+    """
+    region = load_region(tx, region_name)
+    live = "region_id = %(region)s AND deleted_at IS NULL"
+    return _load(tx, region, servers=_ALL, reservations=live, parameters={"region": region.region_id})
+
+
+def load_admission_snapshot(tx: Transaction, region_name: str, reservation_id: int | None) -> FleetSnapshot:
+    """What one reservation has and could get at once: it alone, the servers that it is to have, and the free ones.
+
+    Free means: bound and to be bound to nothing, and not down. A server that the reservation is to have and that
+    still stands in another one reads DELETED as its current binding, because that other one is not in the snapshot.
+    None: a reservation that does not exist yet, see libs.domain.what_if. Raises NotFound for the region.
+    """
+    region = load_region(tx, region_name)
+    one = "reservation_id = %(reservation)s AND region_id = %(region)s AND deleted_at IS NULL"
+    parameters = {"region": region.region_id, "reservation": reservation_id}
+    return _load(tx, region, servers=_OWN_AND_FREE, reservations=one, parameters=parameters)
+
+
+def _load(
+    tx: Transaction, region: Region, *, servers: str, reservations: str, parameters: Mapping[str, object]
+) -> FleetSnapshot:
+    if tx.get_isolation_level() != "REPEATABLE READ":
+        raise ValueError("a snapshot takes several queries: it needs a transaction of Database.snapshot()")
+    topology, topology_ids = load_topology(tx, region.region_id)
+    type_ids, types = _hardware_types(tx, region.region_id)
+    found = _reservations(tx, reservations, parameters, topology_ids, type_ids)
+    return FleetSnapshot(
+        region=region.name,
+        topology=topology,
+        hardware_types=types,
+        servers=_servers(tx, servers, parameters, topology_ids, type_ids, found.id),
+        reservations=found,
+        policy=region.policy,
+        target_plan_id=region.target_plan_id,
+    )
+
+
+def _hardware_types(tx: Transaction, region_id: int) -> tuple[Ints, Names]:
+    query = """
+        SELECT hardware_type_id, name FROM hardware_types
+        WHERE hardware_type_id IN (SELECT hardware_type_id FROM servers WHERE region_id = :region)
+           OR hardware_type_id IN (SELECT hardware_type_id FROM reservation_rru JOIN reservations USING (reservation_id)
+                                   WHERE region_id = :region AND deleted_at IS NULL)
+        ORDER BY name COLLATE "C" """
+    rows = tx.execute(sa.text(query), {"region": region_id}).all()
+    return np.array([i for i, _ in rows], np.int64), np.array([name for _, name in rows], object)
+
+
+def _reservations(
+    tx: Transaction, where: str, parameters: Mapping[str, object], topology_ids: TopologyIds, type_ids: Ints
+) -> Reservations:
+    chosen = f"FROM reservations WHERE {where} ORDER BY reservation_id"
+    found = copy_out(
+        tx,
+        "SELECT reservation_id, capacity_rru, survives_msb_loss, coalesce(msb_spread_limit, 'infinity'), "
+        f"coalesce(rack_spread_limit, 'infinity'), generation {chosen}",
+        parameters,
+        {"id": ">i8", "capacity": ">f8", "survives": "?", "msb_limit": ">f8", "rack_limit": ">f8", "generation": ">i8"},
+    )
+    ids = found["id"].astype(np.int64)
+    among = f"WHERE reservation_id IN (SELECT reservation_id FROM reservations WHERE {where})"
+    pair = {"reservation": ">i8", "column": ">i8", "value": ">f8"}
+    rru, share = np.zeros((len(ids), len(type_ids))), np.full((len(ids), len(topology_ids.datacenters)), np.nan)
+    pairs = copy_out(tx, f"SELECT reservation_id, hardware_type_id, rru FROM reservation_rru {among}", parameters, pair)
+    rru[rows_of(pairs["reservation"], ids), _rows_of_types(pairs["column"], type_ids)] = pairs["value"]
+    pairs = copy_out(
+        tx, f"SELECT reservation_id, datacenter_id, share FROM reservation_affinity {among}", parameters, pair
+    )
+    share[rows_of(pairs["reservation"], ids), rows_of(pairs["column"], topology_ids.datacenters)] = pairs["value"]
+    return Reservations(
+        id=ids,
+        name=load_names(tx, f"SELECT name {chosen}", parameters),
+        capacity_rru=found["capacity"].astype(np.float64),
+        survives_msb_loss=found["survives"].copy(),
+        msb_spread_limit=found["msb_limit"].astype(np.float64),
+        rack_spread_limit=found["rack_limit"].astype(np.float64),
+        rru=rru,
+        affinity_share=share,
+        generation=found["generation"].astype(np.int64),
+    )
+
+
+def _servers(
+    tx: Transaction,
+    where: str,
+    parameters: Mapping[str, object],
+    topology_ids: TopologyIds,
+    type_ids: Ints,
+    reservation_ids: Ints,
+) -> Servers:
+    chosen = f"FROM servers WHERE {where} ORDER BY server_id"
+    found = copy_out(
+        tx,
+        "SELECT server_id, rack_id, hardware_type_id, coalesce(current_reservation_id, 0), "
+        f"coalesce(target_reservation_id, 0), in_use, unavailability <> 'unplanned', generation {chosen}",
+        parameters,
+        {
+            "id": ">i8",
+            "rack": ">i8",
+            "type": ">i8",
+            "current": ">i8",
+            "target": ">i8",
+            "in_use": "?",
+            "available": "?",
+            "generation": ">i8",
+        },
+    )
+    return Servers(
+        id=found["id"].astype(np.int64),
+        name=load_names(tx, f"SELECT name {chosen}", parameters),
+        rack=rows_of(found["rack"], topology_ids.racks),
+        hardware_type=_rows_of_types(found["type"], type_ids),
+        current=_binding(found["current"], reservation_ids),
+        target=_binding(found["target"], reservation_ids),
+        in_use=found["in_use"].copy(),
+        available=found["available"].copy(),
+        generation=found["generation"].astype(np.int64),
+    )
+
+
+def _rows_of_types(ids: Ints, type_ids: Ints) -> Indices:
+    """Types are in order of name, so their ids need not rise."""
+    order = np.argsort(type_ids)
+    return order[rows_of(ids, type_ids[order])].astype(np.int32)
+
+
+def _binding(ids: Ints, reservation_ids: Ints) -> Indices:
+    """(S,) ids, 0 for none -> rows of the reservations, FREE, or DELETED for those that are not among them."""
+    found = np.append(reservation_ids, -1)  # something to compare with at the end
+    rows = rows_of(ids, reservation_ids)
+    return np.where(ids == 0, FREE, np.where(found[rows] == ids, rows, DELETED)).astype(np.int32)
