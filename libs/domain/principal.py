@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 
@@ -22,3 +23,14 @@ class Principal:
     token_id: int
     name: str
     role: Role
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """An API token as it is listed: everything but the secret, which is shown once."""
+
+    token_id: int
+    name: str
+    role: Role
+    created_at: datetime
+    revoked_at: datetime | None

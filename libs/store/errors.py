@@ -1,6 +1,14 @@
-"""What a caller asked of the store that cannot be: each names the noun, so that a client learns what to change."""
+"""What a caller asked of the store that cannot be: each names the noun, so that a client learns what to change.
+
+And what the database may say that is nobody's mistake.
+"""
 
 from __future__ import annotations
+
+from sqlalchemy.exc import InterfaceError, OperationalError, TimeoutError
+
+UNAVAILABLE: tuple[type[Exception], ...] = (OperationalError, InterfaceError, TimeoutError)
+"""The database cannot be reached, a lock was waited for too long, or the pool is exhausted: trying again may help."""
 
 
 class NotFound(Exception):

@@ -1,0 +1,76 @@
+"""Structured logs: one JSON object a line on stderr, never with a secret in it."""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+from collections.abc import Mapping, MutableMapping
+from typing import TextIO
+
+import structlog
+
+HIDDEN = "[redacted]"
+_SECRET_NAMES = re.compile(r"authorization|token$|password|secret|database_url", re.IGNORECASE)
+_SECRET_VALUES = re.compile(r"plim_[A-Za-z0-9_-]+|(?<=://)[^\s/@]*:[^\s/@]*(?=@)|(?<=Bearer )\S+")
+
+
+def redact(value: object, *, name: str = "") -> object:
+    """The value without secrets: those known by the name they go under, and those known by their looks."""
+    if name and _SECRET_NAMES.search(name):
+        return HIDDEN
+    if isinstance(value, str):
+        return _SECRET_VALUES.sub(HIDDEN, value)
+    if isinstance(value, Mapping):
+        return {key: redact(item, name=str(key)) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [redact(item) for item in value]
+    if isinstance(value, Exception | bytes):
+        return redact(str(value))
+    return value
+
+
+def _redact_event(_logger: object, _method: str, event: MutableMapping[str, object]) -> Mapping[str, object]:
+    return {key: redact(item, name=key) for key, item in event.items()}
+
+
+def configure_logging(service: str, *, level: str = "INFO", stream: TextIO | None = None) -> None:
+    """Send what structlog and the standard library log to `stream` (stderr) as JSON lines that name the service.
+
+    Raises ValueError where the level is not one of logging's.
+    """
+
+    def add_service(_logger: object, _method: str, event: MutableMapping[str, object]) -> Mapping[str, object]:
+        return {"service": service, **event}
+
+    shared: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper(fmt="iso", utc=True, key="at"),
+        structlog.stdlib.ExtraAdder(),
+        add_service,
+    ]
+    structlog.configure(
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=False,
+    )
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                structlog.processors.format_exc_info,
+                _redact_event,
+                structlog.processors.JSONRenderer(default=str),
+            ],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(level)
+    # Every request is logged by libs.web with its id; uvicorn's own line would hold the query and no id.
+    logging.getLogger("uvicorn.access").disabled = True

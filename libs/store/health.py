@@ -1,0 +1,20 @@
+"""Whether the database is there and has the schema that this code expects."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from libs.store.database import Database
+from libs.store.errors import UNAVAILABLE
+from libs.store.tables import metadata
+
+
+def check_database(database: Database) -> str | None:
+    """What keeps the database from being used; None where nothing does."""
+    try:
+        with database.snapshot() as tx:
+            there = set(sa.inspect(tx).get_table_names())
+    except UNAVAILABLE:
+        return "the database cannot be reached"
+    missing = sorted(set(metadata.tables) - there)
+    return f"the database is not migrated: {', '.join(missing)} missing" if missing else None

@@ -1,0 +1,102 @@
+"""The app factory: what every HTTP process of Plimsoll has in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from fastapi import APIRouter, Depends, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from libs.domain.principal import Role
+from libs.reconcile.clock import Clock
+from libs.reconcile.errors import StaleGeneration, StalePlan
+from libs.store.database import Database
+from libs.store.errors import UNAVAILABLE
+from libs.web import health
+from libs.web.auth import Authentication, require, unavailable
+from libs.web.bodies import BodyLimit
+from libs.web.context import WebContext
+from libs.web.openapi import document
+from libs.web.problems import Problem
+from libs.web.requests import RequestScope
+from libs.web.validation import problem_of, refuse_unknown_query
+
+
+def create_app(
+    *,
+    title: str,
+    version: str,
+    database: Database,
+    clock: Clock,
+    routers: Sequence[APIRouter],
+    large_bodies: Mapping[str, int] | None = None,
+) -> FastAPI:
+    """An app of these routers, each with its whole prefix (`/v1/...`); all of their routes need a token.
+
+    Reading needs a viewer's. A route that writes adds `dependencies=[Depends(require(Role.REQUESTER))]` or above.
+    large_bodies names the paths, as templates, that take more than BODY_BYTES_MAX, and how much.
+    """
+    app = FastAPI(
+        title=title,
+        version=version,
+        description="Plimsoll, an open capacity control plane. Errors are problem documents (RFC 9457).",
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+    )
+    app.state.context = WebContext(database, clock)
+    app.openapi = lambda: document(app)  # type: ignore[method-assign]  # the way that FastAPI documents
+    app.add_middleware(BodyLimit, large_bodies=large_bodies or {})
+    app.add_middleware(Authentication, database=database)
+    app.add_middleware(RequestScope)
+    app.add_exception_handler(HTTPException, _on_http_exception)
+    app.add_exception_handler(RequestValidationError, _on_invalid)
+    app.add_exception_handler(StaleGeneration, _on_stale_generation)
+    app.add_exception_handler(StalePlan, _on_stale_plan)
+    for unreachable in UNAVAILABLE:
+        app.add_exception_handler(unreachable, _on_unavailable)
+    app.include_router(health.router, dependencies=[Depends(refuse_unknown_query)])
+    for router in routers:
+        app.include_router(router, dependencies=[Depends(require(Role.VIEWER)), Depends(refuse_unknown_query)])
+    return app
+
+
+def _answer(request: Request, problem: Problem) -> JSONResponse:
+    return problem.response(getattr(request.state, "request_id", None))
+
+
+def _on_http_exception(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    if isinstance(error, Problem):
+        return _answer(request, error)
+    codes = {400: "bad_request", 404: "not_found", 405: "method_not_allowed"}
+    details = {
+        400: "The body cannot be read.",
+        404: f"There is no {request.url.path} here.",
+        405: f"{request.method} is not allowed on {request.url.path}.",
+    }
+    status = error.status_code if error.status_code in codes else 400
+    return _answer(request, Problem(status, codes[status], details[status], headers=error.headers))
+
+
+def _on_invalid(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    return _answer(request, problem_of(request, error))
+
+
+def _on_stale_generation(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, StaleGeneration)
+    detail, expected, found = f"{str(error).capitalize()}.", error.expected, error.found
+    problem = Problem(409, "stale_generation", detail, expected_generation=expected, found_generation=found)
+    return _answer(request, problem)
+
+
+def _on_stale_plan(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, StalePlan)
+    return _answer(request, Problem(409, "stale_plan", f"{str(error).capitalize()}."))
+
+
+def _on_unavailable(request: Request, error: Exception) -> JSONResponse:
+    return _answer(request, unavailable())

@@ -1,0 +1,46 @@
+"""Compare-and-swap over HTTP: `ETag` is a row's generation, `If-Match` the one that the client has read."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from fastapi import Depends, Header
+
+from libs.web.model import ID_MAX
+from libs.web.problems import FieldError, Problem
+
+
+def etag(generation: int) -> dict[str, str]:
+    """The header that a response about one row carries."""
+    return {"ETag": f'"{generation}"'}
+
+
+def _if_match(
+    if_match: Annotated[
+        str | None,
+        Header(
+            alias="If-Match",
+            description='The generation that you have read, as its ETag gave it: "7". Answers 428 without it.',
+            examples=['"7"'],
+        ),
+    ] = None,
+) -> int:
+    if if_match is None:
+        detail = 'This write needs If-Match: read the thing first and send its ETag, such as If-Match: "7".'
+        errors = [FieldError(field="If-Match", location="header", code="missing", message="is required")]
+        raise Problem(428, "precondition_required", detail, errors=errors)
+    found = re.fullmatch(r'"([0-9]{1,19})"', if_match, re.ASCII)
+    if found is None or int(found[1]) > ID_MAX:
+        message = 'must be one generation in double quotes, such as "7"'
+        errors = [FieldError(field="If-Match", location="header", code="bad_generation", message=message)]
+        raise Problem(400, "bad_request", f"If-Match {message}.", errors=errors)
+    return int(found[1])
+
+
+ExpectedGeneration = Annotated[int, Depends(_if_match)]
+"""A parameter of a route that changes a row: the generation that the client has read.
+
+Raises Problem: 428 without If-Match, 400 where it is no generation. Pass it to the store: its StaleGeneration is
+answered with 409.
+"""

@@ -1,0 +1,48 @@
+"""Routes for whoever keeps the process running. They need no token and tell nothing of any fleet."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from fastapi import APIRouter, Response
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+
+from libs.store.health import check_database
+from libs.web.context import Context
+from libs.web.model import ResponseModel
+from libs.web.openapi import problems
+from libs.web.problems import Problem
+
+router = APIRouter(tags=["health"])
+
+
+class Health(ResponseModel):
+    """The process answers."""
+
+    status: Literal["ok"] = "ok"
+
+
+@router.get("/healthz", operation_id="get_health")
+def get_health() -> Health:
+    """Whether the process answers at all. Restart it where it does not."""
+    return Health()
+
+
+@router.get("/readyz", operation_id="get_readiness", responses=problems(503))
+def get_readiness(context: Context) -> Health:
+    """Whether it can do its work: the database is reachable and migrated."""
+    trouble = check_database(context.database)
+    if trouble is not None:
+        raise Problem(503, "unavailable", f"Not ready: {trouble}.", headers={"Retry-After": "5"})
+    return Health()
+
+
+@router.get(
+    "/metrics",
+    operation_id="get_metrics",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Prometheus text"}},
+)
+def get_metrics() -> Response:
+    """Counters and histograms in Prometheus' text format."""
+    return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)

@@ -1,0 +1,113 @@
+"""Writes: one transaction each, and at most once per `Idempotency-Key`."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from fastapi import Depends, Header, Request, Response
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+
+from libs.store.database import Transaction
+from libs.store.idempotency import SavedAnswer, claim_key, save_answer
+from libs.web.auth import Asking
+from libs.web.context import Context, WebContext
+from libs.web.problems import FieldError, Problem
+
+REPLAYED = "Idempotency-Replayed"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a write answers with once it is committed.
+
+    after_commit   wakes somebody; may be lost, because whoever it wakes also looks by himself
+    """
+
+    status_code: int
+    body: BaseModel | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    after_commit: Callable[[], None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Runs a write in a transaction of its own."""
+
+    context: WebContext
+    token_id: int
+    key: str | None
+    request_sha256: bytes
+
+    def once(self, effect: Callable[[Transaction], Answer]) -> Response:
+        """Do it and answer, or answer as the request that came first with this key was answered.
+
+        The key's claim, the effect and the saved answer commit together. Where the effect raises, nothing is kept: the
+        same key may be tried again. Raises Problem (422) where the key was used for another request.
+        """
+        with self.context.database.write() as tx:
+            saved = self._claim(tx)
+            if saved is not None:
+                return _response(saved.status_code, saved.body, {**saved.headers, REPLAYED: "true"})
+            answer = effect(tx)
+            body = None if answer.body is None else answer.body.model_dump(mode="json")
+            if self.key is not None:
+                status_code, headers = answer.status_code, answer.headers
+                save_answer(tx, self.token_id, self.key, status_code=status_code, headers=headers, body=body)
+        if answer.after_commit is not None:
+            answer.after_commit()
+        return _response(answer.status_code, body, answer.headers)
+
+    def _claim(self, tx: Transaction) -> SavedAnswer | None:
+        if self.key is None:
+            return None
+        saved = claim_key(tx, self.token_id, self.key, self.request_sha256, now=self.context.clock.now())
+        if saved is not None and saved.request_sha256 != self.request_sha256:
+            message = "was used for a different request: send a new key"
+            errors = [FieldError(field="Idempotency-Key", location="header", code="reused", message=message)]
+            raise Problem(422, "idempotency_key_reused", f"This Idempotency-Key {message}.", errors=errors)
+        return saved
+
+
+def _response(status_code: int, body: object, headers: Mapping[str, str]) -> Response:
+    if body is None:
+        return Response(status_code=status_code, headers=dict(headers))
+    return JSONResponse(body, status_code, dict(headers))
+
+
+async def _request_sha256(request: Request) -> bytes:
+    """What makes two requests the same: method, address, the generation they rest on, and the body."""
+    digest = hashlib.sha256()
+    precondition = request.headers.get("If-Match", "")
+    for part in (request.method, request.url.path, request.url.query, precondition):
+        digest.update(part.encode() + b"\0")
+    # FastAPI has read the body and keeps it, except that of a form: a form cannot be compared.
+    if not request.headers.get("Content-Type", "").startswith("multipart/"):
+        digest.update(await request.body())
+    return digest.digest()
+
+
+def _writer(
+    context: Context,
+    principal: Asking,
+    request_sha256: Annotated[bytes, Depends(_request_sha256)],
+    idempotency_key: Annotated[
+        str | None,
+        Header(
+            alias="Idempotency-Key",
+            pattern=r"^[\x21-\x7e]+$",
+            max_length=200,
+            description="Of your choice, unique per intended change. Sent again with the same request, it gets the "
+            f"first one's answer and {REPLAYED}: true instead of doing it twice.",
+            examples=["9f1c2d5e-create-web"],
+        ),
+    ] = None,
+) -> Writer:
+    return Writer(context, principal.token_id, idempotency_key, request_sha256)
+
+
+Write = Annotated[Writer, Depends(_writer)]
+"""A parameter of a route that changes something."""

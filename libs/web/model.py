@@ -1,0 +1,45 @@
+"""How request and response bodies are made: nothing unknown, nothing infinite, nothing guessed."""
+
+from __future__ import annotations
+
+from typing import Annotated, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, Strict, StringConstraints
+
+T = TypeVar("T")
+
+ID_MAX = 2**63 - 1
+"""The largest id or generation that a row can have."""
+
+
+class RequestModel(BaseModel):
+    """A body that a client sends. Fields it does not have are refused, and so are NaN and infinity."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, str_max_length=10_000)
+
+
+class ResponseModel(BaseModel):
+    """A body that we send."""
+
+    model_config = ConfigDict(extra="forbid", from_attributes=True)
+
+
+class PageOf(ResponseModel, Generic[T]):
+    """One page of a list."""
+
+    items: list[T]
+    next_cursor: str | None = Field(description="Pass it as cursor for the next page; null on the last one")
+
+
+Number = Annotated[float, Strict()]
+"""A JSON number and nothing that merely looks like one."""
+Flag = Annotated[bool, Strict()]
+Whole = Annotated[int, Strict()]
+Name = Annotated[
+    str,
+    StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:/-]*$", min_length=1, max_length=100),
+    Field(description="Letters, digits and . _ : / - , beginning with a letter or a digit"),
+]
+"""A name that is safe in a URL, a log line and a shell."""
+SomeName = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]+$", min_length=1, max_length=200)]
+"""A name to look for: wider than Name, because imported names may be wider."""

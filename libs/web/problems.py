@@ -1,0 +1,99 @@
+"""Errors as RFC 9457 problem documents, with a stable code and the fields they are about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+
+MEDIA_TYPE = "application/problem+json"
+TITLES = {
+    "bad_request": "The request cannot be read",
+    "conflict": "Conflict with what is there",
+    "duplicate_name": "The name is taken",
+    "forbidden": "This token may not do that",
+    "idempotency_key_reused": "The idempotency key was used for another request",
+    "internal_error": "Something went wrong on our side",
+    "invalid_request": "Some fields are not valid",
+    "invalid_token": "The token is not valid",
+    "method_not_allowed": "The method is not allowed here",
+    "not_found": "There is no such thing",
+    "precondition_required": "Say which generation you have read",
+    "stale_generation": "Somebody else has changed it",
+    "stale_plan": "The region has moved on",
+    "too_large": "The request body is too large",
+    "unauthenticated": "A token is needed",
+    "unavailable": "The database cannot be reached",
+    "wrong_phase": "It is too late for that",
+}
+"""Each code that libs.web or a service may send, and its title. Clients match codes; titles may be reworded."""
+
+
+class FieldError(BaseModel):
+    """One field that is not as it should be."""
+
+    field: str = Field(description="Path of the field, such as spec.rru.hw-07", examples=["spec.capacity_rru"])
+    location: str = Field(description="body, query, path or header", examples=["body"])
+    code: str = Field(description="Stable identifier of what is wrong", examples=["unknown_name"])
+    message: str = Field(description="What is wrong and what to do", examples=["must be greater than 0"])
+    known: list[str] = Field(default_factory=list, description="The nearest or known right names, where there are any")
+
+
+class ProblemDocument(BaseModel):
+    """What every error answers with. Some codes add members of their own, such as found_generation."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str = Field(examples=["urn:plimsoll:problem:stale_generation"])
+    title: str = Field(examples=[TITLES["stale_generation"]])
+    status: int = Field(examples=[409])
+    code: str = Field(description="Stable: match on this", examples=["stale_generation"])
+    detail: str = Field(description="For people: what happened and what to do next")
+    errors: list[FieldError] = Field(default_factory=list)
+    request_id: str | None = Field(default=None, description="Quote it when asking for help")
+
+
+class Problem(HTTPException):
+    """Raise it to answer with a problem document. `code` is one of TITLES, or KeyError."""
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        detail: str,
+        *,
+        errors: Sequence[FieldError] = (),
+        headers: Mapping[str, str] | None = None,
+        **members: object,
+    ) -> None:
+        super().__init__(status, detail, headers)
+        self.code, self.title, self.errors, self.members = code, TITLES[code], tuple(errors), members
+
+    def response(self, request_id: str | None) -> JSONResponse:
+        """The answer that this problem is."""
+        document = ProblemDocument(
+            type=f"urn:plimsoll:problem:{self.code}",
+            title=self.title,
+            status=self.status_code,
+            code=self.code,
+            detail=self.detail,
+            errors=list(self.errors),
+            request_id=request_id,
+            **self.members,
+        )
+        content = document.model_dump(mode="json")
+        return JSONResponse(content, self.status_code, dict(self.headers or {}), media_type=MEDIA_TYPE)
+
+
+def invalid(*errors: FieldError) -> Problem:
+    """422: these fields are not valid."""
+    detail = "; ".join(f"{error.field}: {error.message}" for error in errors[:3])
+    more = f" (and {len(errors) - 3} more)" if len(errors) > 3 else ""
+    return Problem(422, "invalid_request", detail + more, errors=errors)
+
+
+def not_found(noun: str, identifier: object) -> Problem:
+    """404: there is no such thing."""
+    return Problem(404, "not_found", f"There is no {noun} {identifier}.")

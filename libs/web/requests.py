@@ -1,0 +1,66 @@
+"""Around every request: its id, its log line, its metrics, and what is said when our code breaks."""
+
+from __future__ import annotations
+
+import re
+import time
+import uuid
+
+import structlog
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from libs.web.metrics import observe_request
+from libs.web.problems import Problem
+
+REQUEST_ID = "X-Request-Id"
+_log = structlog.get_logger("plimsoll.web")
+
+
+class RequestScope:
+    """ASGI middleware, the outermost of ours."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request, with a 500 problem where the app raises."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started_s = time.perf_counter()
+        request_id = _request_id(Headers(scope=scope).get(REQUEST_ID))
+        scope.setdefault("state", {})["request_id"] = request_id
+        structlog.contextvars.clear_contextvars()
+        structlog.contextvars.bind_contextvars(request_id=request_id)
+        status = 0
+
+        async def send_with_id(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                MutableHeaders(scope=message)[REQUEST_ID] = request_id
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_with_id)
+        except Exception:
+            _log.exception("request failed", method=scope["method"], route=_route(scope))
+            if status:  # the answer has begun: all that is left is to break the connection
+                raise
+            detail = f"This is our mistake, and it is in our log as {request_id}. Nothing was changed."
+            await Problem(500, "internal_error", detail).response(request_id)(scope, receive, send_with_id)
+        finally:
+            duration_s, route, method = time.perf_counter() - started_s, _route(scope), scope["method"]
+            observe_request(route, method, status, duration_s)
+            _log.info("request", method=method, route=route, status=status, duration_s=round(duration_s, 4))
+
+
+def _request_id(offered: str | None) -> str:
+    """The client's own id where it is harmless, so that its log and ours can be read side by side."""
+    return offered if offered and re.fullmatch(r"[A-Za-z0-9._-]{1,64}", offered) else uuid.uuid4().hex
+
+
+def _route(scope: Scope) -> str:
+    """The route's template, never the path: ids would make a metric without bound."""
+    return str(getattr(scope.get("route"), "path_format", None) or getattr(scope.get("route"), "path", "unmatched"))

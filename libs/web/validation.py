@@ -1,0 +1,102 @@
+"""Pydantic's complaints as field errors, with the nearest right name for a field that does not exist."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+
+from libs.web.openapi import document
+from libs.web.problems import FieldError, Problem, invalid
+
+Schema = Mapping[str, Any]
+
+
+def problem_of(request: Request, error: RequestValidationError) -> Problem:
+    """The 422 that names every field the error is about, or the 400 for a body that is no JSON."""
+    details = error.errors()
+    for detail in details:
+        if detail["type"] == "json_invalid":
+            reason = f"{detail.get('ctx', {}).get('error', 'not JSON')} at character {detail['loc'][-1]}"
+            return Problem(400, "bad_request", f"The body is not JSON: {reason}.")
+    return invalid(*(_field_error(request, detail) for detail in details))
+
+
+def refuse_unknown_query(request: Request) -> None:
+    """A dependency of every route: a misspelt filter must not quietly list everything.
+
+    Raises Problem (422) that names each query parameter that the route does not have.
+    """
+    operation = _operation(request)
+    known = [p["name"] for p in operation.get("parameters", ()) if p["in"] == "query"]
+    unknown = sorted(set(request.query_params) - set(known))
+    if unknown:
+        raise invalid(*(_unknown_field(name[:100], "query", name, known) for name in unknown[:20]))
+
+
+def _field_error(request: Request, detail: Mapping[str, Any]) -> FieldError:
+    location, path = str(detail["loc"][0]), [str(part) for part in detail["loc"][1:]]
+    if detail["type"] == "extra_forbidden":
+        known = sorted(_properties(request, path[:-1]))
+        return _unknown_field(".".join(path)[:300], location, path[-1], known)
+    missing_body = location == "body" and not path
+    message = "a JSON object is required" if missing_body else _sentence(str(detail["msg"]))
+    return FieldError(field=".".join(path)[:300] or location, location=location, code=detail["type"], message=message)
+
+
+def _unknown_field(field: str, location: str, name: str, known: Sequence[str]) -> FieldError:
+    near = get_close_matches(name, known, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(known) or 'none'}"
+    return FieldError(
+        field=field,
+        location=location,
+        code="unknown_field",
+        message=f"no such field: {hint}",
+        known=near or list(known),
+    )
+
+
+def _sentence(message: str) -> str:
+    """Pydantic's "Input should be ..." and "Value error, ..." without the formula."""
+    message = message.removeprefix("Value error, ").replace("Input should", "should")
+    return message.replace("Field required", "is required")
+
+
+def _operation(request: Request) -> dict[str, Any]:
+    path = request.scope["route"].path_format
+    operation: dict[str, Any] = document(request.app)["paths"].get(path, {}).get(request.method.lower(), {})
+    return operation
+
+
+def _properties(request: Request, path: Sequence[str]) -> set[str]:
+    """The fields that the body has at this path, as the OpenAPI document has them."""
+    schemas = document(request.app)["components"]["schemas"]
+    contents = _operation(request).get("requestBody", {}).get("content", {})
+    level: list[Schema] = [content["schema"] for content in contents.values()]
+    level = list(_resolve(level, schemas))
+    for part in path:
+        level = list(_resolve([child for schema in level for child in _children(schema, part)], schemas))
+    return {name for schema in level for name in schema.get("properties", {})}
+
+
+def _resolve(level: Sequence[Schema], schemas: Mapping[str, Schema]) -> Iterator[Schema]:
+    for schema in level:
+        if "$ref" in schema:
+            yield from _resolve([schemas[schema["$ref"].rsplit("/", 1)[1]]], schemas)
+        elif "anyOf" in schema or "oneOf" in schema or "allOf" in schema:
+            choices = [*schema.get("anyOf", ()), *schema.get("oneOf", ()), *schema.get("allOf", ())]
+            yield from _resolve(choices, schemas)
+        else:
+            yield schema
+
+
+def _children(schema: Schema, part: str) -> Iterator[Schema]:
+    if part in schema.get("properties", {}):
+        yield schema["properties"][part]
+    elif isinstance(schema.get("additionalProperties"), dict):
+        yield schema["additionalProperties"]
+    elif part.isdigit() and "items" in schema:
+        yield schema["items"]
