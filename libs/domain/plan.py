@@ -48,6 +48,16 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PlanChange:
+    """One server whose target a plan changed; None: free. A reservation is named even where it was deleted since."""
+
+    server_id: int
+    server: str
+    from_reservation: str | None
+    to_reservation: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SolveRun:
     """One run of the solver: what it was asked, how far it is, what it found."""
 

@@ -15,7 +15,7 @@ from libs.domain.region import HardwareType
 from libs.reconcile.errors import StaleGeneration
 from libs.store import audit
 from libs.store.database import Transaction
-from libs.store.errors import NotFound
+from libs.store.refusals import NotFound
 from libs.store.tables import hardware_types
 
 

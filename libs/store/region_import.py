@@ -13,8 +13,8 @@ from libs.domain.region import Region
 from libs.store import audit
 from libs.store.bulk import copy_in, new_ids
 from libs.store.database import Transaction
-from libs.store.errors import NotPossible
 from libs.store.hardware_types import ensure_hardware_types
+from libs.store.refusals import NotPossible
 from libs.store.regions import create_region, load_region
 from libs.store.tables import (
     plans,

@@ -16,7 +16,7 @@ from libs.domain.region import Region
 from libs.reconcile.errors import StaleGeneration
 from libs.store import audit
 from libs.store.database import Transaction
-from libs.store.errors import AlreadyExists, NotFound
+from libs.store.refusals import AlreadyExists, NotFound
 from libs.store.tables import regions
 
 

@@ -1,0 +1,65 @@
+"""What bindings give reservations, added up by the database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import sqlalchemy as sa
+
+from libs.domain.reservation import Coverage
+from libs.store.database import Transaction
+
+ROUNDING = 1e-9
+"""A shortfall below this share of the capacity comes of adding floats in some order, and counts as none."""
+
+# Per reservation and MSB first: the worst MSB is a maximum of sums. One index scan of the reservations' servers.
+COVERAGE = """
+    per_msb AS (
+        SELECT wanted.reservation_id, racks.msb_id, count(*) AS servers,
+               count(*) FILTER (WHERE servers.unavailability = 'unplanned') AS unavailable_servers,
+               coalesce(sum(rru) FILTER (WHERE servers.unavailability <> 'unplanned'), 0) AS rru
+        FROM wanted JOIN servers ON servers.{which}_reservation_id = wanted.reservation_id
+        JOIN racks USING (rack_id)
+        LEFT JOIN reservation_rru USING (reservation_id, hardware_type_id)
+        GROUP BY 1, 2
+    ), totals AS (
+        SELECT reservation_id, sum(servers)::bigint AS servers, sum(unavailable_servers)::bigint AS unavailable_servers,
+               sum(rru) AS total_rru, max(rru) AS worst_msb_rru,
+               (array_agg(msb_id ORDER BY rru DESC, msb_id) FILTER (WHERE rru > 0))[1] AS worst_msb_id
+        FROM per_msb GROUP BY 1
+    ), coverage AS (
+        SELECT reservation_id, coalesce(totals.servers, 0) AS servers,
+               coalesce(unavailable_servers, 0) AS unavailable_servers, coalesce(total_rru, 0) AS total_rru,
+               coalesce(worst_msb_rru, 0) AS worst_msb_rru, msbs.name AS worst_msb,
+               capacity_rru - coalesce(total_rru - CASE WHEN survives_msb_loss THEN worst_msb_rru ELSE 0 END, 0)
+                   AS missing_rru, capacity_rru
+        FROM wanted LEFT JOIN totals USING (reservation_id) LEFT JOIN msbs ON msb_id = worst_msb_id
+    )"""
+
+
+def load_coverage(
+    tx: Transaction, reservation_ids: Sequence[int], which: Literal["current", "target"]
+) -> dict[int, Coverage]:
+    """What the current or target bindings give each of these reservations; those that do not exist are left out.
+
+    Servers that are down for an unplanned reason count for nothing, those in planned maintenance count. A server of a
+    type that the reservation is not eligible for counts as a server of 0 RRU.
+    """
+    query = f"""
+        WITH wanted AS (
+            SELECT reservation_id, capacity_rru, survives_msb_loss FROM reservations WHERE reservation_id = ANY(:ids)
+        ), {COVERAGE.format(which=which)}
+        SELECT * FROM coverage"""
+    rows = tx.execute(sa.text(query), {"ids": [int(i) for i in reservation_ids]})
+    return {
+        row.reservation_id: Coverage(
+            servers=row.servers,
+            unavailable_servers=row.unavailable_servers,
+            total_rru=row.total_rru,
+            worst_msb_rru=row.worst_msb_rru,
+            worst_msb=row.worst_msb,
+            shortfall_rru=row.missing_rru if row.missing_rru > ROUNDING * row.capacity_rru else 0.0,
+        )
+        for row in rows
+    }

@@ -1,0 +1,46 @@
+"""A region in a few numbers: two statements that each read its servers once."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from libs.domain.region_summary import HardwareTypeSummary, RegionSummary
+from libs.store.coverage import COVERAGE, ROUNDING
+from libs.store.database import Transaction
+from libs.store.regions import load_region
+
+_BY_TYPE = """
+    SELECT name AS hardware_type, counts.* FROM hardware_types JOIN (
+        SELECT hardware_type_id, count(*) AS servers, count(target_reservation_id) AS bound,
+               count(*) FILTER (WHERE target_reservation_id IS NULL AND unavailability <> 'unplanned') AS free,
+               count(*) FILTER (WHERE in_use) AS in_use,
+               count(*) FILTER (WHERE current_reservation_id IS DISTINCT FROM target_reservation_id) AS to_move,
+               count(*) FILTER (WHERE unavailability = 'unplanned') AS unavailable,
+               count(*) FILTER (WHERE unavailability = 'planned') AS in_maintenance
+        FROM servers WHERE region_id = :region_id GROUP BY 1
+    ) AS counts USING (hardware_type_id) ORDER BY name COLLATE "C" """
+
+_COVERED = f"""
+    WITH wanted AS (
+        SELECT reservation_id, kind, capacity_rru, survives_msb_loss FROM reservations
+        WHERE region_id = :region_id AND deleted_at IS NULL
+    ), {COVERAGE.format(which="target")}
+    SELECT count(*) AS reservations,
+           count(*) FILTER (WHERE missing_rru > :rounding * coverage.capacity_rru) AS degraded,
+           coalesce(sum(coverage.capacity_rru), 0) AS capacity_rru,
+           coalesce(sum(worst_msb_rru) FILTER (WHERE survives_msb_loss), 0) AS embedded_buffer_rru,
+           coalesce(sum(total_rru) FILTER (WHERE kind = 'shared_buffer'), 0) AS shared_buffer_rru,
+           coalesce(sum(missing_rru) FILTER (WHERE missing_rru > :rounding * coverage.capacity_rru), 0) AS shortfall_rru
+    FROM coverage JOIN wanted USING (reservation_id)"""
+
+
+def load_region_summary(tx: Transaction, region_name: str) -> RegionSummary:
+    """Count the servers and buffers of a region. Raises NotFound."""
+    region_id = load_region(tx, region_name).region_id
+    by_type = tx.execute(sa.text(_BY_TYPE), {"region_id": region_id}).mappings()
+    covered = tx.execute(sa.text(_COVERED), {"region_id": region_id, "rounding": ROUNDING}).mappings().one()
+    types = tuple(
+        HardwareTypeSummary(**{key: value for key, value in row.items() if key != "hardware_type_id"})
+        for row in by_type
+    )
+    return RegionSummary(hardware_types=types, **covered)

@@ -1,0 +1,154 @@
+"""Servers one by one and by the page: for allocators and operators. Whoever wants all of them takes a snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from libs.domain.page import Page
+from libs.domain.server import Server, Unavailability
+from libs.reconcile.errors import StaleGeneration
+from libs.store import audit
+from libs.store.database import Transaction
+from libs.store.refusals import NotFound, NotPossible
+from libs.store.regions import load_region
+from libs.store.tables import datacenters, hardware_types, msbs, racks, regions, reservations, servers
+
+_current, _target = reservations.alias("current_reservations"), reservations.alias("target_reservations")
+_SELECT = (
+    sa.select(
+        servers.c.server_id,
+        regions.c.name.label("region"),
+        servers.c.name,
+        datacenters.c.name.label("datacenter"),
+        msbs.c.name.label("msb"),
+        racks.c.name.label("rack"),
+        hardware_types.c.name.label("hardware_type"),
+        _current.c.name.label("current_reservation"),
+        _target.c.name.label("target_reservation"),
+        servers.c.in_use,
+        servers.c.host_profile,
+        servers.c.unavailability,
+        servers.c.generation,
+    )
+    .join(regions, regions.c.region_id == servers.c.region_id)
+    .join(racks, racks.c.rack_id == servers.c.rack_id)
+    .join(msbs, msbs.c.msb_id == racks.c.msb_id)
+    .join(datacenters, datacenters.c.datacenter_id == msbs.c.datacenter_id)
+    .join(hardware_types, hardware_types.c.hardware_type_id == servers.c.hardware_type_id)
+    .outerjoin(_current, _current.c.reservation_id == servers.c.current_reservation_id)
+    .outerjoin(_target, _target.c.reservation_id == servers.c.target_reservation_id)
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerFilter:
+    """Which servers of a region to list; None: whichever. Reservations by name, deleted ones are not found."""
+
+    current_reservation: str | None = None
+    target_reservation: str | None = None
+    msb: str | None = None
+    rack: str | None = None
+    hardware_type: str | None = None
+    unavailability: Unavailability | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InUse:
+    """One server's change of in_use, against the generation that it was read at."""
+
+    server: str
+    in_use: bool
+    generation: int
+
+
+def load_server(tx: Transaction, region_name: str, name: str) -> Server:
+    """One server by its name. Raises NotFound."""
+    query = _SELECT.where(regions.c.name == region_name, servers.c.name == name)
+    row = tx.execute(query).mappings().one_or_none()
+    if row is None:
+        raise NotFound("server", f"{region_name}/{name}")
+    return _server(row)
+
+
+def list_servers(
+    tx: Transaction,
+    region_name: str,
+    chosen: ServerFilter = ServerFilter(),
+    *,
+    after: int | None = None,
+    limit: int = 100,
+) -> Page[Server]:
+    """Servers of a region by id; `after` is the server_id that the page starts behind. Raises NotFound.
+
+    Names are looked up first: the servers are then found by an index on the id, never by joining all of them.
+    """
+    region_id = load_region(tx, region_name).region_id
+    query = _SELECT.where(servers.c.region_id == region_id, servers.c.server_id > (after or 0))
+    live = reservations.c.deleted_at.is_(None)
+    for name, column, table, key, extra in (
+        (chosen.current_reservation, servers.c.current_reservation_id, reservations, "reservation_id", (live,)),
+        (chosen.target_reservation, servers.c.target_reservation_id, reservations, "reservation_id", (live,)),
+        (chosen.rack, servers.c.rack_id, racks, "rack_id", ()),
+        (chosen.msb, racks.c.msb_id, msbs, "msb_id", ()),
+    ):
+        if name is not None:
+            found = sa.select(table.c[key]).where(table.c.region_id == region_id, table.c.name == name, *extra)
+            query = query.where(column == found.scalar_subquery())
+    if chosen.hardware_type is not None:
+        found = sa.select(hardware_types.c.hardware_type_id).where(hardware_types.c.name == chosen.hardware_type)
+        query = query.where(servers.c.hardware_type_id == found.scalar_subquery())
+    if chosen.unavailability is not None:
+        query = query.where(servers.c.unavailability == chosen.unavailability.value)
+    rows = tx.execute(query.order_by(servers.c.server_id).limit(limit + 1)).mappings()
+    return Page.of([_server(row) for row in rows], limit, lambda server: server.server_id)
+
+
+def set_in_use(
+    tx: Transaction, region_name: str, changes: Sequence[InUse], *, actor: str, now: datetime
+) -> tuple[Server, ...]:
+    """Say which servers run containers, all or nothing; the servers as they are then, in the order of `changes`.
+
+    Raises NotFound, StaleGeneration for the first server that is not at its generation, and NotPossible where a server
+    that is bound to no reservation would be in use, or one is named twice.
+    """
+    region_id = load_region(tx, region_name).region_id
+    wanted = {change.server: change for change in changes}
+    if len(wanted) < len(changes):
+        raise NotPossible("server", "a server is named twice")
+    columns = (servers.c.server_id, servers.c.name, servers.c.generation, servers.c.current_reservation_id)
+    query = sa.select(*columns, servers.c.in_use).where(servers.c.region_id == region_id, servers.c.name.in_(wanted))
+    rows = tx.execute(query.order_by(servers.c.server_id).with_for_update(key_share=True)).all()
+    missing = wanted.keys() - {row.name for row in rows}
+    if missing:
+        raise NotFound("server", f"{region_name}/{min(missing)}")
+    for row in rows:
+        change = wanted[row.name]
+        if row.generation != change.generation:
+            raise StaleGeneration("server", row.name, expected=change.generation, found=row.generation)
+        if change.in_use and row.current_reservation_id is None:
+            raise NotPossible("in_use", f"server {row.name} is bound to no reservation")
+    for value in (True, False):
+        ids = [row.server_id for row in rows if wanted[row.name].in_use is value and row.in_use is not value]
+        if ids:
+            tx.execute(sa.update(servers).where(servers.c.server_id.in_(ids)).values(in_use=value))
+            audit.append(
+                tx,
+                actor=actor,
+                action="set_in_use" if value else "unset_in_use",
+                subject_kind="region",
+                subject_id=region_id,
+                now=now,
+                after={"server_ids": ids},
+            )
+    found = tx.execute(_SELECT.where(servers.c.region_id == region_id, servers.c.name.in_(wanted))).mappings()
+    by_name = {row["name"]: _server(row) for row in found}
+    return tuple(by_name[change.server] for change in changes)
+
+
+def _server(row: Mapping[Any, Any]) -> Server:
+    return Server(**{**row, "unavailability": Unavailability(row["unavailability"])})

@@ -1,0 +1,191 @@
+"""Health and maintenance events, and what they make of servers.
+
+`servers.unavailability` follows from the open events: it is computed again, for all servers that any of them
+concerns, in the transaction that opens or ends one. Nobody else writes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from libs.domain.page import Page
+from libs.domain.server import Unavailability, UnavailabilityEvent, UnavailabilityScope
+from libs.reconcile.errors import StaleGeneration
+from libs.store import audit
+from libs.store.database import Transaction
+from libs.store.refusals import NotFound
+from libs.store.regions import load_region
+from libs.store.tables import datacenters, msbs, racks, regions, servers, unavailability_events
+
+_events = unavailability_events
+_SCOPES = {
+    UnavailabilityScope.SERVER: (servers, "server_id"),
+    UnavailabilityScope.RACK: (racks, "rack_id"),
+    UnavailabilityScope.MSB: (msbs, "msb_id"),
+    UnavailabilityScope.DATACENTER: (datacenters, "datacenter_id"),
+}
+
+# Work grows with the servers that are or become unavailable, not with the fleet.
+_REFRESH = """
+    WITH open AS (
+        SELECT server_id, rack_id, msb_id, datacenter_id, kind FROM unavailability_events
+        WHERE region_id = :region_id AND ended_at IS NULL AND starts_at <= :now
+    ), open_racks AS (
+        SELECT rack_id, kind FROM open WHERE rack_id IS NOT NULL
+        UNION ALL SELECT racks.rack_id, kind FROM open JOIN racks USING (msb_id)
+        UNION ALL SELECT racks.rack_id, kind FROM open JOIN msbs USING (datacenter_id)
+            JOIN racks ON racks.msb_id = msbs.msb_id
+    ), hit AS (
+        SELECT server_id, kind FROM open WHERE server_id IS NOT NULL
+        UNION ALL SELECT servers.server_id, kind FROM open_racks JOIN servers USING (rack_id)
+        UNION ALL SELECT server_id, 'none' FROM servers WHERE region_id = :region_id AND unavailability <> 'none'
+    ), worst AS (
+        SELECT server_id, CASE WHEN bool_or(kind = 'unplanned') THEN 'unplanned'
+                               WHEN bool_or(kind = 'planned') THEN 'planned' ELSE 'none' END AS unavailability
+        FROM hit GROUP BY server_id
+    ), changed AS (  -- in order of id, as every writer of servers locks them
+        SELECT server_id, worst.unavailability FROM servers JOIN worst USING (server_id)
+        WHERE servers.unavailability <> worst.unavailability
+        ORDER BY server_id FOR NO KEY UPDATE OF servers
+    )
+    UPDATE servers SET unavailability = changed.unavailability FROM changed
+    WHERE servers.server_id = changed.server_id"""
+
+
+def refresh_unavailability(tx: Transaction, region_id: int, *, now: datetime) -> int:
+    """Close events that are over by now, and set every server's unavailability by those that are open and have begun.
+
+    Unplanned outranks planned. Returns the number of servers that changed. Idempotent; the scheduler's tick calls it.
+    """
+    # One at a time per region: of two that ran at once, neither would see the event that the other one writes.
+    tx.execute(
+        sa.text("SELECT pg_advisory_xact_lock(hashtextextended('unavailability', :region))"), {"region": region_id}
+    )
+    over = (_events.c.region_id == region_id, _events.c.ended_at.is_(None), _events.c.ends_at <= now)
+    tx.execute(sa.update(_events).where(*over).values(ended_at=_events.c.ends_at))
+    return tx.execute(sa.text(_REFRESH), {"region_id": region_id, "now": now}).rowcount
+
+
+def open_event(
+    tx: Transaction,
+    region_name: str,
+    *,
+    scope: UnavailabilityScope,
+    scope_name: str,
+    kind: Unavailability,
+    reason: str,
+    starts_at: datetime,
+    ends_at: datetime | None,
+    actor: str,
+    now: datetime,
+) -> UnavailabilityEvent:
+    """Report that a server, rack, MSB or datacenter is or will be unavailable.
+
+    kind      PLANNED or UNPLANNED
+    ends_at   when it closes of itself; None: somebody ends it
+    Raises NotFound for the region and the scope, IntegrityError where ends_at is not after starts_at.
+    """
+    region_id = load_region(tx, region_name).region_id
+    table, key = _SCOPES[scope]
+    found = sa.select(table.c[key]).where(table.c.region_id == region_id, table.c.name == scope_name)
+    scope_id = tx.execute(found).scalar_one_or_none()
+    if scope_id is None:
+        raise NotFound(scope.value, f"{region_name}/{scope_name}")
+    values = {"region_id": region_id, "scope": scope.value, key: scope_id, "kind": kind.value, "reason": reason}
+    insert = _events.insert().values(**values, starts_at=starts_at, ends_at=ends_at)
+    event_id = tx.execute(insert.returning(_events.c.unavailability_event_id)).scalar_one()
+    refresh_unavailability(tx, region_id, now=now)
+    event = load_event(tx, event_id)
+    after = {"scope": scope.value, "scope_name": scope_name, "kind": kind.value, "reason": reason}
+    _audit(tx, event, "open", actor, now, after)
+    return event
+
+
+def end_event(
+    tx: Transaction, event_id: int, *, generation: int | None, actor: str, now: datetime
+) -> UnavailabilityEvent:
+    """End an event now; one that has ended stays as it is. `generation` None: whatever it is at.
+
+    Raises NotFound and StaleGeneration.
+    """
+    lock = sa.select(_events).where(_events.c.unavailability_event_id == event_id).with_for_update(key_share=True)
+    row = tx.execute(lock).mappings().one_or_none()
+    if row is None:
+        raise NotFound("unavailability event", event_id)
+    if generation is not None and row["generation"] != generation:
+        raise StaleGeneration("unavailability event", event_id, expected=generation, found=row["generation"])
+    if row["ended_at"] is None:
+        tx.execute(sa.update(_events).where(_events.c.unavailability_event_id == event_id).values(ended_at=now))
+        refresh_unavailability(tx, row["region_id"], now=now)
+        _audit(tx, load_event(tx, event_id), "end", actor, now, {})
+    return load_event(tx, event_id)
+
+
+def load_event(tx: Transaction, event_id: int) -> UnavailabilityEvent:
+    """One event. Raises NotFound."""
+    row = tx.execute(_SELECT.where(_events.c.unavailability_event_id == event_id)).mappings().one_or_none()
+    if row is None:
+        raise NotFound("unavailability event", event_id)
+    return _event(row)
+
+
+def list_events(
+    tx: Transaction, region_name: str, *, is_open: bool | None = None, after: int | None = None, limit: int = 100
+) -> Page[UnavailabilityEvent]:
+    """Events of a region, oldest first; only open or ended ones where `is_open` says so. Raises NotFound."""
+    region_id = load_region(tx, region_name).region_id
+    key = _events.c.unavailability_event_id
+    query = _SELECT.where(_events.c.region_id == region_id, key > (after or 0)).order_by(key).limit(limit + 1)
+    if is_open is not None:
+        query = query.where(_events.c.ended_at.is_(None) if is_open else _events.c.ended_at.is_not(None))
+    found = [_event(row) for row in tx.execute(query).mappings()]
+    return Page.of(found, limit, lambda event: event.unavailability_event_id)
+
+
+_SELECT = (
+    sa.select(
+        _events.c.unavailability_event_id,
+        regions.c.name.label("region"),
+        _events.c.scope,
+        sa.func.coalesce(servers.c.name, racks.c.name, msbs.c.name, datacenters.c.name).label("scope_name"),
+        _events.c.kind,
+        _events.c.reason,
+        _events.c.starts_at,
+        _events.c.ends_at,
+        _events.c.ended_at,
+        _events.c.generation,
+    )
+    .join(regions, regions.c.region_id == _events.c.region_id)
+    .outerjoin(servers, servers.c.server_id == _events.c.server_id)
+    .outerjoin(racks, racks.c.rack_id == _events.c.rack_id)
+    .outerjoin(msbs, msbs.c.msb_id == _events.c.msb_id)
+    .outerjoin(datacenters, datacenters.c.datacenter_id == _events.c.datacenter_id)
+)
+
+
+def _event(row: Mapping[Any, Any]) -> UnavailabilityEvent:
+    scope, kind = UnavailabilityScope(row["scope"]), Unavailability(row["kind"])
+    return UnavailabilityEvent(**{**row, "scope": scope, "kind": kind})
+
+
+def _audit(
+    tx: Transaction,
+    event: UnavailabilityEvent,
+    action: str,
+    actor: str,
+    now: datetime,
+    after: Mapping[str, object],
+) -> None:
+    audit.append(
+        tx,
+        actor=actor,
+        action=action,
+        subject_kind="unavailability_event",
+        subject_id=event.unavailability_event_id,
+        now=now,
+        after=after,
+    )
