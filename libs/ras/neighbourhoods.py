@@ -29,8 +29,8 @@ IN_FLIGHT = 4
 class Effort:
     """How hard one neighbourhood is tried. All are counts of work, not times."""
 
-    columns: int = 700
-    reservations: int = 12
+    columns: int = 200
+    reservations: int = 6
     nodes: int = 60
     gap_share: float = 0.1
 
@@ -71,9 +71,18 @@ class Search:
         self.total = cost.total
         self.excess = self.prices.excess(cost.by_reservation, self.counts)
 
-    def run(self, count: int, stop: Callable[[], bool], time_left: Callable[[], float], improved: Callable[[float], None]) -> None:
-        """Try `count` neighbourhoods, fewer where `stop` says so or nothing is left above the relaxation."""
+    def run(
+        self,
+        count: int,
+        stall: int,
+        stall_gain: float,
+        stop: Callable[[], bool],
+        time_left: Callable[[], float],
+        improved: Callable[[float], None],
+    ) -> None:
+        """Try `count` neighbourhoods; fewer where `stop` says so, or the last `stall` of them gained less than `stall_gain`."""
         under_way: deque[_Neighbourhood] = deque()
+        totals = deque([self.total], stall + 1)
         with ThreadPoolExecutor(min(IN_FLIGHT, os.cpu_count() or 1)) as pool:
             while True:
                 while len(under_way) < IN_FLIGHT and count > 0 and not stop():
@@ -86,6 +95,9 @@ class Search:
                     return
                 if self._apply(under_way.popleft()):
                     improved(self.total)
+                totals.append(self.total)
+                if len(totals) > stall and totals[0] - totals[-1] < stall_gain:
+                    count = 0
 
     def _choose(self) -> Index:
         """The worst reservation, and others that use what it could use, the worse the likelier."""

@@ -21,7 +21,6 @@ class Prices:
     supply   (M*T,) cost of one server less of a place, >= 0
     reduced  (N,)   what one server more in a count costs beyond its price, at least, >= 0 where the plan has none
     least    (R,)   cost of each reservation in the relaxation, its servers paid for
-    share    (R, M*T) fraction of its servers' worth that a reservation could take from each place
     """
 
     problem: CountProblem
@@ -60,3 +59,13 @@ def read_prices(problem: CountProblem, model: CountModel, relaxed: Solution) -> 
     bare = Prices(problem=problem, supply=supply, reduced=reduced, least=np.zeros(problem.reservations))
     least = bare._paid(cost_of(problem, fractional).by_reservation, fractional)
     return Prices(problem=problem, supply=supply, reduced=reduced, least=least)
+
+
+def no_prices(problem: CountProblem) -> Prices:
+    """Prices that know nothing, for a relaxation that was cut short: every server is free, every column matters."""
+    return Prices(
+        problem=problem,
+        supply=np.zeros(len(problem.supply)),
+        reduced=np.zeros(len(problem.reservation)),
+        least=np.zeros(problem.reservations),
+    )

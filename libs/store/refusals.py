@@ -1,14 +1,6 @@
-"""What a caller asked of the store that cannot be: each names the noun, so that a client learns what to change.
-
-And what the database may say that is nobody's mistake.
-"""
+"""What a caller asked of the store that cannot be: each names the noun, so that a client learns what to change."""
 
 from __future__ import annotations
-
-from sqlalchemy.exc import InterfaceError, OperationalError, TimeoutError
-
-UNAVAILABLE: tuple[type[Exception], ...] = (OperationalError, InterfaceError, TimeoutError)
-"""The database cannot be reached, a lock was waited for too long, or the pool is exhausted: trying again may help."""
 
 
 class NotFound(Exception):

@@ -13,13 +13,14 @@ from libs.domain.principal import Role
 from libs.reconcile.clock import Clock
 from libs.reconcile.errors import StaleGeneration, StalePlan
 from libs.store.database import Database
-from libs.store.errors import UNAVAILABLE
+from libs.store.refusals import UNAVAILABLE
+from libs.store.refusals import AlreadyExists, NotFound, NotPossible
 from libs.web import health
 from libs.web.auth import Authentication, require, unavailable
 from libs.web.bodies import BodyLimit
 from libs.web.context import WebContext
 from libs.web.openapi import document
-from libs.web.problems import Problem
+from libs.web.problems import FieldError, Problem, invalid, not_found
 from libs.web.requests import RequestScope
 from libs.web.validation import problem_of, refuse_unknown_query
 
@@ -55,6 +56,9 @@ def create_app(
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(StaleGeneration, _on_stale_generation)
     app.add_exception_handler(StalePlan, _on_stale_plan)
+    app.add_exception_handler(NotFound, _on_not_found)
+    app.add_exception_handler(AlreadyExists, _on_already_exists)
+    app.add_exception_handler(NotPossible, _on_not_possible)
     for unreachable in UNAVAILABLE:
         app.add_exception_handler(unreachable, _on_unavailable)
     app.include_router(health.router, dependencies=[Depends(refuse_unknown_query)])
@@ -96,6 +100,24 @@ def _on_stale_generation(request: Request, error: Exception) -> JSONResponse:
 def _on_stale_plan(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, StalePlan)
     return _answer(request, Problem(409, "stale_plan", f"{str(error).capitalize()}."))
+
+
+def _on_not_found(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, NotFound)
+    return _answer(request, not_found(error.noun, error.identifier))
+
+
+def _on_already_exists(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, AlreadyExists)
+    detail = f"{str(error).capitalize()}: choose another name, or change the one that is there."
+    return _answer(request, Problem(409, "duplicate_name", detail))
+
+
+def _on_not_possible(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, NotPossible)
+    return _answer(
+        request, invalid(FieldError(field=error.field, location="body", code="not_possible", message=str(error)))
+    )
 
 
 def _on_unavailable(request: Request, error: Exception) -> JSONResponse:

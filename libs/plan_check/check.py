@@ -1,0 +1,78 @@
+"""Is this plan legal and safe? By definition only: nothing here trusts, or knows, a solver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from libs.domain.fleet import FREE, Bools, FleetSnapshot, TargetPlan
+from libs.domain.violation import Violation
+from libs.plan_check.regression import check_regression
+
+SHOWN_MAX = 20
+
+
+class PlanRefused(ValueError):
+    """A plan that may not be carried out. `violations` says why."""
+
+    def __init__(self, violations: list[Violation]) -> None:
+        self.violations = tuple(violations)
+        shown = "; ".join(f"{v.reason}: {v.message}" for v in violations[:SHOWN_MAX])
+        more = f"; and {len(violations) - SHOWN_MAX} more" if len(violations) > SHOWN_MAX else ""
+        super().__init__(shown + more)
+
+
+def check_plan(snapshot: FleetSnapshot, plan: TargetPlan) -> list[Violation]:
+    """Everything that is wrong with a plan for this snapshot; empty where it may be carried out.
+
+    Legal: it is for this snapshot's servers and its parent plan; every target is free or a reservation of the snapshot;
+    a server is newly bound only where its hardware type is of use and while it is not down (staying is always legal).
+    Safe: a server that is down is not taken from a reservation, and no shortfall grows without reason.
+    """
+    shape = list(_shape(snapshot, plan))
+    if shape:
+        return shape
+    servers, target = snapshot.servers, plan.target
+    new = (target >= 0) & (target != servers.target)
+    value = snapshot.reservations.rru[np.maximum(target, 0), servers.hardware_type]
+    down = ~servers.available
+    return [
+        *_servers(snapshot, plan, new & (value <= 0), "Ineligible", "its hardware type is of no use there"),
+        *_servers(snapshot, plan, new & down, "Unavailable", "it is down"),
+        *_servers(snapshot, plan, down & (servers.target >= 0) & (target == FREE), "TakenWhileDown", "it is down, so nobody gains by it"),
+        *check_regression(snapshot, target),
+    ]
+
+
+def require_clean(violations: list[Violation]) -> None:
+    """Raises: PlanRefused, where there is any violation."""
+    if violations:
+        raise PlanRefused(violations)
+
+
+def _shape(snapshot: FleetSnapshot, plan: TargetPlan) -> Iterator[Violation]:
+    S, R = len(snapshot.servers), len(snapshot.reservations)
+    if plan.parent_plan_id != snapshot.target_plan_id:
+        yield Violation(
+            reason="WrongParent",
+            message=f"the plan follows plan {plan.parent_plan_id}, the snapshot's targets come from plan {snapshot.target_plan_id}",
+        )
+    if plan.target.shape != (S,) or not np.issubdtype(plan.target.dtype, np.integer):
+        yield Violation(reason="WrongShape", message=f"{plan.target.dtype} targets of shape {plan.target.shape} for {S} servers")
+        return
+    unknown = (plan.target < FREE) | (plan.target >= R)
+    for row in np.flatnonzero(unknown):
+        yield Violation(
+            reason="UnknownReservation",
+            message=f"{snapshot.servers.name[row]} is bound to number {plan.target[row]}, which is no reservation of the snapshot",
+            server=str(snapshot.servers.name[row]),
+        )
+
+
+def _servers(snapshot: FleetSnapshot, plan: TargetPlan, bad: Bools, reason: str, why: str) -> Iterator[Violation]:
+    for row in np.flatnonzero(bad):
+        server, index = str(snapshot.servers.name[row]), int(plan.target[row])
+        reservation = str(snapshot.reservations.name[index]) if index >= 0 else None
+        goal = f"bound to {reservation}" if reservation is not None else "freed"
+        yield Violation(reason=reason, message=f"{server} may not be {goal}: {why}", server=server, reservation=reservation)

@@ -1,0 +1,126 @@
+"""What a binding of servers is worth, by definition: expressions 1 to 7 on raw servers, without grouping or a solver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from libs.domain.fleet import Bools, FleetSnapshot, Floats, Indices
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Coverage:
+    """What each reservation has. Servers that are down count for nothing.
+
+    total      (R,) RRU   bound and available
+    worst_msb  (R,) RRU   in the MSB that holds most of it
+    surviving  (R,) RRU   total, less the worst MSB where the reservation must survive one
+    shortfall  (R,) RRU   asked and not surviving
+    by_msb     (R, M) RRU
+    off_affinity (R, D) RRU  outside the band of expression 7
+    """
+
+    total: Floats
+    worst_msb: Floats
+    surviving: Floats
+    shortfall: Floats
+    by_msb: Floats
+    off_affinity: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """The terms of the objective, in the policy's currency. `short` and `affinity` are the penalties of expressions 6 and 7."""
+
+    stability: float
+    rack_spread: float
+    msb_spread: float
+    buffer: float
+    short: float
+    affinity: float
+    moved_idle: int
+    moved_in_use: int
+    acquired: int
+    shortfall_rru: float
+    reservations_short: int
+
+    @property
+    def objective(self) -> float:
+        """Expressions 1 to 4."""
+        return self.stability + self.rack_spread + self.msb_spread + self.buffer
+
+    @property
+    def penalty(self) -> float:
+        """Shortfall and affinity."""
+        return self.short + self.affinity
+
+    @property
+    def total(self) -> float:
+        """Objective and penalty."""
+        return self.objective + self.penalty
+
+    @property
+    def total_without_rack(self) -> float:
+        """All but expression 2: what the lower bound of a solve bounds."""
+        return self.total - self.rack_spread
+
+
+def coverage_of(snapshot: FleetSnapshot, binding: Indices) -> Coverage:
+    """What each reservation has under a binding (S,) of servers (index of a reservation, or negative)."""
+    q, topology = snapshot.reservations, snapshot.topology
+    R, M, D = len(q), len(topology.msbs), len(topology.datacenters)
+    rows, value = _usable(snapshot, binding)
+    by_msb = np.bincount(binding[rows] * M + snapshot.server_msb[rows], value, R * M).reshape(R, M)
+    by_datacenter = np.bincount(binding[rows] * D + snapshot.server_datacenter[rows], value, R * D).reshape(R, D)
+    total, worst = by_msb.sum(1), by_msb.max(1, initial=0.0)
+    surviving = total - np.where(q.survives_msb_loss, worst, 0.0)
+    capacity = q.capacity_rru[:, None]
+    off = np.abs(by_datacenter - q.affinity_share * capacity) - snapshot.policy.affinity_tolerance * capacity
+    return Coverage(
+        total=total,
+        worst_msb=worst,
+        surviving=surviving,
+        shortfall=np.maximum(q.capacity_rru - surviving, 0.0),
+        by_msb=by_msb,
+        off_affinity=np.maximum(np.nan_to_num(off, nan=0.0), 0.0),
+    )
+
+
+def evaluate(snapshot: FleetSnapshot, binding: Indices) -> Score:
+    """Score a binding (S,) against the snapshot's targets, from which leaving is measured. Source: RAS, 3.5.3."""
+    s, q, policy = snapshot.servers, snapshot.reservations, snapshot.policy
+    covered = coverage_of(snapshot, binding)
+    moved = (s.target >= 0) & (binding != s.target)
+    leave = np.where(s.in_use, policy.move_cost_in_use, policy.move_cost_idle)
+    rows, value = _usable(snapshot, binding)
+    racks = len(snapshot.topology.racks)
+    keys, inverse = np.unique(binding[rows].astype(np.int64) * racks + s.rack[rows], return_inverse=True)
+    by_rack, of = np.bincount(inverse, value, len(keys)), keys // max(racks, 1)
+    buffer = np.where(q.survives_msb_loss, covered.worst_msb, 0.0)
+    return Score(
+        stability=float(leave[moved].sum()),
+        rack_spread=policy.spread_cost * float(_above(by_rack, q.rack_spread_limit[of], q.capacity_rru[of]).sum()),
+        msb_spread=policy.spread_cost * float(_above(covered.by_msb, q.msb_spread_limit[:, None], q.capacity_rru[:, None]).sum()),
+        buffer=policy.buffer_cost * float(buffer.sum()),
+        short=policy.shortfall_cost * float(covered.shortfall.sum()),
+        affinity=policy.affinity_cost * float(covered.off_affinity.sum()),
+        moved_idle=int((moved & ~s.in_use).sum()),
+        moved_in_use=int((moved & s.in_use).sum()),
+        acquired=int(((binding >= 0) & (binding != s.target)).sum()),
+        shortfall_rru=float(covered.shortfall.sum()),
+        reservations_short=int((covered.shortfall > 1e-6).sum()),
+    )
+
+
+def _usable(snapshot: FleetSnapshot, binding: Indices) -> tuple[np.ndarray[tuple[int], np.dtype[np.intp]], Floats]:
+    """Rows of servers that are bound and available, and the RRU of each."""
+    usable: Bools = (binding >= 0) & snapshot.servers.available
+    rows = np.flatnonzero(usable)
+    return rows, snapshot.reservations.rru[binding[rows], snapshot.servers.hardware_type[rows]]
+
+
+def _above(load: Floats, share: Floats, capacity: Floats) -> Floats:
+    """RRU above a spread limit; an infinite share is no limit, whatever the capacity."""
+    limit = np.where(np.isinf(share), np.inf, np.where(np.isinf(share), 0.0, share) * capacity)
+    return np.maximum(load - limit, 0.0)

@@ -1,0 +1,79 @@
+"""Counts -> individual servers: deterministic, nobody moves who need not."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from libs.domain.fleet import FREE, Bools, FleetSnapshot, Indices
+from libs.ras.problem import CountProblem, Counts, Index
+
+
+def extract_targets(snapshot: FleetSnapshot, problem: CountProblem, counts: Counts) -> Indices:
+    """(S,) target bindings with exactly these counts.
+
+    Servers that are down keep their target (a deleted reservation's are freed). Of each (reservation, place), the
+    dearest to move stay first. A place's other servers are handed to the reservations that grow there: first those
+    that are bound to it already (a move under way is called off), then free ones, then idle, then in use; among
+    equals, those of the rack in which the reservation has least, then the lowest row.
+    """
+    servers = snapshot.servers
+    T = len(snapshot.hardware_types)
+    place = snapshot.server_msb.astype(np.intp) * T + servers.hardware_type
+    target = np.where(servers.available, FREE, np.maximum(servers.target, FREE)).astype(np.int32)
+    wanted = np.zeros((problem.reservations, len(problem.supply)), np.int64)
+    wanted[problem.reservation, problem.place] = counts
+
+    held = np.flatnonzero(servers.available & (servers.target >= 0))
+    dear = servers.in_use if snapshot.policy.move_cost_in_use >= snapshot.policy.move_cost_idle else ~servers.in_use
+    order = held[np.lexsort((held, servers.current[held] != servers.target[held], ~dear[held], place[held], servers.target[held]))]
+    group = servers.target[order].astype(np.int64) * len(problem.supply) + place[order]
+    rank = np.arange(len(order)) - np.searchsorted(group, group)
+    stay = order[rank < wanted.ravel()[group]]
+    target[stay] = servers.target[stay]
+
+    bound = target >= 0
+    usable = bound & servers.available
+    missing = wanted - np.bincount(
+        target[usable].astype(np.int64) * len(problem.supply) + place[usable], minlength=wanted.size
+    ).reshape(wanted.shape)
+    pool = np.flatnonzero(servers.available & ~bound)
+    pool = pool[np.argsort(place[pool], kind="stable")]
+    starts = np.searchsorted(place[pool], np.arange(len(problem.supply) + 1))
+    crowd = _RackCrowd(snapshot, target, usable)
+    for g in np.flatnonzero(missing.sum(0)):
+        candidates = pool[starts[g] : starts[g + 1]]
+        for r in np.flatnonzero(missing[:, g]):
+            chosen = _best(snapshot, candidates, int(r), crowd)[: missing[r, g]]
+            target[candidates[chosen]] = r
+            candidates = np.delete(candidates, chosen)
+    return target
+
+
+def _best(snapshot: FleetSnapshot, candidates: Index, r: int, crowd: _RackCrowd) -> Index:
+    """Positions of the candidates, the best for reservation r first."""
+    servers = snapshot.servers
+    rack = servers.rack[candidates]
+    churn = np.where(servers.current[candidates] == r, 0, np.where(servers.in_use[candidates], 3, 1 + (servers.target[candidates] >= 0)))
+    order = np.lexsort((candidates, rack, churn))
+    runs = churn[order].astype(np.int64) * len(snapshot.topology.racks) + rack[order]
+    nth = np.empty(len(order), np.int64)
+    nth[order] = np.arange(len(order)) - np.searchsorted(runs, runs)
+    return np.lexsort((candidates, nth + crowd.of(r, rack), churn))
+
+
+class _RackCrowd:
+    """How many servers of each rack a reservation has before anything is handed out."""
+
+    def __init__(self, snapshot: FleetSnapshot, target: Indices, usable: Bools) -> None:
+        self._racks = len(snapshot.topology.racks)
+        rows = np.flatnonzero(usable)
+        keys = target[rows].astype(np.int64) * self._racks + snapshot.servers.rack[rows]
+        self._keys, self._counts = np.unique(keys, return_counts=True)
+
+    def of(self, r: int, rack: Indices) -> Counts:
+        """(k,) servers that reservation r has in each of the racks."""
+        if not len(self._keys):
+            return np.zeros(len(rack), np.int64)
+        key = r * self._racks + rack.astype(np.int64)
+        at = np.minimum(np.searchsorted(self._keys, key), len(self._keys) - 1)
+        return np.where(self._keys[at] == key, self._counts[at], 0)

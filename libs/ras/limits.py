@@ -1,0 +1,28 @@
+"""How long and how hard a solve may try."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SolveLimits:
+    """When a solve stops. Only the time depends on the machine; where it was not hit, the same input and seed give the same answer.
+
+    time_s_max          of the whole call; what it was doing then is dropped, the best plan so far is kept
+    neighbourhoods_max  neighbourhoods tried; None: as many as there are reservations, at least 30
+    stall               stop once this many in a row gained less than stall_gain of the bound together; None: 24
+    stall_gain          fraction of the lower bound
+    exact_columns_max   problems of at most so many count columns are solved as one, exactly
+    exact_nodes_max     nodes of branch and bound for that
+    exact_gap           relative gap at which that counts as solved
+    """
+
+    time_s_max: float = math.inf
+    neighbourhoods_max: int | None = None
+    stall: int = 24
+    stall_gain: float = 2e-4
+    exact_columns_max: int = 500
+    exact_nodes_max: int = 2000
+    exact_gap: float = 1e-5

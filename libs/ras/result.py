@@ -1,0 +1,97 @@
+"""What a solve hands back: the plan, and what there is to say about it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+
+from libs.domain.fleet import Floats, Names, TargetPlan
+from libs.ras.evaluate import Score
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSize:
+    """Of the whole grouped model."""
+
+    counts: int
+    columns: int
+    rows: int
+    nonzeros: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SolveReport:
+    """A solve in numbers.
+
+    step_s         seconds of each phase
+    peak_mib       the process's largest resident memory so far
+    score          the plan, term by term;  stay  keeping the present targets, likewise
+    lower_bound    no plan's total_without_rack is below it
+    least_penalty  no plan's penalty is below it
+    shortfall_rru  (R,) by reservation, in the snapshot's order; reservation  (R,) their names
+    neighbourhoods tried, and improved: how many of them helped
+    stopped_by     "finished", "time" or "cancelled": only "finished" is reproducible
+    proven         the plan is optimal within the exact gap asked for
+    """
+
+    step_s: dict[str, float]
+    peak_mib: float
+    size: ModelSize
+    score: Score
+    stay: Score
+    lower_bound: float
+    least_penalty: float
+    reservation: Names
+    shortfall_rru: Floats
+    neighbourhoods: int
+    improved: int
+    stopped_by: str
+    proven: bool
+    seed: int
+
+    @property
+    def gap(self) -> float:
+        """(total_without_rack - lower_bound) / (lower_bound - least_penalty); nan where nothing costs anything."""
+        above, scale = self.score.total_without_rack - self.lower_bound, self.lower_bound - self.least_penalty
+        if scale <= 1e-9:
+            return 0.0 if above <= 1e-6 else math.nan
+        return max(above, 0.0) / scale
+
+    @property
+    def limit_hit(self) -> bool:
+        """Whether a limit of time, or the caller, ended it."""
+        return self.stopped_by != "finished"
+
+    def as_dict(self) -> dict[str, object]:
+        """The report as JSON holds it; only reservations that are short are named."""
+        short = [(str(n), float(s)) for n, s in zip(self.reservation, self.shortfall_rru, strict=True) if s > 1e-6]
+        gap = self.gap
+        return {
+            "solve_s": sum(self.step_s.values()),
+            "step_s": self.step_s,
+            "peak_mib": self.peak_mib,
+            "size": asdict(self.size),
+            "objective": self.score.objective,
+            "penalty": self.score.penalty,
+            "total": self.score.total,
+            "total_without_rack": self.score.total_without_rack,
+            "terms": asdict(self.score),
+            "stay": {"objective": self.stay.objective, "penalty": self.stay.penalty, "total": self.stay.total},
+            "lower_bound": self.lower_bound,
+            "least_penalty": self.least_penalty,
+            "gap": None if math.isnan(gap) else gap,
+            "shortfall_rru": dict(short),
+            "neighbourhoods": {"tried": self.neighbourhoods, "improved": self.improved},
+            "stopped_by": self.stopped_by,
+            "limit_hit": self.limit_hit,
+            "proven": self.proven,
+            "seed": self.seed,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SolveResult:
+    """A plan and its report."""
+
+    plan: TargetPlan
+    report: SolveReport

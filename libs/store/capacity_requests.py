@@ -1,0 +1,150 @@
+"""Capacity requests: what was asked, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from libs.domain.capacity_request import CapacityRequest, CapacityRequestKind, CapacityRequestPhase
+from libs.domain.page import Page
+from libs.domain.reservation import CapacityUnit, ReservationSpec
+from libs.reconcile.errors import StaleGeneration
+from libs.store.database import Transaction
+from libs.store.refusals import NotFound
+from libs.store.tables import capacity_requests, jobs, regions
+
+UNASSESSED = (CapacityRequestPhase.SUBMITTED, CapacityRequestPhase.ASSESSING)
+_table = capacity_requests
+_SELECT = sa.select(_table, regions.c.name.label("region")).join(regions, regions.c.region_id == _table.c.region_id)
+
+
+def create_capacity_request(
+    tx: Transaction,
+    region_id: int,
+    *,
+    kind: CapacityRequestKind,
+    reservation_name: str,
+    reservation_id: int | None,
+    reservation_generation: int | None,
+    owner: str,
+    spec: ReservationSpec | None,
+    requested_by: str,
+    message: str,
+    now: datetime,
+) -> CapacityRequest:
+    """A new request in phase submitted, for the reason AwaitingAssessment."""
+    values = {
+        "region_id": region_id,
+        "kind": kind,
+        "reservation_name": reservation_name,
+        "reservation_id": reservation_id,
+        "reservation_generation": reservation_generation,
+        "owner": owner,
+        "spec": None if spec is None else asdict(spec),
+        "requested_by": requested_by,
+        "phase": CapacityRequestPhase.SUBMITTED,
+        "reason": "AwaitingAssessment",
+        "message": message,
+        "numbers": {},
+        "created_at": now,
+        "changed_at": now,
+    }
+    new_id = tx.execute(sa.insert(_table).values(values).returning(_table.c.capacity_request_id)).scalar_one()
+    return load_capacity_request(tx, new_id)
+
+
+def load_capacity_request(tx: Transaction, capacity_request_id: int) -> CapacityRequest:
+    """One request. Raises NotFound."""
+    row = tx.execute(_SELECT.where(_table.c.capacity_request_id == capacity_request_id)).mappings().one_or_none()
+    if row is None:
+        raise NotFound("capacity request", capacity_request_id)
+    return _capacity_request(row)
+
+
+def list_capacity_requests(
+    tx: Transaction,
+    *,
+    region: str | None = None,
+    phase: CapacityRequestPhase | None = None,
+    owner: str | None = None,
+    reservation: str | None = None,
+    before: int | None = None,
+    limit: int = 100,
+) -> Page[CapacityRequest]:
+    """The latest first; `before` is the id that the last page ended with."""
+    query = _SELECT.order_by(_table.c.capacity_request_id.desc()).limit(limit + 1)
+    wanted = {
+        regions.c.name: region,
+        _table.c.phase: phase,
+        _table.c.owner: owner,
+        _table.c.reservation_name: reservation,
+    }
+    query = query.where(*(column == value for column, value in wanted.items() if value is not None))
+    if before is not None:
+        query = query.where(_table.c.capacity_request_id < before)
+    found = [_capacity_request(row) for row in tx.execute(query).mappings()]
+    return Page.of(found, limit, lambda request: request.capacity_request_id)
+
+
+def change_phase(
+    tx: Transaction,
+    request: CapacityRequest,
+    phase: CapacityRequestPhase,
+    *,
+    reason: str,
+    message: str,
+    numbers: Mapping[str, object],
+    now: datetime,
+    reservation_id: int | None = None,
+) -> CapacityRequest:
+    """The request in its next phase. Raises StaleGeneration unless it is still as it was read.
+
+    reservation_id   the reservation that it made; None leaves the one it has
+    """
+    values: dict[str, object] = {
+        "phase": phase,
+        "reason": reason,
+        "message": message,
+        "numbers": dict(numbers),
+        "changed_at": now,
+    }
+    if reservation_id is not None:
+        values["reservation_id"] = reservation_id
+    key = _table.c.capacity_request_id == request.capacity_request_id
+    update = sa.update(_table).where(key, _table.c.generation == request.generation).values(values)
+    if tx.execute(update).rowcount == 0:
+        found = tx.execute(sa.select(_table.c.generation).where(key)).scalar_one_or_none()
+        raise StaleGeneration(
+            "capacity request", request.capacity_request_id, expected=request.generation, found=found
+        )
+    return load_capacity_request(tx, request.capacity_request_id)
+
+
+def list_unassessed(tx: Transaction, *, job_kind: str, limit: int) -> tuple[int, ...]:
+    """Requests that wait to be assessed while no job is queued or running for them, the oldest first."""
+    subject = sa.cast(_table.c.capacity_request_id, sa.Text)
+    job = sa.select(jobs.c.job_id).where(
+        jobs.c.kind == job_kind, jobs.c.subject == subject, jobs.c.status.in_(("queued", "running"))
+    )
+    query = sa.select(_table.c.capacity_request_id).where(_table.c.phase.in_(UNASSESSED), ~sa.exists(job.correlate(_table)))
+    return tuple(tx.execute(query.order_by(_table.c.capacity_request_id).limit(limit)).scalars())
+
+
+def _capacity_request(row: sa.RowMapping) -> CapacityRequest:
+    fields = {name: row[name] for name in CapacityRequest.__dataclass_fields__}
+    return CapacityRequest(
+        **fields
+        | {
+            "kind": CapacityRequestKind(row["kind"]),
+            "phase": CapacityRequestPhase(row["phase"]),
+            "spec": None if row["spec"] is None else _spec(row["spec"]),
+        }
+    )
+
+
+def _spec(saved: Mapping[str, object]) -> ReservationSpec:
+    fields: dict[str, object] = {**saved, "unit": CapacityUnit(str(saved["unit"]))}
+    return ReservationSpec(**fields)  # type: ignore[arg-type]  # as asdict made it
