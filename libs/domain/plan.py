@@ -18,14 +18,13 @@ class PlanKind(StrEnum):
 
 
 class SolveStatus(StrEnum):
-    """How a solve run stands. The last target stays whenever it does not end in COMMITTED."""
+    """How a solve run stands. Unless it ends in COMMITTED, the last target stays; one that is told to stop commits its best."""
 
     RUNNING = "running"
     COMMITTED = "committed"
     UNCHANGED = "unchanged"
     STALE = "stale"
     FAILED = "failed"
-    CANCELLED = "cancelled"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

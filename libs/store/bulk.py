@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import psycopg
 import sqlalchemy as sa
 from numpy.typing import NDArray
 from psycopg import sql
@@ -12,6 +13,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from libs.domain.fleet import Ints, Names
 from libs.store.database import Transaction, raw
+from libs.store.refusals import NotPossible
 
 Column = Sequence[object] | NDArray[np.generic]
 
@@ -35,15 +37,19 @@ def new_ids(tx: Transaction, column: sa.Column[int], count: int) -> Ints:
 
 
 def copy_in(tx: Transaction, table: sa.Table, columns: Mapping[str, Column]) -> None:
-    """COPY equally long columns into a table; None is NULL. Raises what the schema's constraints raise."""
+    """COPY equally long columns into a table; None is NULL. Raises NotPossible where the schema forbids a row."""
     copy = sql.SQL("COPY {} ({}) FROM STDIN (FORMAT BINARY)").format(
         sql.Identifier(table.name), sql.SQL(", ").join(map(sql.Identifier, columns))
     )
     values = [column.tolist() if isinstance(column, np.ndarray) else column for column in columns.values()]
-    with raw(tx).cursor() as cursor, cursor.copy(copy) as stream:
-        stream.set_types([_type(table.c[name]) for name in columns])
-        for row in zip(*values, strict=True):
-            stream.write_row(row)
+    try:
+        with raw(tx).cursor() as cursor, cursor.copy(copy) as stream:
+            stream.set_types([_type(table.c[name]) for name in columns])
+            for row in zip(*values, strict=True):
+                stream.write_row(row)
+    except psycopg.IntegrityError as error:
+        detail = error.diag.message_detail or ""
+        raise NotPossible(table.name, f"{error.diag.message_primary}. {detail}".strip()) from error
 
 
 def copy_out(tx: Transaction, query: str, parameters: Mapping[str, object], row: Mapping[str, str]) -> NDArray[np.void]:

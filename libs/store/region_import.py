@@ -37,7 +37,7 @@ def import_region(tx: Transaction, image: RegionImage, *, actor: str, now: datet
     available gets an open, unplanned event. Ids and generations of the image are not kept: the broker gives its own.
 
     Raises AlreadyExists where the region is there already; NotPossible for a name that is empty, too long or not
-    printable and for a free server in use; IntegrityError for whatever else the schema forbids.
+    printable, for a free server in use, and for whatever else the schema forbids.
     """
     snapshot = image.snapshot
     _check(image)

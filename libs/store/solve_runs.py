@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from libs.domain.page import Page
 from libs.domain.plan import SolveRun, SolveStatus
 from libs.store.database import Transaction
+from libs.store.refusals import NotFound
 from libs.store.tables import regions, solve_runs
 
 _COLUMNS = sa.select(solve_runs, regions.c.name.label("region")).join(
@@ -85,10 +86,12 @@ def request_cancel(tx: Transaction, solve_run_id: int) -> bool:
     return tx.execute(statement).rowcount == 1
 
 
-def load_solve_run(tx: Transaction, solve_run_id: int) -> SolveRun | None:
-    """One run."""
+def load_solve_run(tx: Transaction, solve_run_id: int) -> SolveRun:
+    """One run. Raises NotFound."""
     row = tx.execute(_COLUMNS.where(solve_runs.c.solve_run_id == solve_run_id)).mappings().one_or_none()
-    return None if row is None else _solve_run(row)
+    if row is None:
+        raise NotFound("solve run", solve_run_id)
+    return _solve_run(row)
 
 
 def list_solve_runs(tx: Transaction, *, region: str | None, after: int | None, limit: int) -> Page[SolveRun]:
@@ -99,7 +102,7 @@ def list_solve_runs(tx: Transaction, *, region: str | None, after: int | None, l
     if after is not None:
         query = query.where(solve_runs.c.solve_run_id < after)
     found = [_solve_run(row) for row in tx.execute(query).mappings()]
-    return Page(tuple(found[:limit]), found[limit - 1].solve_run_id if len(found) > limit else None)
+    return Page.of(found, limit, lambda run: run.solve_run_id)
 
 
 def _solve_run(row: sa.RowMapping) -> SolveRun:

@@ -297,7 +297,7 @@ solve_runs = sa.Table(
     _at("finished_at", nullable=True),
     sa.ForeignKeyConstraint(["parent_plan_id", "region_id"], ["plans.plan_id", "plans.region_id"], use_alter=True),
     sa.ForeignKeyConstraint(["plan_id", "region_id"], ["plans.plan_id", "plans.region_id"], use_alter=True),
-    _one_of("status", "running", "committed", "unchanged", "stale", "failed", "cancelled"),
+    _one_of("status", "running", "committed", "unchanged", "stale", "failed"),
     sa.Index("ix_solve_runs_region_id", "region_id", "solve_run_id"),
 )
 

@@ -26,7 +26,7 @@ class TopologyIds:
 
 
 def add_topology(tx: Transaction, region_id: int, topology: Topology) -> TopologyIds:
-    """Write the topology of a new region. Raises IntegrityError where two have one name."""
+    """Write the topology of a new region. Raises NotPossible where two have one name."""
     ids = TopologyIds(
         datacenters=new_ids(tx, datacenters.c.datacenter_id, len(topology.datacenters)),
         msbs=new_ids(tx, msbs.c.msb_id, len(topology.msbs)),

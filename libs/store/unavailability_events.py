@@ -61,10 +61,7 @@ def refresh_unavailability(tx: Transaction, region_id: int, *, now: datetime) ->
 
     Unplanned outranks planned. Returns the number of servers that changed. Idempotent; the scheduler's tick calls it.
     """
-    # One at a time per region: of two that ran at once, neither would see the event that the other one writes.
-    tx.execute(
-        sa.text("SELECT pg_advisory_xact_lock(hashtextextended('unavailability', :region))"), {"region": region_id}
-    )
+    _lock(tx, region_id)
     over = (_events.c.region_id == region_id, _events.c.ended_at.is_(None), _events.c.ends_at <= now)
     tx.execute(sa.update(_events).where(*over).values(ended_at=_events.c.ends_at))
     return tx.execute(sa.text(_REFRESH), {"region_id": region_id, "now": now}).rowcount
@@ -112,15 +109,17 @@ def end_event(
 
     Raises NotFound and StaleGeneration.
     """
-    lock = sa.select(_events).where(_events.c.unavailability_event_id == event_id).with_for_update(key_share=True)
-    row = tx.execute(lock).mappings().one_or_none()
-    if row is None:
+    one = _events.c.unavailability_event_id == event_id
+    region_id = tx.execute(sa.select(_events.c.region_id).where(one)).scalar_one_or_none()
+    if region_id is None:
         raise NotFound("unavailability event", event_id)
+    _lock(tx, region_id)
+    row = tx.execute(sa.select(_events).where(one)).mappings().one()
     if generation is not None and row["generation"] != generation:
         raise StaleGeneration("unavailability event", event_id, expected=generation, found=row["generation"])
     if row["ended_at"] is None:
-        tx.execute(sa.update(_events).where(_events.c.unavailability_event_id == event_id).values(ended_at=now))
-        refresh_unavailability(tx, row["region_id"], now=now)
+        tx.execute(sa.update(_events).where(one).values(ended_at=now))
+        refresh_unavailability(tx, region_id, now=now)
         _audit(tx, load_event(tx, event_id), "end", actor, now, {})
     return load_event(tx, event_id)
 
@@ -144,6 +143,12 @@ def list_events(
         query = query.where(_events.c.ended_at.is_(None) if is_open else _events.c.ended_at.is_not(None))
     found = [_event(row) for row in tx.execute(query).mappings()]
     return Page.of(found, limit, lambda event: event.unavailability_event_id)
+
+
+def _lock(tx: Transaction, region_id: int) -> None:
+    """One writer of a region's events at a time: of two at once, neither would see the event that the other writes."""
+    query = "SELECT pg_advisory_xact_lock(hashtextextended('unavailability', :region_id))"
+    tx.execute(sa.text(query), {"region_id": region_id})
 
 
 _SELECT = (

@@ -137,7 +137,7 @@ CREATE TABLE solve_runs (
     started_at TIMESTAMP WITH TIME ZONE NOT NULL,
     finished_at TIMESTAMP WITH TIME ZONE,
     CONSTRAINT pk_solve_runs PRIMARY KEY (solve_run_id),
-    CONSTRAINT ck_solve_runs_status CHECK (status IN ('running', 'committed', 'unchanged', 'stale', 'failed', 'cancelled')),
+    CONSTRAINT ck_solve_runs_status CHECK (status IN ('running', 'committed', 'unchanged', 'stale', 'failed')),
     CONSTRAINT fk_solve_runs_region_id FOREIGN KEY(region_id) REFERENCES regions (region_id)
 );
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from pydantic import Field
-
-from libs.jobs.settings import JobSettings
-from libs.reconcile.settings import ClockSettings
-from libs.store.settings import StoreSettings
+from pydantic_settings import BaseSettings
 
 
-class SolverSettings(StoreSettings, ClockSettings, JobSettings):
+class SolverSettings(BaseSettings):
     """How long a solve may take, and where replay bundles go.
 
-    solve_s_max    real seconds; what the solve has by then is its answer
+    solve_s_max    real seconds; what the solve has found by then is its answer
+    bundle_dir     a folder that outlives the process
     bundles_max    replay bundles kept per region, the newest
     """
 

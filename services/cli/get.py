@@ -1,0 +1,142 @@
+"""`plimsoll get NOUN [ID]`: look at anything."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from itertools import islice
+from typing import Annotated
+
+import typer
+
+from services.cli.client import Client
+from services.cli.output import Output, OutputOption, print_document, print_json, print_rows
+
+
+class Noun(StrEnum):
+    """What there is to look at, as in /v1/NOUN."""
+
+    REGIONS = "regions"
+    HARDWARE_TYPES = "hardware-types"
+    RESERVATIONS = "reservations"
+    CAPACITY_REQUESTS = "capacity-requests"
+    SERVERS = "servers"
+    UNAVAILABILITY_EVENTS = "unavailability-events"
+    SOLVE_RUNS = "solve-runs"
+    PLANS = "plans"
+    MOVES = "moves"
+    AUDIT_ENTRIES = "audit-entries"
+    TOKENS = "tokens"
+
+
+COLUMNS: dict[Noun, dict[str, str]] = {
+    Noun.REGIONS: {"NAME": "name", "TARGET PLAN": "target_plan_id", "GENERATION": "generation"},
+    Noun.HARDWARE_TYPES: {"NAME": "name", "ATTRIBUTES": "attributes"},
+    Noun.RESERVATIONS: {
+        "ID": "reservation_id",
+        "NAME": "name",
+        "REGION": "region",
+        "OWNER": "owner",
+        "KIND": "kind",
+        "CAPACITY": "spec.capacity_rru",
+        "PHASE": "status.phase",
+        "BOUND": "status.current.total_rru",
+        "SHORT": "status.target.shortfall_rru",
+    },
+    Noun.CAPACITY_REQUESTS: {
+        "ID": "capacity_request_id",
+        "KIND": "kind",
+        "RESERVATION": "reservation",
+        "CAPACITY": "spec.capacity_rru",
+        "PHASE": "status.phase",
+        "REASON": "status.reason",
+        "MESSAGE": "status.message",
+    },
+    Noun.SERVERS: {
+        "ID": "server_id",
+        "NAME": "name",
+        "MSB": "msb",
+        "RACK": "rack",
+        "TYPE": "hardware_type",
+        "CURRENT": "current_reservation",
+        "TARGET": "target_reservation",
+        "IN USE": "in_use",
+        "UNAVAILABILITY": "unavailability",
+    },
+    Noun.UNAVAILABILITY_EVENTS: {
+        "ID": "unavailability_event_id",
+        "SCOPE": "scope",
+        "NAME": "scope_name",
+        "KIND": "kind",
+        "REASON": "reason",
+        "FROM": "starts_at",
+        "ENDED": "ended_at",
+    },
+    Noun.SOLVE_RUNS: {
+        "ID": "solve_run_id",
+        "REGION": "region",
+        "TRIGGER": "trigger",
+        "STATUS": "status",
+        "STARTED": "started_at",
+        "GAP": "report.gap",
+        "SECONDS": "report.solve_s",
+        "PLAN": "plan_id",
+    },
+    Noun.PLANS: {
+        "ID": "plan_id",
+        "REGION": "region",
+        "KIND": "kind",
+        "PARENT": "parent_plan_id",
+        "CHANGES": "changes",
+        "LEFT ALONE": "left_alone",
+        "CREATED": "created_at",
+    },
+    Noun.MOVES: {
+        "ID": "move_id",
+        "SERVER": "server",
+        "FROM": "from_reservation",
+        "TO": "to_reservation",
+        "STATUS": "status",
+        "STEP": "step",
+        "ATTEMPT": "attempt",
+        "CREATED": "created_at",
+    },
+    Noun.AUDIT_ENTRIES: {
+        "AT": "at",
+        "ACTOR": "actor",
+        "ACTION": "action",
+        "SUBJECT": "subject_kind",
+        "ID": "subject_id",
+        "REASON": "reason",
+    },
+    Noun.TOKENS: {"ID": "token_id", "NAME": "name", "ROLE": "role", "CREATED": "created_at", "REVOKED": "revoked_at"},
+}
+
+
+def get(
+    noun: Annotated[Noun, typer.Argument(help="what to look at")],
+    identifier: Annotated[str | None, typer.Argument(metavar="[ID]", help="one of them; leave out for a list")] = None,
+    where: Annotated[
+        list[str] | None, typer.Option("--where", "-w", metavar="FIELD=VALUE", help="filter of the list; repeatable")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1_000_000, help="items of a list, at most")] = 100,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show one thing, or a list of them."""
+    client = Client.connect()
+    if identifier is not None:
+        document = client.get(f"/v1/{noun}/{identifier}")
+        (print_json if output is Output.JSON else print_document)(document)
+        return
+    filters = dict(_pair(text) for text in where or [])
+    items = list(islice(client.items(f"/v1/{noun}", **filters), limit))
+    if output is Output.JSON:
+        print_json({"items": items})
+    else:
+        print_rows(items, COLUMNS[noun])
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, separator, value = text.partition("=")
+    if not separator:
+        raise typer.BadParameter(f"{text!r}: write FIELD=VALUE, such as region=west", param_hint="--where")
+    return name, value

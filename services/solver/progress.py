@@ -1,0 +1,60 @@
+"""How far a solve is, kept where people can see it, and whether they want it to stop."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+
+import structlog
+
+from libs.store.database import Database
+from libs.store.errors import UNAVAILABLE
+from libs.store.solve_runs import record_progress
+
+log = structlog.get_logger()
+
+_EACH_S = 1.0
+
+
+class ProgressRecorder:
+    """Takes a solve's reports as they come and writes the latest at most once a second, from a thread of its own.
+
+    `cancelled()` is what the last write learnt, so a solver may ask it as often as it likes.
+    """
+
+    def __init__(self, database: Database, solve_run_id: int) -> None:
+        self._database, self._solve_run_id = database, solve_run_id
+        self._latest: dict[str, object] = {"phase": "loading"}
+        self._began = time.monotonic()
+        self._over, self._cancelled = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._run, name="solve-progress", daemon=True)
+
+    def __enter__(self) -> ProgressRecorder:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def report(self, phase: str, incumbent: float, bound: float, gap: float) -> None:
+        """What `libs.ras.phases.Progress` is called with."""
+        known = {"incumbent": incumbent, "bound": bound, "gap": gap}
+        self._latest = {"phase": phase, **{name: value for name, value in known.items() if math.isfinite(value)}}
+
+    def cancelled(self) -> bool:
+        """Whether somebody asked the run to stop."""
+        return self._cancelled.is_set()
+
+    def _run(self) -> None:
+        while not self._over.wait(_EACH_S):
+            progress = {**self._latest, "elapsed_s": round(time.monotonic() - self._began, 1)}
+            try:
+                with self._database.write() as tx:
+                    asked_to_stop = record_progress(tx, self._solve_run_id, progress)
+            except UNAVAILABLE as unavailable:  # a solve outlasts a restart of the database; the next second tries again
+                log.warning("solve.progress_not_recorded", solve_run_id=self._solve_run_id, error=str(unavailable))
+                continue
+            if asked_to_stop:
+                self._cancelled.set()

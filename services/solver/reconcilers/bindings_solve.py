@@ -1,0 +1,132 @@
+"""The hourly loop: what is reserved and what there is -> target bindings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import structlog
+
+from libs.domain.fleet import FleetSnapshot
+from libs.domain.plan import Plan, PlanKind, SolveStatus
+from libs.plan_check.check import check_plan, require_clean
+from libs.ras.limits import SolveLimits
+from libs.ras.phases import plan_target_bindings
+from libs.ras.result import SolveResult
+from libs.reconcile.clock import Clock
+from libs.reconcile.crash import crash_point
+from libs.reconcile.errors import StalePlan
+from libs.store.database import Database
+from libs.store.plans import commit_plan
+from libs.store.regions import load_region
+from libs.store.shared_buffers import size_shared_buffers
+from libs.store.snapshot import load_fleet_snapshot
+from libs.store.solve_runs import finish_solve_run, record_bundle, start_solve_run
+from services.solver.bundles import keep_bundle
+from services.solver.findings import record_solve_findings
+from services.solver.progress import ProgressRecorder
+from services.solver.settings import SolverSettings
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class BindingsSolve:
+    """Moves the targets of one region toward its reservations.
+
+    Whatever happens to it, the last target stands until a better plan is committed whole; a killed run is marked failed
+    when the next one starts.
+    """
+
+    database: Database
+    clock: Clock
+    settings: SolverSettings
+    region: str
+    trigger: str
+
+    def reconcile(self) -> SolveStatus:
+        """Load, plan, check, and commit if the plan's parent is still the target. How the run ended."""
+        snapshot, solve_run_id = self._begin()
+        seed = snapshot.target_plan_id or 0
+        limits = SolveLimits(time_s_max=self.settings.solve_s_max)
+        try:
+            bundle = keep_bundle(
+                self.settings.bundle_dir,
+                snapshot,
+                solve_run_id=solve_run_id,
+                seed=seed,
+                limits=limits,
+                most=self.settings.bundles_max,
+            )
+            with self.database.write() as tx:
+                record_bundle(tx, solve_run_id, str(bundle))
+            with ProgressRecorder(self.database, solve_run_id) as progress:
+                result = plan_target_bindings(
+                    snapshot, limits, seed=seed, progress=progress.report, cancelled=progress.cancelled
+                )
+            require_clean(check_plan(snapshot, result.plan))
+            return self._commit(snapshot, result, solve_run_id)
+        except StalePlan as stale:
+            self._finish(solve_run_id, SolveStatus.STALE, error=str(stale))
+            return SolveStatus.STALE
+        except Exception as error:
+            # Said where operators look for it; the job that runs this reports and retries it.
+            self._finish(solve_run_id, SolveStatus.FAILED, error=f"{type(error).__name__}: {error}")
+            raise
+
+    def _begin(self) -> tuple[FleetSnapshot, int]:
+        now = self.clock.now()
+        with self.database.write() as tx:
+            region = load_region(tx, self.region)
+            size_shared_buffers(tx, region.region_id, share=region.policy.shared_buffer_share, now=now)
+        crash_point("solver.begin.before")
+        with self.database.snapshot() as tx:
+            snapshot = load_fleet_snapshot(tx, self.region)
+        with self.database.write() as tx:
+            solve_run_id = start_solve_run(
+                tx,
+                region.region_id,
+                trigger=self.trigger,
+                seed=snapshot.target_plan_id or 0,
+                parent_plan_id=snapshot.target_plan_id,
+                now=now,
+            )
+        crash_point("solver.begin.after")
+        return snapshot, solve_run_id
+
+    def _commit(self, snapshot: FleetSnapshot, result: SolveResult, solve_run_id: int) -> SolveStatus:
+        """One transaction: the delta of targets, what it means for each reservation, and the end of the run."""
+        crash_point("solver.commit.before")
+        now = self.clock.now()
+        with self.database.write() as tx:
+            plan = commit_plan(
+                tx,
+                snapshot,
+                result.plan,
+                kind=PlanKind.SOLVE,
+                now=now,
+                parent=result.plan.parent_plan_id,
+                solve_run_id=solve_run_id,
+            )
+            record_solve_findings(tx, snapshot, now=now)
+            status = SolveStatus.UNCHANGED if plan is None else SolveStatus.COMMITTED
+            finish_solve_run(
+                tx,
+                solve_run_id,
+                status,
+                now=now,
+                plan_id=None if plan is None else plan.plan_id,
+                report=result.report.as_dict(),
+            )
+        crash_point("solver.commit.after")
+        log.info("solve.done", region=self.region, solve_run_id=solve_run_id, status=status.value, **_figures(plan))
+        return status
+
+    def _finish(self, solve_run_id: int, status: SolveStatus, *, error: str) -> None:
+        with self.database.write() as tx:
+            finish_solve_run(tx, solve_run_id, status, now=self.clock.now(), error=error)
+        log.warning("solve.not_committed", region=self.region, solve_run_id=solve_run_id, status=status.value, error=error)
+
+
+def _figures(plan: Plan | None) -> Mapping[str, object]:
+    return {} if plan is None else {"plan_id": plan.plan_id, "changes": plan.changes, "left_alone": plan.left_alone}

@@ -1,0 +1,29 @@
+"""Whether two regions are the same, whatever ids a broker gave them."""
+
+import dataclasses
+
+import numpy as np
+
+from libs.domain.fleet import FleetSnapshot, RegionImage
+
+
+def assert_same_image(found: RegionImage, wanted: RegionImage) -> None:
+    """Every array equal, its type included."""
+    for field in dataclasses.fields(RegionImage):
+        if field.name != "snapshot":
+            np.testing.assert_array_equal(getattr(found, field.name), getattr(wanted, field.name), field.name)
+    assert_same_snapshot(found.snapshot, wanted.snapshot)
+
+
+def assert_same_snapshot(found: FleetSnapshot, wanted: FleetSnapshot) -> None:
+    """Every array equal, its type included; ids and generations are the broker's own."""
+    assert (found.region, found.policy) == (wanted.region, wanted.policy)
+    np.testing.assert_array_equal(found.hardware_types, wanted.hardware_types)
+    for part in ("topology", "servers", "reservations"):
+        one, other = getattr(found, part), getattr(wanted, part)
+        for field in dataclasses.fields(one):
+            if field.name in ("id", "generation"):
+                continue
+            column, expected = getattr(one, field.name), getattr(other, field.name)
+            assert column.dtype == expected.dtype, f"{part}.{field.name}"
+            np.testing.assert_array_equal(column, expected, f"{part}.{field.name}")

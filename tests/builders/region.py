@@ -1,0 +1,140 @@
+"""Small regions, said in a few keyword arguments.
+
+    region_image(msbs=2, reservations={"web": ReservationSpec(capacity_rru=1, rru={"hw-a": 1.0})},
+                 current={"server-00": "web"}, down={"server-03"})
+
+Racks stand in `rack-00`, `rack-01`, ... MSB by MSB, MSBs datacenter by datacenter, and servers `server-00`, ... rack by
+rack. Each rack is of one hardware type; the types take turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import numpy as np
+
+from libs.domain.fleet import (
+    DELETED,
+    FREE,
+    FleetSnapshot,
+    Indices,
+    Names,
+    RegionImage,
+    Reservations,
+    Servers,
+    Topology,
+)
+from libs.domain.policy import RegionPolicy
+from libs.domain.reservation import ReservationSpec
+
+NONE: Mapping[str, str] = {}
+
+
+def fleet_snapshot(region: str = "west", **keywords: object) -> FleetSnapshot:
+    """The snapshot of region_image with the same keywords."""
+    return region_image(region, **keywords).snapshot  # type: ignore[arg-type]
+
+
+def region_image(
+    region: str = "west",
+    *,
+    datacenters: int = 1,
+    msbs: int = 2,
+    racks_per_msb: int = 1,
+    servers_per_rack: int = 4,
+    hardware_types: Collection[str] = ("hw-a",),
+    reservations: Mapping[str, ReservationSpec] | None = None,
+    current: Mapping[str, str] = NONE,
+    target: Mapping[str, str] | None = None,
+    in_use: Collection[str] = (),
+    down: Collection[str] = (),
+    owner: Mapping[str, str] = NONE,
+    kind: Mapping[str, str] = NONE,
+    host_profile: Mapping[str, str] = NONE,
+    policy: RegionPolicy | None = None,
+) -> RegionImage:
+    """A region of datacenters * (msbs // datacenters) MSBs.
+
+    current, target   server -> reservation; one that `reservations` lacks was deleted. target None: as current
+    in_use, down      servers that run containers; that are down for an unplanned reason
+    owner, kind       reservation -> owner, kind; `team` and `guaranteed` where it is not said
+    host_profile      server -> profile; `default` where it is not said
+    """
+    specs = reservations or {}
+    racks, types = msbs * racks_per_msb, names("", hardware_types)
+    rack = np.repeat(np.arange(racks, dtype=np.int32), servers_per_rack)
+    servers = names("server", len(rack))
+    rack_type = np.arange(racks, dtype=np.int32) % len(types)
+    topology = Topology(
+        datacenters=names("dc", datacenters),
+        msbs=names("msb", msbs),
+        racks=names("rack", racks),
+        msb_datacenter=(np.arange(msbs) * datacenters // msbs).astype(np.int32),
+        rack_msb=(np.arange(racks) // racks_per_msb).astype(np.int32),
+    )
+    bindings = (current, current if target is None else target)
+    rows = [_binding(servers, list(specs), binding) for binding in bindings]
+    deleted = [_deleted(servers, specs, binding) for binding in bindings]
+    snapshot = FleetSnapshot(
+        region=region,
+        topology=topology,
+        hardware_types=types,
+        servers=Servers(
+            id=np.arange(len(servers)),
+            name=servers,
+            rack=rack,
+            hardware_type=rack_type[rack],
+            current=rows[0],
+            target=rows[1],
+            in_use=np.array([name in in_use for name in servers], bool),
+            available=np.array([name not in down for name in servers], bool),
+            generation=np.ones(len(servers), np.int64),
+        ),
+        reservations=_reservations(specs, types, topology),
+        policy=policy or RegionPolicy(),
+    )
+    return RegionImage(
+        snapshot=snapshot,
+        server_host_profile=names("", [host_profile.get(name, "default") for name in servers]),
+        server_deleted_binding=np.array([a or b for a, b in zip(*deleted, strict=True)], object),
+        reservation_kind=names("", [kind.get(name, "guaranteed") for name in specs]),
+        reservation_unit=names("", [spec.unit.value for spec in specs.values()]),
+        reservation_owner=names("", [owner.get(name, "team") for name in specs]),
+        reservation_host_profile=names("", [spec.host_profile for spec in specs.values()]),
+    )
+
+
+def names(prefix: str, given: int | Collection[str]) -> Names:
+    """An array of the given names, or of so many made from a prefix."""
+    listed = [f"{prefix}-{i:02d}" for i in range(given)] if isinstance(given, int) else list(given)
+    return np.array(listed, object)
+
+
+def _reservations(specs: Mapping[str, ReservationSpec], types: Names, topology: Topology) -> Reservations:
+    def limits(values: list[float | None]) -> np.ndarray:
+        return np.array([np.inf if value is None else value for value in values], float)
+
+    shape = (len(specs), len(topology.datacenters))
+    share = [[spec.affinity.get(name, np.nan) for name in topology.datacenters] for spec in specs.values()]
+    rru = [[spec.rru.get(name, 0.0) for name in types] for spec in specs.values()]
+    return Reservations(
+        id=np.arange(len(specs)),
+        name=names("", specs),
+        capacity_rru=np.array([spec.capacity_rru for spec in specs.values()], float),
+        survives_msb_loss=np.array([spec.survives_msb_loss for spec in specs.values()], bool),
+        msb_spread_limit=limits([spec.msb_spread_limit for spec in specs.values()]),
+        rack_spread_limit=limits([spec.rack_spread_limit for spec in specs.values()]),
+        rru=np.array(rru, float).reshape(len(specs), len(types)),
+        affinity_share=np.array(share, float).reshape(shape),
+        generation=np.ones(len(specs), np.int64),
+    )
+
+
+def _binding(servers: Names, reservations: list[str], binding: Mapping[str, str]) -> Indices:
+    rows = {name: row for row, name in enumerate(reservations)}
+    found = [rows.get(binding[name], DELETED) if name in binding else FREE for name in servers]
+    return np.array(found, np.int32)
+
+
+def _deleted(servers: Names, specs: Mapping[str, ReservationSpec], binding: Mapping[str, str]) -> list[str | None]:
+    return [binding[name] if name in binding and binding[name] not in specs else None for name in servers]
