@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from libs.store.database import Database
-from libs.store.refusals import UNAVAILABLE
+from libs.store.errors import UNAVAILABLE
 from libs.store.tables import metadata
 
 

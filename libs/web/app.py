@@ -13,7 +13,7 @@ from libs.domain.principal import Role
 from libs.reconcile.clock import Clock
 from libs.reconcile.errors import StaleGeneration, StalePlan
 from libs.store.database import Database
-from libs.store.refusals import UNAVAILABLE
+from libs.store.errors import UNAVAILABLE
 from libs.store.refusals import AlreadyExists, NotFound, NotPossible
 from libs.web import health
 from libs.web.auth import Authentication, require, unavailable

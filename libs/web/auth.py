@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from libs.domain.principal import Principal, Role
 from libs.store.database import Database
-from libs.store.refusals import UNAVAILABLE
+from libs.store.errors import UNAVAILABLE
 from libs.store.tokens import load_principal
 from libs.web.problems import Problem
 
