@@ -132,6 +132,8 @@ def solve_mip(
 
 
 def _loaded(model: Model, *, integer: bool) -> Any:
+    if not (np.isfinite(model.cost).all() and np.isfinite(model.matrix.data).all()):
+        raise SolverError("a cost or a coefficient is not finite")  # HiGHS itself takes nan, and answers nan
     highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
     for name, value in (("output_flag", False), ("threads", 1), ("parallel", "off")):
         _option(highs, name, value)
@@ -143,7 +145,7 @@ def _loaded(model: Model, *, integer: bool) -> Any:
     entries = matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data
     status = highs.passModel(*sizes, *form, *bounds, *entries, kinds)
     if status == highspy.HighsStatus.kError:
-        raise SolverError("HiGHS refused the model: are all numbers finite?")
+        raise SolverError("HiGHS refused the model")
     return highs
 
 
@@ -166,7 +168,8 @@ def _run(highs: Any, model: Model, limits: Limits, progress: Progress | None, ca
     timed_out = status in (states.kTimeLimit, states.kInterrupt)
     limited = timed_out or status in (states.kIterationLimit, states.kSolutionLimit)
     integer = info.mip_node_count >= 0
-    x = np.array(found.col_value) if found.value_valid and len(found.col_value) == len(model.cost) else None
+    empty = status == states.kModelEmpty
+    x = np.array(found.col_value) if empty or (found.value_valid and len(found.col_value) == len(model.cost)) else None
     price = np.array(found.row_dual) if not integer and len(found.row_dual) == len(model.row_lower) else None
     if integer:
         bound = float(info.mip_dual_bound)
@@ -177,7 +180,7 @@ def _run(highs: Any, model: Model, limits: Limits, progress: Progress | None, ca
         price=price,
         objective=model.objective(x) if x is not None else math.inf,
         bound=bound,
-        optimal=status == states.kOptimal,
+        optimal=empty or status == states.kOptimal,
         infeasible=infeasible,
         limited=limited,
         timed_out=timed_out,

@@ -62,7 +62,7 @@ def _shape(snapshot: FleetSnapshot, plan: TargetPlan) -> Iterator[Violation]:
     if plan.parent_plan_id != snapshot.target_plan_id:
         yield Violation(
             reason="WrongParent",
-            message=f"the plan follows {plan.parent_plan_id}, the snapshot's targets are of plan {snapshot.target_plan_id}",
+            message=f"it follows {plan.parent_plan_id}, the snapshot's targets are of plan {snapshot.target_plan_id}",
         )
     if plan.target.shape != (S,) or not np.issubdtype(plan.target.dtype, np.integer):
         yield Violation(

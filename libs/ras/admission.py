@@ -85,13 +85,17 @@ def _degraded(
     stock = np.bincount(snapshot.servers.hardware_type, minlength=len(rru))[eligible]
     best = int(eligible[int((rru[eligible] * stock).argmax())])
     needed = gained + int(np.ceil((short - TOLERANCE_RRU) / rru[best]))
-    kinds = str(snapshot.hardware_types[best]) + (f" (or {len(eligible) - 1} other types)" if len(eligible) > 1 else "")
+    kinds = str(snapshot.hardware_types[best])
+    if len(eligible) > 1:
+        kinds += f" (or of {len(eligible) - 1} other types)"
     where = ""
     if q.survives_msb_loss[r]:
         worst = int(coverage_of(snapshot, plan.target).by_msb[r].argmax())
         where = f" outside {snapshot.topology.msbs[worst]}"
-    message = f"Needs {needed} more {kinds}{where}; {gained} free. Short of {short:.4g} of {q.capacity_rru[r]:g} RRU until servers"
-    message += " are returned, repaired or added; the next solve moves others' spare servers here."
+    message = (
+        f"Needs {needed} more {kinds}{where}; {gained} free. Short of {short:.4g} of {q.capacity_rru[r]:g} RRU until"
+    )
+    message += " servers are returned, repaired or added; the next solve moves others' spare servers here."
     return Verdict(
         phase="degraded",
         reason="TooFewFreeServers" if gained else "NoFreeServers",
