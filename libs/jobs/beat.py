@@ -1,0 +1,78 @@
+"""Celery beat with our tick in the place of its timetable.
+
+The timetable is in PostgreSQL and lives by the injected Clock, and the tick must not wait for a free worker: so beat
+does not send a message to have it done, it does it.
+"""
+
+from __future__ import annotations
+
+import time
+
+import psycopg
+import structlog
+from celery.beat import Scheduler
+from kombu.exceptions import OperationalError as BrokerError
+
+from libs.jobs.app import send
+from libs.jobs.settings import WorkerSettings
+from libs.jobs.tick import tick
+from libs.store.database import Database
+from libs.store.errors import UNAVAILABLE
+from libs.store.jobs import CHANNEL, purge_jobs
+from libs.store.wakeups import Wakeups
+
+_log = structlog.get_logger(__name__)
+_PURGE_S = 3600.0
+_DONE_KEPT_S, _FAILED_KEPT_S = 86_400.0, 30 * 86_400.0
+_TROUBLE = (*UNAVAILABLE, BrokerError, psycopg.OperationalError, OSError)
+
+
+class TickScheduler(Scheduler):  # type: ignore[misc]  # celery has no types
+    """Ticks at least every `job_tick_s` and whenever a transaction has asked for a job or ended one."""
+
+    def setup_schedule(self) -> None:
+        """Called once, in the process that ticks."""
+        self._settings = WorkerSettings()  # type: ignore[call-arg]  # from the environment
+        self._database = Database.from_settings(self._settings)
+        self._clock = self._settings.clock()
+        self._wakeups: Wakeups | None = None
+        self._purge_at = 0.0
+
+    def tick(self) -> float:
+        """Tick, and wait for the next reason to. Returns for how long beat should sleep: only after trouble."""
+        try:
+            self._tick()
+            if self._wakeups is None:
+                self._wakeups = Wakeups(self._settings.database_url.get_secret_value(), CHANNEL)
+                return 0.0  # something may have been asked for before it listened
+            self._wakeups.wait(self._settings.job_tick_s)
+        except _TROUBLE as error:
+            _log.warning("tick failed", error=f"{type(error).__name__}: {error}")
+            self._stop_listening()
+            return self._settings.job_tick_s
+        return 0.0
+
+    def close(self) -> None:
+        """Beat ends."""
+        self._stop_listening()
+        self._database.close()
+
+    def _tick(self) -> None:
+        expires_s = self._settings.job_resend_s
+        done = tick(
+            self._database,
+            self._clock,
+            self._settings,
+            lambda kind, job_id: send(self.app, kind, job_id, expires_s=expires_s),
+        )
+        if done.sent or done.taken_back:
+            _log.debug("ticked", sent=done.sent, due=done.due, taken_back=done.taken_back)
+        if time.monotonic() >= self._purge_at:
+            with self._database.write() as tx:
+                purge_jobs(tx, done_s=_DONE_KEPT_S, failed_s=_FAILED_KEPT_S)
+            self._purge_at = time.monotonic() + _PURGE_S
+
+    def _stop_listening(self) -> None:
+        if self._wakeups is not None:
+            self._wakeups.__exit__(None, None, None)
+            self._wakeups = None

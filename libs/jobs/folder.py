@@ -1,0 +1,51 @@
+"""Messages as files in a folder, for one machine: kombu's filesystem transport, made safe for several processes.
+
+kombu writes a message in place, so a reader may find half of one, and takes it by a move that may cross file systems.
+Here a file appears whole and is taken by one rename.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from pathlib import Path
+from queue import Empty
+
+from kombu.transport import TRANSPORT_ALIASES, filesystem
+from kombu.utils.json import dumps, loads
+
+SCHEME = "plimsoll-folder"
+
+
+class Channel(filesystem.Channel):  # type: ignore[misc]  # kombu has no types
+    """One folder, `data_folder_in`; the file's name holds the queue's and sorts by age."""
+
+    def _put(self, queue: str, payload: object, **kwargs: object) -> None:
+        folder = Path(self.data_folder_in)
+        name = f"{time.time_ns():020d}_{uuid.uuid4().hex}.{queue}.msg"
+        part = folder / f"{name}.part"
+        part.write_text(dumps(payload))
+        part.rename(folder / name)
+
+    def _get(self, queue: str) -> object:
+        folder = Path(self.data_folder_in)
+        for name in sorted(name for name in os.listdir(folder) if name.partition(".")[2] == f"{queue}.msg"):
+            taken = folder / f"{name}.taken"
+            try:
+                (folder / name).rename(taken)
+            except FileNotFoundError:  # another worker was quicker
+                continue
+            payload = taken.read_text()
+            taken.unlink()
+            return loads(payload)
+        raise Empty
+
+
+class Transport(filesystem.Transport):  # type: ignore[misc]
+    """The transport of SCHEME URLs."""
+
+    Channel = Channel
+
+
+TRANSPORT_ALIASES[SCHEME] = f"{__name__}:Transport"

@@ -1,0 +1,65 @@
+"""A worker's hold on a job, renewed by a thread while the job runs."""
+
+from __future__ import annotations
+
+import threading
+import time
+from types import TracebackType
+from typing import Self
+
+import structlog
+
+from libs.domain.job import Job
+from libs.store.database import Database
+from libs.store.errors import UNAVAILABLE
+from libs.store.jobs import renew_lease
+
+_log = structlog.get_logger(__name__)
+
+
+class LeaseLost(Exception):
+    """The job was given to somebody else, or to nobody: what this attempt still does is not wanted."""
+
+
+class Lease:
+    """Held from the claim to the end of the block."""
+
+    def __init__(self, database: Database, job: Job, *, lease_s: float, heartbeat_s: float) -> None:
+        self._database, self._job, self._lease_s = database, job, lease_s
+        self._heartbeat_s = min(heartbeat_s, lease_s / 3)
+        self._renewed_at = time.monotonic()
+        self._lost, self._over = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._beat, name=f"lease-{job.job_id}", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._over.set()
+        self._thread.join()
+
+    @property
+    def lost(self) -> bool:
+        """Whether the lease is known to be lost, or was not renewed for so long that it must be."""
+        return self._lost.is_set() or time.monotonic() - self._renewed_at > self._lease_s
+
+    def check(self) -> None:
+        """Raises LeaseLost where it is lost. Costs nothing."""
+        if self.lost:
+            raise LeaseLost(f"job {self._job.job_id} lost its lease")
+
+    def _beat(self) -> None:
+        while not self._over.wait(self._heartbeat_s):
+            begun_at = time.monotonic()
+            try:
+                with self._database.write() as tx:
+                    held = renew_lease(tx, self._job, lease_s=self._lease_s)
+            except UNAVAILABLE as error:  # it may be back before the lease expires
+                _log.warning("lease not renewed", job_id=self._job.job_id, error=str(error))
+                continue
+            if not held:
+                _log.warning("lease lost", job_id=self._job.job_id, kind=self._job.kind)
+                self._lost.set()
+                return
+            self._renewed_at = begun_at

@@ -1,0 +1,73 @@
+"""What a worker does with a message: claim the job, do it, say how it ended."""
+
+from __future__ import annotations
+
+import os
+import socket
+import uuid
+from collections.abc import Callable
+from functools import cache
+
+import structlog
+
+from libs.domain.job import Job
+from libs.jobs.kinds import JobKind, JobRun
+from libs.jobs.lease import Lease, LeaseLost
+from libs.jobs.settings import WorkerSettings
+from libs.reconcile.clock import Clock
+from libs.reconcile.crash import crash_point
+from libs.store.database import Database, Transaction
+from libs.store.jobs import claim_job, fail_attempt, finish_job
+
+_log = structlog.get_logger(__name__)
+_ERROR_LENGTH_MAX = 2000
+
+
+class JobRunner:
+    """Runs jobs in one process. `worker` names the process in leases."""
+
+    def __init__(self, database: Database, clock: Clock, settings: WorkerSettings) -> None:
+        self._database, self._clock, self._settings = database, clock, settings
+        self.worker = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+
+    def run(self, kind: JobKind, job_id: int) -> None:
+        """Do a job, unless it is not to be had. Whatever it raises is kept with the job, not raised."""
+        lease_s = self._settings.job_lease_s
+        crash_point("jobs.claim.before")
+        with self._database.write() as tx:
+            job = claim_job(tx, job_id, worker=self.worker, lease_s=lease_s)
+        if job is None:
+            _log.debug("job not to be had", job_id=job_id, kind=kind.name)
+            return
+        crash_point("jobs.claim.after")
+        with (
+            structlog.contextvars.bound_contextvars(job_id=job_id, kind=job.kind, subject=job.subject),
+            Lease(self._database, job, lease_s=lease_s, heartbeat_s=self._settings.job_heartbeat_s) as lease,
+        ):
+            try:
+                kind.run(JobRun(job=job, database=self._database, clock=self._clock, lease=lease))
+            except LeaseLost:
+                _log.warning("job given up: its lease is lost", attempt=job.attempts)
+                return
+            except Exception as error:
+                _log.exception("job raised", attempt=job.attempts)
+                text = f"{type(error).__name__}: {error}"[:_ERROR_LENGTH_MAX]
+                attempts_max = self._settings.job_attempts_max
+                self._end(job, lambda tx: fail_attempt(tx, job, text, attempts_max=attempts_max))
+            else:
+                self._end(job, lambda tx: finish_job(tx, job))
+
+    def _end(self, job: Job, write: Callable[[Transaction], bool]) -> None:
+        crash_point("jobs.finish.before")
+        with self._database.write() as tx:
+            ended = write(tx)
+        crash_point("jobs.finish.after")
+        if not ended:
+            _log.warning("job ended after its lease was lost", attempt=job.attempts)
+
+
+@cache
+def runner_of_process(pid: int) -> JobRunner:
+    """The runner of this process. Connections do not survive a fork, so every pool process makes its own."""
+    settings = WorkerSettings()  # type: ignore[call-arg]  # from the environment
+    return JobRunner(Database.from_settings(settings), settings.clock(), settings)

@@ -1,0 +1,37 @@
+"""How jobs are sent, leased and run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings
+
+from libs.reconcile.settings import ClockSettings
+from libs.store.settings import StoreSettings
+
+
+class JobSettings(BaseSettings):
+    """Messages go through Redis (`broker_url`) or, embedded, through a folder (`broker_dir`). Durations are real time.
+
+    job_lease_s        a worker that was silent for so long has lost its job
+    job_heartbeat_s    how often a working worker renews
+    job_attempts_max   then a job has failed for good
+    job_resend_s       a message that nobody took for so long is sent again; a job that raised waits as long
+    job_tick_s         the longest that a due schedule or an expired lease waits to be seen
+    job_slots          jobs that one worker runs at a time
+    """
+
+    broker_url: SecretStr | None = Field(default=None, validation_alias="PLIMSOLL_BROKER_URL")
+    broker_dir: Path | None = Field(default=None, validation_alias="PLIMSOLL_BROKER_DIR")
+    broker_poll_s: float = Field(default=0.05, gt=0, le=10, validation_alias="PLIMSOLL_BROKER_POLL_S")
+    job_lease_s: float = Field(default=30.0, gt=0, le=3600, validation_alias="PLIMSOLL_JOB_LEASE_S")
+    job_heartbeat_s: float = Field(default=5.0, gt=0, le=600, validation_alias="PLIMSOLL_JOB_HEARTBEAT_S")
+    job_attempts_max: int = Field(default=5, ge=1, le=100, validation_alias="PLIMSOLL_JOB_ATTEMPTS_MAX")
+    job_resend_s: float = Field(default=10.0, gt=0, le=3600, validation_alias="PLIMSOLL_JOB_RESEND_S")
+    job_tick_s: float = Field(default=0.5, gt=0, le=60, validation_alias="PLIMSOLL_JOB_TICK_S")
+    job_slots: int = Field(default=2, ge=1, le=256, validation_alias="PLIMSOLL_JOB_SLOTS")
+
+
+class WorkerSettings(StoreSettings, ClockSettings, JobSettings):
+    """What a worker and the scheduler need."""

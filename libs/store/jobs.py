@@ -1,0 +1,207 @@
+"""Jobs and their leases. A lease is (job, worker, attempt) with an end on the database's own clock.
+
+Leases only keep work from being done twice at once. What makes a late writer harmless is that every commit is a
+compare-and-swap on what it read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+
+from libs.domain.job import Job, JobStatus
+from libs.domain.page import Page
+from libs.store.database import Transaction
+from libs.store.refusals import NotFound
+from libs.store.tables import jobs
+
+CHANNEL = "plimsoll_jobs"
+"""NOTIFY on it says that there may be something to send. It is delivered by the commit of its transaction."""
+
+_NOTIFY = sa.select(sa.func.pg_notify(CHANNEL, ""))
+_COLUMNS = tuple(jobs.c[name] for name in Job.__dataclass_fields__)
+_ENDED = {"worker": None, "lease_expires_at": None}
+
+
+@dataclass(frozen=True, slots=True)
+class JobCount:
+    """How many jobs of a kind stand so."""
+
+    kind: str
+    status: JobStatus
+    jobs: int
+
+
+def enqueue(tx: Transaction, kind: str, subject: str, arguments: Mapping[str, object] | None = None) -> int:
+    """Ask for a job; the id of the one that will do it, which may be one that waits already.
+
+    Whoever claims it sees what this transaction writes: the row that waits is locked until the commit.
+    """
+    values = {"kind": kind, "subject": subject, "arguments": dict(arguments or {}), "status": JobStatus.QUEUED}
+    statement = insert(jobs).values(**values, created_at=sa.func.now())
+    statement = statement.on_conflict_do_update(
+        index_elements=["kind", "subject"],
+        index_where=jobs.c.status == sa.literal_column("'queued'"),
+        set_={"subject": statement.excluded.subject},  # changes nothing, and locks
+    )
+    job_id: int = tx.execute(statement.returning(jobs.c.job_id)).scalar_one()
+    tx.execute(_NOTIFY)
+    return job_id
+
+
+def load_job(tx: Transaction, job_id: int) -> Job:
+    """One job. Raises NotFound."""
+    row = tx.execute(sa.select(*_COLUMNS).where(jobs.c.job_id == job_id)).mappings().one_or_none()
+    if row is None:
+        raise NotFound("job", job_id)
+    return _job(row)
+
+
+def list_jobs(
+    tx: Transaction, *, status: JobStatus | None = None, after: int | None = None, limit: int = 100
+) -> Page[Job]:
+    """Jobs in the order in which they were asked for; `after` is the id that the page starts behind."""
+    query = sa.select(*_COLUMNS).where(jobs.c.job_id > (after or 0)).order_by(jobs.c.job_id).limit(limit + 1)
+    if status is not None:
+        query = query.where(jobs.c.status == status)
+    return Page.of([_job(row) for row in tx.execute(query).mappings()], limit, lambda job: job.job_id)
+
+
+def count_jobs(tx: Transaction) -> tuple[JobCount, ...]:
+    """Jobs that are kept, by kind and status."""
+    query = sa.select(jobs.c.kind, jobs.c.status, sa.func.count()).group_by(jobs.c.kind, jobs.c.status)
+    return tuple(JobCount(kind, JobStatus(status), number) for kind, status, number in tx.execute(query))
+
+
+def load_unsent(tx: Transaction, *, resend_s: float) -> tuple[Job, ...]:
+    """Jobs that could run now, and whose message was not sent yet or so long ago that it must be lost."""
+    running = jobs.alias("running")
+    query = sa.select(*_COLUMNS).where(
+        jobs.c.status == JobStatus.QUEUED,
+        sa.or_(jobs.c.sent_at.is_(None), jobs.c.sent_at < sa.func.now() - _seconds(resend_s)),
+        ~sa.exists().where(
+            running.c.kind == jobs.c.kind, running.c.subject == jobs.c.subject, running.c.status == JobStatus.RUNNING
+        ),
+    )
+    return tuple(_job(row) for row in tx.execute(query.order_by(jobs.c.job_id)).mappings())
+
+
+def mark_sent(tx: Transaction, job_ids: Sequence[int]) -> None:
+    """Their messages are out. A row that somebody holds is left: sending again does no harm, waiting would."""
+    chosen = (
+        sa.select(jobs.c.job_id)
+        .where(jobs.c.job_id.in_(job_ids), jobs.c.status == JobStatus.QUEUED)
+        .with_for_update(skip_locked=True)
+    )
+    tx.execute(sa.update(jobs).where(jobs.c.job_id.in_(chosen)).values(sent_at=sa.func.now()))
+
+
+def claim_job(tx: Transaction, job_id: int, *, worker: str, lease_s: float) -> Job | None:
+    """Begin a queued job. None where it is not to be had: begun, finished, or another one of its subject runs."""
+    claim = (
+        sa.update(jobs)
+        .where(jobs.c.job_id == job_id, jobs.c.status == JobStatus.QUEUED)
+        .values(
+            status=JobStatus.RUNNING,
+            attempts=jobs.c.attempts + 1,
+            worker=worker,
+            lease_expires_at=sa.func.now() + _seconds(lease_s),
+        )
+    )
+    try:
+        with tx.begin_nested():
+            row = tx.execute(claim.returning(*_COLUMNS)).mappings().one_or_none()
+    except sa.exc.IntegrityError:  # uq_jobs_running: whoever runs makes this one be sent again when it ends
+        return None
+    return None if row is None else _job(row)
+
+
+def renew_lease(tx: Transaction, job: Job, *, lease_s: float) -> bool:
+    """Keep a claimed job for another while; False where the lease is no longer ours."""
+    statement = sa.update(jobs).where(*_leased(job)).values(lease_expires_at=sa.func.now() + _seconds(lease_s))
+    return tx.execute(statement).rowcount == 1
+
+
+def finish_job(tx: Transaction, job: Job) -> bool:
+    """A claimed job is done; False where the lease is no longer ours, and then nothing changes."""
+    values = {"status": JobStatus.DONE, "error": None, "finished_at": sa.func.now(), **_ENDED}
+    return _end(tx, job, sa.update(jobs).where(*_leased(job)).values(values))
+
+
+def fail_attempt(tx: Transaction, job: Job, error: str, *, attempts_max: int) -> bool:
+    """An attempt raised: queue the job again for later, or fail it for good after so many.
+
+    Later: its message counts as sent just now, so that it is sent again when a lost one would be. A job of the same
+    subject that waits takes over from it. False where the lease is no longer ours.
+    """
+    return _end(tx, job, _give_up(attempts_max, sa.func.now(), sa.literal(error)).where(*_leased(job)))
+
+
+def take_back_expired(tx: Transaction, *, attempts_max: int) -> tuple[Job, ...]:
+    """Queue jobs whose worker let the lease expire, or fail them after so many attempts; as they are then.
+
+    Where somebody asks for a job of the same subject at this very moment nothing is taken back: next time it will be.
+    """
+    error = sa.func.concat("the worker ", jobs.c.worker, " died or lost the database").cast(sa.Text)
+    statement = _give_up(attempts_max, sa.null(), error).where(
+        jobs.c.status == JobStatus.RUNNING, jobs.c.lease_expires_at < sa.func.now()
+    )
+    try:
+        with tx.begin_nested():
+            found = tuple(_job(row) for row in tx.execute(statement.returning(*_COLUMNS)).mappings())
+    except sa.exc.IntegrityError:  # uq_jobs_queued
+        return ()
+    return found
+
+
+def purge_jobs(tx: Transaction, *, done_s: float, failed_s: float) -> int:
+    """Forget jobs that ended so long ago; how many."""
+    ages = ((JobStatus.DONE, done_s), (JobStatus.FAILED, failed_s))
+    old = [sa.and_(jobs.c.status == status, jobs.c.finished_at < sa.func.now() - _seconds(s)) for status, s in ages]
+    return tx.execute(sa.delete(jobs).where(sa.or_(*old))).rowcount
+
+
+def _leased(job: Job) -> tuple[sa.ColumnElement[bool], ...]:
+    return (
+        jobs.c.job_id == job.job_id,
+        jobs.c.status == JobStatus.RUNNING,
+        jobs.c.worker == job.worker,
+        jobs.c.attempts == job.attempts,
+    )
+
+
+def _give_up(attempts_max: int, sent_at: sa.ColumnElement[Any], error: sa.ColumnElement[str]) -> sa.Update:
+    waiting = jobs.alias("waiting")
+    successor = sa.exists().where(
+        waiting.c.kind == jobs.c.kind, waiting.c.subject == jobs.c.subject, waiting.c.status == JobStatus.QUEUED
+    )
+    over = sa.or_(jobs.c.attempts >= attempts_max, successor)
+    return sa.update(jobs).values(
+        status=sa.case((over, JobStatus.FAILED.value), else_=JobStatus.QUEUED.value),
+        finished_at=sa.case((over, sa.func.now()), else_=None),
+        sent_at=sent_at,
+        error=error,
+        **_ENDED,
+    )
+
+
+def _end(tx: Transaction, job: Job, statement: sa.Update) -> bool:
+    """End a lease, and have whoever waited for it sent: its message may have been turned away meanwhile."""
+    waiting = (jobs.c.kind == job.kind, jobs.c.subject == job.subject, jobs.c.status == JobStatus.QUEUED)
+    tx.execute(sa.update(jobs).where(*waiting, jobs.c.job_id != job.job_id).values(sent_at=None))
+    ended = tx.execute(statement).rowcount == 1
+    if ended:
+        tx.execute(_NOTIFY)
+    return ended
+
+
+def _seconds(duration_s: float) -> sa.ColumnElement[Any]:
+    return sa.func.make_interval(0, 0, 0, 0, 0, 0, duration_s)
+
+
+def _job(row: Mapping[Any, Any]) -> Job:
+    return Job(**{**row, "status": JobStatus(row["status"])})

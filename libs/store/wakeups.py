@@ -1,0 +1,27 @@
+"""Waiting for PostgreSQL's NOTIFY. It only wakes a loop: nothing depends on it coming."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+import psycopg
+from psycopg import sql
+
+
+class Wakeups:
+    """A connection that listens on one channel. Use it as a context; raises what psycopg raises."""
+
+    def __init__(self, database_url: str, channel: str) -> None:
+        self._connection = psycopg.connect(database_url, autocommit=True)
+        self._connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._connection.close()
+
+    def wait(self, timeout_s: float) -> bool:
+        """Return True as soon as somebody notifies, or has since the last wait; False after `timeout_s`."""
+        return any(True for _ in self._connection.notifies(timeout=timeout_s, stop_after=1))

@@ -1,0 +1,99 @@
+"""Jobs through real processes: worker, scheduler, messages in a folder, PostgreSQL."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from libs.domain.job import Job, JobStatus
+from libs.domain.policy import RegionPolicy
+from libs.store.database import Database
+from libs.store.jobs import enqueue, load_job
+from libs.store.regions import create_region
+from libs.store.schedules import set_schedule
+from tests.crash.harness import JobProcesses, wait_until
+
+pytestmark = pytest.mark.xdist_group("processes")
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    database = Database(database_url, pool_size=3)
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def processes(tmp_path: Path, database_url: str) -> Iterator[JobProcesses]:
+    done = tmp_path / "done"
+    done.mkdir()
+    with JobProcesses(
+        tmp_path, database_url, ["tests.libs.jobs.kinds"], PLIMSOLL_TEST_DIR=str(done), PLIMSOLL_JOB_ATTEMPTS_MAX="3"
+    ) as processes:
+        yield processes
+
+
+def ask(database: Database, kind: str, subject: str) -> int:
+    with database.write() as tx:
+        return enqueue(tx, kind, subject)
+
+
+def look(database: Database, job_id: int) -> Job:
+    with database.snapshot() as tx:
+        return load_job(tx, job_id)
+
+
+def runs(tmp_path: Path, kind: str) -> int:
+    return sum(1 for _ in (tmp_path / "done").glob(f"{kind}-*"))
+
+
+def test_jobs_are_done_once_retried_and_scheduled(database: Database, processes: JobProcesses, tmp_path: Path) -> None:
+    asked = [ask(database, "quick", f"s{i}") for i in range(20)]  # before anybody is there to hear it
+    raising = ask(database, "raises", "s")
+    with database.write() as tx:
+        create_region(tx, "r", RegionPolicy(), now=datetime.now(UTC))
+        set_schedule(tx, "r", "waits", 1.0, now=datetime.now(UTC))
+    processes.start()
+    wait_until(lambda: all(look(database, i).status is JobStatus.DONE for i in asked), "all are done")
+    assert runs(tmp_path, "quick") == 20
+    later = ask(database, "quick", "later")
+    wait_until(lambda: look(database, later).status is JobStatus.DONE, "one asked for later is done")
+    wait_until(lambda: look(database, raising).status is JobStatus.FAILED, "one that raises has failed")
+    assert look(database, raising).error == "ValueError: as told"
+    assert look(database, raising).attempts == runs(tmp_path, "raises") == 3
+    wait_until(lambda: runs(tmp_path, "waits") == 1, "the schedule's first run began")
+    (tmp_path / "done" / "go").touch()
+    wait_until(lambda: runs(tmp_path, "waits") >= 3, "the schedule goes on")
+
+
+def test_kill_9_of_a_whole_worker_loses_nothing(database: Database, processes: JobProcesses, tmp_path: Path) -> None:
+    processes.start()
+    held = ask(database, "waits", "s")
+    wait_until(lambda: runs(tmp_path, "waits") == 1, "it began")
+    waiting = ask(database, "waits", "s")
+    assert waiting != held
+    processes.kill()
+    assert look(database, held).status is JobStatus.RUNNING
+    (tmp_path / "done" / "go").touch()
+    processes.start()
+    # The one that was asked for meanwhile takes over: doing both would be the same work twice.
+    wait_until(lambda: look(database, waiting).status is JobStatus.DONE, "it was taken over and done")
+    assert look(database, held).status is JobStatus.FAILED
+    assert "died" in (look(database, held).error or "")
+    alone = ask(database, "waits", "alone")
+    wait_until(lambda: look(database, alone).status is JobStatus.DONE, "all is well")
+
+
+def test_a_job_of_a_killed_worker_is_done_by_the_next(
+    database: Database, processes: JobProcesses, tmp_path: Path
+) -> None:
+    processes.start()
+    held = ask(database, "waits", "s")
+    wait_until(lambda: runs(tmp_path, "waits") == 1, "it began")
+    processes.kill()
+    processes.start()
+    wait_until(lambda: runs(tmp_path, "waits") == 2, "it began again")
+    (tmp_path / "done" / "go").touch()
+    wait_until(lambda: look(database, held).status is JobStatus.DONE, "it is done")
+    assert look(database, held).attempts == 2
