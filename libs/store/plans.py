@@ -161,15 +161,19 @@ def load_plan(tx: Transaction, plan_id: int) -> Plan:
 
 def list_plans(
     tx: Transaction,
-    region_name: str,
+    region_name: str | None = None,
     *,
     kind: PlanKind | None = None,
     before: int | None = None,
     limit: int = 100,
 ) -> Page[Plan]:
-    """Plans of a region, latest first; `before` is the plan_id that the page starts behind. Raises NotFound."""
-    region = load_region(tx, region_name)
-    query = _SELECT.where(plans.c.region_id == region.region_id).order_by(plans.c.plan_id.desc()).limit(limit + 1)
+    """Plans, of one region or of all, latest first; `before` is the plan_id that the page starts behind.
+
+    Raises NotFound for the region.
+    """
+    query = _SELECT.order_by(plans.c.plan_id.desc()).limit(limit + 1)
+    if region_name is not None:
+        query = query.where(plans.c.region_id == load_region(tx, region_name).region_id)
     if kind is not None:
         query = query.where(plans.c.kind == kind.value)
     if before is not None:

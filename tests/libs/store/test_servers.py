@@ -37,11 +37,20 @@ def listed(database: Database, **chosen: object) -> list[str]:
         return [server.name for server in list_servers(tx, "west", ServerFilter(**chosen)).items]
 
 
+def server_id(database: Database, name: str, region: str = "west") -> int:
+    with database.snapshot() as tx:
+        return list_servers(tx, region, ServerFilter(name=name)).items[0].server_id
+
+
+def in_use(database: Database, name: str, value: bool, generation: int = 1) -> InUse:
+    return InUse(server_id=server_id(database, name), in_use=value, generation=generation)
+
+
 def test_a_server_says_where_it_stands_and_whose_it_is(database: Database) -> None:
     with database.snapshot() as tx:
-        one, other = load_server(tx, "west", "server-01"), load_server(tx, "west", "server-06")
-        with pytest.raises(NotFound, match="no server west/server-99"):
-            load_server(tx, "west", "server-99")
+        one, other = (load_server(tx, server_id(database, name)) for name in ("server-01", "server-06"))
+        with pytest.raises(NotFound, match="no server 999"):
+            load_server(tx, 999)
     assert (one.region, one.datacenter, one.msb, one.rack) == ("west", "dc-00", "msb-00", "rack-00")
     assert (one.current_reservation, one.target_reservation, one.in_use) == ("web", None, True)
     assert (other.datacenter, other.msb, other.rack, other.hardware_type) == ("dc-01", "msb-01", "rack-03", "hw-b")
@@ -75,36 +84,43 @@ def test_pages_follow_each_other_and_end(database: Database) -> None:
     assert exact.next_cursor is None
 
 
+def test_regions_are_listed_together_where_none_is_named(database: Database) -> None:
+    with database.snapshot() as tx:
+        found = list_servers(tx, None, ServerFilter(name="server-00", current_reservation="web")).items
+        assert [(s.region, s.name) for s in found] == [("east", "server-00"), ("west", "server-00")]
+        with pytest.raises(NotFound, match="no region north"):
+            list_servers(tx, "north")
+
+
 def test_an_allocator_says_what_is_in_use(database: Database) -> None:
-    changes = [
-        InUse(server="server-01", in_use=False, generation=1),
-        InUse(server="server-00", in_use=True, generation=1),
-    ]
+    changes = [in_use(database, "server-01", False), in_use(database, "server-00", True)]
     with database.write() as tx:
-        after = set_in_use(tx, "west", changes, actor="k8s", now=NOW)
+        after = set_in_use(tx, changes, actor="k8s", now=NOW)
         assert [(s.name, s.in_use, s.generation) for s in after] == [("server-01", False, 2), ("server-00", True, 2)]
-        again = [InUse(server="server-00", in_use=True, generation=2)]
-        assert set_in_use(tx, "west", again, actor="k8s", now=NOW)[0].generation == 2
-        entries = [entry for entry in audit.list_entries(tx, subject_kind="region").items if entry.actor == "k8s"]
-        assert [entry.action for entry in entries] == ["set_in_use", "unset_in_use"]
-        assert load_server(tx, "east", "server-00").in_use is False
+        again = [in_use(database, "server-00", True, generation=2)]
+        assert set_in_use(tx, again, actor="k8s", now=NOW)[0].generation == 2
+        entries = audit.list_entries(tx, actor="k8s").items
+        assert [(e.subject_kind, e.subject_id, e.before, e.after) for e in entries] == [
+            ("server", changes[1].server_id, {"in_use": False}, {"in_use": True}),
+            ("server", changes[0].server_id, {"in_use": True}, {"in_use": False}),
+        ]
 
 
 def test_all_or_nothing(database: Database) -> None:
-    good = InUse(server="server-00", in_use=True, generation=1)
+    good = in_use(database, "server-00", True)
     for bad, error in (
-        (InUse(server="server-01", in_use=False, generation=7), StaleGeneration),
-        (InUse(server="server-05", in_use=True, generation=1), NotPossible),
-        (InUse(server="server-99", in_use=True, generation=1), NotFound),
+        (in_use(database, "server-01", False, generation=7), StaleGeneration),
+        (in_use(database, "server-05", True), NotPossible),
+        (InUse(server_id=999, in_use=True, generation=1), NotFound),
         (good, NotPossible),
     ):
         with pytest.raises(error), database.write() as tx:
-            set_in_use(tx, "west", [good, bad], actor="k8s", now=NOW)
+            set_in_use(tx, [good, bad], actor="k8s", now=NOW)
     with database.snapshot() as tx:
-        assert load_server(tx, "west", "server-00").in_use is False
+        assert load_server(tx, good.server_id).in_use is False
 
 
 def test_of_two_writers_at_one_generation_one_wins(database: Database) -> None:
-    change = InUse(server="server-00", in_use=True, generation=1)
-    outcomes = race(database, *[lambda tx: set_in_use(tx, "west", [change], actor="k8s", now=NOW)] * 2)
+    change = in_use(database, "server-00", True)
+    outcomes = race(database, *[lambda tx: set_in_use(tx, [change], actor="k8s", now=NOW)] * 2)
     assert sorted(type(outcome).__name__ for outcome in outcomes) == ["StaleGeneration", "tuple"]
