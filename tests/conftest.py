@@ -15,3 +15,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("shared"):
             item.add_marker(pytest.mark.skip(reason="needs the instances in ../shared"))
+
+
+@pytest.fixture
+def shared() -> Path:
+    """Instances and judges beside the repository: for tests marked shared."""
+    return SHARED

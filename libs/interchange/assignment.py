@@ -24,7 +24,9 @@ def dump_assignment(snapshot: FleetSnapshot, target: Indices) -> bytes:
     bound = target >= 0
     reservation[bound] = snapshot.reservations.name[target[bound]]
     stream = io.BytesIO()
-    table = pa.table({"server": pa.array(snapshot.servers.name, pa.string()), "reservation": pa.array(reservation, pa.string())})
+    table = pa.table(
+        {"server": pa.array(snapshot.servers.name, pa.string()), "reservation": pa.array(reservation, pa.string())}
+    )
     pq.write_table(table, stream, compression="zstd")
     return stream.getvalue()
 
@@ -49,5 +51,3 @@ def load_assignment(content: Content, snapshot: FleetSnapshot) -> Indices:
     target = np.full(len(snapshot.servers), FREE, np.int32)
     target[server] = reservation
     return target
-
-

@@ -45,7 +45,12 @@ def save_bundle(bundle: Bundle, path: str | os.PathLike[str]) -> None:
     Raises: FileExistsError where the folder exists.
     """
     path = Path(path)
-    manifest = {"format": 1, "region": bundle.region.snapshot.region, "seed": bundle.seed, "limits": dict(bundle.limits)}
+    manifest = {
+        "format": 1,
+        "region": bundle.region.snapshot.region,
+        "seed": bundle.seed,
+        "limits": dict(bundle.limits),
+    }
     files = dump_region(bundle.region) | {MANIFEST: (json.dumps(manifest, indent=2) + "\n").encode()}
     if path.suffix == ".zip":
         with replacing(path) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
@@ -71,7 +76,9 @@ def load_bundle(path: str | os.PathLike[str]) -> Bundle:
     path = Path(path)
     if path.is_dir():
         region = load_region(path)
-        return _with_manifest(region, {MANIFEST: path / MANIFEST}) if (path / MANIFEST).exists() else Bundle(region=region)
+        return (
+            _with_manifest(region, {MANIFEST: path / MANIFEST}) if (path / MANIFEST).exists() else Bundle(region=region)
+        )
     content = _unpacked(path)
     region = load_region(content)
     return _with_manifest(region, content) if MANIFEST in content else Bundle(region=region)
@@ -87,7 +94,9 @@ def _unpacked(path: Path) -> Mapping[str, Content]:
     except FileNotFoundError as error:
         raise InterchangeError([Problem(str(path), None, None, "is missing")]) from error
     except (OSError, zipfile.BadZipFile) as error:
-        raise InterchangeError([Problem(str(path), None, None, "is neither a region folder nor a replay bundle")]) from error
+        raise InterchangeError(
+            [Problem(str(path), None, None, "is neither a region folder nor a replay bundle")]
+        ) from error
 
 
 def _with_manifest(region: Region, source: Mapping[str, Content]) -> Bundle:

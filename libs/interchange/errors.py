@@ -24,7 +24,7 @@ class Problem:
 
 
 class InterchangeError(ValueError):
-    """A file is not what the format says. `problems` holds up to PROBLEMS_MAX; the attributes are those of the first."""
+    """A file is not what the format says. `problems` holds up to PROBLEMS_MAX; the attributes are the first one's."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)

@@ -37,7 +37,9 @@ class Region:
 
 
 def load_region(source: Source, *, name: str = "region") -> Region:
-    """Read and check a region. source: a folder, or the content of each file by name; name: of a region that comes as content.
+    """Read and check a region.
+
+    source: a folder, or the content of each file by name; name: what to call a region that comes as content.
 
     A reservation that servers name and reservations.parquet lacks was deleted; a hardware type that only rru.parquet
     names is one that the region has none of. Without a `target` column, targets are the current bindings.
@@ -63,10 +65,19 @@ def load_region(source: Source, *, name: str = "region") -> Region:
         msb_spread_limit=_limit(reservations_table, "msb_spread_limit"),
         rack_spread_limit=_limit(reservations_table, "rack_spread_limit"),
         rru=_pairs(rru_table, "hardware_type", "hardware type", "rru", reservation_names, types, 0.0),
-        affinity_share=_pairs(affinity_table, "datacenter", "datacenter", "share", reservation_names, topology.datacenters, np.nan),
+        affinity_share=_pairs(
+            affinity_table, "datacenter", "datacenter", "share", reservation_names, topology.datacenters, np.nan
+        ),
         generation=np.ones(len(reservation_names), np.int64),
     )
-    optional = [_optional(table, field) for table, field in ((servers_table, "host_profile"), (reservations_table, "kind"), (reservations_table, "owner"))]
+    optional = [
+        _optional(table, field)
+        for table, field in (
+            (servers_table, "host_profile"),
+            (reservations_table, "kind"),
+            (reservations_table, "owner"),
+        )
+    ]
     problems.raise_any()
     label = name if isinstance(source, Mapping) else Path(os.fspath(source)).resolve().name
     snapshot = FleetSnapshot(
@@ -91,7 +102,9 @@ def _topology(table: Table) -> tuple[Topology, Indices]:
     rack_msb[rack[::-1]] = msb[::-1]
     table.bad_rows(msb_datacenter[msb] != datacenter, "msb", "this MSB is in another datacenter in an earlier row")
     table.bad_rows(rack_msb[rack] != msb, "rack", "this rack is in another MSB in an earlier row")
-    return Topology(datacenters=datacenters, msbs=msbs, racks=racks, msb_datacenter=msb_datacenter, rack_msb=rack_msb), rack
+    return Topology(
+        datacenters=datacenters, msbs=msbs, racks=racks, msb_datacenter=msb_datacenter, rack_msb=rack_msb
+    ), rack
 
 
 def _hardware_types(servers: Table, rru: Table) -> Names:
@@ -102,7 +115,9 @@ def _servers(table: Table, rack: Indices, types: Names, reservations: Names) -> 
     names = names_of(table.strings("server"))
     table.unique("server", _keys(names), "this server")
     current, deleted_current = _binding(table, "reservation", reservations)
-    target, deleted_target = _binding(table, "target", reservations) if table.has("target") else (current, deleted_current)
+    target, deleted_target = (
+        _binding(table, "target", reservations) if table.has("target") else (current, deleted_current)
+    )
     servers = Servers(
         id=np.arange(len(names)),
         name=names,
@@ -129,9 +144,15 @@ def _limit(table: Table, field: str) -> Floats:
     return np.where(np.isnan(values), np.inf, values)
 
 
-def _pairs(table: Table, field: str, what: str, value: str, reservations: Names, columns: Names, absent: float) -> Floats:
+def _pairs(
+    table: Table, field: str, what: str, value: str, reservations: Names, columns: Names, absent: float
+) -> Floats:
     """A table of (reservation, column, value) as a dense (R, columns) array."""
-    r, c, v = table.references("reservation", reservations, "reservation"), table.references(field, columns, what), table.numbers(value)
+    r, c, v = (
+        table.references("reservation", reservations, "reservation"),
+        table.references(field, columns, what),
+        table.numbers(value),
+    )
     table.unique("reservation", r.astype(np.int64) * (len(columns) + 2) + c, f"this pair of reservation and {what}")
     dense = np.full((len(reservations), len(columns)), absent)
     known = (r >= 0) & (c >= 0)

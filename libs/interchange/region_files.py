@@ -58,7 +58,11 @@ def dump_region(region: Region) -> dict[str, bytes]:
     r, t = np.nonzero(q.rru > 0)
     rru = {"reservation": _strings(q.name[r]), "hardware_type": _strings(types[t]), "rru": q.rru[r, t]}
     r, d = np.nonzero(~np.isnan(q.affinity_share))
-    affinity = {"reservation": _strings(q.name[r]), "datacenter": _strings(topology.datacenters[d]), "share": q.affinity_share[r, d]}
+    affinity = {
+        "reservation": _strings(q.name[r]),
+        "datacenter": _strings(topology.datacenters[d]),
+        "share": q.affinity_share[r, d],
+    }
     return {
         "servers.parquet": _parquet(servers),
         "reservations.parquet": _parquet(reservations),
@@ -90,5 +94,3 @@ def _parquet(columns: dict[str, object]) -> bytes:
     stream = io.BytesIO()
     pq.write_table(pa.table(columns), stream, compression="zstd")
     return stream.getvalue()
-
-

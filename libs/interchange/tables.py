@@ -6,7 +6,7 @@ import io
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -54,11 +54,15 @@ class Table:
     def bad_rows(self, bad: Bools, field: str, message: str, values: Names | None = None) -> None:
         """Note the rows of a mask; {} in the message is the row's value."""
         for row in np.flatnonzero(bad)[:20].tolist():
-            self._problems.add(self.file, message.format(repr(values[row]) if values is not None else ""), row=row, field=field)
+            self._problems.add(
+                self.file, message.format(repr(values[row]) if values is not None else ""), row=row, field=field
+            )
 
     def strings(self, field: str, *, nullable: bool = False) -> pa.Array:
         """A column of names; empty ones are refused."""
-        column = self._column(field, lambda t: _is_string(t.value_type if pa.types.is_dictionary(t) else t), "strings", nullable)
+        column = self._column(
+            field, lambda t: _is_string(t.value_type if pa.types.is_dictionary(t) else t), "strings", nullable
+        )
         column = column.cast(pa.string())
         empty = pc.fill_null(pc.equal(column, ""), False)
         self.bad_rows(_numpy(empty), field, "is empty")
@@ -124,8 +128,8 @@ def _distinct(column: pa.Array) -> Names:
 
 
 def _is_string(kind: pa.DataType) -> bool:
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-def _numpy(column: pa.Array) -> np.ndarray[tuple[int], np.dtype[np.generic]]:
+def _numpy(column: pa.Array) -> np.ndarray[tuple[int], np.dtype[Any]]:
     return np.asarray(column.to_numpy(zero_copy_only=False))

@@ -45,6 +45,9 @@ class Limits:
     absolute_gap: float = 1e-6
 
 
+NO_LIMITS = Limits()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Solution:
     """What a run found.
@@ -71,7 +74,12 @@ class Solution:
 
 
 def solve_lp(
-    model: Model, method: Method = "ipm", limits: Limits = Limits(), *, vertex: bool = False, cancelled: Cancelled | None = None
+    model: Model,
+    method: Method = "ipm",
+    limits: Limits = NO_LIMITS,
+    *,
+    vertex: bool = False,
+    cancelled: Cancelled | None = None,
 ) -> Solution:
     """Solve the relaxation of a model (integrality is ignored).
 
@@ -89,7 +97,7 @@ def solve_lp(
 
 def solve_mip(
     model: Model,
-    limits: Limits = Limits(),
+    limits: Limits = NO_LIMITS,
     *,
     start: Floats | None = None,
     seed: int = 0,
@@ -124,18 +132,20 @@ def solve_mip(
 
 
 def _loaded(model: Model, *, integer: bool) -> Any:
-    highs = highspy.Highs()
+    if not (np.isfinite(model.cost).all() and np.isfinite(model.matrix.data).all()):
+        raise SolverError("a cost or a coefficient is not finite")  # HiGHS itself takes nan, and answers nan
+    highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
     for name, value in (("output_flag", False), ("threads", 1), ("parallel", "off")):
         _option(highs, name, value)
     matrix = model.matrix
     kinds = model.integer.astype(np.int32) if integer else np.zeros(len(model.cost), np.int32)
-    status = highs.passModel(
-        len(model.cost), len(model.row_lower), matrix.nnz, int(highspy.MatrixFormat.kColwise), int(highspy.ObjSense.kMinimize),
-        model.offset, model.cost, model.lower, model.upper, model.row_lower, model.row_upper,
-        matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data, kinds,
-    )  # fmt: skip
+    sizes = len(model.cost), len(model.row_lower), matrix.nnz
+    form = int(highspy.MatrixFormat.kColwise), int(highspy.ObjSense.kMinimize), model.offset
+    bounds = model.cost, model.lower, model.upper, model.row_lower, model.row_upper
+    entries = matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data
+    status = highs.passModel(*sizes, *form, *bounds, *entries, kinds)
     if status == highspy.HighsStatus.kError:
-        raise SolverError("HiGHS refused the model: are all numbers finite?")
+        raise SolverError("HiGHS refused the model")
     return highs
 
 
@@ -158,7 +168,8 @@ def _run(highs: Any, model: Model, limits: Limits, progress: Progress | None, ca
     timed_out = status in (states.kTimeLimit, states.kInterrupt)
     limited = timed_out or status in (states.kIterationLimit, states.kSolutionLimit)
     integer = info.mip_node_count >= 0
-    x = np.array(found.col_value) if found.value_valid and len(found.col_value) == len(model.cost) else None
+    empty = status == states.kModelEmpty
+    x = np.array(found.col_value) if empty or (found.value_valid and len(found.col_value) == len(model.cost)) else None
     price = np.array(found.row_dual) if not integer and len(found.row_dual) == len(model.row_lower) else None
     if integer:
         bound = float(info.mip_dual_bound)
@@ -169,7 +180,7 @@ def _run(highs: Any, model: Model, limits: Limits, progress: Progress | None, ca
         price=price,
         objective=model.objective(x) if x is not None else math.inf,
         bound=bound,
-        optimal=status == states.kOptimal,
+        optimal=empty or status == states.kOptimal,
         infeasible=infeasible,
         limited=limited,
         timed_out=timed_out,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Indices = NDArray[np.intp]
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -61,7 +63,13 @@ class Mip:
         self._value: list[Floats] = []
 
     def add_columns(
-        self, count: int, *, cost: ArrayLike = 0.0, lower: ArrayLike = 0.0, upper: ArrayLike = np.inf, integer: bool = False
+        self,
+        count: int,
+        *,
+        cost: ArrayLike = 0.0,
+        lower: ArrayLike = 0.0,
+        upper: ArrayLike = np.inf,
+        integer: bool = False,
     ) -> Indices:
         """Add columns; scalars hold for all of them. Returns their (count,) indices."""
         for gathered, value in ((self._cost, cost), (self._lower, lower), (self._upper, upper)):
@@ -71,7 +79,11 @@ class Mip:
         return np.arange(self.columns - count, self.columns)
 
     def add_rows(
-        self, count: int, *entries: tuple[ArrayLike, ArrayLike, ArrayLike], lower: ArrayLike = -np.inf, upper: ArrayLike = np.inf
+        self,
+        count: int,
+        *entries: tuple[ArrayLike, ArrayLike, ArrayLike],
+        lower: ArrayLike = -np.inf,
+        upper: ArrayLike = np.inf,
     ) -> Indices:
         """Add rows whose entries are (row within the block, column, coefficient), broadcast together.
 
@@ -106,5 +118,5 @@ def _spread(value: ArrayLike, count: int) -> Floats:
     return np.array(np.broadcast_to(np.asarray(value, np.float64), (count,)))
 
 
-def _joined(parts: list[NDArray[np.generic]], dtype: type[np.generic]) -> NDArray[np.generic]:  # type: ignore[type-var]
+def _joined(parts: list[NDArray[Scalar]], dtype: type[Scalar]) -> NDArray[Scalar]:
     return np.concatenate(parts).astype(dtype, copy=False) if parts else np.zeros(0, dtype)

@@ -13,7 +13,7 @@ from libs.plan_check.regression import check_regression
 SHOWN_MAX = 20
 
 
-class PlanRefused(ValueError):
+class PlanRefusedError(ValueError):
     """A plan that may not be carried out. `violations` says why."""
 
     def __init__(self, violations: list[Violation]) -> None:
@@ -40,15 +40,21 @@ def check_plan(snapshot: FleetSnapshot, plan: TargetPlan) -> list[Violation]:
     return [
         *_servers(snapshot, plan, new & (value <= 0), "Ineligible", "its hardware type is of no use there"),
         *_servers(snapshot, plan, new & down, "Unavailable", "it is down"),
-        *_servers(snapshot, plan, down & (servers.target >= 0) & (target == FREE), "TakenWhileDown", "it is down, so nobody gains by it"),
+        *_servers(
+            snapshot,
+            plan,
+            down & (servers.target >= 0) & (target == FREE),
+            "TakenWhileDown",
+            "it is down, so nobody gains by it",
+        ),
         *check_regression(snapshot, target),
     ]
 
 
 def require_clean(violations: list[Violation]) -> None:
-    """Raises: PlanRefused, where there is any violation."""
+    """Raises: PlanRefusedError, where there is any violation."""
     if violations:
-        raise PlanRefused(violations)
+        raise PlanRefusedError(violations)
 
 
 def _shape(snapshot: FleetSnapshot, plan: TargetPlan) -> Iterator[Violation]:
@@ -56,16 +62,18 @@ def _shape(snapshot: FleetSnapshot, plan: TargetPlan) -> Iterator[Violation]:
     if plan.parent_plan_id != snapshot.target_plan_id:
         yield Violation(
             reason="WrongParent",
-            message=f"the plan follows plan {plan.parent_plan_id}, the snapshot's targets come from plan {snapshot.target_plan_id}",
+            message=f"it follows {plan.parent_plan_id}, the snapshot's targets are of plan {snapshot.target_plan_id}",
         )
     if plan.target.shape != (S,) or not np.issubdtype(plan.target.dtype, np.integer):
-        yield Violation(reason="WrongShape", message=f"{plan.target.dtype} targets of shape {plan.target.shape} for {S} servers")
+        yield Violation(
+            reason="WrongShape", message=f"{plan.target.dtype} targets of shape {plan.target.shape} for {S} servers"
+        )
         return
     unknown = (plan.target < FREE) | (plan.target >= R)
     for row in np.flatnonzero(unknown):
         yield Violation(
             reason="UnknownReservation",
-            message=f"{snapshot.servers.name[row]} is bound to number {plan.target[row]}, which is no reservation of the snapshot",
+            message=f"{snapshot.servers.name[row]} is bound to {plan.target[row]}, which is no reservation's number",
             server=str(snapshot.servers.name[row]),
         )
 
@@ -75,4 +83,6 @@ def _servers(snapshot: FleetSnapshot, plan: TargetPlan, bad: Bools, reason: str,
         server, index = str(snapshot.servers.name[row]), int(plan.target[row])
         reservation = str(snapshot.reservations.name[index]) if index >= 0 else None
         goal = f"bound to {reservation}" if reservation is not None else "freed"
-        yield Violation(reason=reason, message=f"{server} may not be {goal}: {why}", server=server, reservation=reservation)
+        yield Violation(
+            reason=reason, message=f"{server} may not be {goal}: {why}", server=server, reservation=reservation
+        )

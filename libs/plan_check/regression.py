@@ -7,35 +7,58 @@ import numpy as np
 from libs.domain.fleet import FleetSnapshot, Floats, Indices
 from libs.domain.violation import Violation
 
-TOLERANCE_RRU = 1e-6
+TOLERANCE = 1e-6
 
 
-def surviving_rru(snapshot: FleetSnapshot, binding: Indices) -> Floats:
-    """(R,) RRU that a reservation has available, less its largest MSB where it must survive one (RAS, expression 6)."""
-    q, M = snapshot.reservations, len(snapshot.topology.msbs)
-    rows = np.flatnonzero((binding >= 0) & snapshot.servers.available)
-    value = q.rru[binding[rows], snapshot.servers.hardware_type[rows]]
-    by_msb = np.bincount(binding[rows] * M + snapshot.server_msb[rows], value, len(q) * M).reshape(len(q), M)
-    return np.asarray(by_msb.sum(1) - np.where(q.survives_msb_loss, by_msb.max(1, initial=0.0), 0.0))
+def shortfall_rru(snapshot: FleetSnapshot, binding: Indices) -> Floats:
+    """(R,) RRU asked beyond what is left once the largest MSB is lost where it must survive that: RAS, expression 6."""
+    q = snapshot.reservations
+    by_msb = _by_place(snapshot, binding, snapshot.server_msb, len(snapshot.topology.msbs))
+    surviving = by_msb.sum(1) - np.where(q.survives_msb_loss, by_msb.max(1, initial=0.0), 0.0)
+    return np.asarray(np.maximum(q.capacity_rru - surviving, 0.0))
+
+
+def off_affinity_rru(snapshot: FleetSnapshot, binding: Indices) -> Floats:
+    """(R,) RRU outside the affinity bands (RAS, expression 7)."""
+    q = snapshot.reservations
+    by_datacenter = _by_place(snapshot, binding, snapshot.server_datacenter, len(snapshot.topology.datacenters))
+    off = np.abs(by_datacenter - q.affinity_share * q.capacity_rru[:, None])
+    band = snapshot.policy.affinity_tolerance * q.capacity_rru[:, None]
+    return np.asarray(np.where(np.isnan(q.affinity_share), 0.0, np.maximum(np.nan_to_num(off) - band, 0.0)).sum(1))
 
 
 def check_regression(snapshot: FleetSnapshot, target: Indices) -> list[Violation]:
-    """Reservations whose shortfall grows although no other's falls by as much.
+    """Reservations that lose although the others do not gain as much.
 
-    Constraints that are met, or broken, may not regress (RAS, 3.5.1): capacity may leave a reservation that needs it only
-    for one that lacks more. In all, the shortfall may not grow; where it does, each reservation that lost is named.
+    Constraints may not regress (RAS, 3.5.1): capacity, or affinity, may leave a reservation that needs it only for one
+    that lacks more. So the penalties of all reservations together may not grow, each RRU weighed as the policy does;
+    where they do, each reservation that lost is named.
     """
-    q = snapshot.reservations
-    before = np.maximum(q.capacity_rru - surviving_rru(snapshot, snapshot.servers.target), 0.0)
-    after = np.maximum(q.capacity_rru - surviving_rru(snapshot, target), 0.0)
+    q, policy = snapshot.reservations, snapshot.policy
+    short = shortfall_rru(snapshot, snapshot.servers.target), shortfall_rru(snapshot, target)
+    off = off_affinity_rru(snapshot, snapshot.servers.target), off_affinity_rru(snapshot, target)
+    before, after = (policy.shortfall_cost * s + policy.affinity_cost * o for s, o in zip(short, off, strict=True))
     grown = after - before
-    if grown.sum() <= TOLERANCE_RRU * max(1.0, float(before.sum())):
+    if grown.sum() <= TOLERANCE * max(1.0, float(before.sum())):
         return []
     return [
         Violation(
-            reason="ShortfallGrows",
-            message=f"{q.name[r]} would be short of {after[r]:.6g} RRU instead of {before[r]:.6g}, and no other reservation gains as much",
+            reason="ShortfallGrows" if short[1][r] > short[0][r] else "AffinityWorsens",
+            message=f"{q.name[r]} would be short of {short[1][r]:.6g} RRU and {off[1][r]:.6g} RRU off its datacenters "
+            f"instead of {short[0][r]:.6g} and {off[0][r]:.6g}, and no other reservation gains as much",
             reservation=str(q.name[r]),
         )
-        for r in np.flatnonzero(grown > TOLERANCE_RRU)
+        for r in np.flatnonzero(grown > TOLERANCE)
     ]
+
+
+def _by_place(snapshot: FleetSnapshot, binding: Indices, place: Indices, places: int) -> Floats:
+    """(R, places) RRU available in each place."""
+    q = snapshot.reservations
+    rows = np.flatnonzero((binding >= 0) & snapshot.servers.available)
+    value = q.rru[binding[rows], snapshot.servers.hardware_type[rows]]
+    return (
+        np.bincount(binding[rows] * places + place[rows], value, len(q) * places)
+        .astype(np.float64, copy=False)
+        .reshape(len(q), places)
+    )

@@ -9,7 +9,7 @@ import numpy as np
 from libs.domain.fleet import Floats
 from libs.mip.model import Indices, Mip
 from libs.ras.cost import leaving, loads, outside_affinity
-from libs.ras.problem import CountProblem
+from libs.ras.problem import Amounts, CountProblem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -44,7 +44,7 @@ class Columns:
     banded_datacenter: Indices
     outside: Indices
 
-    def point(self, problem: CountProblem, counts: Floats) -> Floats:
+    def point(self, problem: CountProblem, counts: Amounts) -> Floats:
         """(C,) the cheapest point of the model that has these counts."""
         x = np.zeros(len(self.n) + 2 * len(self.stays) + 2 * len(self.worst) + len(self.limited) + len(self.outside))
         cheap, dear = leaving(problem, counts)

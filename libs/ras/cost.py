@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from libs.domain.fleet import Floats
-from libs.ras.problem import CountProblem
+from libs.ras.problem import Amounts, CountProblem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -37,23 +37,27 @@ class CountCost:
         return float(self.by_reservation.sum())
 
 
-def leaving(problem: CountProblem, counts: Floats) -> tuple[Floats, Floats]:
+def leaving(problem: CountProblem, counts: Amounts) -> tuple[Floats, Floats]:
     """(N,) cheap and (N,) dear servers that leave, the cheap ones first."""
     gone = np.maximum(problem.held - counts, 0.0)
     cheap = np.minimum(gone, problem.held_cheap)
     return cheap, gone - cheap
 
 
-def loads(problem: CountProblem, counts: Floats) -> Floats:
+def loads(problem: CountProblem, counts: Amounts) -> Floats:
     """(R, M) RRU of each reservation in each MSB."""
     R, M = problem.reservations, problem.msbs
-    return np.bincount(problem.reservation * M + problem.msb, problem.rru * counts, R * M).reshape(R, M)
+    return (
+        np.bincount(problem.reservation * M + problem.msb, problem.rru * counts, R * M)
+        .astype(np.float64, copy=False)
+        .reshape(R, M)
+    )
 
 
 def outside_affinity(problem: CountProblem, load: Floats) -> Floats:
     """(R, D) RRU outside the band of expression 7; 0 where nothing is asked.
 
-        max(0, |load[r,d] - A[r,d] C[r]| - theta C[r])
+    max(0, |load[r,d] - A[r,d] C[r]| - theta C[r])
     """
     D = problem.affinity_share.shape[1]
     by_datacenter = np.zeros((problem.reservations, D))
@@ -63,7 +67,7 @@ def outside_affinity(problem: CountProblem, load: Floats) -> Floats:
     return np.maximum(np.nan_to_num(off, nan=0.0), 0.0)
 
 
-def cost_of(problem: CountProblem, counts: Floats) -> CountCost:
+def cost_of(problem: CountProblem, counts: Amounts) -> CountCost:
     """Cost of counts (N,), fractional ones too. Does not look at supply."""
     policy, R = problem.policy, problem.reservations
     cheap, dear = leaving(problem, counts)
@@ -72,7 +76,7 @@ def cost_of(problem: CountProblem, counts: Floats) -> CountCost:
     short = np.maximum(problem.capacity_rru - (load.sum(1) - worst), 0.0)
     left = problem.leave_cost_cheap * cheap + problem.leave_cost_dear * dear
     return CountCost(
-        stability=np.bincount(problem.reservation, left, R),
+        stability=np.bincount(problem.reservation, left, R).astype(np.float64, copy=False),
         msb_spread=policy.spread_cost * np.maximum(load - problem.msb_limit_rru[:, None], 0.0).sum(1),
         buffer=policy.buffer_cost * worst,
         shortfall=policy.shortfall_cost * short,

@@ -30,7 +30,7 @@ class Descent:
             self._refresh(r)
 
     def run(self, steps_max: int) -> int:
-        """Step downhill: bind a free server, release one, or hand one over within its place. Returns the steps taken."""
+        """Step downhill: bind a free server, release one, or hand one over within its place. Returns steps taken."""
         if not len(self.counts):
             return 0
         for step in range(steps_max):
@@ -56,7 +56,7 @@ class Descent:
         lengths = np.diff(np.append(self._starts, len(cost)))
         hit = np.flatnonzero(sorted_cost == np.repeat(least, lengths))
         _, first = np.unique(np.repeat(np.arange(len(lengths)), lengths)[hit], return_index=True)
-        return self._by_place[hit[first]]
+        return np.asarray(self._by_place[hit[first]])
 
     def _apply(self, giver: int, taker: int) -> None:
         for column, change in ((giver, -1), (taker, 1)):
@@ -87,7 +87,8 @@ def marginal_costs(p: CountProblem, r: int, mine: slice, counts: Counts) -> tupl
         short = np.maximum(capacity - (total + change * v - largest), 0.0)
         outside = np.maximum(np.nan_to_num(np.abs(by_datacenter + change * v - wanted) - band, nan=0.0), 0.0)
         excess = np.maximum(after - limit, 0.0)
-        return policy.buffer_cost * largest + policy.shortfall_cost * short + policy.affinity_cost * outside + policy.spread_cost * excess
+        due = policy.buffer_cost * largest + policy.shortfall_cost * short
+        return np.asarray(due + policy.affinity_cost * outside + policy.spread_cost * excess)
 
     now = cost(0)
     gone = p.held[mine] - counts

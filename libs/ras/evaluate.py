@@ -1,4 +1,4 @@
-"""What a binding of servers is worth, by definition: expressions 1 to 7 on raw servers, without grouping or a solver."""
+"""What a binding of servers is worth: expressions 1 to 7 on raw servers, by definition, without grouping or solver."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """The terms of the objective, in the policy's currency. `short` and `affinity` are the penalties of expressions 6 and 7."""
+    """The terms of the objective, in the policy's currency; short and affinity: penalties of expressions 6, 7."""
 
     stability: float
     rack_spread: float
@@ -71,8 +71,16 @@ def coverage_of(snapshot: FleetSnapshot, binding: Indices) -> Coverage:
     q, topology = snapshot.reservations, snapshot.topology
     R, M, D = len(q), len(topology.msbs), len(topology.datacenters)
     rows, value = _usable(snapshot, binding)
-    by_msb = np.bincount(binding[rows] * M + snapshot.server_msb[rows], value, R * M).reshape(R, M)
-    by_datacenter = np.bincount(binding[rows] * D + snapshot.server_datacenter[rows], value, R * D).reshape(R, D)
+    by_msb = (
+        np.bincount(binding[rows] * M + snapshot.server_msb[rows], value, R * M)
+        .astype(np.float64, copy=False)
+        .reshape(R, M)
+    )
+    by_datacenter = (
+        np.bincount(binding[rows] * D + snapshot.server_datacenter[rows], value, R * D)
+        .astype(np.float64, copy=False)
+        .reshape(R, D)
+    )
     total, worst = by_msb.sum(1), by_msb.max(1, initial=0.0)
     surviving = total - np.where(q.survives_msb_loss, worst, 0.0)
     capacity = q.capacity_rru[:, None]
@@ -96,12 +104,13 @@ def evaluate(snapshot: FleetSnapshot, binding: Indices) -> Score:
     rows, value = _usable(snapshot, binding)
     racks = len(snapshot.topology.racks)
     keys, inverse = np.unique(binding[rows].astype(np.int64) * racks + s.rack[rows], return_inverse=True)
-    by_rack, of = np.bincount(inverse, value, len(keys)), keys // max(racks, 1)
+    by_rack, of = np.bincount(inverse, value, len(keys)).astype(np.float64, copy=False), keys // max(racks, 1)
     buffer = np.where(q.survives_msb_loss, covered.worst_msb, 0.0)
     return Score(
         stability=float(leave[moved].sum()),
         rack_spread=policy.spread_cost * float(_above(by_rack, q.rack_spread_limit[of], q.capacity_rru[of]).sum()),
-        msb_spread=policy.spread_cost * float(_above(covered.by_msb, q.msb_spread_limit[:, None], q.capacity_rru[:, None]).sum()),
+        msb_spread=policy.spread_cost
+        * float(_above(covered.by_msb, q.msb_spread_limit[:, None], q.capacity_rru[:, None]).sum()),
         buffer=policy.buffer_cost * float(buffer.sum()),
         short=policy.shortfall_cost * float(covered.shortfall.sum()),
         affinity=policy.affinity_cost * float(covered.off_affinity.sum()),

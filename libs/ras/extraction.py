@@ -24,11 +24,7 @@ def extract_targets(snapshot: FleetSnapshot, problem: CountProblem, counts: Coun
     wanted[problem.reservation, problem.place] = counts
 
     held = np.flatnonzero(servers.available & (servers.target >= 0))
-    dear = servers.in_use if snapshot.policy.move_cost_in_use >= snapshot.policy.move_cost_idle else ~servers.in_use
-    order = held[np.lexsort((held, servers.current[held] != servers.target[held], ~dear[held], place[held], servers.target[held]))]
-    group = servers.target[order].astype(np.int64) * len(problem.supply) + place[order]
-    rank = np.arange(len(order)) - np.searchsorted(group, group)
-    stay = order[rank < wanted.ravel()[group]]
+    stay = held[_stays(snapshot, held, place, wanted)]
     target[stay] = servers.target[stay]
 
     bound = target >= 0
@@ -49,16 +45,45 @@ def extract_targets(snapshot: FleetSnapshot, problem: CountProblem, counts: Coun
     return target
 
 
+def _stays(snapshot: FleetSnapshot, held: Index, place: Index, wanted: Counts) -> Bools:
+    """(len(held),) whether each server stays: of every (reservation, place) as many as wanted, the best of them.
+
+    The dearest to move are best, then those that are where they should be, then those that keep racks even.
+    """
+    servers = snapshot.servers
+    dear = servers.in_use if snapshot.policy.move_cost_in_use >= snapshot.policy.move_cost_idle else ~servers.in_use
+    group = servers.target[held].astype(np.int64) * wanted.shape[1] + place[held]
+    rank = 2 * ~dear[held] + (servers.current[held] != servers.target[held])
+    even = _nth(np.lexsort((held, servers.rack[held], rank, group)), group, rank, servers.rack[held])
+    order = np.lexsort((held, even, rank, group))
+    stays = np.zeros(len(held), bool)
+    stays[order] = np.arange(len(order)) - np.searchsorted(group[order], group[order]) < wanted.ravel()[group[order]]
+    return stays
+
+
+def _nth(order: Index, *keys: Counts | Indices) -> Counts:
+    """For each entry, how many come before it in `order` with the same keys; equal keys are neighbours there."""
+    new = np.zeros(len(order), bool)
+    new[:1] = True
+    for key in keys:
+        new[1:] |= np.diff(key[order]) != 0
+    starts = np.flatnonzero(new)
+    nth = np.empty(len(order), np.int64)
+    nth[order] = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
+    return nth
+
+
 def _best(snapshot: FleetSnapshot, candidates: Index, r: int, crowd: _RackCrowd) -> Index:
     """Positions of the candidates, the best for reservation r first."""
     servers = snapshot.servers
     rack = servers.rack[candidates]
-    churn = np.where(servers.current[candidates] == r, 0, np.where(servers.in_use[candidates], 3, 1 + (servers.target[candidates] >= 0)))
-    order = np.lexsort((candidates, rack, churn))
-    runs = churn[order].astype(np.int64) * len(snapshot.topology.racks) + rack[order]
-    nth = np.empty(len(order), np.int64)
-    nth[order] = np.arange(len(order)) - np.searchsorted(runs, runs)
-    return np.lexsort((candidates, nth + crowd.of(r, rack), churn))
+    churn = np.where(
+        servers.current[candidates] == r,
+        0,
+        np.where(servers.in_use[candidates], 3, 1 + (servers.target[candidates] >= 0)),
+    )
+    even = _nth(np.lexsort((candidates, rack, churn)), churn, rack) + crowd.of(r, rack)
+    return np.lexsort((candidates, even, churn))
 
 
 class _RackCrowd:

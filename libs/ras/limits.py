@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SolveLimits:
-    """When a solve stops. Only the time depends on the machine; where it was not hit, the same input and seed give the same answer.
+    """When a solve stops. Where its time was not up, the same input and seed give the same answer on any machine.
 
     time_s_max          of the whole call; what it was doing then is dropped, the best plan so far is kept
     neighbourhoods_max  neighbourhoods tried; None: as many as there are reservations, at least 30
@@ -26,3 +28,11 @@ class SolveLimits:
     exact_columns_max: int = 500
     exact_nodes_max: int = 2000
     exact_gap: float = 1e-5
+
+
+def limits_from(values: Mapping[str, float]) -> SolveLimits:
+    """Limits by name, as a replay bundle keeps them; names of another version are ignored, absent ones default."""
+    whole = {"neighbourhoods_max", "stall", "exact_columns_max", "exact_nodes_max"}
+    known = {field.name for field in fields(SolveLimits)}
+    chosen: dict[str, Any] = {k: int(v) if k in whole else v for k, v in values.items() if k in known}
+    return SolveLimits(**chosen)

@@ -30,7 +30,7 @@ class CountModel:
 
 
 def build_model(problem: CountProblem) -> CountModel:
-    """Expressions 1 and 3 to 7 on counts; expression 2 (racks) is left to the extraction, as in the paper's first phase."""
+    """Expressions 1 and 3 to 7 on counts; racks (expression 2) are left out, as in the paper's first phase."""
     m = Mip()
     columns = add_columns(m, problem)
     supply_rows = add_supply(m, columns, problem)

@@ -18,8 +18,8 @@ from libs.domain.fleet import Floats
 from libs.mip.highs import Limits, solve_mip
 from libs.ras.cost import cost_of
 from libs.ras.model import build_model
-from libs.ras.problem import CountProblem, Counts, Index
 from libs.ras.prices import Prices
+from libs.ras.problem import CountProblem, Counts, Index
 
 IN_FLIGHT = 4
 """Neighbourhoods under way at once, on however many processors: part of what makes an answer reproducible."""
@@ -80,7 +80,7 @@ class Search:
         time_left: Callable[[], float],
         improved: Callable[[float], None],
     ) -> None:
-        """Try `count` neighbourhoods; fewer where `stop` says so, or the last `stall` of them gained less than `stall_gain`."""
+        """Try `count` neighbourhoods; fewer where `stop` says so, or the last `stall` gained less than `stall_gain`."""
         under_way: deque[_Neighbourhood] = deque()
         totals = deque([self.total], stall + 1)
         with ThreadPoolExecutor(min(IN_FLIGHT, os.cpu_count() or 1)) as pool:
@@ -107,16 +107,18 @@ class Search:
         worst = int(score.argmax())
         weight = self.prices.overlap(worst) * (score + 0.02 * score.max()) * ~self.busy
         weight[worst] = np.inf
-        key = -np.log(self.rng.random(len(weight))) / np.maximum(weight, 1e-300)  # smallest first: sampling without replacement
+        key = -np.log(self.rng.random(len(weight))) / np.maximum(
+            weight, 1e-300
+        )  # smallest first: sampling without replacement
         order = np.argsort(key)[: self.effort.reservations]
         order = order[weight[order] > 0]
         size = np.cumsum([self._columns_of(np.array([r])).size for r in order])
-        return np.sort(order[: max(1, int(np.searchsorted(size, self.effort.columns, "right")))])
+        return np.asarray(np.sort(order[: max(1, int(np.searchsorted(size, self.effort.columns, "right")))]), np.intp)
 
     def _columns_of(self, chosen: Index, budget: float = np.inf) -> Index:
         first = self.problem.first
         columns = np.concatenate([np.arange(first[r], first[r + 1]) for r in chosen])
-        return columns[(self.counts[columns] > 0) | (self.prices.reduced[columns] <= budget)]
+        return np.asarray(columns[(self.counts[columns] > 0) | (self.prices.reduced[columns] <= budget)])
 
     def _submit(self, pool: ThreadPoolExecutor, chosen: Index, time_left: Callable[[], float]) -> _Neighbourhood:
         p = self.problem
@@ -132,7 +134,12 @@ class Search:
         slack = max(self.effort.gap_share * float(self.excess[chosen].sum()), 1e-3)
         limits = Limits(nodes_max=self.effort.nodes, absolute_gap=slack, relative_gap=0.0, time_s_max=time_left())
         return _Neighbourhood(
-            chosen, columns, problem, before, lent, pool.submit(_solve, problem, start, limits, int(self.rng.integers(2**31 - 1)))
+            chosen,
+            columns,
+            problem,
+            before,
+            lent,
+            pool.submit(_solve, problem, start, limits, int(self.rng.integers(2**31 - 1))),
         )
 
     def _apply(self, done: _Neighbourhood) -> bool:

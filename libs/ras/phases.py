@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from libs.domain.fleet import FleetSnapshot, TargetPlan
+from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
 from libs.mip.bound import bound_from_prices
 from libs.mip.highs import Limits, Solution, solve_lp, solve_mip
 from libs.mip.model import Model
@@ -21,18 +21,19 @@ from libs.ras.extraction import extract_targets
 from libs.ras.limits import SolveLimits
 from libs.ras.model import CountModel, build_model
 from libs.ras.neighbourhoods import Effort, Search
-from libs.ras.prices import Prices, no_prices, read_prices
+from libs.ras.prices import no_prices, read_prices
 from libs.ras.problem import CountProblem, Counts, group_servers
 from libs.ras.result import ModelSize, SolveReport, SolveResult
 from libs.ras.rounding import round_counts
 
+DEFAULTS = SolveLimits()
 Progress = Callable[[str, float, float, float], None]
 """Phase, incumbent (total without rack), bound, gap; inf and nan where there is none yet."""
 
 
 def plan_target_bindings(
     snapshot: FleetSnapshot,
-    limits: SolveLimits = SolveLimits(),
+    limits: SolveLimits = DEFAULTS,
     *,
     seed: int = 0,
     progress: Progress | None = None,
@@ -85,13 +86,19 @@ class _Solve:
         with self._step("extraction"):
             target = extract_targets(self.snapshot, problem, counts)
         with self._step("evaluation"):
-            score, stay = evaluate(self.snapshot, target), evaluate(self.snapshot, np.maximum(self.snapshot.servers.target, -1))
+            present = np.maximum(self.snapshot.servers.target, FREE)
+            score, stay = evaluate(self.snapshot, target), evaluate(self.snapshot, present)
+            if stay.total <= score.total:  # racks, which the counts do not see, decide here; ties stay
+                target, score = present, stay
             covered = coverage_of(self.snapshot, target)
         report = SolveReport(
             step_s=self.step_s,
             peak_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
             size=ModelSize(
-                counts=len(counts), columns=len(model.model.cost), rows=len(model.model.row_lower), nonzeros=int(model.model.matrix.nnz)
+                counts=len(counts),
+                columns=len(model.model.cost),
+                rows=len(model.model.row_lower),
+                nonzeros=int(model.model.matrix.nnz),
             ),
             score=score,
             stay=stay,
@@ -126,7 +133,11 @@ class _Solve:
             return counts
         if len(problem.reservation) <= self.limits.exact_columns_max:
             return self._solve_whole(problem, model, counts)
-        prices = read_prices(problem, model, relaxed) if relaxed.x is not None and relaxed.price is not None else no_prices(problem)
+        prices = (
+            read_prices(problem, model, relaxed)
+            if relaxed.x is not None and relaxed.price is not None
+            else no_prices(problem)
+        )
         search = Search(problem, prices, counts, Effort(), np.random.default_rng(self.seed))
         most = self.limits.neighbourhoods_max
         search.run(
@@ -144,14 +155,19 @@ class _Solve:
     def _solve_whole(self, problem: CountProblem, model: CountModel, counts: Counts) -> Counts:
         """Few enough columns: branch and bound on all of them."""
         limits = Limits(
-            time_s_max=self._time_left(), nodes_max=self.limits.exact_nodes_max, relative_gap=self.limits.exact_gap, absolute_gap=1e-6
+            time_s_max=self._time_left(),
+            nodes_max=self.limits.exact_nodes_max,
+            relative_gap=self.limits.exact_gap,
+            absolute_gap=1e-6,
         )
         found = solve_mip(
             model.model,
             limits,
-            start=model.columns.point(problem, counts.astype(np.float64)),
+            start=model.columns.point(problem, counts),
             seed=self.seed,
-            progress=None if self.progress is None else lambda incumbent, bound, _: self._report("search", incumbent, bound),
+            progress=None
+            if self.progress is None
+            else lambda incumbent, bound, _: self._report("search", incumbent, bound),
             cancelled=self.cancelled,
         )
         self._note(found.timed_out)
@@ -202,7 +218,13 @@ def _least_penalty(model: CountModel, relaxed: Solution, time_s_max: float) -> f
         return 0.0
     m = model.model
     only = Model(
-        cost=cost, lower=m.lower, upper=m.upper, integer=m.integer, row_lower=m.row_lower, row_upper=m.row_upper, matrix=m.matrix
+        cost=cost,
+        lower=m.lower,
+        upper=m.upper,
+        integer=m.integer,
+        row_lower=m.row_lower,
+        row_upper=m.row_upper,
+        matrix=m.matrix,
     )
     found = solve_lp(only, "ipm", Limits(time_s_max=time_s_max))
     return max(0.0, found.bound, bound_from_prices(only, np.zeros(len(m.row_lower))))

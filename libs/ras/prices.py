@@ -11,7 +11,7 @@ from libs.mip.bound import reduced_costs
 from libs.mip.highs import Solution
 from libs.ras.cost import cost_of
 from libs.ras.model import CountModel
-from libs.ras.problem import CountProblem, Counts
+from libs.ras.problem import Amounts, CountProblem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -28,7 +28,7 @@ class Prices:
     reduced: Floats
     least: Floats
 
-    def excess(self, cost: Floats, counts: Counts) -> Floats:
+    def excess(self, cost: Floats, counts: Amounts) -> Floats:
         """(R,) how much more each reservation pays, servers included, than in the relaxation.
 
         Supply couples the reservations only through its prices, so the gap of whole counts to the bound is the sum of
@@ -42,11 +42,11 @@ class Prices:
         mine = np.zeros(len(p.supply))
         at = slice(*p.first[r : r + 2])
         mine[p.place[at]] = (0.05 + self.supply[p.place[at]]) * p.supply[p.place[at]]
-        return np.bincount(p.reservation, mine[p.place] * (self.reduced < 5.0), p.reservations)
+        return np.asarray(np.bincount(p.reservation, mine[p.place] * (self.reduced < 5.0), p.reservations), np.float64)
 
-    def _paid(self, cost: Floats, counts: Counts | Floats) -> Floats:
+    def _paid(self, cost: Floats, counts: Amounts) -> Floats:
         p = self.problem
-        return cost + np.bincount(p.reservation, self.supply[p.place] * counts, p.reservations)
+        return cost + np.asarray(np.bincount(p.reservation, self.supply[p.place] * counts, p.reservations), np.float64)
 
 
 def read_prices(problem: CountProblem, model: CountModel, relaxed: Solution) -> Prices:

@@ -12,6 +12,8 @@ from libs.domain.policy import RegionPolicy
 
 Counts = NDArray[np.int64]
 Index = NDArray[np.intp]
+Amounts = Counts | Floats
+"""Counts, or the fractions of them that a relaxation has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -135,7 +137,11 @@ def group_servers(snapshot: FleetSnapshot) -> CountProblem:
         msb_datacenter=snapshot.topology.msb_datacenter.astype(np.intp),
         capacity_rru=reservations.capacity_rru,
         survives=reservations.survives_msb_loss,
-        msb_limit_rru=np.where(np.isinf(reservations.msb_spread_limit), np.inf, _times(reservations.msb_spread_limit, reservations.capacity_rru)),
+        msb_limit_rru=np.where(
+            np.isinf(reservations.msb_spread_limit),
+            np.inf,
+            _times(reservations.msb_spread_limit, reservations.capacity_rru),
+        ),
         affinity_share=reservations.affinity_share,
         leave_cost_cheap=min(policy.move_cost_idle, policy.move_cost_in_use),
         leave_cost_dear=max(policy.move_cost_idle, policy.move_cost_in_use),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from libs.domain.audit import AuditEntry
 from libs.domain.page import Page
@@ -26,29 +28,69 @@ def append(
     reason: str | None = None,
 ) -> None:
     """Add one entry: `actor` did `action` (a verb, such as "import") to the row `subject_id` of a noun."""
-    tx.execute(
-        audit_entries.insert().values(
-            at=now,
-            actor=actor,
-            action=action,
-            subject_kind=subject_kind,
-            subject_id=subject_id,
-            before=sa.null() if before is None else before,
-            after=sa.null() if after is None else after,
-            reason=reason,
-        )
+    append_each(
+        tx,
+        [subject_id],
+        actor=actor,
+        action=action,
+        subject_kind=subject_kind,
+        now=now,
+        before=before,
+        after=after,
+        reason=reason,
     )
 
 
+def append_each(
+    tx: Transaction,
+    subject_ids: Sequence[int],
+    *,
+    actor: str,
+    action: str,
+    subject_kind: str,
+    now: datetime,
+    before: Mapping[str, object] | None = None,
+    after: Mapping[str, object] | None = None,
+    reason: str | None = None,
+) -> None:
+    """Add the same entry for each of these rows, in one statement."""
+    subjects = sa.func.unnest(sa.cast(list(subject_ids), ARRAY(sa.BigInteger))).column_valued()
+    values: dict[str, Any] = {
+        "at": sa.literal(now),
+        "actor": sa.literal(actor),
+        "action": sa.literal(action),
+        "subject_kind": sa.literal(subject_kind),
+        "subject_id": subjects,
+        "before": _json(before),
+        "after": _json(after),
+        "reason": sa.literal(reason, sa.Text),
+    }
+    tx.execute(audit_entries.insert().from_select(list(values), sa.select(*values.values())))
+
+
+def _json(value: Mapping[str, object] | None) -> sa.ColumnElement[object]:
+    return sa.cast(sa.null() if value is None else sa.literal(dict(value), JSONB), JSONB)
+
+
 def list_entries(
-    tx: Transaction, *, subject_kind: str | None = None, subject_id: int | None = None, after: int = 0, limit: int = 100
+    tx: Transaction,
+    *,
+    subject_kind: str | None = None,
+    subject_id: int | None = None,
+    actor: str | None = None,
+    after: int | None = None,
+    limit: int = 100,
 ) -> Page[AuditEntry]:
-    """Entries, oldest first; of one subject where it is named."""
+    """Entries, oldest first: of one subject, or of what one actor did, where that is given."""
     table = audit_entries
-    query = sa.select(table).where(table.c.audit_entry_id > after).order_by(table.c.audit_entry_id).limit(limit + 1)
+    query = (
+        sa.select(table).where(table.c.audit_entry_id > (after or 0)).order_by(table.c.audit_entry_id).limit(limit + 1)
+    )
     if subject_kind is not None:
         query = query.where(table.c.subject_kind == subject_kind)
     if subject_id is not None:
         query = query.where(table.c.subject_id == subject_id)
+    if actor is not None:
+        query = query.where(table.c.actor == actor)
     entries = [AuditEntry(**row) for row in tx.execute(query).mappings()]
     return Page.of(entries, limit, lambda entry: entry.audit_entry_id)

@@ -117,9 +117,7 @@ def change_phase(
     update = sa.update(_table).where(key, _table.c.generation == request.generation).values(values)
     if tx.execute(update).rowcount == 0:
         found = tx.execute(sa.select(_table.c.generation).where(key)).scalar_one_or_none()
-        raise StaleGeneration(
-            "capacity request", request.capacity_request_id, expected=request.generation, found=found
-        )
+        raise StaleGeneration("capacity request", request.capacity_request_id, expected=request.generation, found=found)
     return load_capacity_request(tx, request.capacity_request_id)
 
 
@@ -129,7 +127,9 @@ def list_unassessed(tx: Transaction, *, job_kind: str, limit: int) -> tuple[int,
     job = sa.select(jobs.c.job_id).where(
         jobs.c.kind == job_kind, jobs.c.subject == subject, jobs.c.status.in_(("queued", "running"))
     )
-    query = sa.select(_table.c.capacity_request_id).where(_table.c.phase.in_(UNASSESSED), ~sa.exists(job.correlate(_table)))
+    query = sa.select(_table.c.capacity_request_id).where(
+        _table.c.phase.in_(UNASSESSED), ~sa.exists(job.correlate(_table))
+    )
     return tuple(tx.execute(query.order_by(_table.c.capacity_request_id).limit(limit)).scalars())
 
 

@@ -43,10 +43,15 @@ def load_hardware_type(tx: Transaction, name: str) -> HardwareType:
     return _hardware_type(row)
 
 
-def list_hardware_types(tx: Transaction, *, after: int = 0, limit: int = 100) -> Page[HardwareType]:
+def list_hardware_types(tx: Transaction, *, after: int | None = None, limit: int = 100) -> Page[HardwareType]:
     """Hardware types in the order in which they came; `after` is the id that the page starts behind."""
     table = hardware_types
-    query = sa.select(table).where(table.c.hardware_type_id > after).order_by(table.c.hardware_type_id).limit(limit + 1)
+    query = (
+        sa.select(table)
+        .where(table.c.hardware_type_id > (after or 0))
+        .order_by(table.c.hardware_type_id)
+        .limit(limit + 1)
+    )
     found = [_hardware_type(row) for row in tx.execute(query).mappings()]
     return Page.of(found, limit, lambda hardware_type: hardware_type.hardware_type_id)
 

@@ -87,16 +87,17 @@ def commit_plan(
     """
     if kind not in (PlanKind.SOLVE, PlanKind.GRANT):
         raise ValueError(f"a {kind} is not committed from a snapshot")
-    reservation_ids = np.append(snapshot.reservations.id, 0)
-    if len(plan.target) != len(snapshot.servers) or plan.target.min(initial=0) < FREE:
-        raise ValueError("a plan has one target for each server of its snapshot: a row of a reservation, or FREE")
+    if len(plan.target) != len(snapshot.servers):
+        raise ValueError("a plan has one target for each server of its snapshot")
     rows = plan.changes(snapshot)
+    if plan.target[rows].min(initial=0) < FREE:
+        raise ValueError("a new target is a row of a reservation, or FREE")
+    to_ids = np.append(snapshot.reservations.id, 0)[plan.target[rows]]
     region = load_region(tx, snapshot.region)
     if kind is PlanKind.SOLVE:
         _lock_lineage(tx, region.region_id, snapshot.region, parent)
     if len(rows) == 0:
         return None
-    to_ids = reservation_ids[plan.target[rows]]
     delta = {
         "server_ids": snapshot.servers.id[rows].tolist(),
         "generations": snapshot.servers.generation[rows].tolist(),
@@ -160,15 +161,19 @@ def load_plan(tx: Transaction, plan_id: int) -> Plan:
 
 def list_plans(
     tx: Transaction,
-    region_name: str,
+    region_name: str | None = None,
     *,
     kind: PlanKind | None = None,
     before: int | None = None,
     limit: int = 100,
 ) -> Page[Plan]:
-    """Plans of a region, latest first; `before` is the plan_id that the page starts behind. Raises NotFound."""
-    region = load_region(tx, region_name)
-    query = _SELECT.where(plans.c.region_id == region.region_id).order_by(plans.c.plan_id.desc()).limit(limit + 1)
+    """Plans, of one region or of all, latest first; `before` is the plan_id that the page starts behind.
+
+    Raises NotFound for the region.
+    """
+    query = _SELECT.order_by(plans.c.plan_id.desc()).limit(limit + 1)
+    if region_name is not None:
+        query = query.where(plans.c.region_id == load_region(tx, region_name).region_id)
     if kind is not None:
         query = query.where(plans.c.kind == kind.value)
     if before is not None:

@@ -37,9 +37,9 @@ def load_region(tx: Transaction, name: str) -> Region:
     return _region(row)
 
 
-def list_regions(tx: Transaction, *, after: int = 0, limit: int = 100) -> Page[Region]:
+def list_regions(tx: Transaction, *, after: int | None = None, limit: int = 100) -> Page[Region]:
     """Regions in the order in which they came; `after` is the region_id that the page starts behind."""
-    query = sa.select(regions).where(regions.c.region_id > after).order_by(regions.c.region_id).limit(limit + 1)
+    query = sa.select(regions).where(regions.c.region_id > (after or 0)).order_by(regions.c.region_id).limit(limit + 1)
     found = [_region(row) for row in tx.execute(query).mappings()]
     return Page.of(found, limit, lambda region: region.region_id)
 

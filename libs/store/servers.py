@@ -47,8 +47,9 @@ _SELECT = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerFilter:
-    """Which servers of a region to list; None: whichever. Reservations by name, deleted ones are not found."""
+    """Which servers to list; None: whichever. Reservations by name, deleted ones are not found."""
 
+    name: str | None = None
     current_reservation: str | None = None
     target_reservation: str | None = None
     msb: str | None = None
@@ -61,34 +62,34 @@ class ServerFilter:
 class InUse:
     """One server's change of in_use, against the generation that it was read at."""
 
-    server: str
+    server_id: int
     in_use: bool
     generation: int
 
 
-def load_server(tx: Transaction, region_name: str, name: str) -> Server:
-    """One server by its name. Raises NotFound."""
-    query = _SELECT.where(regions.c.name == region_name, servers.c.name == name)
-    row = tx.execute(query).mappings().one_or_none()
+def load_server(tx: Transaction, server_id: int) -> Server:
+    """One server. Raises NotFound."""
+    row = tx.execute(_SELECT.where(servers.c.server_id == server_id)).mappings().one_or_none()
     if row is None:
-        raise NotFound("server", f"{region_name}/{name}")
+        raise NotFound("server", server_id)
     return _server(row)
 
 
 def list_servers(
     tx: Transaction,
-    region_name: str,
+    region_name: str | None,
     chosen: ServerFilter = ServerFilter(),
     *,
     after: int | None = None,
     limit: int = 100,
 ) -> Page[Server]:
-    """Servers of a region by id; `after` is the server_id that the page starts behind. Raises NotFound.
+    """Servers by id, of one region or of all; `after` is the server_id that the page starts behind.
 
-    Names are looked up first: the servers are then found by an index on the id, never by joining all of them.
+    Raises NotFound for the region.
     """
-    region_id = load_region(tx, region_name).region_id
-    query = _SELECT.where(servers.c.region_id == region_id, servers.c.server_id > (after or 0))
+    query = _SELECT.where(servers.c.server_id > (after or 0))
+    if region_name is not None:
+        query = query.where(servers.c.region_id == load_region(tx, region_name).region_id)
     live = reservations.c.deleted_at.is_(None)
     for name, column, table, key, extra in (
         (chosen.current_reservation, servers.c.current_reservation_id, reservations, "reservation_id", (live,)),
@@ -97,8 +98,9 @@ def list_servers(
         (chosen.msb, racks.c.msb_id, msbs, "msb_id", ()),
     ):
         if name is not None:
-            found = sa.select(table.c[key]).where(table.c.region_id == region_id, table.c.name == name, *extra)
-            query = query.where(column == found.scalar_subquery())
+            query = query.where(column.in_(sa.select(table.c[key]).where(table.c.name == name, *extra)))
+    if chosen.name is not None:
+        query = query.where(servers.c.name == chosen.name)
     if chosen.hardware_type is not None:
         found = sa.select(hardware_types.c.hardware_type_id).where(hardware_types.c.name == chosen.hardware_type)
         query = query.where(servers.c.hardware_type_id == found.scalar_subquery())
@@ -108,46 +110,43 @@ def list_servers(
     return Page.of([_server(row) for row in rows], limit, lambda server: server.server_id)
 
 
-def set_in_use(
-    tx: Transaction, region_name: str, changes: Sequence[InUse], *, actor: str, now: datetime
-) -> tuple[Server, ...]:
+def set_in_use(tx: Transaction, changes: Sequence[InUse], *, actor: str, now: datetime) -> tuple[Server, ...]:
     """Say which servers run containers, all or nothing; the servers as they are then, in the order of `changes`.
 
     Raises NotFound, StaleGeneration for the first server that is not at its generation, and NotPossible where a server
     that is bound to no reservation would be in use, or one is named twice.
     """
-    region_id = load_region(tx, region_name).region_id
-    wanted = {change.server: change for change in changes}
+    wanted = {change.server_id: change for change in changes}
     if len(wanted) < len(changes):
-        raise NotPossible("server", "a server is named twice")
-    columns = (servers.c.server_id, servers.c.name, servers.c.generation, servers.c.current_reservation_id)
-    query = sa.select(*columns, servers.c.in_use).where(servers.c.region_id == region_id, servers.c.name.in_(wanted))
-    rows = tx.execute(query.order_by(servers.c.server_id).with_for_update(key_share=True)).all()
-    missing = wanted.keys() - {row.name for row in rows}
+        raise NotPossible("server_id", "a server is named twice")
+    columns = (servers.c.server_id, servers.c.generation, servers.c.current_reservation_id, servers.c.in_use)
+    query = sa.select(*columns).where(servers.c.server_id.in_(wanted)).order_by(servers.c.server_id)
+    rows = tx.execute(query.with_for_update(key_share=True)).all()
+    missing = wanted.keys() - {row.server_id for row in rows}
     if missing:
-        raise NotFound("server", f"{region_name}/{min(missing)}")
+        raise NotFound("server", min(missing))
     for row in rows:
-        change = wanted[row.name]
+        change = wanted[row.server_id]
         if row.generation != change.generation:
-            raise StaleGeneration("server", row.name, expected=change.generation, found=row.generation)
+            raise StaleGeneration("server", row.server_id, expected=change.generation, found=row.generation)
         if change.in_use and row.current_reservation_id is None:
-            raise NotPossible("in_use", f"server {row.name} is bound to no reservation")
+            raise NotPossible("in_use", f"server {row.server_id} is bound to no reservation")
     for value in (True, False):
-        ids = [row.server_id for row in rows if wanted[row.name].in_use is value and row.in_use is not value]
-        if ids:
-            tx.execute(sa.update(servers).where(servers.c.server_id.in_(ids)).values(in_use=value))
-            audit.append(
-                tx,
-                actor=actor,
-                action="set_in_use" if value else "unset_in_use",
-                subject_kind="region",
-                subject_id=region_id,
-                now=now,
-                after={"server_ids": ids},
-            )
-    found = tx.execute(_SELECT.where(servers.c.region_id == region_id, servers.c.name.in_(wanted))).mappings()
-    by_name = {row["name"]: _server(row) for row in found}
-    return tuple(by_name[change.server] for change in changes)
+        ids = [row.server_id for row in rows if wanted[row.server_id].in_use is value and row.in_use is not value]
+        tx.execute(sa.update(servers).where(servers.c.server_id.in_(ids)).values(in_use=value))
+        audit.append_each(
+            tx,
+            ids,
+            actor=actor,
+            action="set_in_use",
+            subject_kind="server",
+            now=now,
+            before={"in_use": not value},
+            after={"in_use": value},
+        )
+    found = tx.execute(_SELECT.where(servers.c.server_id.in_(wanted))).mappings()
+    by_id = {row["server_id"]: _server(row) for row in found}
+    return tuple(by_id[change.server_id] for change in changes)
 
 
 def _server(row: Mapping[Any, Any]) -> Server:

@@ -133,12 +133,21 @@ def load_event(tx: Transaction, event_id: int) -> UnavailabilityEvent:
 
 
 def list_events(
-    tx: Transaction, region_name: str, *, is_open: bool | None = None, after: int | None = None, limit: int = 100
+    tx: Transaction,
+    region_name: str | None = None,
+    *,
+    is_open: bool | None = None,
+    after: int | None = None,
+    limit: int = 100,
 ) -> Page[UnavailabilityEvent]:
-    """Events of a region, oldest first; only open or ended ones where `is_open` says so. Raises NotFound."""
-    region_id = load_region(tx, region_name).region_id
+    """Events, of one region or of all, oldest first; only open or ended ones where `is_open` says so.
+
+    Raises NotFound for the region.
+    """
     key = _events.c.unavailability_event_id
-    query = _SELECT.where(_events.c.region_id == region_id, key > (after or 0)).order_by(key).limit(limit + 1)
+    query = _SELECT.where(key > (after or 0)).order_by(key).limit(limit + 1)
+    if region_name is not None:
+        query = query.where(_events.c.region_id == load_region(tx, region_name).region_id)
     if is_open is not None:
         query = query.where(_events.c.ended_at.is_(None) if is_open else _events.c.ended_at.is_not(None))
     found = [_event(row) for row in tx.execute(query).mappings()]

@@ -22,15 +22,11 @@ REPLAYED = "Idempotency-Replayed"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a write answers with once it is committed.
-
-    after_commit   wakes somebody; may be lost, because whoever it wakes also looks by himself
-    """
+    """What a write answers with once it is committed."""
 
     status_code: int
     body: BaseModel | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
-    after_commit: Callable[[], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +53,6 @@ class Writer:
             if self.key is not None:
                 status_code, headers = answer.status_code, answer.headers
                 save_answer(tx, self.token_id, self.key, status_code=status_code, headers=headers, body=body)
-        if answer.after_commit is not None:
-            answer.after_commit()
         return _response(answer.status_code, body, answer.headers)
 
     def _claim(self, tx: Transaction) -> SavedAnswer | None:

@@ -1,0 +1,128 @@
+"""Can this reservation have what it asks for: ever, and now? Pure; answers while somebody waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields, replace
+
+import numpy as np
+
+from libs.domain.fleet import FREE, FleetSnapshot, Indices, TargetPlan
+from libs.domain.verdict import Verdict
+from libs.ras.evaluate import coverage_of
+from libs.ras.limits import SolveLimits
+from libs.ras.phases import plan_target_bindings
+from libs.ras.potential import Potential, potential_of
+
+TOLERANCE_RRU = 1e-6
+QUICK = SolveLimits(exact_columns_max=2000, exact_nodes_max=20, exact_gap=1e-2)
+"""Admission needs an answer, not the last cent."""
+
+
+def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], bool] | None = None) -> Verdict:
+    """The verdict on one reservation of a snapshot, as it stands in it.
+
+    Rejected where it could not be met even if no other reservation existed and no server were down; else granted or
+    degraded by what its own and the free servers give it, with the plan that does so. No other reservation's servers
+    are touched: whether they should be is for the next solve.
+    """
+    potential = potential_of(snapshot, reservation)
+    asked = potential.asked_rru
+    if potential.most_rru < asked - TOLERANCE_RRU:
+        return _rejected(snapshot, reservation, potential)
+    plan = plan_with_free_servers(snapshot, reservation, cancelled=cancelled)
+    covered = coverage_of(snapshot, plan.target)
+    short, off = float(covered.shortfall[reservation]), float(covered.off_affinity[reservation].sum())
+    gained = int(((plan.target == reservation) & (snapshot.servers.target != reservation)).sum())
+    numbers = potential.numbers() | {"short_rru": short, "off_affinity_rru": off, "free_servers": float(gained)}
+    if short > TOLERANCE_RRU:
+        return _degraded(snapshot, reservation, plan, short, gained, numbers)
+    if off > TOLERANCE_RRU:
+        datacenter = snapshot.topology.datacenters[int(covered.off_affinity[reservation].argmax())]
+        message = (
+            f"Has its {asked:g} RRU, but {off:.4g} of them outside its datacenter shares, most of it in {datacenter}."
+        )
+        message += " The next solve may improve it; a wider tolerance or other shares would too."
+        return Verdict(phase="degraded", reason="OffAffinity", message=message, numbers=numbers, plan=plan)
+    message = f"Has {asked:g} RRU, {gained} servers of it newly bound; nothing is left to do."
+    return Verdict(phase="granted", reason="Granted", message=message, numbers=numbers, plan=plan)
+
+
+def plan_with_free_servers(
+    snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], bool] | None = None
+) -> TargetPlan:
+    """The best plan for one reservation that uses only its own servers and free ones."""
+    servers = snapshot.servers
+    rows = np.flatnonzero((servers.target == reservation) | ((servers.target < 0) & servers.available))
+    alone = _only(snapshot, reservation, rows.astype(np.int32))
+    found = plan_target_bindings(alone, QUICK, cancelled=cancelled).plan.target
+    target = np.maximum(servers.target, FREE)
+    target[rows] = np.where(found == 0, reservation, FREE)
+    return TargetPlan(target=target, parent_plan_id=snapshot.target_plan_id)
+
+
+def _only(snapshot: FleetSnapshot, reservation: int, rows: Indices) -> FleetSnapshot:
+    """The snapshot with one reservation and some servers."""
+    s, q = snapshot.servers, snapshot.reservations
+    own = slice(reservation, reservation + 1)
+    kept = {field.name: getattr(s, field.name)[rows] for field in fields(s)}
+    for binding in ("current", "target"):
+        kept[binding] = np.where(kept[binding] == reservation, 0, FREE).astype(np.int32)
+    return replace(
+        snapshot,
+        servers=replace(s, **kept),
+        reservations=replace(q, **{field.name: getattr(q, field.name)[own] for field in fields(q)}),
+    )
+
+
+def _degraded(
+    snapshot: FleetSnapshot, r: int, plan: TargetPlan, short: float, gained: int, numbers: dict[str, float]
+) -> Verdict:
+    """Say how many servers are missing, of what, where not, and how many of them are free."""
+    q = snapshot.reservations
+    rru = q.rru[r]
+    eligible = np.flatnonzero(rru > 0)
+    stock = np.bincount(snapshot.servers.hardware_type, minlength=len(rru))[eligible]
+    best = int(eligible[int((rru[eligible] * stock).argmax())])
+    needed = gained + int(np.ceil((short - TOLERANCE_RRU) / rru[best]))
+    kinds = str(snapshot.hardware_types[best])
+    if len(eligible) > 1:
+        kinds += f" (or of {len(eligible) - 1} other types)"
+    where = ""
+    if q.survives_msb_loss[r]:
+        worst = int(coverage_of(snapshot, plan.target).by_msb[r].argmax())
+        where = f" outside {snapshot.topology.msbs[worst]}"
+    message = (
+        f"Needs {needed} more {kinds}{where}; {gained} free. Short of {short:.4g} of {q.capacity_rru[r]:g} RRU until"
+    )
+    message += " servers are returned, repaired or added; the next solve moves others' spare servers here."
+    return Verdict(
+        phase="degraded",
+        reason="TooFewFreeServers" if gained else "NoFreeServers",
+        message=message,
+        numbers=numbers | {"needed_servers": float(needed)},
+        plan=plan,
+    )
+
+
+def _rejected(snapshot: FleetSnapshot, r: int, p: Potential) -> Verdict:
+    """Say what the region could give at most, and which of its limits decides."""
+    name, asked = snapshot.reservations.name[r], f"{p.asked_rru:g} RRU"
+    least = p.asked_rru - TOLERANCE_RRU
+    if p.eligible_rru <= 0:
+        reason, message = "NoEligibleHardware", f"This region has no server of a hardware type that {name} may use."
+        todo = "Allow a type that it has."
+    elif p.eligible_rru < least:
+        reason, message = "BeyondRegion", f"All servers that {name} may use come to {p.eligible_rru:.6g} of {asked}."
+        todo = "Ask for at most that, allow more types, or use another region."
+    elif p.surviving_rru < least:
+        reason, message = "BeyondMsbLoss", f"{p.largest_msb} holds {p.largest_msb_rru:.6g} RRU of what {name} may use;"
+        message += f" after losing it {p.surviving_rru:.6g} of {asked} would be left."
+        todo = "Ask for at most that, allow more types, or do without surviving an MSB."
+    else:
+        reason, message = (
+            "BeyondAffinity",
+            f"Within its datacenter shares {name} could have {p.most_rru:.6g} of {asked}.",
+        )
+        todo = "Ask for at most that, or change the shares."
+    return Verdict(phase="rejected", reason=reason, message=f"{message} {todo}", numbers=p.numbers(), plan=None)

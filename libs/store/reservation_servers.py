@@ -1,0 +1,31 @@
+"""The servers of one reservation: counted for its owner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from libs.store.database import Transaction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerCount:
+    """How many servers of a hardware type a reservation has in an MSB, and is to have."""
+
+    hardware_type: str
+    msb: str
+    current: int
+    target: int
+
+
+def count_servers(tx: Transaction, reservation_id: int) -> tuple[ServerCount, ...]:
+    """By hardware type and MSB, in order of their names; down servers count too."""
+    query = """
+        SELECT hardware_types.name AS hardware_type, msbs.name AS msb,
+               count(*) FILTER (WHERE current_reservation_id = :id) AS current,
+               count(*) FILTER (WHERE target_reservation_id = :id) AS target
+        FROM servers JOIN racks USING (rack_id) JOIN msbs USING (msb_id) JOIN hardware_types USING (hardware_type_id)
+        WHERE current_reservation_id = :id OR target_reservation_id = :id
+        GROUP BY 1, 2 ORDER BY hardware_types.name COLLATE "C", msbs.name COLLATE "C" """
+    return tuple(ServerCount(**row) for row in tx.execute(sa.text(query), {"id": reservation_id}).mappings())

@@ -1,0 +1,161 @@
+"""`plimsoll solve`: assign the servers of a region folder, or run a replay bundle again, without any service."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from libs.domain.fleet import FleetSnapshot
+from libs.interchange.assignment import save_assignment
+from libs.interchange.atomic import replacing
+from libs.interchange.bundle import Bundle, load_bundle
+from libs.interchange.errors import InterchangeError
+from libs.plan_check.check import PlanRefusedError, check_plan, require_clean
+from libs.ras.limits import limits_from
+from libs.ras.phases import plan_target_bindings
+from libs.ras.result import SolveReport, SolveResult
+
+PHASES = ("build", "relaxation", "rounding", "search", "least_penalty", "extraction", "evaluation")
+ERROR, IMPOSSIBLE = 1, 2
+
+
+class Output(StrEnum):
+    """How results are printed."""
+
+    table = "table"
+    json = "json"
+
+
+def solve(
+    region: Annotated[
+        Path, typer.Argument(help="A region folder of the interchange format, or a replay bundle (folder or .zip).")
+    ],
+    out: Annotated[Path, typer.Option(help="Where the assignment is written (Parquet).")] = Path("assignment.parquet"),
+    time_limit: Annotated[
+        float | None, typer.Option(min=0.0, metavar="SECONDS", help="Keep the best plan found by then.")
+    ] = None,
+    neighbourhoods: Annotated[
+        int | None, typer.Option(min=0, help="Neighbourhoods tried at most: a limit that repeats.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Same input, limits and seed: same answer, unless the time limit was hit.")
+    ] = None,
+    report: Annotated[Path | None, typer.Option(help="Write the full report there (JSON).")] = None,
+    output: Annotated[Output, typer.Option(help="What is printed when done.")] = Output.table,
+) -> None:
+    """Assign every server of a region to a reservation.
+
+    Exit status: 0 solved, also where capacity is short (the report says by how much); 1 error; 2 not possible as asked.
+    """
+    errors = Console(stderr=True)
+    try:
+        bundle = load_bundle(region)
+        result = run_bundle(bundle, time_limit=time_limit, neighbourhoods=neighbourhoods, seed=seed, console=errors)
+        snapshot = bundle.region.snapshot
+        require_clean(check_plan(snapshot, result.plan))
+        save_assignment(out, snapshot, result.plan.target)
+        document = {
+            "region": snapshot.region,
+            "servers": len(snapshot.servers),
+            "reservations": len(snapshot.reservations),
+        }
+        document |= result.report.as_dict()
+        if report is not None:
+            with replacing(report) as stream:
+                stream.write((json.dumps(document, indent=2) + "\n").encode())
+    except InterchangeError as error:
+        for problem in error.problems:
+            errors.print(f"[red]error:[/red] {problem}", soft_wrap=True, highlight=False)
+        raise typer.Exit(ERROR) from error
+    except (PlanRefusedError, OSError) as error:
+        errors.print(f"[red]error:[/red] {error}", soft_wrap=True, highlight=False)
+        raise typer.Exit(IMPOSSIBLE if isinstance(error, PlanRefusedError) else ERROR) from error
+    if output is Output.json:
+        sys.stdout.write(json.dumps(document) + "\n")
+    else:
+        print_summary(Console(), snapshot, result.report, out)
+
+
+def run_bundle(
+    bundle: Bundle, *, time_limit: float | None, neighbourhoods: int | None, seed: int | None, console: Console
+) -> SolveResult:
+    """Solve a bundle with its own seed and limits, unless others are given. Shows progress on a terminal."""
+    limits = limits_from(bundle.limits)
+    if time_limit is not None:
+        limits = replace(limits, time_s_max=time_limit)
+    if neighbourhoods is not None:
+        limits = replace(limits, neighbourhoods_max=neighbourhoods)
+    with showing_progress(console) as progress:
+        return plan_target_bindings(
+            bundle.region.snapshot, limits, seed=bundle.seed if seed is None else seed, progress=progress
+        )
+
+
+@contextmanager
+def showing_progress(console: Console) -> Iterator[Callable[[str, float, float, float], None]]:
+    """A bar over the phases with incumbent, bound and gap; nothing where nobody watches."""
+    bar = Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description:<13}"),
+        BarColumn(),
+        TextColumn("{task.fields[state]}"),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    with bar:
+        task = bar.add_task("load", total=len(PHASES), state="")
+
+        def show(phase: str, incumbent: float, bound: float, gap: float) -> None:
+            state = f"{incumbent:,.0f} over {bound:,.0f}, gap {gap:.2%}" if math.isfinite(gap) else ""
+            bar.update(task, description=phase, completed=PHASES.index(phase), state=state)
+
+        yield show
+
+
+def print_summary(console: Console, snapshot: FleetSnapshot, report: SolveReport, out: Path) -> None:
+    """The result for people."""
+    table = Table(
+        title=f"{snapshot.region}: {len(snapshot.servers):,} servers, {len(snapshot.reservations):,} reservations"
+    )
+    table.add_column("")
+    table.add_column("plan", justify="right")
+    table.add_column("as it is", justify="right")
+    for label, name in (
+        ("stability", "stability"),
+        ("rack spread", "rack_spread"),
+        ("MSB spread", "msb_spread"),
+        ("buffer", "buffer"),
+        ("shortfall", "short"),
+        ("affinity", "affinity"),
+        ("total", "total"),
+        ("reservations short", "reservations_short"),
+        ("RRU short", "shortfall_rru"),
+    ):
+        table.add_row(label, f"{getattr(report.score, name):,.1f}", f"{getattr(report.stay, name):,.1f}")
+    console.print(table)
+    console.print(
+        f"moved {report.score.moved_in_use:,} in use and {report.score.moved_idle:,} idle, "
+        f"acquired {report.score.acquired:,}; gap {report.gap:.2%} above a bound of {report.lower_bound:,.1f}; "
+        f"{sum(report.step_s.values()):.1f} s" + (f", stopped by {report.stopped_by}" if report.limit_hit else "")
+    )
+    short = sorted(
+        ((s, n) for n, s in zip(report.reservation, report.shortfall_rru, strict=True) if s > 1e-6),
+        key=lambda pair: -pair[0],
+    )
+    for rru, name in short[:10]:
+        console.print(f"  {name} is short of {rru:,.2f} RRU")
+    console.print(f"written to {out}")

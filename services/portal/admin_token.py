@@ -1,0 +1,58 @@
+"""The first admin token, made by set-up: everybody else's are made with it."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from pathlib import Path
+
+from libs.domain.principal import Role
+from libs.store import audit
+from libs.store.database import Transaction
+from libs.store.tokens import create_token, load_principal
+from libs.web.auth import digest, new_secret
+
+NAME = "first-admin"
+
+
+def ensure_admin_token(tx: Transaction, path: Path, *, now: datetime) -> bool:
+    """See to it that `path` holds the secret of an admin's token, readable by this user alone. True where it is new.
+
+    A file that holds a valid one is left as it is; otherwise a token is made. The file is there before the token
+    commits: set-up that dies in between leaves a secret that opens nothing, and the next one replaces it. Raises
+    OSError where the file cannot be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    known = path.read_text().strip() if path.is_file() else ""
+    principal = load_principal(tx, digest(known)) if known else None
+    if principal is not None and principal.role is Role.ADMIN:
+        path.chmod(0o600)
+        return False
+    secret = new_secret()
+    token = None
+    number = 1
+    while token is None:  # names are never used twice; the file of an earlier one was lost
+        name = NAME if number == 1 else f"{NAME}-{number}"
+        token = create_token(tx, name=name, role=Role.ADMIN, secret_sha256=digest(secret), now=now)
+        number += 1
+    after = {"name": token.name, "role": token.role.value}
+    audit.append(
+        tx, actor="setup", action="create", subject_kind="token", subject_id=token.token_id, now=now, after=after
+    )
+    _write_private(path, secret + "\n")
+    return True
+
+
+def _write_private(path: Path, text: str) -> None:
+    """Write the whole file or nothing, never readable by others, not even for a moment."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,129 @@
+"""A reservation as JSON: spec is what the owner wants, status what is so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Literal
+
+from pydantic import Field
+
+from libs.domain.reservation import Coverage, Finding, Reservation, ReservationKind, ReservationPhase
+from libs.store.reservation_servers import ServerCount
+from libs.web.model import ResponseModel
+from services.portal.api.specs import SpecOut
+
+
+class Condition(ResponseModel):
+    """One thing that is so, not so, or not known yet."""
+
+    type: Literal["Covered"] = Field(description="Covered: the target bindings meet the spec")
+    status: Literal["True", "False", "Unknown"]
+    reason: str = Field(description="Identifier to match on")
+    message: str = Field(description="For people: what is so, and what to do next")
+    observed_generation: int | None = Field(description="The generation of the spec that was looked at")
+    last_transition: datetime | None = Field(description="Since when it is so")
+
+
+class CoverageOut(ResponseModel):
+    """What a set of bindings gives, servers that are down not counted."""
+
+    servers: int
+    unavailable_servers: int
+    total_rru: float
+    worst_msb_rru: float = Field(description="In the MSB that holds most")
+    worst_msb: str | None
+    shortfall_rru: float = Field(description="Capacity less what survives; 0 where it is covered")
+
+
+class ServerCountOut(ResponseModel):
+    """Servers of one hardware type in one MSB."""
+
+    hardware_type: str
+    msb: str
+    current: int = Field(description="Bound now")
+    target: int = Field(description="Decided")
+
+
+class ReservationStatus(ResponseModel):
+    """What is so."""
+
+    phase: ReservationPhase
+    conditions: list[Condition]
+    numbers: dict[str, object] = Field(description="The figures of the last finding")
+    current: CoverageOut
+    target: CoverageOut
+    shortfall_rru: float = Field(description="Of the target bindings")
+    embedded_buffer_rru: float = Field(description="In the target bindings, for the loss of an MSB")
+    servers: list[ServerCountOut] | None = Field(description="By hardware type and MSB; null in lists")
+
+
+class ReservationOut(ResponseModel):
+    """One reservation."""
+
+    id: int
+    region: str
+    name: str
+    kind: ReservationKind
+    owner: str
+    spec: SpecOut
+    status: ReservationStatus
+    generation: int
+    created_at: datetime
+    deleted_at: datetime | None
+
+
+def reservation_out(reservation: Reservation, counts: Sequence[ServerCount] | None = None) -> ReservationOut:
+    """As JSON has it."""
+    target = reservation.target
+    return ReservationOut(
+        id=reservation.reservation_id,
+        region=reservation.region,
+        name=reservation.name,
+        kind=reservation.kind,
+        owner=reservation.owner,
+        spec=SpecOut.model_validate(reservation.spec),
+        status=ReservationStatus(
+            phase=_phase(reservation),
+            conditions=[_covered(reservation.finding)],
+            numbers={} if reservation.finding is None else dict(reservation.finding.numbers),
+            current=_coverage(reservation.current),
+            target=_coverage(target),
+            shortfall_rru=target.shortfall_rru,
+            embedded_buffer_rru=target.worst_msb_rru if reservation.spec.survives_msb_loss else 0.0,
+            servers=None if counts is None else [ServerCountOut.model_validate(count) for count in counts],
+        ),
+        generation=reservation.generation,
+        created_at=reservation.created_at,
+        deleted_at=reservation.deleted_at,
+    )
+
+
+def _phase(reservation: Reservation) -> ReservationPhase:
+    if reservation.deleted_at is not None:
+        return ReservationPhase.DELETED
+    return ReservationPhase.PENDING if reservation.finding is None else reservation.finding.phase
+
+
+def _covered(finding: Finding | None) -> Condition:
+    if finding is None:
+        return Condition(
+            type="Covered",
+            status="Unknown",
+            reason="AwaitingSolve",
+            message="No solve has looked at it yet. The region's next one will; the numbers beside this are true now.",
+            observed_generation=None,
+            last_transition=None,
+        )
+    return Condition(
+        type="Covered",
+        status="True" if finding.phase is ReservationPhase.GRANTED else "False",
+        reason=finding.reason,
+        message=finding.message,
+        observed_generation=finding.observed_generation,
+        last_transition=finding.changed_at,
+    )
+
+
+def _coverage(coverage: Coverage) -> CoverageOut:
+    return CoverageOut.model_validate(coverage)

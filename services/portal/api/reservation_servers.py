@@ -1,0 +1,59 @@
+"""`/v1/reservations/{id}/servers`: what a container allocator reads."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
+
+from libs.domain.server import Unavailability
+from libs.store.reservations import load_reservation
+from libs.store.servers import ServerFilter, list_servers
+from libs.web.context import Context
+from libs.web.cursors import Paging, next_cursor
+from libs.web.model import PageOf, ResponseModel
+from libs.web.openapi import problems
+from services.portal.api.reservations import ReservationId
+
+router = APIRouter(prefix="/v1/reservations", tags=["reservations"])
+_NOUN = "reservation-servers"
+
+
+class ReservedServer(ResponseModel):
+    """A server of the reservation, and where it stands."""
+
+    server_id: int
+    name: str
+    datacenter: str
+    msb: str
+    rack: str
+    hardware_type: str
+    current_reservation: str | None
+    target_reservation: str | None
+    in_use: bool
+    host_profile: str
+    unavailability: Unavailability
+    generation: int
+
+
+@router.get("/{reservation_id}/servers", operation_id="list_reservation_servers", responses=problems(404))
+def get_reservation_servers(
+    reservation_id: ReservationId,
+    context: Context,
+    paging: Paging,
+    binding: Annotated[
+        Literal["current", "target"],
+        Query(description="current: usable now, which is what an allocator wants; target: decided"),
+    ] = "current",
+) -> PageOf[ReservedServer]:
+    """The servers that are bound to it, or are to be, in the order of their ids. A deleted reservation has none."""
+    after = paging.after(_NOUN)
+    with context.database.snapshot() as tx:
+        reservation = load_reservation(tx, reservation_id)
+        if reservation.deleted_at is not None:
+            return PageOf(items=[], next_cursor=None)
+        current, target = (reservation.name, None) if binding == "current" else (None, reservation.name)
+        chosen = ServerFilter(current_reservation=current, target_reservation=target)
+        page = list_servers(tx, reservation.region, chosen, after=after, limit=paging.limit)
+    items = [ReservedServer.model_validate({n: getattr(s, n) for n in ReservedServer.model_fields}) for s in page.items]
+    return PageOf(items=items, next_cursor=next_cursor(_NOUN, page.next_cursor))

@@ -1,0 +1,163 @@
+"""`/v1/reservations`: what owners have and are to have, with shorthands for the requests that change it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Query, Response
+from fastapi.responses import JSONResponse
+from pydantic import Field
+
+from libs.domain.principal import Role
+from libs.domain.reservation import ReservationKind, ReservationPhase
+from libs.store.database import Transaction
+from libs.store.reservation_servers import count_servers
+from libs.store.reservations import list_reservations, load_reservation
+from libs.web.auth import Asking, require
+from libs.web.context import Context
+from libs.web.cursors import Paging, next_cursor
+from libs.web.generations import ExpectedGeneration, etag
+from libs.web.idempotency import Answer, Write
+from libs.web.model import ID_MAX, Name, PageOf, RequestModel, SomeName
+from libs.web.openapi import headers, problems
+from services.portal.api.capacity_requests import CapacityRequestOut, DryRun, answer_submission, dry_run_out
+from services.portal.api.reservation_out import ReservationOut, reservation_out
+from services.portal.api.specs import SpecIn
+from services.portal.submissions import require_region, submit_create, submit_delete, submit_resize
+
+router = APIRouter(prefix="/v1/reservations", tags=["reservations"])
+_NOUN = "reservations"
+ReservationId = Annotated[int, Path(ge=1, le=ID_MAX, description="Id of the reservation")]
+_POLLED: dict[int | str, dict[str, Any]] = {
+    202: {"headers": headers("ETag", "Location"), "description": "Kept; poll the request at Location"},
+    200: {"model": CapacityRequestOut, "description": "The answer to a dry run"},
+}
+
+
+class ReservationIn(RequestModel):
+    """A reservation that is wanted."""
+
+    region: SomeName
+    name: Name = Field(description="Unique among the region's live reservations")
+    owner: Name = Field(description="Who answers for it")
+    spec: SpecIn
+
+
+class ReservationPatch(RequestModel):
+    """A change of what is wanted; what is left out of the spec stays."""
+
+    spec: SpecIn
+
+
+@router.post(
+    "",
+    operation_id="create_reservation",
+    status_code=202,
+    response_model=CapacityRequestOut,
+    dependencies=[Depends(require(Role.REQUESTER))],
+    responses={**_POLLED, **problems(409)},
+)
+def create_reservation(
+    body: ReservationIn, write: Write, principal: Asking, context: Context, dry_run: DryRun = False
+) -> Response:
+    """Shorthand for a capacity request of kind create."""
+    spec = body.spec.to_spec()
+    wanted = {"region": body.region, "name": body.name, "owner": body.owner}
+    if dry_run:
+        with context.database.snapshot() as tx:
+            submission = submit_create(tx, **wanted, spec=spec, name_field="name")
+        return JSONResponse(dry_run_out(submission, principal=principal, context=context).model_dump(mode="json"))
+
+    def effect(tx: Transaction) -> Answer:
+        submission = submit_create(tx, **wanted, spec=spec, name_field="name")
+        return answer_submission(tx, submission, principal=principal, context=context, status_code=202)
+
+    return write.once(effect)
+
+
+@router.get("", operation_id="list_reservations")
+def get_reservations(
+    context: Context,
+    paging: Paging,
+    region: Annotated[SomeName | None, Query(description="Of this region only")] = None,
+    owner: Annotated[SomeName | None, Query(description="Of this owner only")] = None,
+    name: Annotated[SomeName | None, Query(description="Of this name only")] = None,
+    kind: Annotated[ReservationKind | None, Query(description="Of this kind only")] = None,
+    phase: Annotated[ReservationPhase | None, Query(description="In this phase only; deleted ones only so")] = None,
+) -> PageOf[ReservationOut]:
+    """Reservations in the order in which they came. Server counts by type and MSB are in the single ones only."""
+    after = paging.after(_NOUN)
+    with context.database.snapshot() as tx:
+        if region is not None:
+            require_region(tx, region, location="query")
+        page = list_reservations(
+            tx, region=region, owner=owner, name=name, kind=kind, phase=phase, after=after, limit=paging.limit
+        )
+    items = [reservation_out(reservation) for reservation in page.items]
+    return PageOf(items=items, next_cursor=next_cursor(_NOUN, page.next_cursor))
+
+
+@router.get(
+    "/{reservation_id}",
+    operation_id="get_reservation",
+    responses={200: {"headers": headers("ETag")}, **problems(404)},
+)
+def get_reservation(reservation_id: ReservationId, context: Context, response: Response) -> ReservationOut:
+    """One reservation, deleted or not: what is wanted, what is so, and where its servers stand."""
+    with context.database.snapshot() as tx:
+        reservation, counts = load_reservation(tx, reservation_id), count_servers(tx, reservation_id)
+    response.headers.update(etag(reservation.generation))
+    return reservation_out(reservation, counts)
+
+
+@router.patch(
+    "/{reservation_id}",
+    operation_id="resize_reservation",
+    status_code=202,
+    response_model=CapacityRequestOut,
+    dependencies=[Depends(require(Role.REQUESTER))],
+    responses={**_POLLED, **problems(404, 409)},
+)
+def resize_reservation(
+    reservation_id: ReservationId,
+    body: ReservationPatch,
+    expected: ExpectedGeneration,
+    write: Write,
+    principal: Asking,
+    context: Context,
+    dry_run: DryRun = False,
+) -> Response:
+    """Shorthand for a capacity request of kind resize. The spec changes when the request is accepted."""
+    if dry_run:
+        with context.database.snapshot() as tx:
+            reservation = load_reservation(tx, reservation_id)
+            spec = body.spec.to_spec(reservation.spec)
+            submission = submit_resize(tx, reservation, spec, generation=expected)
+        return JSONResponse(dry_run_out(submission, principal=principal, context=context).model_dump(mode="json"))
+
+    def effect(tx: Transaction) -> Answer:
+        reservation = load_reservation(tx, reservation_id)
+        spec = body.spec.to_spec(reservation.spec)
+        submission = submit_resize(tx, reservation, spec, generation=expected)
+        return answer_submission(tx, submission, principal=principal, context=context, status_code=202)
+
+    return write.once(effect)
+
+
+@router.delete(
+    "/{reservation_id}",
+    operation_id="delete_reservation",
+    response_model=CapacityRequestOut,
+    dependencies=[Depends(require(Role.REQUESTER))],
+    responses={200: {"headers": headers("ETag", "Location"), "description": "Deleted"}, **problems(404, 409)},
+)
+def delete_reservation(
+    reservation_id: ReservationId, expected: ExpectedGeneration, write: Write, principal: Asking, context: Context
+) -> Response:
+    """Return the capacity, at once. Never blocked: the answer is the request, granted already."""
+
+    def effect(tx: Transaction) -> Answer:
+        submission = submit_delete(tx, load_reservation(tx, reservation_id), generation=expected)
+        return answer_submission(tx, submission, principal=principal, context=context, status_code=200)
+
+    return write.once(effect)

@@ -1,0 +1,96 @@
+"""What an owner wants, as JSON: by RRU or by count, in full or as a change of what is there."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeVar
+
+from pydantic import Field
+
+from libs.domain.reservation import CapacityUnit, ReservationSpec
+from libs.web.model import Flag, Name, Number, RequestModel, ResponseModel, SomeName, Whole
+from libs.web.problems import FieldError, Problem, invalid
+
+T = TypeVar("T")
+_Rru = Annotated[Number, Field(gt=0, le=1_000_000)]
+_Share = Annotated[Number, Field(ge=0, le=1)]
+_Limit = Annotated[Number, Field(gt=0, le=1)]
+
+
+class SpecIn(RequestModel):
+    """Either `capacity_rru` with `rru`, or `count` with `hardware_types`.
+
+    In a resize, what is left out stays as it is.
+    """
+
+    capacity_rru: Annotated[Number, Field(gt=0, le=1e12)] | None = Field(
+        default=None, description="RRU that must be there, after the loss of any one MSB where survives_msb_loss"
+    )
+    rru: Annotated[dict[SomeName, _Rru], Field(min_length=1, max_length=500)] | None = Field(
+        default=None, description="RRU of one server per hardware type; a type that is absent is not used"
+    )
+    count: Annotated[Whole, Field(ge=1, le=10_000_000)] | None = Field(
+        default=None, description="Servers that must be there, instead of capacity_rru"
+    )
+    hardware_types: Annotated[list[SomeName], Field(min_length=1, max_length=500)] | None = Field(
+        default=None, description="Types that count as one each, instead of rru"
+    )
+    host_profile: Name = "default"
+    survives_msb_loss: Flag = True
+    msb_spread_limit: _Limit | None = Field(default=None, description="Share of the capacity in one MSB; null: any")
+    rack_spread_limit: _Limit | None = Field(default=None, description="Share of the capacity in one rack; null: any")
+    affinity: Annotated[dict[SomeName, _Share], Field(max_length=100)] = Field(
+        default_factory=dict, description="Share of the capacity wanted in a datacenter; the others are free"
+    )
+
+    def to_spec(self, before: ReservationSpec | None = None) -> ReservationSpec:
+        """The whole spec: this one, or `before` with this one's changes.
+
+        Raises Problem (422) where capacity is given in two ways, or not at all.
+        """
+        capacity_rru, rru, unit = self._capacity(before)
+        if sum(self.affinity.values()) > 1 + 1e-9:
+            raise _invalid("affinity", "out_of_range", "the shares add up to more than 1")
+        base = before or ReservationSpec(capacity_rru=capacity_rru, rru=rru)
+        kept = {"host_profile", "survives_msb_loss", "msb_spread_limit", "rack_spread_limit", "affinity"}
+        values = {name: getattr(self if name in self.model_fields_set else base, name) for name in kept}
+        return ReservationSpec(capacity_rru=capacity_rru, rru=rru, unit=unit, **values)
+
+    def _capacity(self, before: ReservationSpec | None) -> tuple[float, dict[str, float], CapacityUnit]:
+        by_count = self.count is not None or self.hardware_types is not None
+        by_rru = self.capacity_rru is not None or self.rru is not None
+        if by_count and by_rru:
+            field = "count" if self.count is not None else "hardware_types"
+            raise _invalid(field, "conflict", "give either capacity_rru with rru, or count with hardware_types")
+        unit = CapacityUnit.COUNT if by_count else CapacityUnit.RRU if by_rru or before is None else before.unit
+        same = before if before is not None and before.unit is unit else None
+        kept_rru = None if same is None else dict(same.rru)
+        kept_capacity_rru = None if same is None else same.capacity_rru
+        if unit is CapacityUnit.COUNT:
+            capacity_rru = _given(None if self.count is None else float(self.count), kept_capacity_rru, "count")
+            types = None if self.hardware_types is None else dict.fromkeys(self.hardware_types, 1.0)
+            return capacity_rru, _given(types, kept_rru, "hardware_types"), unit
+        return _given(self.capacity_rru, kept_capacity_rru, "capacity_rru"), _given(self.rru, kept_rru, "rru"), unit
+
+
+class SpecOut(ResponseModel):
+    """What the owner wants. A capacity by count is a capacity_rru with RRUs of 1."""
+
+    capacity_rru: float
+    rru: dict[str, float]
+    unit: CapacityUnit
+    host_profile: str
+    survives_msb_loss: bool
+    msb_spread_limit: float | None
+    rack_spread_limit: float | None
+    affinity: dict[str, float]
+
+
+def _given(given: T | None, kept: T | None, field: str) -> T:
+    value = kept if given is None else given
+    if value is None:
+        raise _invalid(field, "missing", "is required: give capacity_rru with rru, or count with hardware_types")
+    return value
+
+
+def _invalid(field: str, code: str, message: str) -> Problem:
+    return invalid(FieldError(field=f"spec.{field}", location="body", code=code, message=message))

@@ -1,0 +1,24 @@
+"""Wire the portal: `uvicorn --factory services.portal.main:make_app`."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+
+from libs.observability.logs import configure_logging
+from libs.store.database import Database
+from libs.web.app import create_app
+from services.portal.api import ROUTERS
+from services.portal.settings import PortalSettings
+
+
+def make_app() -> FastAPI:
+    """The portal, as the environment describes it."""
+    settings = PortalSettings()  # type: ignore[call-arg]  # from the environment
+    configure_logging("portal", level=settings.log_level)
+    return create_app(
+        title="Plimsoll portal",
+        version="1",
+        database=Database.from_settings(settings),
+        clock=settings.clock(),
+        routers=ROUTERS,
+    )

@@ -1,0 +1,26 @@
+"""Queue the assessment of requests that wait for one without a job: whatever was lost, none waits for ever."""
+
+from __future__ import annotations
+
+from libs.store.capacity_requests import list_unassessed
+from libs.store.database import Database
+from libs.store.jobs import enqueue
+
+ASSESS = "assess"
+"""The kind of job that assesses one request; its subject is the request's id."""
+AT_ONCE_MAX = 1000
+
+
+class CapacityRequestsEnqueue:
+    """Enqueues; idempotent, because one job at most waits per request."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def reconcile(self) -> int:
+        """How many assessments were queued."""
+        with self._database.write() as tx:
+            waiting = list_unassessed(tx, job_kind=ASSESS, limit=AT_ONCE_MAX)
+            for capacity_request_id in waiting:
+                enqueue(tx, ASSESS, str(capacity_request_id))
+        return len(waiting)

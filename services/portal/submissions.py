@@ -1,0 +1,121 @@
+"""What a capacity request must be before it is kept: of names that exist, about a reservation as it was read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from libs.domain.capacity_request import CapacityRequestKind
+from libs.domain.region import Region
+from libs.domain.reservation import Reservation, ReservationKind, ReservationSpec
+from libs.reconcile.errors import StaleGeneration
+from libs.store.database import Transaction
+from libs.store.known_names import known_datacenters, known_hardware_types, known_regions
+from libs.store.refusals import NotFound
+from libs.store.regions import load_region
+from libs.store.reservations import find_reservation, live_names
+from libs.store.shared_buffers import NAME_PREFIX
+from libs.web.names import unknown_name
+from libs.web.problems import FieldError, Problem, invalid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """A request that may be kept.
+
+    reservation   what a resize or delete changes; None for a create
+    """
+
+    kind: CapacityRequestKind
+    region: Region
+    name: str
+    owner: str
+    spec: ReservationSpec | None
+    reservation: Reservation | None
+
+
+def submit_create(
+    tx: Transaction, *, region: str, name: str, owner: str, spec: ReservationSpec, name_field: str = "reservation"
+) -> Submission:
+    """A reservation is wanted; the body calls its name `name_field`.
+
+    Raises Problem: 422 naming the field that is not known, 409 where the name is taken.
+    """
+    found = require_region(tx, region)
+    if name.startswith(NAME_PREFIX):
+        message = f"names beginning with {NAME_PREFIX} are kept for shared buffers: choose another"
+        raise invalid(FieldError(field=name_field, location="body", code="reserved_name", message=message))
+    if find_reservation(tx, region, name) is not None:
+        message = f"{region} has a reservation {name} already: choose another name, or resize that one"
+        errors = [FieldError(field=name_field, location="body", code="duplicate_name", message=message)]
+        raise Problem(409, "duplicate_name", f"{message}.".capitalize(), errors=errors)
+    _require_known(tx, found, spec)
+    kind = CapacityRequestKind.CREATE
+    return Submission(kind=kind, region=found, name=name, owner=owner, spec=spec, reservation=None)
+
+
+def submit_resize(tx: Transaction, reservation: Reservation, spec: ReservationSpec, *, generation: int) -> Submission:
+    """A reservation is to change. Raises StaleGeneration, and Problem: 422 for unknown names, 409 where it cannot."""
+    _require_changeable(reservation, generation)
+    region = load_region(tx, reservation.region)
+    _require_known(tx, region, spec)
+    return Submission(
+        kind=CapacityRequestKind.RESIZE,
+        region=region,
+        name=reservation.name,
+        owner=reservation.owner,
+        spec=spec,
+        reservation=reservation,
+    )
+
+
+def submit_delete(tx: Transaction, reservation: Reservation, *, generation: int) -> Submission:
+    """A reservation is to go. Raises StaleGeneration, and Problem (409) where it is gone or is not an owner's."""
+    _require_changeable(reservation, generation)
+    return Submission(
+        kind=CapacityRequestKind.DELETE,
+        region=load_region(tx, reservation.region),
+        name=reservation.name,
+        owner=reservation.owner,
+        spec=None,
+        reservation=reservation,
+    )
+
+
+def require_region(tx: Transaction, name: str, *, location: str = "body") -> Region:
+    """The region of this name. Raises Problem (422) with the names that are near it."""
+    try:
+        return load_region(tx, name)
+    except NotFound:
+        raise invalid(unknown_name("region", "region", name, known_regions(tx), location=location)) from None
+
+
+def require_live(tx: Transaction, region: str, name: str) -> Reservation:
+    """The live reservation of this name. Raises Problem (422) with the names that are near it."""
+    require_region(tx, region)
+    reservation = find_reservation(tx, region, name)
+    if reservation is None:
+        raise invalid(unknown_name("reservation", "reservation", name, live_names(tx, region)))
+    return reservation
+
+
+def _require_known(tx: Transaction, region: Region, spec: ReservationSpec) -> None:
+    types, datacenters = known_hardware_types(tx), known_datacenters(tx, region.region_id)
+    field = "spec.rru.{}" if spec.unit.value == "rru" else "spec.hardware_types"
+    errors = [unknown_name(field.format(t), "hardware type", t, types) for t in spec.rru if t not in types]
+    errors += [
+        unknown_name(f"spec.affinity.{d}", "datacenter", d, datacenters) for d in spec.affinity if d not in datacenters
+    ]
+    if errors:
+        raise invalid(*errors)
+
+
+def _require_changeable(reservation: Reservation, generation: int) -> None:
+    if reservation.deleted_at is not None:
+        raise Problem(409, "wrong_phase", f"{reservation.name} was deleted: there is nothing left to change.")
+    if reservation.kind is not ReservationKind.GUARANTEED:
+        detail = f"{reservation.name} is a {reservation.kind.value} reservation: the region's policy sizes it."
+        raise Problem(409, "managed_by_policy", detail)
+    if reservation.generation != generation:
+        raise StaleGeneration(
+            "reservation", reservation.reservation_id, expected=generation, found=reservation.generation
+        )

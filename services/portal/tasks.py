@@ -1,0 +1,30 @@
+"""The portal's kinds of jobs."""
+
+from __future__ import annotations
+
+from libs.jobs.kinds import JobRun, job
+from services.portal.reconcilers.capacity_request_assess import CapacityRequestAssess
+from services.portal.reconcilers.capacity_requests_enqueue import ASSESS, CapacityRequestsEnqueue
+from services.portal.reconcilers.idempotency_keys_forget import IdempotencyKeysForget
+
+
+@job(ASSESS)
+def assess(run: JobRun) -> None:
+    """Assess the capacity request whose id is the subject."""
+    CapacityRequestAssess(run.database, run.clock, int(run.job.subject)).reconcile()
+
+
+@job("enqueue_assessments")
+def enqueue_assessments(run: JobRun) -> None:
+    """Queue what waits to be assessed without a job."""
+    CapacityRequestsEnqueue(run.database).reconcile()
+
+
+@job("forget_idempotency_keys")
+def forget_idempotency_keys(run: JobRun) -> None:
+    """Keep the table of idempotency keys bounded."""
+    IdempotencyKeysForget(run.database, run.clock).reconcile()
+
+
+KINDS = (assess, enqueue_assessments, forget_idempotency_keys)
+"""For make_celery."""

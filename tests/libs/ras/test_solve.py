@@ -1,0 +1,158 @@
+"""The solve against an oracle that tries everything, and what must hold of any answer."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from libs.domain.fleet import FREE
+from libs.plan_check.check import check_plan
+from libs.ras.cost import cost_of
+from libs.ras.evaluate import evaluate
+from libs.ras.extraction import extract_targets
+from libs.ras.limits import SolveLimits
+from libs.ras.model import build_model
+from libs.ras.phases import plan_target_bindings
+from libs.ras.problem import group_servers
+from tests.regions import random_region, region, regions, retargeted
+
+EXACT = SolveLimits(exact_gap=0.0)
+SMALL = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+
+
+def without_racks(snapshot):
+    limits = np.full(len(snapshot.reservations), np.inf)
+    return replace(snapshot, reservations=replace(snapshot.reservations, rack_spread_limit=limits))
+
+
+def legal_bindings(snapshot):
+    """Every assignment that the rules allow."""
+    s, rru = snapshot.servers, snapshot.reservations.rru
+    choices = [
+        [FREE]
+        + [
+            r
+            for r in range(len(snapshot.reservations))
+            if r == s.target[i] or (s.available[i] and rru[r, s.hardware_type[i]] > 0)
+        ]
+        for i in range(len(s))
+    ]
+    return [np.array(binding, np.int32) for binding in itertools.product(*choices)]
+
+
+@SMALL
+@given(regions())
+def test_tiny_regions_are_solved_to_the_optimum_of_all_assignments(snapshot):
+    snapshot = without_racks(snapshot)
+    best = min(evaluate(snapshot, binding).total for binding in legal_bindings(snapshot))
+    found = plan_target_bindings(snapshot, EXACT).report
+    assert found.score.total == pytest.approx(best, abs=1e-5)
+    assert found.lower_bound <= best + 1e-5
+    assert found.least_penalty <= min(evaluate(snapshot, b).penalty for b in legal_bindings(snapshot)) + 1e-5
+
+
+@SMALL
+@given(regions(servers_max=60, reservations_max=6), st.integers(0, 3))
+def test_any_answer_is_legal_and_never_worse_than_staying(snapshot, seed):
+    found = plan_target_bindings(snapshot, SolveLimits(exact_columns_max=10, neighbourhoods_max=6), seed=seed)
+    assert check_plan(snapshot, found.plan) == []
+    assert found.report.score.total <= found.report.stay.total + 1e-6
+    assert found.report.score == evaluate(snapshot, found.plan.target)
+    assert found.report.lower_bound <= found.report.score.total_without_rack + 1e-5
+    assert found.report.least_penalty <= found.report.score.penalty + 1e-5
+
+
+@SMALL
+@given(regions(servers_max=8, reservations_max=3))
+def test_an_optimal_plan_is_left_alone(snapshot):
+    snapshot = without_racks(snapshot)
+    plan = plan_target_bindings(snapshot, EXACT).plan
+    after = retargeted(snapshot, plan.target)
+    assert plan_target_bindings(after, EXACT).plan.changes(after).size == 0
+
+
+@SMALL
+@given(regions(servers_max=40, reservations_max=4), st.randoms(use_true_random=False))
+def test_model_counts_and_servers_agree_on_what_a_plan_costs(snapshot, random):
+    problem = group_servers(snapshot)
+    counts, left = np.zeros(len(problem.reservation), np.int64), problem.supply.copy()
+    for j in random.sample(range(len(counts)), len(counts)):
+        counts[j] = random.randint(0, int(min(problem.most[j], left[problem.place[j]])))
+        left[problem.place[j]] -= counts[j]
+    model = build_model(problem)
+    point = model.columns.point(problem, counts)
+    assert model.model.violation(point) <= 1e-9
+    target = extract_targets(snapshot, problem, counts)
+    total = evaluate(snapshot, target).total_without_rack
+    assert cost_of(problem, counts).total == pytest.approx(model.model.objective(point), abs=1e-6)
+    # holdings of a type of no use beyond those that stay are not in the model; here all are, so the sums are equal
+    assert total == pytest.approx(model.model.objective(point), abs=1e-6)
+
+
+def test_the_same_seed_gives_the_same_answer_and_leaves_nothing_to_chance():
+    snapshot = random_region(np.random.default_rng(5), 400, 10, msbs=6, types=3)
+    limits = SolveLimits(exact_columns_max=0, neighbourhoods_max=8)
+    first, again = (plan_target_bindings(snapshot, limits, seed=3) for _ in range(2))
+    assert np.array_equal(first.plan.target, again.plan.target)
+    assert first.report.stopped_by == "finished"
+    assert first.report.neighbourhoods > 0
+
+
+def test_neighbourhoods_come_close_to_the_exact_answer():
+    snapshot = random_region(np.random.default_rng(8), 120, 5, msbs=4, types=2)
+    exact = plan_target_bindings(snapshot, SolveLimits()).report
+    searched = plan_target_bindings(snapshot, SolveLimits(exact_columns_max=0)).report
+    assert searched.lower_bound <= searched.score.total_without_rack
+    assert searched.score.total_without_rack <= 1.02 * exact.score.total_without_rack
+    assert searched.score.penalty == pytest.approx(exact.score.penalty, rel=0.02, abs=1.0)
+
+
+def test_no_time_at_all_still_gives_a_legal_plan_no_worse_than_staying():
+    snapshot = random_region(np.random.default_rng(2), 400, 10, msbs=6, types=3)
+    found = plan_target_bindings(snapshot, SolveLimits(time_s_max=0.0))
+    assert check_plan(snapshot, found.plan) == []
+    assert found.report.limit_hit
+    assert found.report.stopped_by == "time"
+    assert found.report.score.total <= found.report.stay.total
+
+
+def test_cancelling_keeps_the_best_plan_so_far():
+    snapshot = random_region(np.random.default_rng(2), 400, 10, msbs=6, types=3)
+    seen = []
+    found = plan_target_bindings(
+        snapshot,
+        SolveLimits(exact_columns_max=0),
+        progress=lambda *told: seen.append(told),
+        cancelled=lambda: any(t[0] == "search" for t in seen),
+    )
+    assert found.report.stopped_by == "cancelled"
+    assert check_plan(snapshot, found.plan) == []
+    assert [phase for phase, *_ in seen][:3] == ["build", "relaxation", "rounding"]
+
+
+def test_deleted_reservations_release_their_servers_and_servers_down_stay():
+    snapshot = region(servers=[(0, 0, -2, True), (1, 0, 0, True, False), (2, 0, -2, True, False)], capacity=[0])
+    assert plan_target_bindings(snapshot).plan.target.tolist() == [FREE, 0, FREE]
+
+
+@pytest.mark.parametrize("servers", [[], [(0, 0)]])
+def test_empty_regions_are_solved(servers):
+    found = plan_target_bindings(region(servers=servers, capacity=[]))
+    assert len(found.plan.target) == len(servers)
+    assert found.report.gap == 0.0
+
+
+def test_idle_servers_leave_first_and_moves_under_way_are_called_off():
+    snapshot = region(
+        msb_datacenter=(0,),
+        servers=[(0, 0, 0, True), (0, 0, 0, False), (0, 0, FREE), (0, 0, FREE)],
+        capacity=[1, 1],
+        survives=[False, False],
+    )
+    assert plan_target_bindings(snapshot).plan.target[0] == 0
+    current = np.array([0, 0, FREE, 1], np.int32)
+    moving = replace(snapshot, servers=replace(snapshot.servers, current=current))
+    assert plan_target_bindings(moving).plan.target.tolist() == [0, 0, FREE, 1]

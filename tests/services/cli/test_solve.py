@@ -1,0 +1,64 @@
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from libs.interchange.assignment import load_assignment
+from libs.interchange.bundle import bundle_of, save_bundle
+from libs.interchange.region import load_region
+from libs.interchange.region_files import region_of, save_region
+from services.cli.main import app
+from tests.regions import random_region
+
+
+@pytest.fixture
+def folder(tmp_path):
+    save_region(region_of(random_region(np.random.default_rng(1), 60, 4)), tmp_path / "region")
+    return tmp_path / "region"
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["solve", *map(str, arguments)])
+
+
+def test_a_region_is_solved_and_reported(folder, tmp_path):
+    done = run(folder, "--out", tmp_path / "a.parquet", "--report", tmp_path / "r.json", "--output", "json")
+    assert done.exit_code == 0
+    report = json.loads(done.stdout)
+    assert report == json.loads((tmp_path / "r.json").read_text())
+    assert report["servers"] == 60
+    assert report["lower_bound"] <= report["total_without_rack"] + 1e-6
+    assert len(load_assignment(tmp_path / "a.parquet", load_region(folder).snapshot)) == 60
+
+
+def test_people_get_a_table(folder, tmp_path):
+    done = run(folder, "--out", tmp_path / "a.parquet")
+    assert done.exit_code == 0
+    assert "as it is" in done.stdout
+
+
+def test_a_bundle_repeats_a_solve(folder, tmp_path):
+    snapshot = load_region(folder).snapshot
+    save_bundle(
+        bundle_of(snapshot, seed=3, limits={"neighbourhoods_max": 4, "exact_columns_max": 0}), tmp_path / "b.zip"
+    )
+    answers = []
+    for out in ("one.parquet", "two.parquet"):
+        assert run(tmp_path / "b.zip", "--out", tmp_path / out).exit_code == 0
+        answers.append((tmp_path / out).read_bytes())
+    assert answers[0] == answers[1]
+
+
+def test_bad_input_ends_with_status_1_and_says_where(folder, tmp_path):
+    (folder / "policy.json").write_text('{"spread_cost": NaN}')
+    done = run(folder, "--out", tmp_path / "a.parquet")
+    assert done.exit_code == 1
+    assert "policy.json, spread_cost" in done.stderr
+    assert "Traceback" not in done.output
+    assert run(tmp_path / "none").exit_code == 1
+    assert not (tmp_path / "a.parquet").exists()
+
+
+def test_bad_options_end_with_status_2(folder):
+    assert run(folder, "--time-limit", "-1").exit_code == 2
