@@ -6,9 +6,14 @@ import sys
 
 import typer
 
+from services.cli import token
+from services.cli.drain import drain
 from services.cli.failure import CliFailure
 from services.cli.get import get
 from services.cli.output import stderr
+from services.cli.plan import plan
+from services.cli.regions import export_region, import_region
+from services.cli.requests import create, delete, resize
 from services.cli.solve import solve
 from services.cli.up import up
 
@@ -19,8 +24,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-for command in (up, get, solve):
+for command in (up, get, create, resize, delete, drain, plan, solve):
     app.command()(command)
+app.command("import")(import_region)
+app.command("export")(export_region)
+app.add_typer(token.app, name="token")
 
 
 def main() -> None:
