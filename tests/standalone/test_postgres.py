@@ -20,6 +20,7 @@ from tests.standalone.conftest import alive
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 Eventually = Callable[[Callable[[], object]], None]
 Python = Callable[..., list[str]]
+Ready = Callable[[Path], Path]
 
 # Starts a server in the folder argv[1], says its process id and URL, and waits for the end of its input.
 OWNER = """
@@ -54,7 +55,8 @@ def test_it_keeps_rows_over_a_restart_under_the_same_url(home: Path) -> None:
         assert count(again) == 1
 
 
-def test_it_stops_while_somebody_is_connected(home: Path) -> None:
+def test_it_stops_while_somebody_is_connected(home: Path, ready: Ready) -> None:
+    ready(home)
     with running_postgres(home, durable=False) as url:
         connection = psycopg.connect(url)
     with pytest.raises(psycopg.OperationalError):
@@ -62,7 +64,8 @@ def test_it_stops_while_somebody_is_connected(home: Path) -> None:
     connection.close()
 
 
-def test_killed_it_comes_back_with_every_committed_row(home: Path) -> None:
+def test_killed_it_comes_back_with_every_committed_row(home: Path, ready: Ready) -> None:
+    ready(home)
     with prepared_postgres(home) as server:
         process = Process(server.command, home)
         process.wait_ready()
@@ -76,7 +79,10 @@ def test_killed_it_comes_back_with_every_committed_row(home: Path) -> None:
         process.stop()
 
 
-def test_a_stale_process_id_that_is_now_another_process_does_not_matter(home: Path, python: Python) -> None:
+def test_a_stale_process_id_that_is_now_another_process_does_not_matter(
+    home: Path, ready: Ready, python: Python
+) -> None:
+    ready(home)
     with running_postgres(home, durable=False) as url:
         write(url)
         crashed = (home / "data" / "postmaster.pid").read_text().splitlines()
@@ -115,7 +121,8 @@ def test_it_ends_when_its_owner_is_killed(home: Path, python: Python, eventually
     assert owner.returncode == 0
 
 
-def test_a_server_without_owner_is_ended_before_the_next_starts(home: Path) -> None:
+def test_a_server_without_owner_is_ended_before_the_next_starts(home: Path, ready: Ready) -> None:
+    ready(home)
     with prepared_postgres(home, durable=False) as server:
         process = Process(server.command, home)
         process.wait_ready()
@@ -124,7 +131,9 @@ def test_a_server_without_owner_is_ended_before_the_next_starts(home: Path) -> N
         assert process.exit_status() == 0
 
 
-def test_one_folder_serves_one_process_and_two_folders_two(home: Path) -> None:
+def test_one_folder_serves_one_process_and_two_folders_two(home: Path, ready: Ready) -> None:
+    ready(home / "a")
+    ready(home / "b")
     with running_postgres(home / "a", durable=False) as a, running_postgres(home / "b", durable=False) as b:
         write(a)
         assert a != b
@@ -134,7 +143,8 @@ def test_one_folder_serves_one_process_and_two_folders_two(home: Path) -> None:
             pass
 
 
-def test_nobody_gets_in_without_the_password_and_the_role_is_no_superuser(home: Path) -> None:
+def test_nobody_gets_in_without_the_password_and_the_role_is_no_superuser(home: Path, ready: Ready) -> None:
+    ready(home)
     with running_postgres(home, durable=False) as url:
         secret = (home / "password").read_text()
         assert stat.S_IMODE((home / "password").stat().st_mode) == 0o600
@@ -159,10 +169,10 @@ def test_a_path_that_is_no_socket_address(home: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("tmpdir", ["missing", "t" * 100, "a,b"])
-def test_an_odd_tmpdir(home: Path, python: Python, tmpdir: str) -> None:
+def test_an_odd_tmpdir(home: Path, ready: Ready, python: Python, tmpdir: str) -> None:
     if tmpdir != "missing":
         (home / tmpdir).mkdir()
-    place = home / ("x" * 100)
+    place = ready(home / ("x" * 100))
     done = subprocess.run(
         python(OWNER, place), input="", capture_output=True, text=True, env=os.environ | {"TMPDIR": str(home / tmpdir)}
     )

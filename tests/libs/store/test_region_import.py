@@ -143,6 +143,8 @@ def test_an_assessment_reads_one_reservation_its_servers_and_the_free_ones(datab
     [
         (region_image(in_use={"server-00"}), "in_use"),
         (region_image("w" * 201), "region"),
+        (region_image("us/west"), "region"),
+        (region_image(hardware_types=("..",)), "hardware_type"),
         (region_image(hardware_types=("hw\x00",)), "hardware_type"),
         (region_image(reservations={"": WEB}), "reservation"),
         (region_image(host_profile={"server-00": "a\nb"}), "host_profile"),
