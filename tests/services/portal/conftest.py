@@ -74,4 +74,11 @@ def assess_all(database: Database) -> Callable[[], None]:
 
 
 def create(name: str = "web", spec: dict[str, object] | None = None, **more: object) -> dict[str, object]:
-    return {"kind": "create", "region": "west", "reservation": name, "owner": "team", "spec": WEB if spec is None else spec, **more}
+    return {
+        "kind": "create",
+        "region": "west",
+        "reservation": name,
+        "owner": "team",
+        "spec": WEB if spec is None else spec,
+        **more,
+    }
