@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import BinaryIO
 
 import numpy as np
@@ -22,7 +23,7 @@ ROWS_MAX = {
 """A small Parquet file can unfold into more than the memory there is: these are looked up before anything is read."""
 
 
-def read_folder(files: dict[str, BinaryIO], region: str) -> RegionImage:
+def read_folder(files: Mapping[str, BinaryIO], region: str) -> RegionImage:
     """The image of a region from the content of its files by name.
 
     Columns that the format leaves out: host profiles are `default`, owners `unknown`, reservations guaranteed and

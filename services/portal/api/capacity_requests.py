@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Response
 from fastapi.responses import JSONResponse
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from libs.domain.capacity_request import CapacityRequest, CapacityRequestKind, CapacityRequestPhase
 from libs.domain.principal import Principal, Role
@@ -43,9 +43,19 @@ RequestId = Annotated[int, Path(ge=1, le=ID_MAX, description="Id of the capacity
 DryRun = Annotated[bool, Query(description="Assess it against the region as it is, and change nothing: answers 200")]
 
 
+_EXAMPLE = {
+    "kind": "create",
+    "region": "west",
+    "reservation": "web",
+    "owner": "web-team",
+    "spec": {"capacity_rru": 6, "rru": {"hw-a": 1, "hw-b": 1.5}, "msb_spread_limit": 0.5},
+}
+
+
 class CapacityRequestIn(RequestModel):
     """What is asked. A create needs owner and spec, a resize needs spec, a delete neither."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
     kind: CapacityRequestKind
     region: SomeName
     reservation: Name = Field(description="Name of the reservation, unique among the region's live ones")

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Response
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from libs.domain.principal import Role, Token
 from libs.store import audit
@@ -28,6 +28,7 @@ _NOUN = "tokens"
 class TokenIn(RequestModel):
     """A token that is wanted."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "ci", "role": "requester"}]})
     name: Name = Field(description="Who or what will hold it; never used again, so that the audit trail stays clear")
     role: Role
 
