@@ -1,4 +1,4 @@
-"""Schemathesis over every operation of the portal and the broker: none answers 5xx, most of them are really reached.
+"""Schemathesis over every operation of all services: none answers 5xx, most of them are really reached.
 
 Half of the cases are what the schema allows, half what it forbids; of both, every other one is aimed: its ids, region
 and generation are those of something that is there, and its body is the example that the schema gives.
@@ -28,7 +28,9 @@ from libs.reconcile.clock import SystemClock
 from libs.store.database import Database
 from libs.web.app import create_app
 from services.broker.api import ROUTERS as BROKER
+from services.mover.api import ROUTERS as MOVER
 from services.portal.api import ROUTERS as PORTAL
+from services.solver.api import ROUTERS as SOLVER
 from tests.libs.web.conftest import bearer
 from tests.services.portal.conftest import WEB, assess_all, create, database  # noqa: F401 - fixtures
 
@@ -89,7 +91,7 @@ class Seeds:
 
 @pytest.fixture
 def app(database: Database) -> FastAPI:  # noqa: F811
-    routers = [*PORTAL, *BROKER]
+    routers = [*PORTAL, *BROKER, *SOLVER, *MOVER]
     return create_app(title="Plimsoll", version="1", database=database, clock=SystemClock(), routers=routers)
 
 

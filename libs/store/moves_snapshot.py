@@ -1,0 +1,78 @@
+"""What the mover decides on: the moves of a region that are running, and the servers that wait for one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from libs.domain.move import MovesSnapshot, MoveStep, RunningMove, WaitingServers
+from libs.store.bulk import copy_out
+from libs.store.database import Transaction
+from libs.store.regions import load_region
+
+_RUNNING = sa.text("""
+    SELECT move_id, moves.generation, server_id, servers.generation, servers.name, msb_id, from_reservation_id,
+           to_reservation_id, leaves.name, joins.name, steps, step_index, attempt, step_started_at,
+           to_reservation_id IS NOT DISTINCT FROM target_reservation_id, unavailability <> 'unplanned',
+           servers.host_profile, joins.host_profile
+    FROM moves JOIN servers USING (server_id) JOIN racks USING (rack_id)
+    LEFT JOIN reservations AS leaves ON leaves.reservation_id = from_reservation_id
+    LEFT JOIN reservations AS joins ON joins.reservation_id = to_reservation_id
+    WHERE moves.status = 'running' AND moves.region_id = :region_id ORDER BY move_id""")
+
+# A server under planned maintenance waits until it is over, one that is down until it is up.
+_WAITING = """
+    SELECT server_id, servers.generation, msb_id, coalesce(current_reservation_id, 0),
+           coalesce(target_reservation_id, 0), in_use, coalesce(joins.host_profile <> servers.host_profile, false),
+           coalesce(last.uncleaned, false)
+    FROM servers JOIN racks USING (rack_id)
+    LEFT JOIN reservations AS joins ON joins.reservation_id = target_reservation_id
+    LEFT JOIN LATERAL (
+        SELECT status IN ('failed', 'cancelled') AND steps[step_index + 1] = 'clean' AS uncleaned
+        FROM moves WHERE moves.server_id = servers.server_id ORDER BY move_id DESC LIMIT 1
+    ) AS last ON current_reservation_id IS NULL
+    WHERE %(room)s AND servers.region_id = %(region_id)s
+      AND current_reservation_id IS DISTINCT FROM target_reservation_id
+      AND unavailability = 'none'
+      AND NOT EXISTS (SELECT FROM moves WHERE moves.server_id = servers.server_id AND status = 'running')
+    ORDER BY server_id"""
+_FIELDS = {
+    "id": ">i8",
+    "generation": ">i8",
+    "msb_id": ">i8",
+    "current_id": ">i8",
+    "target_id": ">i8",
+    "in_use": "?",
+    "other_profile": "?",
+    "uncleaned": "?",
+}
+_MSBS = sa.text("""
+    SELECT msb_id, count(*) AS servers FROM servers JOIN racks USING (rack_id)
+    WHERE servers.region_id = :region_id GROUP BY msb_id""")
+_STEPS = {step.value: step for step in MoveStep}
+
+
+def load_moves_snapshot(tx: Transaction, region_name: str, *, moves_max: int) -> MovesSnapshot:
+    """Read it, in one transaction of Database.snapshot(). Raises NotFound.
+
+    Where `moves_max` are running, those who wait are not read.
+    """
+    region_id = load_region(tx, region_name).region_id
+    running = tuple(_running(row) for row in tx.execute(_RUNNING, {"region_id": region_id}))
+    found = copy_out(tx, _WAITING, {"region_id": region_id, "room": len(running) < moves_max}, _FIELDS)
+    native = {name: found[name].astype(np.dtype(kind).newbyteorder("=")) for name, kind in _FIELDS.items()}
+    msbs = tx.execute(_MSBS, {"region_id": region_id}) if len(found) else ()
+    return MovesSnapshot(
+        region=region_name,
+        region_id=region_id,
+        running=running,
+        waiting=WaitingServers(**native),
+        msb_servers={row.msb_id: row.servers for row in msbs},
+    )
+
+
+def _running(row: sa.Row[Any]) -> RunningMove:
+    values = dict(zip(RunningMove.__dataclass_fields__, row, strict=True))
+    return RunningMove(**{**values, "steps": tuple(_STEPS[step] for step in values["steps"])})

@@ -1,0 +1,23 @@
+"""The mover's kinds of jobs."""
+
+from __future__ import annotations
+
+from libs.actuators.registry import create_actuator
+from libs.jobs.kinds import JobRun, job
+from services.mover.reconcilers.moves_advance import MovesAdvance
+from services.mover.settings import MoverSettings
+
+MOVE = "move"
+"""The subject is the region's name."""
+
+
+@job(MOVE)
+def move(run: JobRun) -> None:
+    """Advance the moves of a region."""
+    settings = MoverSettings()
+    actuator = create_actuator(settings.mover_actuator, run.clock)
+    MovesAdvance(run.database, run.clock, actuator, settings.policy(), run.job.subject).reconcile()
+
+
+KINDS = (move,)
+"""For make_celery."""
