@@ -69,17 +69,18 @@ class Seeds:
     def hardware_types(self) -> str:
         return "hw-a"
 
-    def _first(self, noun: str) -> object:
-        return self._client.get(f"/v1/{noun}", params={"limit": 1}).json()["items"][0]["id"]
+    def _first(self, noun: str, key: str) -> object:
+        return self._client.get(f"/v1/{noun}", params={"limit": 1}).json()["items"][0][key]
 
     def servers(self) -> object:
-        return self._first("servers")
+        return self._first("servers", "server_id")
 
     def plans(self) -> object:
-        return self._first("plans")
+        return self._first("plans", "plan_id")
 
     def unavailability_events(self) -> object:
-        return self._first("unavailability-events")
+        body = {"region": "west", "scope": "rack", "scope_name": "rack-00", "kind": "planned", "reason": "fuzz"}
+        return self._client.post("/v1/unavailability-events", json=body).json()["unavailability_event_id"]
 
 
 @pytest.fixture
