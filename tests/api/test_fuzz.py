@@ -1,4 +1,4 @@
-"""Schemathesis over every operation of the portal and the broker: none answers 5xx, most of them are really reached.
+"""Schemathesis over every operation of all services: none answers 5xx, most of them are really reached.
 
 Half of the cases are what the schema allows, half what it forbids; of both, every other one is aimed: its ids, region
 and generation are those of something that is there, and its body is the example that the schema gives.
@@ -27,8 +27,10 @@ from libs.domain.principal import Role
 from libs.reconcile.clock import SystemClock
 from libs.store.database import Database
 from libs.web.app import create_app
-from services.broker import api as broker
+from services.broker.api import ROUTERS as BROKER
+from services.mover.api import ROUTERS as MOVER
 from services.portal.api import ROUTERS as PORTAL
+from services.solver.api import ROUTERS as SOLVER
 from tests.libs.web.conftest import bearer
 from tests.services.portal.conftest import WEB, assess_all, create, database  # noqa: F401 - fixtures
 
@@ -51,26 +53,26 @@ class Seeds:
         return {} if make is None or not names else dict.fromkeys(names, make())
 
     def capacity_requests(self) -> int:
-        return self._client.post("/v1/capacity-requests", json=create(f"asked-{next(self._number)}")).json()["id"]
+        return self._client.post("/v1/capacity-requests", json=create(f"asked-{next(self._number)}")).json()[
+            "capacity_request_id"
+        ]
 
     def reservations(self) -> int:
         body = create(f"held-{next(self._number)}", WEB | {"capacity_rru": 1, "survives_msb_loss": False})
         request = self._client.post("/v1/capacity-requests", json=body).json()
         self._assess()
-        found = self._client.get(f"/v1/capacity-requests/{request['id']}").json()["reservation_id"]
-        return found or self._client.get("/v1/reservations").json()["items"][0]["id"]
+        found = self._client.get(f"/v1/capacity-requests/{request['capacity_request_id']}").json()["reservation_id"]
+        return found or self._client.get("/v1/reservations").json()["items"][0]["reservation_id"]
 
     def tokens(self) -> int:
-        return self._client.post("/v1/tokens", json={"name": f"t-{next(self._number)}", "role": "viewer"}).json()["id"]
+        body = {"name": f"t-{next(self._number)}", "role": "viewer"}
+        return self._client.post("/v1/tokens", json=body).json()["token_id"]
 
     def regions(self) -> str:
         return "west"
 
     def hardware_types(self) -> str:
         return "hw-a"
-
-    def _first(self, noun: str, key: str) -> object:
-        return self._client.get(f"/v1/{noun}", params={"limit": 1}).json()["items"][0][key]
 
     def servers(self) -> object:
         return self._first("servers", "server_id")
@@ -79,13 +81,17 @@ class Seeds:
         return self._first("plans", "plan_id")
 
     def unavailability_events(self) -> object:
-        body = {"region": "west", "scope": "rack", "scope_name": "rack-00", "kind": "planned", "reason": "fuzz"}
+        server = self._client.get("/v1/servers", params={"limit": 1}).json()["items"][0]["name"]
+        body = {"region": "west", "scope": "server", "scope_name": server, "kind": "planned", "reason": "test"}
         return self._client.post("/v1/unavailability-events", json=body).json()["unavailability_event_id"]
+
+    def _first(self, noun: str, key: str) -> object:
+        return self._client.get(f"/v1/{noun}", params={"limit": 1}).json()["items"][0][key]
 
 
 @pytest.fixture
 def app(database: Database) -> FastAPI:  # noqa: F811
-    routers = [*PORTAL, *getattr(broker, "ROUTERS", ())]
+    routers = [*PORTAL, *BROKER, *SOLVER, *MOVER]
     return create_app(title="Plimsoll", version="1", database=database, clock=SystemClock(), routers=routers)
 
 

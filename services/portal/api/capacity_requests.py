@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Response
 from fastapi.responses import JSONResponse
@@ -43,7 +43,7 @@ RequestId = Annotated[int, Path(ge=1, le=ID_MAX, description="Id of the capacity
 DryRun = Annotated[bool, Query(description="Assess it against the region as it is, and change nothing: answers 200")]
 
 
-_EXAMPLE = {
+_EXAMPLE: dict[str, Any] = {
     "kind": "create",
     "region": "west",
     "reservation": "web",
@@ -77,9 +77,9 @@ class CapacityRequestStatus(ResponseModel):
 
 
 class CapacityRequestOut(ResponseModel):
-    """One request; id and times are null in the answer to a dry run."""
+    """One request; its id and times are null in the answer to a dry run."""
 
-    id: int | None
+    capacity_request_id: int | None
     kind: CapacityRequestKind
     region: str
     reservation: str
@@ -96,7 +96,7 @@ class CapacityRequestOut(ResponseModel):
 def request_out(request: CapacityRequest) -> CapacityRequestOut:
     """As JSON has it."""
     return CapacityRequestOut(
-        id=request.capacity_request_id,
+        capacity_request_id=request.capacity_request_id,
         kind=request.kind,
         region=request.region,
         reservation=request.reservation_name,
@@ -133,7 +133,7 @@ def dry_run_out(submission: Submission, *, principal: Principal, context: WebCon
     phase, reason, message, numbers = preview(context.database, submission)
     reservation = submission.reservation
     return CapacityRequestOut(
-        id=None,
+        capacity_request_id=None,
         kind=submission.kind,
         region=submission.region.name,
         reservation=submission.name,

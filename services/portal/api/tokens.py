@@ -36,7 +36,7 @@ class TokenIn(RequestModel):
 class TokenOut(ResponseModel):
     """A token without its secret."""
 
-    id: int
+    token_id: int
     name: str
     role: Role
     created_at: datetime
@@ -107,7 +107,11 @@ def delete_token(
 
 def _out(token: Token) -> TokenOut:
     return TokenOut(
-        id=token.token_id, name=token.name, role=token.role, created_at=token.created_at, revoked_at=token.revoked_at
+        token_id=token.token_id,
+        name=token.name,
+        role=token.role,
+        created_at=token.created_at,
+        revoked_at=token.revoked_at,
     )
 
 

@@ -27,7 +27,7 @@ def assess(database: Database, capacity_request_id: int):
 def ask(client: TestClient, name: str = "web", **spec: object) -> int:
     answer = client.post("/v1/capacity-requests", json=create(name, WEB | spec))
     assert answer.status_code == 201, answer.text
-    return answer.json()["id"]
+    return answer.json()["capacity_request_id"]
 
 
 def test_twice_is_once(client: TestClient, database: Database) -> None:
@@ -142,11 +142,16 @@ def test_what_was_asked_first_wins_and_the_other_is_told(client: TestClient, dat
     assert "another name" in told.message
     reservation_id = assess(database, first).reservation_id
     url, match = f"/v1/reservations/{reservation_id}", {"If-Match": '"1"'}
-    ids = [client.patch(url, json={"spec": {"capacity_rru": rru}}, headers=match).json()["id"] for rru in (7, 8)]
+    ids = [
+        client.patch(url, json={"spec": {"capacity_rru": rru}}, headers=match).json()["capacity_request_id"]
+        for rru in (7, 8)
+    ]
     assert assess(database, ids[0]).phase is CapacityRequestPhase.GRANTED
     told = assess(database, ids[1])
     assert (told.phase, told.reason) == (CapacityRequestPhase.REJECTED, "ReservationChanged")
-    later = client.patch(url, json={"spec": {"capacity_rru": 9}}, headers={"If-Match": '"2"'}).json()["id"]
+    later = client.patch(url, json={"spec": {"capacity_rru": 9}}, headers={"If-Match": '"2"'}).json()[
+        "capacity_request_id"
+    ]
     assert client.delete(url, headers={"If-Match": '"2"'}).status_code == 200
     told = assess(database, later)
     assert (told.phase, told.reason) == (CapacityRequestPhase.REJECTED, "ReservationDeleted")

@@ -82,7 +82,7 @@ def test_what_is_not_there(client: TestClient, admin: TestClient) -> None:
 
 def test_a_shared_buffer_is_the_policys(client: TestClient) -> None:
     buffer = client.get("/v1/reservations?kind=shared_buffer").json()["items"][0]
-    url, match = f"/v1/reservations/{buffer['id']}", {"If-Match": f'"{buffer["generation"]}"'}
+    url, match = f"/v1/reservations/{buffer['reservation_id']}", {"If-Match": f'"{buffer["generation"]}"'}
     for answer in (
         client.delete(url, headers=match),
         client.patch(url, json={"spec": {"capacity_rru": 3}}, headers=match),

@@ -90,7 +90,7 @@ def test_more_than_is_free_is_degraded_and_more_than_there_is_is_rejected(client
     client.post("/v1/reservations", json={"region": "west", "name": "late", "owner": "team", "spec": spec})
     late = client.get("/v1/capacity-requests?reservation=late").json()["items"][0]
     assess_all()
-    late = client.get(f"/v1/capacity-requests/{late['id']}").json()
+    late = client.get(f"/v1/capacity-requests/{late['capacity_request_id']}").json()
     assert late["status"]["phase"] == "degraded", late
     assert late["status"]["numbers"]["short_rru"] > 0
     assert late["status"]["message"]
@@ -109,11 +109,13 @@ def test_more_than_is_free_is_degraded_and_more_than_there_is_is_rejected(client
 
     # a resize that could never be met leaves the old spec
     answer = client.patch(
-        f"/v1/reservations/{reservation['id']}", json={"spec": {"capacity_rru": 4000}}, headers={"If-Match": '"1"'}
+        f"/v1/reservations/{reservation['reservation_id']}",
+        json={"spec": {"capacity_rru": 4000}},
+        headers={"If-Match": '"1"'},
     )
     assess_all()
     assert client.get(answer.headers["location"]).json()["status"]["phase"] == "rejected"
-    assert client.get(f"/v1/reservations/{reservation['id']}").json()["spec"]["capacity_rru"] == 30
+    assert client.get(f"/v1/reservations/{reservation['reservation_id']}").json()["spec"]["capacity_rru"] == 30
 
 
 def test_by_count(client: TestClient, assess_all) -> None:
@@ -139,7 +141,7 @@ def test_a_dry_run_says_what_would_be_and_keeps_nothing(client: TestClient, asse
             "/v1/capacity-requests?dry_run=true", json=create(spec=WEB | {"capacity_rru": capacity_rru})
         )
         assert answer.status_code == 200, answer.text
-        assert (answer.json()["id"], answer.json()["status"]["phase"]) == (None, phase)
+        assert (answer.json()["capacity_request_id"], answer.json()["status"]["phase"]) == (None, phase)
     body = {"region": "west", "name": "web", "owner": "team", "spec": WEB}
     assert client.post("/v1/reservations?dry_run=true", json=body).json()["status"]["phase"] == "granted"
     delete = {"kind": "delete", "region": "west", "reservation": "old"}
@@ -148,7 +150,7 @@ def test_a_dry_run_says_what_would_be_and_keeps_nothing(client: TestClient, asse
     assert client.get("/v1/capacity-requests").json()["items"] == []
     assert client.get("/v1/reservations?name=web").json()["items"] == []
     old = client.get("/v1/reservations?name=old").json()["items"][0]
-    url, generation = f"/v1/reservations/{old['id']}", {"If-Match": f'"{old["generation"]}"'}
+    url, generation = f"/v1/reservations/{old['reservation_id']}", {"If-Match": f'"{old["generation"]}"'}
     answer = client.patch(url + "?dry_run=true", json={"spec": {"capacity_rru": 3}}, headers=generation)
     assert (answer.status_code, answer.json()["status"]["phase"]) == (200, "granted")
     assert client.get(url).json() == client.get(url).json() | {"generation": old["generation"]}
@@ -177,15 +179,15 @@ def test_an_imported_reservation_says_that_no_solve_has_seen_it(client: TestClie
 
 def test_pages_are_stable_while_others_write(client: TestClient) -> None:
     def ask(name: str) -> int:
-        return client.post("/v1/capacity-requests", json=create(name)).json()["id"]
+        return client.post("/v1/capacity-requests", json=create(name)).json()["capacity_request_id"]
 
     ids = [ask(f"web-{i}") for i in range(5)]
     page = client.get("/v1/capacity-requests?limit=2").json()
-    seen = [request["id"] for request in page["items"]]
+    seen = [request["capacity_request_id"] for request in page["items"]]
     ask("web-new")
     while page["next_cursor"]:
         page = client.get("/v1/capacity-requests", params={"limit": 2, "cursor": page["next_cursor"]}).json()
-        seen += [request["id"] for request in page["items"]]
+        seen += [request["capacity_request_id"] for request in page["items"]]
     assert seen == ids[::-1]
     answer = client.get("/v1/reservations", params={"cursor": "Y2FwYWNpdHktcmVxdWVzdHM6Mw=="})
     assert answer.json()["errors"][0]["field"] == "cursor"

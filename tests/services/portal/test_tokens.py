@@ -26,7 +26,7 @@ def test_a_token_is_shown_once_used_and_revoked(app, admin: TestClient, client: 
         assert viewer.post("/v1/tokens", json={"name": "x", "role": "admin"}).status_code == 403
         assert viewer.get("/v1/tokens").status_code == 403
         for _ in range(2):
-            gone = admin.delete(f"/v1/tokens/{made.json()['id']}")
+            gone = admin.delete(f"/v1/tokens/{made.json()['token_id']}")
             assert (gone.status_code, bool(gone.json()["revoked_at"])) == (200, True)
         assert viewer.get("/v1/reservations").status_code == 401
     taken = admin.post("/v1/tokens", json={"name": "ci", "role": "viewer"})
