@@ -1,6 +1,7 @@
 """What breaks when, at the rates of RAS, 3.3.
 
-1 % of servers are down at a time; 0.5 % of power rows and 2 % of MSBs fail in a year. A power row is taken for a rack here, because the topology has none.
+1 % of servers are down at a time; 0.5 % of power rows and 2 % of MSBs fail in a year. A rack stands for a power row,
+which the topology does not have.
 """
 
 from __future__ import annotations
