@@ -18,7 +18,7 @@ class PlanKind(StrEnum):
 
 
 class SolveStatus(StrEnum):
-    """How a solve run stands. Unless it ends in COMMITTED, the last target stays; one that is told to stop commits its best."""
+    """How a solve run stands. Unless it ends in COMMITTED, the last target stays. One told to stop commits its best."""
 
     RUNNING = "running"
     COMMITTED = "committed"

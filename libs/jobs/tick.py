@@ -12,7 +12,7 @@ from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.store.database import Database
 from libs.store.jobs import load_unsent, mark_sent, take_back_expired
-from libs.store.schedules import advance_schedules
+from libs.store.schedules import advance_schedules, ensure_schedules
 
 _log = structlog.get_logger(__name__)
 
@@ -36,6 +36,7 @@ def tick(database: Database, clock: Clock, settings: JobSettings, send: Callable
         _log.warning("lease expired", job_id=job.job_id, kind=job.kind, subject=job.subject, status=job.status.value)
     crash_point("jobs.schedules.before")
     with database.write() as tx:
+        ensure_schedules(tx, settings.job_cycles, now=clock.now())
         due = advance_schedules(tx, now=clock.now())
     crash_point("jobs.schedules.after")
     with database.snapshot() as tx:

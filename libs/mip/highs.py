@@ -101,7 +101,7 @@ def solve_mip(
     *,
     start: Floats | None = None,
     seed: int = 0,
-    presolve: bool = True,
+    restarts: bool = True,
     heuristics: float = 0.05,
     progress: Progress | None = None,
     cancelled: Cancelled | None = None,
@@ -109,6 +109,7 @@ def solve_mip(
     """Solve a mixed-integer model by branch and bound.
 
     start       (C,) a point to begin from; nan where unknown. The answer is never worse than a start that is feasible
+    restarts    whether to presolve anew once enough columns are fixed: pays in long searches only
     heuristics  share of the effort that looks for better points rather than bounds
     """
     highs = _loaded(model, integer=True)
@@ -116,8 +117,7 @@ def solve_mip(
     _option(highs, "mip_abs_gap", limits.absolute_gap)
     _option(highs, "mip_heuristic_effort", heuristics)
     _option(highs, "random_seed", seed)
-    if not presolve:
-        _option(highs, "presolve", "off")
+    _option(highs, "mip_allow_restart", restarts)
     for name, value in (
         ("mip_max_nodes", limits.nodes_max),
         ("mip_max_stall_nodes", limits.stall_nodes_max),
@@ -126,6 +126,7 @@ def solve_mip(
         if value is not None:
             _option(highs, name, value)
     if start is not None:
+        _option(highs, "mip_heuristic_run_feasibility_jump", False)  # finding any point is done
         known = np.flatnonzero(~np.isnan(start)).astype(np.int32)
         highs.setSolution(len(known), known, start[known])
     return _run(highs, model, limits, progress, cancelled)

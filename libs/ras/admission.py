@@ -13,6 +13,7 @@ from libs.ras.evaluate import coverage_of
 from libs.ras.limits import SolveLimits
 from libs.ras.phases import plan_target_bindings
 from libs.ras.potential import Potential, potential_of
+from libs.ras.shortage import describe_shortage
 
 TOLERANCE_RRU = 1e-6
 QUICK = SolveLimits(exact_columns_max=2000, exact_nodes_max=20, exact_gap=1e-2)
@@ -36,7 +37,10 @@ def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], 
     gained = int(((plan.target == reservation) & (snapshot.servers.target != reservation)).sum())
     numbers = potential.numbers() | {"short_rru": short, "off_affinity_rru": off, "free_servers": float(gained)}
     if short > TOLERANCE_RRU:
-        return _degraded(snapshot, reservation, plan, short, gained, numbers)
+        worst = str(snapshot.topology.msbs[int(covered.by_msb[reservation].argmax())])
+        found = describe_shortage(snapshot, reservation, short_rru=short, worst_msb=worst, free_servers=gained)
+        numbers |= found.numbers
+        return Verdict(phase="degraded", reason=found.reason, message=found.message, numbers=numbers, plan=plan)
     if off > TOLERANCE_RRU:
         datacenter = snapshot.topology.datacenters[int(covered.off_affinity[reservation].argmax())]
         message = (
@@ -72,36 +76,6 @@ def _only(snapshot: FleetSnapshot, reservation: int, rows: Indices) -> FleetSnap
         snapshot,
         servers=replace(s, **kept),
         reservations=replace(q, **{field.name: getattr(q, field.name)[own] for field in fields(q)}),
-    )
-
-
-def _degraded(
-    snapshot: FleetSnapshot, r: int, plan: TargetPlan, short: float, gained: int, numbers: dict[str, float]
-) -> Verdict:
-    """Say how many servers are missing, of what, where not, and how many of them are free."""
-    q = snapshot.reservations
-    rru = q.rru[r]
-    eligible = np.flatnonzero(rru > 0)
-    stock = np.bincount(snapshot.servers.hardware_type, minlength=len(rru))[eligible]
-    best = int(eligible[int((rru[eligible] * stock).argmax())])
-    needed = gained + int(np.ceil((short - TOLERANCE_RRU) / rru[best]))
-    kinds = str(snapshot.hardware_types[best])
-    if len(eligible) > 1:
-        kinds += f" (or of {len(eligible) - 1} other types)"
-    where = ""
-    if q.survives_msb_loss[r]:
-        worst = int(coverage_of(snapshot, plan.target).by_msb[r].argmax())
-        where = f" outside {snapshot.topology.msbs[worst]}"
-    message = (
-        f"Needs {needed} more {kinds}{where}; {gained} free. Short of {short:.4g} of {q.capacity_rru[r]:g} RRU until"
-    )
-    message += " servers are returned, repaired or added; the next solve moves others' spare servers here."
-    return Verdict(
-        phase="degraded",
-        reason="TooFewFreeServers" if gained else "NoFreeServers",
-        message=message,
-        numbers=numbers | {"needed_servers": float(needed)},
-        plan=plan,
     )
 
 

@@ -25,7 +25,8 @@ class Descent:
         self.add = np.full(len(counts), np.inf)
         self.remove = np.full(len(counts), np.inf)
         self._by_place = np.argsort(self.place, kind="stable")
-        self._places, self._starts = np.unique(self.place[self._by_place], return_index=True)
+        starts = np.unique(self.place[self._by_place], return_index=True)[1]
+        self._starts = np.append(starts, len(counts))
         for r in range(problem.reservations):
             self._refresh(r)
 
@@ -34,29 +35,33 @@ class Descent:
         if not len(self.counts):
             return 0
         for step in range(steps_max):
-            add = np.where(self.free[self.place] > 0, self.add, np.inf)
-            give, take = self._lowest(self.remove), self._lowest(self.add)
-            hand_over = self.remove[give] + self.add[take]
-            k = int(hand_over.argmin())
-            choices = (
-                (float(add.min()), -1, int(add.argmin())),
-                (float(self.remove.min()), int(self.remove.argmin()), -1),
-                (float(hand_over[k]), int(give[k]), int(take[k])),
+            saving, giver, taker = min(
+                self._binding(), self._release(), self._hand_over(), key=lambda choice: choice[0]
             )
-            saving, giver, taker = min(choices, key=lambda choice: choice[0])
             if saving > -LEAST_SAVING:
                 return step
             self._apply(giver, taker)
         return steps_max
 
-    def _lowest(self, cost: Floats) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
-        """The count of lowest cost in each place."""
-        sorted_cost = cost[self._by_place]
-        least = np.minimum.reduceat(sorted_cost, self._starts)
-        lengths = np.diff(np.append(self._starts, len(cost)))
-        hit = np.flatnonzero(sorted_cost == np.repeat(least, lengths))
-        _, first = np.unique(np.repeat(np.arange(len(lengths)), lengths)[hit], return_index=True)
-        return np.asarray(self._by_place[hit[first]])
+    def _binding(self) -> tuple[float, int, int]:
+        add = np.where(self.free[self.place] > 0, self.add, np.inf)
+        taker = int(add.argmin())
+        return float(add[taker]), -1, taker
+
+    def _release(self) -> tuple[float, int, int]:
+        giver = int(self.remove.argmin())
+        return float(self.remove[giver]), giver, -1
+
+    def _hand_over(self) -> tuple[float, int, int]:
+        """The best pair of counts of one place. They are never one count: its cost is convex in the number bound."""
+        saving = self._least(self.remove) + self._least(self.add)
+        k = int(saving.argmin())
+        columns = self._by_place[self._starts[k] : self._starts[k + 1]]
+        return float(saving[k]), int(columns[self.remove[columns].argmin()]), int(columns[self.add[columns].argmin()])
+
+    def _least(self, cost: Floats) -> Floats:
+        """The lowest cost in each place that has any count."""
+        return np.asarray(np.minimum.reduceat(cost[self._by_place], self._starts[:-1]))
 
     def _apply(self, giver: int, taker: int) -> None:
         for column, change in ((giver, -1), (taker, 1)):

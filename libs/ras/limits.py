@@ -14,7 +14,8 @@ class SolveLimits:
 
     time_s_max          of the whole call; what it was doing then is dropped, the best plan so far is kept
     neighbourhoods_max  neighbourhoods tried; None: as many as there are reservations, at least 30
-    stall               stop once this many in a row gained less than stall_gain of the bound together; None: 24
+    stall               stop once this many in a row gained less than stall_gain of the bound together;
+                        None: 24, or a tenth of the reservations if that is more
     stall_gain          fraction of the lower bound
     exact_columns_max   problems of at most so many count columns are solved as one, exactly
     exact_nodes_max     nodes of branch and bound for that
@@ -23,7 +24,7 @@ class SolveLimits:
 
     time_s_max: float = math.inf
     neighbourhoods_max: int | None = None
-    stall: int = 24
+    stall: int | None = None
     stall_gain: float = 2e-4
     exact_columns_max: int = 500
     exact_nodes_max: int = 2000

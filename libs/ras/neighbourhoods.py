@@ -29,9 +29,9 @@ IN_FLIGHT = 4
 class Effort:
     """How hard one neighbourhood is tried. All are counts of work, not times."""
 
-    columns: int = 200
-    reservations: int = 6
-    nodes: int = 60
+    columns: int = 150
+    reservations: int = 5
+    nodes: int = 10
     gap_share: float = 0.1
 
 
@@ -166,7 +166,9 @@ class Search:
 
 def _solve(problem: CountProblem, start: Counts, limits: Limits, seed: int) -> tuple[Counts, float, bool]:
     model = build_model(problem)
-    found = solve_mip(model.model, limits, start=model.columns.point(problem, start), seed=seed, heuristics=0.2)
+    found = solve_mip(
+        model.model, limits, start=model.columns.point(problem, start), seed=seed, restarts=False, heuristics=0.2
+    )
     if found.x is None:
         return start, np.inf, found.timed_out
     counts = model.counts(found.x)

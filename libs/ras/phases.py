@@ -27,6 +27,8 @@ from libs.ras.result import ModelSize, SolveReport, SolveResult
 from libs.ras.rounding import round_counts
 
 DEFAULTS = SolveLimits()
+RELAXATION_SHARE = 0.7
+"""Of the time: a relaxation that takes longer is cut short, and the search goes without its prices."""
 Progress = Callable[[str, float, float, float], None]
 """Phase, incumbent (total without rack), bound, gap; inf and nan where there is none yet."""
 
@@ -73,10 +75,11 @@ class _Solve:
             model = build_model(problem)
         with ThreadPoolExecutor(1) as aside:  # the penalty's own bound is worked out beside the search
             with self._step("relaxation"):
-                relaxed = solve_lp(model.model, "ipm", Limits(time_s_max=self._time_left()), cancelled=self.cancelled)
+                limits = Limits(time_s_max=RELAXATION_SHARE * self._time_left())
+                relaxed = solve_lp(model.model, "ipm", limits, cancelled=self.cancelled)
                 self._note(relaxed.timed_out)
                 self.bound = max(0.0, relaxed.bound)
-            penalty = aside.submit(_least_penalty, model, relaxed, self._time_left())
+            penalty = aside.submit(_least_penalty, model, relaxed, self._time_left(), self.cancelled)
             with self._step("rounding"):
                 counts = self._start(problem, relaxed)
             with self._step("search"):
@@ -142,7 +145,7 @@ class _Solve:
         most = self.limits.neighbourhoods_max
         search.run(
             max(30, problem.reservations) if most is None else most,
-            self.limits.stall,
+            max(24, problem.reservations // 10) if self.limits.stall is None else self.limits.stall,
             self.limits.stall_gain * max(1.0, self.bound),
             self._stop,
             self._time_left,
@@ -186,7 +189,9 @@ class _Solve:
             self.stopped_by = "cancelled"
         elif self._time_left() <= 0:
             self.stopped_by = "time"
-        return self.stopped_by != "finished"
+        else:
+            return False
+        return True
 
     def _note(self, timed_out: bool) -> None:
         if timed_out and self.stopped_by == "finished":
@@ -209,7 +214,9 @@ class _Solve:
         self.step_s[name] = time.perf_counter() - began
 
 
-def _least_penalty(model: CountModel, relaxed: Solution, time_s_max: float) -> float:
+def _least_penalty(
+    model: CountModel, relaxed: Solution, time_s_max: float, cancelled: Callable[[], bool] | None
+) -> float:
     """What no plan's penalty is below: the relaxation with the penalties as its only costs, where it has any at all."""
     penalised = np.concatenate([model.columns.short, model.columns.outside])
     cost = np.zeros(len(model.model.cost))
@@ -226,5 +233,5 @@ def _least_penalty(model: CountModel, relaxed: Solution, time_s_max: float) -> f
         row_upper=m.row_upper,
         matrix=m.matrix,
     )
-    found = solve_lp(only, "ipm", Limits(time_s_max=time_s_max))
+    found = solve_lp(only, "ipm", Limits(time_s_max=time_s_max), cancelled=cancelled)
     return max(0.0, found.bound, bound_from_prices(only, np.zeros(len(m.row_lower))))

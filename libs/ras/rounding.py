@@ -25,7 +25,9 @@ def round_counts(problem: CountProblem, fractional: Floats) -> Counts:
     transportation problem whose vertices are whole. The fractional plan itself satisfies it, so there is one. Of the
     vertices it takes one nearest to the fractional plan. What RRUs lose by it is mended next.
     """
-    f = np.clip(fractional, 0.0, problem.most)
+    f = np.clip(np.nan_to_num(fractional), 0.0, problem.most)
+    used = np.bincount(problem.place, f, len(problem.supply))
+    f *= np.minimum(1.0, problem.supply / np.maximum(used, 1e-9))[problem.place]  # a relaxation cut short may overbook
     low, high = np.floor(f + FUZZ), np.ceil(f - FUZZ)
     open_ = np.flatnonzero(high > low)
     counts = low.astype(np.int64)

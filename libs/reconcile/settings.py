@@ -21,6 +21,17 @@ class ClockSettings(BaseSettings):
         default=datetime(1970, 1, 1, tzinfo=UTC), validation_alias="PLIMSOLL_CLOCK_REAL_ORIGIN"
     )
 
+    @staticmethod
+    def environment(clock: Clock) -> dict[str, str]:
+        """What a process's environment says so that it lives by this clock too."""
+        if not isinstance(clock, ScaledClock):
+            return {}
+        return {
+            "PLIMSOLL_CLOCK_SPEED": str(clock.speed),
+            "PLIMSOLL_CLOCK_ORIGIN": clock.origin.isoformat(),
+            "PLIMSOLL_CLOCK_REAL_ORIGIN": clock.real_origin.isoformat(),
+        }
+
     def clock(self) -> Clock:
         """The clock that these settings describe."""
         if self.clock_speed == 1.0 and self.clock_origin == self.clock_real_origin:

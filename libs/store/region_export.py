@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from libs.domain.fleet import RegionImage
+import numpy as np
+
+from libs.domain.fleet import Names, RegionImage
 from libs.store.bulk import load_names
 from libs.store.database import Transaction
 from libs.store.regions import load_region
@@ -27,9 +29,19 @@ def load_region_image(tx: Transaction, region_name: str) -> RegionImage:
     return RegionImage(
         snapshot=snapshot,
         server_host_profile=load_names(tx, f"SELECT host_profile {server}", parameters),
-        server_deleted_binding=load_names(tx, deleted, parameters),
+        server_deleted_binding=_told_apart(load_names(tx, deleted, parameters), snapshot.reservations.name),
         reservation_kind=load_names(tx, f"SELECT kind {reservation}", parameters),
         reservation_unit=load_names(tx, f"SELECT unit {reservation}", parameters),
         reservation_owner=load_names(tx, f"SELECT owner {reservation}", parameters),
         reservation_host_profile=load_names(tx, f"SELECT host_profile {reservation}", parameters),
     )
+
+
+def _told_apart(deleted: Names, live: Names) -> Names:
+    """A deleted reservation whose name is in use again gets another one: else its servers would be the new one's."""
+    taken, renamed = set(live), {}
+    for name in {name for name in deleted if name in taken}:
+        renamed[name] = f"{name}-deleted"
+        while renamed[name] in taken:
+            renamed[name] += "-deleted"
+    return np.array([renamed.get(name, name) for name in deleted], object)

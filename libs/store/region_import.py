@@ -88,6 +88,10 @@ def _check(image: RegionImage) -> None:
                 raise NotPossible(
                     field, f"{name[:40]!r}: a name has 1 to {NAME_CHARACTERS_MAX} characters, all printable"
                 )
+    for field in ("region", "hardware_type"):
+        for name in columns[field]:
+            if "/" in name or name in (".", ".."):
+                raise NotPossible(field, f"{name!r} would be part of an address: it cannot have / in it, or be . or ..")
 
 
 def _add_reservations(tx: Transaction, region_id: int, image: RegionImage, now: datetime) -> Ints:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from datetime import datetime
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
 
 from libs.store.database import Transaction
 from libs.store.jobs import enqueue
@@ -23,16 +22,21 @@ _ADVANCE = sa.text("""
     RETURNING schedules.kind, regions.name""")
 
 
-def set_schedule(tx: Transaction, region_name: str, kind: str, interval_s: float, *, now: datetime) -> None:
-    """Run a job of this kind for the region now and every so often; or change how often. Raises NotFound."""
-    region_id = load_region(tx, region_name).region_id
-    statement = insert(schedules).values(region_id=region_id, kind=kind, interval_s=interval_s, next_at=now)
-    statement = statement.on_conflict_do_update(
-        index_elements=["region_id", "kind"],
-        set_={"interval_s": interval_s, "next_at": sa.func.least(schedules.c.next_at, now)},
-        where=schedules.c.interval_s != interval_s,
-    )
-    tx.execute(statement)
+def ensure_schedules(tx: Transaction, cycles: Mapping[str, float], *, now: datetime) -> None:
+    """Every region has a schedule of each kind at these intervals in seconds; what is new or shorter is due sooner."""
+    if not cycles:
+        return
+    statement = """
+        INSERT INTO schedules (region_id, kind, interval_s, next_at)
+        SELECT region_id, kind, interval_s, :now
+        FROM regions
+        CROSS JOIN unnest(CAST(:kinds AS text[]), CAST(:intervals AS float8[])) AS cycles (kind, interval_s)
+        ON CONFLICT (region_id, kind) DO UPDATE
+        SET interval_s = EXCLUDED.interval_s,
+            next_at = least(schedules.next_at, :now + EXCLUDED.interval_s * interval '1 second')
+        WHERE schedules.interval_s <> EXCLUDED.interval_s"""
+    values = {"now": now, "kinds": list(cycles), "intervals": list(cycles.values())}
+    tx.execute(sa.text(statement), values)
 
 
 def load_schedules(tx: Transaction, region_name: str) -> Mapping[str, float]:

@@ -131,8 +131,8 @@ reservations = sa.Table(
     _one_of("kind", "guaranteed", "shared_buffer", "elastic"),
     _one_of("unit", "rru", "count"),
     sa.CheckConstraint("capacity_rru >= 0 AND capacity_rru < 'infinity'", name="capacity_rru"),
-    sa.CheckConstraint("msb_spread_limit > 0", name="msb_spread_limit"),
-    sa.CheckConstraint("rack_spread_limit > 0", name="rack_spread_limit"),
+    sa.CheckConstraint("msb_spread_limit > 0 AND msb_spread_limit < 'infinity'", name="msb_spread_limit"),
+    sa.CheckConstraint("rack_spread_limit > 0 AND rack_spread_limit < 'infinity'", name="rack_spread_limit"),
     sa.Index(
         "uq_reservations_live_name",
         "region_id",
@@ -444,5 +444,5 @@ schedules = sa.Table(
     sa.Column("kind", sa.Text, primary_key=True),
     sa.Column("interval_s", sa.Double, nullable=False),
     _at("next_at"),
-    sa.CheckConstraint("interval_s > 0", name="interval_s"),
+    sa.CheckConstraint("interval_s > 0 AND interval_s < 'infinity'", name="interval_s"),
 )

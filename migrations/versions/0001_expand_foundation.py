@@ -114,8 +114,8 @@ CREATE TABLE reservations (
     CONSTRAINT ck_reservations_kind CHECK (kind IN ('guaranteed', 'shared_buffer', 'elastic')),
     CONSTRAINT ck_reservations_unit CHECK (unit IN ('rru', 'count')),
     CONSTRAINT ck_reservations_capacity_rru CHECK (capacity_rru >= 0 AND capacity_rru < 'infinity'),
-    CONSTRAINT ck_reservations_msb_spread_limit CHECK (msb_spread_limit > 0),
-    CONSTRAINT ck_reservations_rack_spread_limit CHECK (rack_spread_limit > 0),
+    CONSTRAINT ck_reservations_msb_spread_limit CHECK (msb_spread_limit > 0 AND msb_spread_limit < 'infinity'),
+    CONSTRAINT ck_reservations_rack_spread_limit CHECK (rack_spread_limit > 0 AND rack_spread_limit < 'infinity'),
     CONSTRAINT fk_reservations_region_id FOREIGN KEY(region_id) REFERENCES regions (region_id)
 );
 
@@ -163,7 +163,7 @@ CREATE TABLE schedules (
     interval_s DOUBLE PRECISION NOT NULL,
     next_at TIMESTAMP WITH TIME ZONE NOT NULL,
     CONSTRAINT pk_schedules PRIMARY KEY (region_id, kind),
-    CONSTRAINT ck_schedules_interval_s CHECK (interval_s > 0),
+    CONSTRAINT ck_schedules_interval_s CHECK (interval_s > 0 AND interval_s < 'infinity'),
     CONSTRAINT fk_schedules_region_id FOREIGN KEY(region_id) REFERENCES regions (region_id)
 );
 

@@ -15,6 +15,7 @@ from libs.interchange.assignment import save_assignment
 from libs.interchange.region import load_region
 from libs.ras.limits import SolveLimits
 from libs.ras.phases import plan_target_bindings
+from services.cli.bench_broker import bench_broker
 
 Measure = Callable[[list[str]], dict[str, object]]
 
@@ -55,7 +56,7 @@ def bench_region(argv: list[str]) -> dict[str, object]:
     }
 
 
-BENCHES: dict[str, Measure] = {"region": bench_region}
+BENCHES: dict[str, Measure] = {"region": bench_region, "broker": bench_broker}
 """By name; a new benchmark is one function and one entry."""
 
 

@@ -9,10 +9,8 @@ from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from services.cli.failure import CliFailure
+from services.standalone.platform import endpoint_file
 from services.standalone.settings import StandaloneSettings
-
-ENDPOINT_FILE = "endpoint.json"
-"""In the state folder, while `plimsoll up` runs: {"url": ..., "token_file": ...}."""
 
 
 class ConnectionSettings(BaseSettings):
@@ -29,7 +27,7 @@ def find_connection() -> tuple[str, str]:
     """The platform's address and a token. Raises CliFailure that says what to set."""
     settings = ConnectionSettings()
     url, token_file = settings.url, settings.token_file
-    endpoint = StandaloneSettings().state_dir / ENDPOINT_FILE
+    endpoint = endpoint_file(StandaloneSettings())
     if url is None:
         if not endpoint.exists():
             raise CliFailure("no platform to talk to: run `plimsoll up`, or set PLIMSOLL_URL and PLIMSOLL_TOKEN")

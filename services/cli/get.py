@@ -32,7 +32,7 @@ COLUMNS: dict[Noun, dict[str, str]] = {
     Noun.REGIONS: {"NAME": "name", "TARGET PLAN": "target_plan_id", "GENERATION": "generation"},
     Noun.HARDWARE_TYPES: {"NAME": "name", "ATTRIBUTES": "attributes"},
     Noun.RESERVATIONS: {
-        "ID": "reservation_id",
+        "ID": "id",
         "NAME": "name",
         "REGION": "region",
         "OWNER": "owner",
@@ -40,10 +40,10 @@ COLUMNS: dict[Noun, dict[str, str]] = {
         "CAPACITY": "spec.capacity_rru",
         "PHASE": "status.phase",
         "BOUND": "status.current.total_rru",
-        "SHORT": "status.target.shortfall_rru",
+        "SHORT": "status.shortfall_rru",
     },
     Noun.CAPACITY_REQUESTS: {
-        "ID": "capacity_request_id",
+        "ID": "id",
         "KIND": "kind",
         "RESERVATION": "reservation",
         "CAPACITY": "spec.capacity_rru",
@@ -52,7 +52,7 @@ COLUMNS: dict[Noun, dict[str, str]] = {
         "MESSAGE": "status.message",
     },
     Noun.SERVERS: {
-        "ID": "server_id",
+        "ID": "id",
         "NAME": "name",
         "MSB": "msb",
         "RACK": "rack",
@@ -63,7 +63,7 @@ COLUMNS: dict[Noun, dict[str, str]] = {
         "UNAVAILABILITY": "unavailability",
     },
     Noun.UNAVAILABILITY_EVENTS: {
-        "ID": "unavailability_event_id",
+        "ID": "id",
         "SCOPE": "scope",
         "NAME": "scope_name",
         "KIND": "kind",
@@ -72,7 +72,7 @@ COLUMNS: dict[Noun, dict[str, str]] = {
         "ENDED": "ended_at",
     },
     Noun.SOLVE_RUNS: {
-        "ID": "solve_run_id",
+        "ID": "id",
         "REGION": "region",
         "TRIGGER": "trigger",
         "STATUS": "status",
@@ -82,7 +82,7 @@ COLUMNS: dict[Noun, dict[str, str]] = {
         "PLAN": "plan_id",
     },
     Noun.PLANS: {
-        "ID": "plan_id",
+        "ID": "id",
         "REGION": "region",
         "KIND": "kind",
         "PARENT": "parent_plan_id",
@@ -91,7 +91,7 @@ COLUMNS: dict[Noun, dict[str, str]] = {
         "CREATED": "created_at",
     },
     Noun.MOVES: {
-        "ID": "move_id",
+        "ID": "id",
         "SERVER": "server",
         "FROM": "from_reservation",
         "TO": "to_reservation",
@@ -108,7 +108,7 @@ COLUMNS: dict[Noun, dict[str, str]] = {
         "ID": "subject_id",
         "REASON": "reason",
     },
-    Noun.TOKENS: {"ID": "token_id", "NAME": "name", "ROLE": "role", "CREATED": "created_at", "REVOKED": "revoked_at"},
+    Noun.TOKENS: {"ID": "id", "NAME": "name", "ROLE": "role", "CREATED": "created_at", "REVOKED": "revoked_at"},
 }
 
 

@@ -15,10 +15,14 @@ from libs.store.snapshot import load_fleet_snapshot
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assessment:
-    """A verdict, and the snapshot (with the reservation as it is wanted) that it and its plan are about."""
+    """A verdict on a reservation that may not be stored yet, and the region as it was read for it."""
 
-    snapshot: FleetSnapshot
+    before: FleetSnapshot
     verdict: Verdict
+
+    def snapshot(self, name: str, spec: ReservationSpec, reservation_id: int) -> FleetSnapshot:
+        """What the verdict's plan is about, once the reservation is stored and has an id."""
+        return with_reservation(self.before, name, spec, reservation_id=reservation_id)[0]
 
 
 def assess(database: Database, region: str, name: str, spec: ReservationSpec) -> Assessment:
@@ -27,5 +31,5 @@ def assess(database: Database, region: str, name: str, spec: ReservationSpec) ->
     The whole region is read, not only what is free: whether a request could ever be met depends on what is bound too.
     """
     with database.snapshot() as tx:
-        snapshot, row = with_reservation(load_fleet_snapshot(tx, region), name, spec)
-    return Assessment(snapshot=snapshot, verdict=admit(snapshot, row))
+        before = load_fleet_snapshot(tx, region)
+    return Assessment(before=before, verdict=admit(*with_reservation(before, name, spec)))

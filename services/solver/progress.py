@@ -53,7 +53,9 @@ class ProgressRecorder:
             try:
                 with self._database.write() as tx:
                     asked_to_stop = record_progress(tx, self._solve_run_id, progress)
-            except UNAVAILABLE as unavailable:  # a solve outlasts a restart of the database; the next second tries again
+            except (
+                UNAVAILABLE
+            ) as unavailable:  # a solve outlasts a restart of the database; the next second tries again
                 log.warning("solve.progress_not_recorded", solve_run_id=self._solve_run_id, error=str(unavailable))
                 continue
             if asked_to_stop:

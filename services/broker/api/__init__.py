@@ -1,1 +1,21 @@
-"""Routers of the broker, one per resource."""
+"""The broker's routers."""
+
+from services.broker.api import (
+    audit_entries,
+    hardware_types,
+    plans,
+    region_files,
+    regions,
+    servers,
+    unavailability_events,
+)
+
+ROUTERS = (
+    regions.router,
+    region_files.router,
+    hardware_types.router,
+    servers.router,
+    unavailability_events.router,
+    plans.router,
+    audit_entries.router,
+)

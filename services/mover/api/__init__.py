@@ -1,1 +1,6 @@
-"""One router per resource."""
+"""The mover's routes: one router per resource."""
+
+from services.mover.api import moves
+
+ROUTERS = (moves.router,)
+"""For create_app."""

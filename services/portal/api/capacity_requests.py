@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Response
 from fastapi.responses import JSONResponse
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from libs.domain.capacity_request import CapacityRequest, CapacityRequestKind, CapacityRequestPhase
 from libs.domain.principal import Principal, Role
@@ -43,9 +43,19 @@ RequestId = Annotated[int, Path(ge=1, le=ID_MAX, description="Id of the capacity
 DryRun = Annotated[bool, Query(description="Assess it against the region as it is, and change nothing: answers 200")]
 
 
+_EXAMPLE: dict[str, Any] = {
+    "kind": "create",
+    "region": "west",
+    "reservation": "web",
+    "owner": "web-team",
+    "spec": {"capacity_rru": 6, "rru": {"hw-a": 1, "hw-b": 1.5}, "msb_spread_limit": 0.5},
+}
+
+
 class CapacityRequestIn(RequestModel):
     """What is asked. A create needs owner and spec, a resize needs spec, a delete neither."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
     kind: CapacityRequestKind
     region: SomeName
     reservation: Name = Field(description="Name of the reservation, unique among the region's live ones")
@@ -67,9 +77,9 @@ class CapacityRequestStatus(ResponseModel):
 
 
 class CapacityRequestOut(ResponseModel):
-    """One request; id and times are null in the answer to a dry run."""
+    """One request; its id and times are null in the answer to a dry run."""
 
-    id: int | None
+    capacity_request_id: int | None
     kind: CapacityRequestKind
     region: str
     reservation: str
@@ -86,7 +96,7 @@ class CapacityRequestOut(ResponseModel):
 def request_out(request: CapacityRequest) -> CapacityRequestOut:
     """As JSON has it."""
     return CapacityRequestOut(
-        id=request.capacity_request_id,
+        capacity_request_id=request.capacity_request_id,
         kind=request.kind,
         region=request.region,
         reservation=request.reservation_name,
@@ -123,7 +133,7 @@ def dry_run_out(submission: Submission, *, principal: Principal, context: WebCon
     phase, reason, message, numbers = preview(context.database, submission)
     reservation = submission.reservation
     return CapacityRequestOut(
-        id=None,
+        capacity_request_id=None,
         kind=submission.kind,
         region=submission.region.name,
         reservation=submission.name,

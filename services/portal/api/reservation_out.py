@@ -61,7 +61,7 @@ class ReservationStatus(ResponseModel):
 class ReservationOut(ResponseModel):
     """One reservation."""
 
-    id: int
+    reservation_id: int
     region: str
     name: str
     kind: ReservationKind
@@ -77,7 +77,7 @@ def reservation_out(reservation: Reservation, counts: Sequence[ServerCount] | No
     """As JSON has it."""
     target = reservation.target
     return ReservationOut(
-        id=reservation.reservation_id,
+        reservation_id=reservation.reservation_id,
         region=reservation.region,
         name=reservation.name,
         kind=reservation.kind,

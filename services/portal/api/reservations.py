@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Response
 from fastapi.responses import JSONResponse
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from libs.domain.principal import Role
 from libs.domain.reservation import ReservationKind, ReservationPhase
@@ -37,6 +37,18 @@ _POLLED: dict[int | str, dict[str, Any]] = {
 class ReservationIn(RequestModel):
     """A reservation that is wanted."""
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "region": "west",
+                    "name": "batch",
+                    "owner": "batch-team",
+                    "spec": {"count": 4, "hardware_types": ["hw-a", "hw-b"], "survives_msb_loss": False},
+                }
+            ]
+        }
+    )
     region: SomeName
     name: Name = Field(description="Unique among the region's live reservations")
     owner: Name = Field(description="Who answers for it")
@@ -46,6 +58,7 @@ class ReservationIn(RequestModel):
 class ReservationPatch(RequestModel):
     """A change of what is wanted; what is left out of the spec stays."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": [{"spec": {"capacity_rru": 9}}]})
     spec: SpecIn
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Response
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from libs.domain.principal import Role, Token
 from libs.store import audit
@@ -28,6 +28,7 @@ _NOUN = "tokens"
 class TokenIn(RequestModel):
     """A token that is wanted."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "ci", "role": "requester"}]})
     name: Name = Field(description="Who or what will hold it; never used again, so that the audit trail stays clear")
     role: Role
 
@@ -35,7 +36,7 @@ class TokenIn(RequestModel):
 class TokenOut(ResponseModel):
     """A token without its secret."""
 
-    id: int
+    token_id: int
     name: str
     role: Role
     created_at: datetime
@@ -106,7 +107,11 @@ def delete_token(
 
 def _out(token: Token) -> TokenOut:
     return TokenOut(
-        id=token.token_id, name=token.name, role=token.role, created_at=token.created_at, revoked_at=token.revoked_at
+        token_id=token.token_id,
+        name=token.name,
+        role=token.role,
+        created_at=token.created_at,
+        revoked_at=token.revoked_at,
     )
 
 

@@ -7,11 +7,8 @@ from collections.abc import Mapping
 import structlog
 
 from libs.domain.capacity_request import CapacityRequest, CapacityRequestKind, CapacityRequestPhase
-from libs.domain.fleet import FleetSnapshot
 from libs.domain.plan import PlanKind
 from libs.domain.reservation import ReservationPhase, ReservationSpec
-from libs.domain.verdict import Verdict
-from libs.domain.what_if import with_reservation
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.reconcile.errors import StaleGeneration
@@ -23,7 +20,7 @@ from libs.store.plans import commit_plan
 from libs.store.refusals import AlreadyExists, NotFound
 from libs.store.regions import load_region
 from libs.store.reservations import create_reservation, find_reservation, load_reservation, update_spec
-from services.portal.admission import assess
+from services.portal.admission import Assessment, assess
 
 ATTEMPTS_MAX = 10
 ACTOR = "portal.assess"
@@ -66,7 +63,7 @@ class CapacityRequestAssess:
         verdict = assessment.verdict
         if verdict.plan is None:
             return self._reject(request, verdict.reason, verdict.message, dict(verdict.numbers))
-        return self._accept(request, request.spec, assessment.snapshot, verdict)
+        return self._accept(request, request.spec, assessment)
 
     def _begin(self) -> CapacityRequest:
         with self._database.write() as tx:
@@ -109,18 +106,15 @@ class CapacityRequestAssess:
             return "ReservationChanged", message, {"found_generation": reservation.generation}
         return None
 
-    def _accept(
-        self, request: CapacityRequest, spec: ReservationSpec, snapshot: FleetSnapshot, verdict: Verdict
-    ) -> CapacityRequest:
+    def _accept(self, request: CapacityRequest, spec: ReservationSpec, assessment: Assessment) -> CapacityRequest:
         """Reservation, grant, finding, phase and trail, in one transaction."""
+        verdict = assessment.verdict
         assert verdict.plan is not None
         now = self._clock.now()
         with self._database.write() as tx:
             region_id = load_region(tx, request.region).region_id
             reservation_id, generation = self._put_reservation(tx, region_id, request, spec)
-            snapshot, _row = with_reservation(
-                snapshot, request.reservation_name, spec, reservation_id=reservation_id, generation=generation
-            )
+            snapshot = assessment.snapshot(request.reservation_name, spec, reservation_id)
             commit_plan(
                 tx,
                 snapshot,

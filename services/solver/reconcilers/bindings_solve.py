@@ -108,7 +108,7 @@ class BindingsSolve:
                 parent=result.plan.parent_plan_id,
                 solve_run_id=solve_run_id,
             )
-            record_solve_findings(tx, snapshot, now=now)
+            record_solve_findings(tx, snapshot, result.plan, now=now)
             status = SolveStatus.UNCHANGED if plan is None else SolveStatus.COMMITTED
             finish_solve_run(
                 tx,
@@ -125,7 +125,9 @@ class BindingsSolve:
     def _finish(self, solve_run_id: int, status: SolveStatus, *, error: str) -> None:
         with self.database.write() as tx:
             finish_solve_run(tx, solve_run_id, status, now=self.clock.now(), error=error)
-        log.warning("solve.not_committed", region=self.region, solve_run_id=solve_run_id, status=status.value, error=error)
+        log.warning(
+            "solve.not_committed", region=self.region, solve_run_id=solve_run_id, status=status.value, error=error
+        )
 
 
 def _figures(plan: Plan | None) -> Mapping[str, object]:

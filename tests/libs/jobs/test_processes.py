@@ -11,7 +11,7 @@ from libs.domain.policy import RegionPolicy
 from libs.store.database import Database
 from libs.store.jobs import enqueue, load_job
 from libs.store.regions import create_region
-from libs.store.schedules import set_schedule
+from libs.store.schedules import ensure_schedules
 from tests.crash.harness import JobProcesses, wait_until
 
 pytestmark = pytest.mark.xdist_group("processes")
@@ -53,7 +53,7 @@ def test_jobs_are_done_once_retried_and_scheduled(database: Database, processes:
     raising = ask(database, "raises", "s")
     with database.write() as tx:
         create_region(tx, "r", RegionPolicy(), now=datetime.now(UTC))
-        set_schedule(tx, "r", "waits", 1.0, now=datetime.now(UTC))
+        ensure_schedules(tx, {"waits": 1.0}, now=datetime.now(UTC))
     processes.start()
     wait_until(lambda: all(look(database, i).status is JobStatus.DONE for i in asked), "all are done")
     assert runs(tmp_path, "quick") == 20

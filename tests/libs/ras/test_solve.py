@@ -94,7 +94,7 @@ def test_model_counts_and_servers_agree_on_what_a_plan_costs(snapshot, random):
 
 def test_the_same_seed_gives_the_same_answer_and_leaves_nothing_to_chance():
     snapshot = random_region(np.random.default_rng(5), 400, 10, msbs=6, types=3)
-    limits = SolveLimits(exact_columns_max=0, neighbourhoods_max=8)
+    limits = SolveLimits(exact_columns_max=0, neighbourhoods_max=4)
     first, again = (plan_target_bindings(snapshot, limits, seed=3) for _ in range(2))
     assert np.array_equal(first.plan.target, again.plan.target)
     assert first.report.stopped_by == "finished"

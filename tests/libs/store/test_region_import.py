@@ -143,6 +143,8 @@ def test_an_assessment_reads_one_reservation_its_servers_and_the_free_ones(datab
     [
         (region_image(in_use={"server-00"}), "in_use"),
         (region_image("w" * 201), "region"),
+        (region_image("us/west"), "region"),
+        (region_image(hardware_types=("..",)), "hardware_type"),
         (region_image(hardware_types=("hw\x00",)), "hardware_type"),
         (region_image(reservations={"": WEB}), "reservation"),
         (region_image(host_profile={"server-00": "a\nb"}), "host_profile"),
@@ -170,6 +172,24 @@ def test_what_the_schema_forbids_changes_nothing(database: Database) -> None:
         put(database, region_image(reservations={"web": WEB}, kind={"web": "imaginary"}))
     with database.snapshot() as tx:
         assert list_regions(tx).items == ()
+
+
+def test_a_deleted_reservation_whose_name_is_in_use_again_is_told_apart(database: Database) -> None:
+    put(database, region_image(current={"server-00": "web"}))
+    with database.write() as tx:
+        again = """INSERT INTO reservations (region_id, name, kind, owner, host_profile, unit, capacity_rru,
+                                             survives_msb_loss, created_at)
+                   SELECT region_id, name, kind, owner, host_profile, unit, 1, true, created_at FROM reservations"""
+        tx.execute(sa.text(again))
+    with database.snapshot() as tx:
+        image = load_region_image(tx, "west")
+    assert (image.snapshot.reservations.name[0], image.server_deleted_binding[0]) == ("web", "web-deleted")
+
+
+def test_limits_are_numbers(database: Database) -> None:
+    for limit in (float("nan"), 0.0, -1.0):
+        with pytest.raises(NotPossible, match="spread_limit"):
+            put(database, region_image(reservations={"web": dataclasses.replace(WEB, rack_spread_limit=limit)}))
 
 
 def test_tombstones_are_deleted_reservations(database: Database) -> None:

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator
 
 import pytest
+import structlog
 from fastapi import APIRouter, Depends
 from fastapi.testclient import TestClient
 from pydantic import Field
@@ -19,6 +20,9 @@ from libs.web.cursors import Paging, next_cursor
 from libs.web.generations import ExpectedGeneration, etag
 from libs.web.idempotency import Answer, Write
 from libs.web.model import Number, PageOf, RequestModel, ResponseModel
+
+# Without it structlog renders tracebacks with every local variable, in colours, for seconds.
+structlog.configure(processors=[structlog.processors.JSONRenderer(default=str)])
 
 
 class Sail(RequestModel):

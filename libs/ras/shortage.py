@@ -1,0 +1,51 @@
+"""What a reservation that is short needs, in words and numbers: the answer to "why not"."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from libs.domain.fleet import FleetSnapshot
+
+_ROUNDING_RRU = 1e-6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shortage:
+    """A reason for clients, a message for people, and the numbers behind it."""
+
+    reason: str
+    message: str
+    numbers: Mapping[str, float]
+
+
+def describe_shortage(
+    snapshot: FleetSnapshot, reservation: int, *, short_rru: float, worst_msb: str | None, free_servers: int
+) -> Shortage:
+    """Say how many servers are missing, of which type, where not, and how many of its types are free.
+
+    worst_msb      name of the MSB that holds most of the reservation: more servers there would not help
+    free_servers   free servers of its types, of which it may get some and still be short
+    The type named is the one of its types that the region's servers hold most RRU of.
+    """
+    q = snapshot.reservations
+    rru = q.rru[reservation]
+    eligible = np.flatnonzero(rru > 0)
+    stock = np.bincount(snapshot.servers.hardware_type, minlength=len(rru))
+    best = int(eligible[int((rru * stock)[eligible].argmax())])
+    needed = free_servers + math.ceil((short_rru - _ROUNDING_RRU) / rru[best])
+    others = f" (or {len(eligible) - 1} other types)" if len(eligible) > 1 else ""
+    outside = f" outside {worst_msb}" if q.survives_msb_loss[reservation] and worst_msb is not None else ""
+    message = (
+        f"Needs {needed} more {snapshot.hardware_types[best]}{others}{outside}; {free_servers} free. "
+        f"Short of {short_rru:.4g} of {q.capacity_rru[reservation]:g} RRU until servers are returned, repaired or "
+        "added; every solve looks for servers that others can spare."
+    )
+    return Shortage(
+        reason="TooFewFreeServers" if free_servers else "NoFreeServers",
+        message=message,
+        numbers={"short_rru": short_rru, "needed_servers": float(needed), "free_servers": float(free_servers)},
+    )

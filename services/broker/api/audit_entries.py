@@ -1,0 +1,49 @@
+"""`/v1/audit-entries`: who did what."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import Field
+
+from libs.store.audit import list_entries
+from libs.web.context import Context
+from libs.web.cursors import Paging, next_cursor
+from libs.web.model import ID_MAX, PageOf, ResponseModel, SomeName
+
+router = APIRouter(prefix="/v1/audit-entries", tags=["audit entries"])
+_NOUN = "audit-entries"
+
+
+class AuditEntryOut(ResponseModel):
+    """One action; it is never rewritten."""
+
+    audit_entry_id: int
+    at: datetime
+    actor: str
+    action: str = Field(examples=["import", "set_in_use"])
+    subject_kind: str = Field(examples=["server"])
+    subject_id: int
+    before: dict[str, object] | None
+    after: dict[str, object] | None
+    reason: str | None
+
+
+@router.get("", operation_id="list_audit_entries")
+def get_audit_entries(
+    context: Context,
+    paging: Paging,
+    subject_kind: Annotated[SomeName | None, Query(description="About rows of this noun, such as server")] = None,
+    subject_id: Annotated[int | None, Query(ge=1, le=ID_MAX, description="About the row with this id")] = None,
+    actor: Annotated[SomeName | None, Query(description="Done by this token")] = None,
+) -> PageOf[AuditEntryOut]:
+    """Entries, oldest first."""
+    after = paging.after(_NOUN)
+    with context.database.snapshot() as tx:
+        page = list_entries(
+            tx, subject_kind=subject_kind, subject_id=subject_id, actor=actor, after=after, limit=paging.limit
+        )
+    items = [AuditEntryOut.model_validate(entry) for entry in page.items]
+    return PageOf(items=items, next_cursor=next_cursor(_NOUN, page.next_cursor))

@@ -1,0 +1,87 @@
+"""`/v1/hardware-types`: kinds of servers and the figures that their makers published."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Response
+from pydantic import Field, StringConstraints
+
+from libs.domain.principal import Role
+from libs.store.database import Transaction
+from libs.store.hardware_types import list_hardware_types, load_hardware_type, put_attributes
+from libs.web.auth import Asking, require
+from libs.web.context import Context
+from libs.web.cursors import Paging, next_cursor
+from libs.web.generations import ExpectedGeneration, etag
+from libs.web.idempotency import Answer, Write
+from libs.web.model import Flag, Name, Number, PageOf, RequestModel, ResponseModel, SomeName
+from libs.web.openapi import headers, problems
+
+router = APIRouter(prefix="/v1/hardware-types", tags=["hardware types"])
+_NOUN = "hardware-types"
+TypeName = Annotated[SomeName, Path(description="Name of the hardware type")]
+Text = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]*$", max_length=200)]
+
+
+class HardwareTypeOut(ResponseModel):
+    """A kind of server; all regions share it."""
+
+    hardware_type_id: int
+    name: str
+    attributes: dict[str, object] = Field(examples=[{"vcpu": 96, "memory_gb": 384, "watts": 410}])
+    generation: int
+
+
+class HardwareTypeIn(RequestModel):
+    """What is known of a hardware type; replaces what was."""
+
+    attributes: dict[Name, Flag | Number | Text] = Field(max_length=100, examples=[{"vcpu": 96, "watts": 410}])
+
+
+@router.get("", operation_id="list_hardware_types")
+def get_hardware_types(context: Context, paging: Paging) -> PageOf[HardwareTypeOut]:
+    """Hardware types in the order in which they came."""
+    after = paging.after(_NOUN)
+    with context.database.snapshot() as tx:
+        page = list_hardware_types(tx, after=after, limit=paging.limit)
+    items = [HardwareTypeOut.model_validate(hardware_type) for hardware_type in page.items]
+    return PageOf(items=items, next_cursor=next_cursor(_NOUN, page.next_cursor))
+
+
+@router.get(
+    "/{hardware_type}",
+    operation_id="get_hardware_type",
+    responses={200: {"headers": headers("ETag")}, **problems(404)},
+)
+def get_hardware_type(hardware_type: TypeName, context: Context, response: Response) -> HardwareTypeOut:
+    """One hardware type."""
+    with context.database.snapshot() as tx:
+        found = load_hardware_type(tx, hardware_type)
+    response.headers.update(etag(found.generation))
+    return HardwareTypeOut.model_validate(found)
+
+
+@router.put(
+    "/{hardware_type}",
+    operation_id="put_hardware_type",
+    response_model=HardwareTypeOut,
+    dependencies=[Depends(require(Role.OPERATOR))],
+    responses={200: {"headers": headers("ETag")}, **problems(404, 409)},
+)
+def put_hardware_type(
+    hardware_type: TypeName,
+    body: HardwareTypeIn,
+    write: Write,
+    expected: ExpectedGeneration,
+    principal: Asking,
+    context: Context,
+) -> Response:
+    """Replace the attributes. Types themselves come with the regions that are imported."""
+
+    def effect(tx: Transaction) -> Answer:
+        now, actor = context.clock.now(), principal.name
+        after = put_attributes(tx, hardware_type, body.attributes, generation=expected, actor=actor, now=now)
+        return Answer(200, HardwareTypeOut.model_validate(after), etag(after.generation))
+
+    return write.once(effect)

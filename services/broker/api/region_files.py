@@ -1,0 +1,101 @@
+"""`/v1/regions/{region}/import` and `/export`: a whole region as the files of the interchange format."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, File, Response, UploadFile
+
+from libs.domain.principal import Role
+from libs.interchange.errors import InterchangeError
+from libs.store.database import Transaction
+from libs.store.region_export import load_region_image
+from libs.store.region_import import import_region
+from libs.web.auth import Asking, require
+from libs.web.context import Context
+from libs.web.generations import etag
+from libs.web.idempotency import Answer, Write
+from libs.web.openapi import headers, problems
+from libs.web.problems import FieldError, Problem, invalid
+from services.broker.api.regions import RegionName, RegionOut, region_out
+from services.broker.region_folder import read_folder, write_folder
+
+router = APIRouter(prefix="/v1/regions", tags=["regions"])
+IMPORT_BYTES_MAX = 200_000_000
+"""A region of 100,000 servers and 1,000 reservations is half a megabyte."""
+
+
+@router.post(
+    "/{region}/import",
+    operation_id="import_region",
+    status_code=201,
+    response_model=RegionOut,
+    dependencies=[Depends(require(Role.OPERATOR))],
+    responses={201: {"headers": headers("ETag", "Location")}, **problems(409)},
+    max_body_size=IMPORT_BYTES_MAX,
+)
+def post_import(
+    region: RegionName,
+    servers: Annotated[UploadFile, File(description="servers.parquet")],
+    reservations: Annotated[UploadFile, File(description="reservations.parquet")],
+    rru: Annotated[UploadFile, File(description="rru.parquet")],
+    affinity: Annotated[UploadFile, File(description="affinity.parquet")],
+    policy: Annotated[UploadFile, File(description="policy.json")],
+    write: Write,
+    principal: Asking,
+    context: Context,
+) -> Response:
+    """Create a region from its files: all of it or nothing. A region that is there already is not touched."""
+    files = {
+        "servers.parquet": servers.file,
+        "reservations.parquet": reservations.file,
+        "rru.parquet": rru.file,
+        "affinity.parquet": affinity.file,
+        "policy.json": policy.file,
+    }
+    try:
+        image = read_folder(files, region)
+    except InterchangeError as error:
+        raise _invalid(error) from error
+
+    def effect(tx: Transaction) -> Answer:
+        made = import_region(tx, image, actor=principal.name, now=context.clock.now())
+        return Answer(201, region_out(made), {"Location": f"/v1/regions/{region}", **etag(made.generation)})
+
+    return write.once(effect)
+
+
+@router.get(
+    "/{region}/export",
+    operation_id="export_region",
+    response_class=Response,
+    responses={
+        200: {
+            "content": {"application/zip": {"schema": {"type": "string", "format": "binary"}}},
+            "description": "A zip of servers.parquet, reservations.parquet, rru.parquet, affinity.parquet, policy.json",
+        },
+        **problems(404),
+    },
+)
+def get_export(region: RegionName, context: Context) -> Response:
+    """The region as the files that import takes."""
+    with context.database.snapshot() as tx:
+        image = load_region_image(tx, region)
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:  # the files are compressed already
+        for name, content in write_folder(image).items():
+            archive.writestr(name, content)
+    return Response(stream.getvalue(), media_type="application/zip")
+
+
+def _invalid(error: InterchangeError) -> Problem:
+    """422 that names the file, the row and the field of each problem: `servers.parquet[3].rack`."""
+    errors = []
+    for problem in error.problems:
+        row = "" if problem.row is None else f"[{problem.row}]"
+        field = "" if problem.field is None else f".{problem.field}"
+        where, message = f"{problem.file}{row}{field}", problem.message[:500]
+        errors.append(FieldError(field=where, location="body", code="bad_file", message=message))
+    return invalid(*errors)

@@ -1,0 +1,152 @@
+"""`/v1/regions`: what there is, the policy that operators set, and a region in a few numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Response
+from pydantic import Field
+
+from libs.domain.principal import Role
+from libs.domain.region import Region
+from libs.store.database import Transaction
+from libs.store.region_summary import load_region_summary
+from libs.store.regions import list_regions, load_region, update_policy
+from libs.web.auth import Asking, require
+from libs.web.context import Context
+from libs.web.cursors import Paging, next_cursor
+from libs.web.generations import ExpectedGeneration, etag
+from libs.web.idempotency import Answer, Write
+from libs.web.model import Number, PageOf, RequestModel, ResponseModel, SomeName
+from libs.web.openapi import headers, problems
+
+router = APIRouter(prefix="/v1/regions", tags=["regions"])
+_NOUN = "regions"
+_COST_MAX = 1e9
+RegionName = Annotated[SomeName, Path(description="Name of the region")]
+
+
+class PolicyOut(ResponseModel):
+    """What the solver weighs, in one arbitrary currency."""
+
+    move_cost_idle: float = Field(description="Of moving a server without running containers")
+    move_cost_in_use: float = Field(description="Of moving a server with running containers")
+    spread_cost: float = Field(description="Per RRU above a spread limit")
+    buffer_cost: float = Field(description="Per RRU of embedded buffer")
+    affinity_tolerance: float = Field(description="A fraction of the reservation's capacity")
+    shortfall_cost: float = Field(description="Per RRU of capacity that is not met")
+    affinity_cost: float = Field(description="Per RRU outside the affinity band")
+    shared_buffer_share: float = Field(description="Share of each hardware type kept as its shared buffer; 0: none")
+
+
+class PolicyIn(RequestModel):
+    """The parts of the policy that change; what is left out stays."""
+
+    move_cost_idle: Number = Field(default=0.0, ge=0, le=_COST_MAX)
+    move_cost_in_use: Number = Field(default=0.0, ge=0, le=_COST_MAX)
+    spread_cost: Number = Field(default=0.0, ge=0, le=_COST_MAX)
+    buffer_cost: Number = Field(default=0.0, ge=0, le=_COST_MAX)
+    affinity_tolerance: Number = Field(default=0.0, ge=0, le=1)
+    shortfall_cost: Number = Field(default=0.0, ge=0, le=_COST_MAX)
+    affinity_cost: Number = Field(default=0.0, ge=0, le=_COST_MAX)
+    shared_buffer_share: Number = Field(default=0.0, ge=0, lt=1)
+
+
+class RegionPatch(RequestModel):
+    """A change of a region."""
+
+    policy: PolicyIn
+
+
+class RegionOut(ResponseModel):
+    """A region."""
+
+    name: str
+    policy: PolicyOut
+    target_plan_id: int | None = Field(description="The plan that heads the lineage of its target bindings")
+    generation: int
+    created_at: datetime
+
+
+class HardwareTypeSummaryOut(ResponseModel):
+    """The servers of one type."""
+
+    hardware_type: str
+    servers: int
+    bound: int = Field(description="Bound to a reservation by target")
+    free: int = Field(description="Bound to none by target, and not down")
+    in_use: int
+    to_move: int = Field(description="Whose current binding is not yet the target")
+    unavailable: int = Field(description="Down for an unplanned reason")
+    in_maintenance: int
+
+
+class RegionSummaryOut(ResponseModel):
+    """A region in a few numbers; RRU are those of the target bindings."""
+
+    hardware_types: list[HardwareTypeSummaryOut]
+    reservations: int
+    degraded: int = Field(description="Reservations that are short by their targets")
+    capacity_rru: float
+    embedded_buffer_rru: float
+    shared_buffer_rru: float
+    shortfall_rru: float
+
+
+@router.get("", operation_id="list_regions")
+def get_regions(context: Context, paging: Paging) -> PageOf[RegionOut]:
+    """Regions in the order in which they came."""
+    after = paging.after(_NOUN)
+    with context.database.snapshot() as tx:
+        page = list_regions(tx, after=after, limit=paging.limit)
+    items = [region_out(region) for region in page.items]
+    return PageOf(items=items, next_cursor=next_cursor(_NOUN, page.next_cursor))
+
+
+@router.get("/{region}", operation_id="get_region", responses={200: {"headers": headers("ETag")}, **problems(404)})
+def get_region(region: RegionName, context: Context, response: Response) -> RegionOut:
+    """One region."""
+    with context.database.snapshot() as tx:
+        found = load_region(tx, region)
+    response.headers.update(etag(found.generation))
+    return region_out(found)
+
+
+@router.patch(
+    "/{region}",
+    operation_id="update_region",
+    response_model=RegionOut,
+    dependencies=[Depends(require(Role.OPERATOR))],
+    responses={200: {"headers": headers("ETag")}, **problems(404, 409)},
+)
+def patch_region(
+    region: RegionName,
+    body: RegionPatch,
+    write: Write,
+    expected: ExpectedGeneration,
+    principal: Asking,
+    context: Context,
+) -> Response:
+    """Change the policy. The next solve goes by it."""
+
+    def effect(tx: Transaction) -> Answer:
+        policy = replace(load_region(tx, region).policy, **body.policy.model_dump(exclude_unset=True))
+        now = context.clock.now()
+        after = update_policy(tx, region, policy, generation=expected, actor=principal.name, now=now)
+        return Answer(200, region_out(after), etag(after.generation))
+
+    return write.once(effect)
+
+
+@router.get("/{region}/summary", operation_id="get_region_summary", responses=problems(404))
+def get_region_summary(region: RegionName, context: Context) -> RegionSummaryOut:
+    """Its servers by hardware type, and what its reservations have."""
+    with context.database.snapshot() as tx:
+        return RegionSummaryOut.model_validate(load_region_summary(tx, region))
+
+
+def region_out(region: Region) -> RegionOut:
+    """A region as clients see it."""
+    return RegionOut.model_validate(region)

@@ -1,0 +1,151 @@
+"""`/v1/servers`: where each stands, whose it is, and whether it runs containers."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Query, Response
+from pydantic import Field
+
+from libs.domain.principal import Role
+from libs.domain.server import Unavailability
+from libs.store.database import Transaction
+from libs.store.servers import InUse, ServerFilter, list_servers, load_server, set_in_use
+from libs.web.auth import Asking, require
+from libs.web.context import Context
+from libs.web.cursors import Paging, next_cursor
+from libs.web.generations import ExpectedGeneration, etag
+from libs.web.idempotency import Answer, Write
+from libs.web.model import ID_MAX, Flag, PageOf, RequestModel, ResponseModel, SomeName, Whole
+from libs.web.openapi import headers, problems
+
+router = APIRouter(prefix="/v1/servers", tags=["servers"])
+_NOUN = "servers"
+_AT_ONCE_MAX = 1000
+ServerId = Annotated[int, Path(ge=1, le=ID_MAX, description="Id of the server")]
+Operator = Depends(require(Role.OPERATOR))
+
+
+class ServerOut(ResponseModel):
+    """A server; a binding is null where it is free."""
+
+    server_id: int
+    region: str
+    name: str
+    datacenter: str
+    msb: str
+    rack: str
+    hardware_type: str
+    current_reservation: str | None = Field(description="Observed: whose it is now")
+    target_reservation: str | None = Field(description="Decided: whose it is to be")
+    in_use: bool = Field(description="Runs containers: costly to move")
+    host_profile: str
+    unavailability: Unavailability
+    generation: int
+
+
+class ServerPatch(RequestModel):
+    """What an allocator says of one server."""
+
+    in_use: Flag
+
+
+class ServerChange(ServerPatch):
+    """What an allocator says of one server among others."""
+
+    server_id: Whole = Field(ge=1, le=ID_MAX)
+    generation: Whole = Field(ge=1, le=ID_MAX, description="The generation that you have read")
+
+
+class ServersPatch(RequestModel):
+    """Several servers at once, all or nothing."""
+
+    servers: list[ServerChange] = Field(min_length=1, max_length=_AT_ONCE_MAX)
+
+
+class ServersOut(ResponseModel):
+    """The servers as they are then, in the order of the request."""
+
+    items: list[ServerOut]
+
+
+@router.get("", operation_id="list_servers", responses=problems(404))
+def get_servers(
+    context: Context,
+    paging: Paging,
+    region: Annotated[SomeName | None, Query(description="Of this region only")] = None,
+    name: Annotated[SomeName | None, Query(description="Of this name only")] = None,
+    current_reservation: Annotated[SomeName | None, Query(description="Bound to this live reservation now")] = None,
+    target_reservation: Annotated[SomeName | None, Query(description="To be bound to this live reservation")] = None,
+    msb: Annotated[SomeName | None, Query(description="In this MSB only")] = None,
+    rack: Annotated[SomeName | None, Query(description="In this rack only")] = None,
+    hardware_type: Annotated[SomeName | None, Query(description="Of this hardware type only")] = None,
+    unavailability: Annotated[Unavailability | None, Query(description="With this unavailability only")] = None,
+) -> PageOf[ServerOut]:
+    """Servers by id. All filters must hold."""
+    after = paging.after(_NOUN)
+    chosen = ServerFilter(
+        name=name,
+        current_reservation=current_reservation,
+        target_reservation=target_reservation,
+        msb=msb,
+        rack=rack,
+        hardware_type=hardware_type,
+        unavailability=unavailability,
+    )
+    with context.database.snapshot() as tx:
+        page = list_servers(tx, region, chosen, after=after, limit=paging.limit)
+    items = [ServerOut.model_validate(server) for server in page.items]
+    return PageOf(items=items, next_cursor=next_cursor(_NOUN, page.next_cursor))
+
+
+@router.get("/{server_id}", operation_id="get_server", responses={200: {"headers": headers("ETag")}, **problems(404)})
+def get_server(server_id: ServerId, context: Context, response: Response) -> ServerOut:
+    """One server."""
+    with context.database.snapshot() as tx:
+        server = load_server(tx, server_id)
+    response.headers.update(etag(server.generation))
+    return ServerOut.model_validate(server)
+
+
+@router.patch(
+    "/{server_id}",
+    operation_id="update_server",
+    response_model=ServerOut,
+    dependencies=[Operator],
+    responses={200: {"headers": headers("ETag")}, **problems(404, 409)},
+)
+def patch_server(
+    server_id: ServerId,
+    body: ServerPatch,
+    write: Write,
+    expected: ExpectedGeneration,
+    principal: Asking,
+    context: Context,
+) -> Response:
+    """Say whether it runs containers. A server that is bound to no reservation cannot."""
+
+    def effect(tx: Transaction) -> Answer:
+        change = InUse(server_id=server_id, in_use=body.in_use, generation=expected)
+        [server] = set_in_use(tx, [change], actor=principal.name, now=context.clock.now())
+        return Answer(200, ServerOut.model_validate(server), etag(server.generation))
+
+    return write.once(effect)
+
+
+@router.patch(
+    "",
+    operation_id="update_servers",
+    response_model=ServersOut,
+    dependencies=[Operator],
+    responses=problems(404, 409),
+)
+def patch_servers(body: ServersPatch, write: Write, principal: Asking, context: Context) -> Response:
+    """Say which servers run containers, all or nothing; each carries the generation that it was read at."""
+
+    def effect(tx: Transaction) -> Answer:
+        changes = [InUse(**change.model_dump()) for change in body.servers]
+        servers = set_in_use(tx, changes, actor=principal.name, now=context.clock.now())
+        return Answer(200, ServersOut(items=[ServerOut.model_validate(server) for server in servers]))
+
+    return write.once(effect)

@@ -1,0 +1,24 @@
+"""Wire the broker: `uvicorn --factory services.broker.main:make_app`."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+
+from libs.observability.logs import configure_logging
+from libs.store.database import Database
+from libs.web.app import create_app
+from services.broker.api import ROUTERS
+from services.broker.settings import BrokerSettings
+
+
+def make_app() -> FastAPI:
+    """The broker, as the environment describes it."""
+    settings = BrokerSettings()  # type: ignore[call-arg]  # from the environment
+    configure_logging("broker", level=settings.log_level)
+    return create_app(
+        title="Plimsoll broker",
+        version="1",
+        database=Database.from_settings(settings),
+        clock=settings.clock(),
+        routers=ROUTERS,
+    )

@@ -1,0 +1,14 @@
+"""The broker's environment."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from libs.reconcile.settings import ClockSettings
+from libs.store.settings import StoreSettings
+
+
+class BrokerSettings(StoreSettings, ClockSettings):
+    """The database, the clock, and how much to log."""
+
+    log_level: str = Field(default="INFO", validation_alias="PLIMSOLL_LOG_LEVEL")

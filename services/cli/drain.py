@@ -1,0 +1,41 @@
+"""`plimsoll drain`: planned maintenance of a server, rack, MSB or datacenter."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from libs.domain.server import UnavailabilityScope
+from services.cli.client import Client, Json
+from services.cli.output import Output, OutputOption, print_json, stdout
+from services.cli.requests import RegionOption
+
+
+def drain(
+    scope: Annotated[UnavailabilityScope, typer.Argument(help="how much of the region")],
+    name: Annotated[str, typer.Argument(help="which one")],
+    region: RegionOption,
+    reason: Annotated[str, typer.Option(help="why; people read it")],
+    until: Annotated[datetime | None, typer.Option(help="when it is expected to be over (UTC)")] = None,
+    end: Annotated[bool, typer.Option("--end", help="it is over: end its open planned events")] = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Announce planned maintenance, or its end. Planned servers go on counting: embedded buffers stand in for them."""
+    client = Client.connect()
+    if end:
+        events = [
+            client.post(f"/v1/unavailability-events/{event['id']}/end")
+            for event in client.items("/v1/unavailability-events", region=region, open="true")
+            if (event["scope"], event["scope_name"], event["kind"]) == (scope, name, "planned")
+        ]
+    else:
+        body: Json = {"region": region, "scope": scope, "scope_name": name, "kind": "planned", "reason": reason}
+        if until is not None:
+            body["ends_at"] = until.isoformat() + ("" if until.tzinfo else "Z")
+        events = [client.post("/v1/unavailability-events", body)]
+    if output is Output.JSON:
+        print_json({"items": events})
+    else:
+        stdout.print(f"{scope} {name}: {len(events)} event(s) {'ended' if end else 'begun'}", highlight=False)

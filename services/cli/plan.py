@@ -1,0 +1,62 @@
+"""`plimsoll plan`: solve a region now, and see what it would have moved."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from services.cli.client import Client, Json
+from services.cli.failure import CliFailure
+from services.cli.output import Output, OutputOption, print_document, print_json, stderr
+
+
+def plan(
+    region: Annotated[str, typer.Argument(help="the region's name")],
+    wait: Annotated[float, typer.Option(min=0.0, metavar="SECONDS", help="for the run to end")] = 3600.0,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Solve a region now instead of when it is next due, and follow the run. Its plan is committed if it is better."""
+    client = Client.connect()
+    asked = client.post("/v1/solve-runs", {"region": region})
+    with stderr.status(f"{region}: waiting for a worker") as status:
+        run = _await_run(client, asked, status.update, wait)
+    if output is Output.JSON:
+        print_json(run)
+    else:
+        print_document(_short(run))
+    if run["status"] == "failed":
+        raise CliFailure(f"the solve failed: {run['error']}")
+
+
+def _await_run(client: Client, asked: Json, say: Any, wait_s: float) -> Json:
+    """Wait until the run that answers `asked` is over; the run. Raises CliFailure where it takes longer."""
+    after = asked["after_solve_run_id"] or 0
+
+    def tell(page: Json) -> None:
+        for run in page["items"]:
+            if run["id"] > after and run["status"] == "running":
+                progress = run["progress"]
+                gap = f", gap {progress['gap']:.2%}" if "gap" in progress else ""
+                say(f"{run['region']}: run {run['id']}, {progress.get('phase', 'loading')}{gap}")
+
+    page = client.wait(
+        f"/v1/solve-runs?region={asked['region']}&limit=1",
+        lambda page: any(run["id"] > after and run["status"] != "running" for run in page["items"]),
+        s_max=wait_s,
+        each=tell,
+    )
+    for run in page["items"]:
+        if run["id"] > after and run["status"] != "running":
+            found: Json = run
+            return found
+    raise CliFailure(f"the run is not over after {wait_s:g} s: see `plimsoll get solve-runs`")
+
+
+def _short(run: Json) -> Json:
+    report = run["report"] or {}
+    kept = ("solve_s", "objective", "penalty", "lower_bound", "gap", "step_s", "stopped_by", "shortfall_rru")
+    return {
+        **{name: run[name] for name in ("id", "region", "status", "plan_id", "error", "bundle")},
+        "report": {name: report[name] for name in kept if name in report},
+    }

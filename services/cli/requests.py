@@ -1,0 +1,143 @@
+"""Capacity requests on the command line: sent, waited for, told."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from services.cli.client import Client, Json
+from services.cli.failure import EXIT_NOT_POSSIBLE, CliFailure
+from services.cli.output import Output, OutputOption, print_json, stderr, stdout
+from services.cli.specs import (
+    AffinityOption,
+    CapacityOption,
+    CountOption,
+    HostProfileOption,
+    MsbLimitOption,
+    RackLimitOption,
+    RruOption,
+    SurvivesOption,
+    TypesOption,
+    spec_of,
+)
+
+DECIDED = frozenset({"granted", "degraded", "rejected", "withdrawn"})
+_COLOURS = {"granted": "green", "degraded": "yellow", "rejected": "red"}
+
+RegionOption = Annotated[str, typer.Option("--region", "-r", envvar="PLIMSOLL_REGION", help="the region's name")]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="say what would become of it, and change nothing")]
+WaitOption = Annotated[float, typer.Option("--wait", min=0.0, metavar="SECONDS", help="for the answer; 0: do not")]
+
+
+def create(
+    name: Annotated[str, typer.Argument(help="of the new reservation")],
+    region: RegionOption,
+    capacity: CapacityOption = None,
+    rru: RruOption = None,
+    count: CountOption = None,
+    hardware_type: TypesOption = None,
+    owner: Annotated[str | None, typer.Option(help="who it is for; the token's name where left out")] = None,
+    host_profile: HostProfileOption = None,
+    survive_msb_loss: SurvivesOption = None,
+    msb_spread_limit: MsbLimitOption = None,
+    rack_spread_limit: RackLimitOption = None,
+    affinity: AffinityOption = None,
+    dry_run: DryRunOption = False,
+    wait: WaitOption = 60.0,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Ask for a reservation: so many RRU (or servers) that are there when an MSB fails."""
+    spec = spec_of(
+        capacity=capacity,
+        rru=rru,
+        count=count,
+        hardware_type=hardware_type,
+        host_profile=host_profile,
+        survive_msb_loss=survive_msb_loss,
+        msb_spread_limit=msb_spread_limit,
+        rack_spread_limit=rack_spread_limit,
+        affinity=affinity,
+    )
+    body: Json = {"kind": "create", "region": region, "reservation": name, "spec": spec}
+    if owner is not None:
+        body["owner"] = owner
+    send(body, dry_run=dry_run, wait_s=wait, output=output)
+
+
+def resize(
+    name: Annotated[str, typer.Argument(help="of the reservation")],
+    region: RegionOption,
+    capacity: CapacityOption = None,
+    rru: RruOption = None,
+    count: CountOption = None,
+    hardware_type: TypesOption = None,
+    host_profile: HostProfileOption = None,
+    survive_msb_loss: SurvivesOption = None,
+    msb_spread_limit: MsbLimitOption = None,
+    rack_spread_limit: RackLimitOption = None,
+    affinity: AffinityOption = None,
+    dry_run: DryRunOption = False,
+    wait: WaitOption = 60.0,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Ask for another size, or other terms; what is left out stays as it is."""
+    spec = spec_of(
+        capacity=capacity,
+        rru=rru,
+        count=count,
+        hardware_type=hardware_type,
+        host_profile=host_profile,
+        survive_msb_loss=survive_msb_loss,
+        msb_spread_limit=msb_spread_limit,
+        rack_spread_limit=rack_spread_limit,
+        affinity=affinity,
+    )
+    send(
+        {"kind": "resize", "region": region, "reservation": name, "spec": spec},
+        dry_run=dry_run,
+        wait_s=wait,
+        output=output,
+    )
+
+
+def delete(
+    name: Annotated[str, typer.Argument(help="of the reservation")],
+    region: RegionOption,
+    dry_run: DryRunOption = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Return a reservation: its servers are freed."""
+    send({"kind": "delete", "region": region, "reservation": name}, dry_run=dry_run, wait_s=60.0, output=output)
+
+
+def send(body: Json, *, dry_run: bool, wait_s: float, output: Output) -> None:
+    """Send a request, wait for its answer, print it. Raises CliFailure of status 2 where it is rejected."""
+    client = Client.connect()
+    request = client.post("/v1/capacity-requests" + ("?dry_run=true" if dry_run else ""), body)
+    if not dry_run and wait_s > 0 and _phase(request) not in DECIDED:
+        with stderr.status(f"{body['kind']} {body['reservation']}: waiting for the answer"):
+            request = client.wait(
+                f"/v1/capacity-requests/{request['id']}",
+                lambda found: _phase(found) in DECIDED,
+                s_max=wait_s,
+                each=lambda found: None,
+            )
+    _tell(request, dry_run=dry_run, output=output)
+
+
+def _tell(request: Json, *, dry_run: bool, output: Output) -> None:
+    phase, status = _phase(request), request["status"]
+    if output is Output.JSON:
+        print_json(request)
+    else:
+        colour = _COLOURS.get(phase, "default")
+        would = "would be " if dry_run else ""
+        stdout.print(f"{request['reservation']}: {would}[{colour}]{phase}[/{colour}] ({status['reason']})")
+        stdout.print(status["message"], highlight=False)
+    if phase == "rejected":
+        raise CliFailure("not possible as asked", status=EXIT_NOT_POSSIBLE)
+
+
+def _phase(request: Json) -> Any:
+    return request["status"]["phase"]

@@ -1,0 +1,73 @@
+"""What an owner wants, from options of the command line to the body of a request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, TypeVar
+
+import typer
+
+T = TypeVar("T")
+_Share = "DATACENTER=SHARE"
+
+CapacityOption = Annotated[float | None, typer.Option("--capacity", min=0.0, metavar="RRU", help="capacity in RRU")]
+RruOption = Annotated[
+    list[str] | None, typer.Option("--rru", metavar="TYPE=RRU", help="RRU of one server of a type; repeatable")
+]
+CountOption = Annotated[int | None, typer.Option("--count", min=1, help="capacity in servers, instead of RRU")]
+TypesOption = Annotated[
+    list[str] | None, typer.Option("--hardware-type", "-t", metavar="TYPE", help="with --count; repeatable")
+]
+HostProfileOption = Annotated[str | None, typer.Option(help="how its servers are set up")]
+SurvivesOption = Annotated[
+    bool | None,
+    typer.Option("--survive-msb-loss/--no-survive-msb-loss", help="the capacity remains after the loss of any one MSB"),
+]
+MsbLimitOption = Annotated[float | None, typer.Option(help="share of the capacity in one MSB that is not frowned upon")]
+RackLimitOption = Annotated[float | None, typer.Option(help="likewise in one rack")]
+AffinityOption = Annotated[
+    list[str] | None, typer.Option("--affinity", metavar=_Share, help="share wanted in a datacenter; repeatable")
+]
+
+
+def spec_of(
+    *,
+    capacity: float | None,
+    rru: Sequence[str] | None,
+    count: int | None,
+    hardware_type: Sequence[str] | None,
+    host_profile: str | None,
+    survive_msb_loss: bool | None,
+    msb_spread_limit: float | None,
+    rack_spread_limit: float | None,
+    affinity: Sequence[str] | None,
+) -> dict[str, object]:
+    """The spec with what was given; the platform fills in or keeps the rest."""
+    given = {
+        "capacity_rru": capacity,
+        "rru": _pairs(rru, "--rru", float),
+        "count": count,
+        "hardware_types": list(hardware_type) if hardware_type else None,
+        "host_profile": host_profile,
+        "survives_msb_loss": survive_msb_loss,
+        "msb_spread_limit": msb_spread_limit,
+        "rack_spread_limit": rack_spread_limit,
+        "affinity": _pairs(affinity, "--affinity", float),
+    }
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _pairs(texts: Sequence[str] | None, option: str, convert: Callable[[str], T]) -> dict[str, T] | None:
+    """NAME=VALUE, as often as it was given. Raises BadParameter that says how to write it."""
+    if not texts:
+        return None
+    found = {}
+    for text in texts:
+        name, _, value = text.rpartition("=")
+        try:
+            if not name:
+                raise ValueError
+            found[name] = convert(value)
+        except ValueError:
+            raise typer.BadParameter(f"{text!r}: write NAME=NUMBER, such as hw-01=1.5", param_hint=option) from None
+    return found

@@ -1,0 +1,32 @@
+"""`plimsoll up`: the platform on this machine, until Ctrl-C."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from libs.reconcile.settings import ClockSettings
+from services.cli.failure import CliFailure
+from services.cli.output import stderr
+from services.standalone.platform import running_platform
+from services.standalone.postgres_cluster import PostgresUnavailable
+from services.standalone.processes import ChildFailed
+from services.standalone.settings import StandaloneSettings
+
+
+def up(
+    host: Annotated[str, typer.Option(help="address to listen on")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one")] = 0,
+) -> None:
+    """Run the platform here: API, worker, scheduler and, unless DATABASE_URL is set, a database."""
+    settings = StandaloneSettings()
+    stderr.print(f"starting in {settings.state_dir}", highlight=False)
+    try:
+        with running_platform(settings, clock=ClockSettings().clock(), host=host, port=port) as platform:
+            stderr.print(f"[green]ready[/green] at {platform.url}", highlight=False)
+            stderr.print(f"  admin token: {platform.token_file}\n  logs: {settings.log_dir}", highlight=False)
+            stderr.print("  `plimsoll get regions` in another terminal finds it; Ctrl-C stops it", highlight=False)
+            platform.supervisor.run()
+    except (ChildFailed, PostgresUnavailable, OSError) as error:
+        raise CliFailure(str(error)) from error

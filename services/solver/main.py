@@ -1,0 +1,27 @@
+"""Wire the solver: `uvicorn --factory services.solver.main:make_app` for its routes, `run` for its worker."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+
+from libs.jobs.processes import run_worker
+from libs.jobs.settings import WorkerSettings
+from libs.observability.logs import configure_logging
+from libs.store.database import Database
+from libs.web.app import create_app
+from services.solver.api import ROUTERS
+from services.solver.tasks import KINDS
+
+
+def make_app() -> FastAPI:
+    """The solver's routes, as the environment describes them."""
+    settings = WorkerSettings()  # type: ignore[call-arg]  # from the environment
+    configure_logging("solver")
+    database = Database.from_settings(settings)
+    return create_app(title="Plimsoll solver", version="1", database=database, clock=settings.clock(), routers=ROUTERS)
+
+
+def run() -> None:
+    """A worker that solves, and nothing else."""
+    configure_logging("solver")
+    run_worker(WorkerSettings(), KINDS)  # type: ignore[call-arg]  # from the environment

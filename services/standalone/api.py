@@ -1,0 +1,29 @@
+"""All services' routes in one app: `uvicorn --factory services.standalone.api:make_app`."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+
+from fastapi import FastAPI
+
+from libs.jobs.settings import WorkerSettings
+from libs.observability.logs import configure_logging
+from libs.store.database import Database
+from libs.web.app import create_app
+from services.broker.api import ROUTERS as BROKER
+from services.mover.api import ROUTERS as MOVER
+from services.portal.api import ROUTERS as PORTAL
+from services.solver.api import ROUTERS as SOLVER
+
+
+def make_app() -> FastAPI:
+    """Portal, broker, solver and mover, as the environment describes them."""
+    settings = WorkerSettings()  # type: ignore[call-arg]  # from the environment
+    configure_logging("api")
+    return create_app(
+        title="Plimsoll",
+        version=version("plimsoll"),
+        database=Database.from_settings(settings),
+        clock=settings.clock(),
+        routers=(*PORTAL, *BROKER, *SOLVER, *MOVER),
+    )

@@ -1,0 +1,17 @@
+"""The scheduler: `python -m services.standalone.scheduler`."""
+
+from __future__ import annotations
+
+from libs.jobs.processes import run_scheduler
+from libs.jobs.settings import WorkerSettings
+from libs.observability.logs import configure_logging
+
+
+def main() -> None:
+    """Tick until told to stop."""
+    configure_logging("scheduler")
+    run_scheduler(WorkerSettings())  # type: ignore[call-arg]  # from the environment
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+"""Schemathesis over every operation of all services: none answers 5xx, most of them are really reached.
+
+Half of the cases are what the schema allows, half what it forbids; of both, every other one is aimed: its ids, region
+and generation are those of something that is there, and its body is the example that the schema gives.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+
+import pytest
+import schemathesis
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from hypothesis import HealthCheck, given, settings
+from schemathesis import Case, GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from libs.domain.principal import Role
+from libs.reconcile.clock import SystemClock
+from libs.store.database import Database
+from libs.web.app import create_app
+from services.broker.api import ROUTERS as BROKER
+from services.mover.api import ROUTERS as MOVER
+from services.portal.api import ROUTERS as PORTAL
+from services.solver.api import ROUTERS as SOLVER
+from tests.libs.web.conftest import bearer
+from tests.services.portal.conftest import WEB, assess_all, create, database  # noqa: F401 - fixtures
+
+EXAMPLES = 8
+CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
+FUZZ = settings(
+    max_examples=EXAMPLES, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck)
+)
+
+
+class Seeds:
+    """Makes or finds something that is there, for the path parameters of an operation."""
+
+    def __init__(self, client: TestClient, assess: Callable[[], None]) -> None:
+        self._client, self._assess, self._number = client, assess, itertools.count()
+
+    def parameters(self, path: str, names: list[str]) -> dict[str, object]:
+        noun = path.split("/")[2] if path.count("/") > 1 else ""
+        make = getattr(self, noun.replace("-", "_"), None)
+        return {} if make is None or not names else dict.fromkeys(names, make())
+
+    def capacity_requests(self) -> int:
+        return self._client.post("/v1/capacity-requests", json=create(f"asked-{next(self._number)}")).json()[
+            "capacity_request_id"
+        ]
+
+    def reservations(self) -> int:
+        body = create(f"held-{next(self._number)}", WEB | {"capacity_rru": 1, "survives_msb_loss": False})
+        request = self._client.post("/v1/capacity-requests", json=body).json()
+        self._assess()
+        found = self._client.get(f"/v1/capacity-requests/{request['capacity_request_id']}").json()["reservation_id"]
+        return found or self._client.get("/v1/reservations").json()["items"][0]["reservation_id"]
+
+    def tokens(self) -> int:
+        body = {"name": f"t-{next(self._number)}", "role": "viewer"}
+        return self._client.post("/v1/tokens", json=body).json()["token_id"]
+
+    def regions(self) -> str:
+        return "west"
+
+    def hardware_types(self) -> str:
+        return "hw-a"
+
+    def servers(self) -> object:
+        return self._first("servers", "server_id")
+
+    def plans(self) -> object:
+        return self._first("plans", "plan_id")
+
+    def unavailability_events(self) -> object:
+        server = self._client.get("/v1/servers", params={"limit": 1}).json()["items"][0]["name"]
+        body = {"region": "west", "scope": "server", "scope_name": server, "kind": "planned", "reason": "test"}
+        return self._client.post("/v1/unavailability-events", json=body).json()["unavailability_event_id"]
+
+    def _first(self, noun: str, key: str) -> object:
+        return self._client.get(f"/v1/{noun}", params={"limit": 1}).json()["items"][0][key]
+
+
+@pytest.fixture
+def app(database: Database) -> FastAPI:  # noqa: F811
+    routers = [*PORTAL, *BROKER, *SOLVER, *MOVER]
+    return create_app(title="Plimsoll", version="1", database=database, clock=SystemClock(), routers=routers)
+
+
+@pytest.fixture
+def client(app: FastAPI, database: Database) -> Iterator[TestClient]:  # noqa: F811
+    with TestClient(app, headers=bearer(database, Role.ADMIN), raise_server_exceptions=False) as client:
+        yield client
+
+
+def test_every_operation(app: FastAPI, client: TestClient, database: Database, assess_all: Callable[[], None]) -> None:  # noqa: F811
+    schema = schemathesis.openapi.from_asgi("/openapi.json", app)
+    seeds, statuses = Seeds(client, assess_all), defaultdict(set)
+    turn = itertools.count()
+
+    def send(case: Case) -> None:
+        if next(turn) % 2 == 0:
+            aim(case, client, seeds)
+        case.headers = {k: v for k, v in dict(case.headers or {}).items() if k.lower() != "authorization"}
+        response = case.call(headers={"Authorization": client.headers["Authorization"]})
+        statuses[case.operation.label].add(response.status_code)
+        if case.operation.label == "DELETE /v1/tokens/{token_id}" and response.status_code == 200:
+            client.headers.update(bearer(database, Role.ADMIN, f"tester-{next(turn)}"))  # it may have been our own
+        case.validate_response(response, checks=CHECKS)
+
+    for result in schema.get_all_operations():
+        operation = result.ok()
+        has_input = operation.body or operation.query or operation.path_parameters or operation.headers
+        for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
+            if mode is GenerationMode.POSITIVE or has_input:
+                FUZZ(given(case=operation.as_strategy(generation_mode=mode))(send))()
+    reached = {label for label, seen in statuses.items() if any(200 <= status < 300 for status in seen)}
+    broken = {label: seen for label, seen in statuses.items() if any(status >= 500 for status in seen)}
+    print(f"{len(reached)} of {len(statuses)} operations reached 2xx; not: {sorted(set(statuses) - reached)}")
+    assert not broken
+    assert len(reached) > len(statuses) / 2, sorted(set(statuses) - reached)
+
+
+def aim(case: Case, client: TestClient, seeds: Seeds) -> None:
+    """Let the case be about something that is there."""
+    operation = case.operation
+    names = [parameter.name for parameter in operation.path_parameters]
+    case.path_parameters = dict(case.path_parameters or {}) | seeds.parameters(operation.path, names)
+    case.query = {"region": "west"} if "region" in (case.query or {}) else {}
+    headers = dict(case.headers or {})
+    headers.pop("Idempotency-Key", None)
+    definition = operation.definition.raw
+    if any(parameter["name"] == "If-Match" for parameter in definition.get("parameters", ())):
+        url = operation.path.format(**case.path_parameters)
+        headers["If-Match"] = client.get(url).headers.get("etag", '"1"')
+    case.headers = headers
+    content = definition.get("requestBody", {}).get("content", {}).get("application/json", {})
+    example = example_of(content.get("schema", {}), client)
+    if example is not None:
+        case.body = example
+
+
+def example_of(schema: dict[str, object], client: TestClient) -> object:
+    """The first example of a body's schema."""
+    name = str(schema.get("$ref", "")).rsplit("/", 1)[-1]
+    schemas = client.get("/openapi.json").json()["components"]["schemas"]
+    return (schemas.get(name, {}).get("examples") or [None])[0]

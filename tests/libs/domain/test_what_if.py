@@ -1,0 +1,30 @@
+import numpy as np
+
+from libs.domain.reservation import ReservationSpec
+from libs.domain.what_if import with_reservation
+from tests.builders.region import fleet_snapshot
+
+WEB = ReservationSpec(capacity_rru=3, rru={"hw-a": 1.0}, msb_spread_limit=0.5, affinity={"dc-00": 0.5})
+SNAPSHOT = fleet_snapshot(reservations={"web": WEB}, hardware_types=("hw-a", "hw-b"), current={"server-00": "web"})
+
+
+def test_a_reservation_that_is_not_stored_is_a_new_last_row() -> None:
+    spec = ReservationSpec(capacity_rru=2, rru={"hw-b": 1.5, "hw-elsewhere": 9.0}, survives_msb_loss=False)
+    snapshot, row = with_reservation(SNAPSHOT, "batch", spec, reservation_id=7)
+    q = snapshot.reservations
+    assert row == 1
+    assert (q.id[1], q.name[1], q.capacity_rru[1], q.survives_msb_loss[1]) == (7, "batch", 2.0, False)
+    assert (q.msb_spread_limit[1], q.rack_spread_limit[1]) == (np.inf, np.inf)
+    np.testing.assert_array_equal(q.rru, [[1.0, 0.0], [0.0, 1.5]])
+    np.testing.assert_array_equal(q.affinity_share, [[0.5], [np.nan]])
+    assert len(SNAPSHOT.reservations) == 1
+    assert snapshot.servers is SNAPSHOT.servers
+
+
+def test_a_reservation_that_is_there_keeps_its_row_and_its_id() -> None:
+    wanted = ReservationSpec(capacity_rru=9, rru={"hw-b": 1.0}, rack_spread_limit=0.1)
+    snapshot, row = with_reservation(SNAPSHOT, "web", wanted, reservation_id=7)
+    q = snapshot.reservations
+    assert (row, len(q), q.id[0], q.capacity_rru[0], q.rack_spread_limit[0]) == (0, 1, 0, 9.0, 0.1)
+    for column in (q.id, q.name, q.capacity_rru, q.survives_msb_loss, q.rru, q.generation):
+        assert column.dtype == {"O": object, "i": np.int64, "f": np.float64, "b": bool}[column.dtype.kind]

@@ -1,0 +1,38 @@
+"""The broker on a real database with nothing in it."""
+
+from collections.abc import Iterator
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from libs.domain.principal import Role
+from libs.reconcile.clock import SystemClock
+from libs.store.database import Database
+from libs.web.app import create_app
+from services.broker.api import ROUTERS
+from tests.libs.web.conftest import bearer
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    database = Database(database_url)
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def app(database: Database) -> FastAPI:
+    return create_app(title="Broker", version="1", database=database, clock=SystemClock(), routers=ROUTERS)
+
+
+@pytest.fixture
+def operator(app: FastAPI, database: Database) -> Iterator[TestClient]:
+    with TestClient(app, headers=bearer(database, Role.OPERATOR, "olga")) as client:
+        yield client
+
+
+@pytest.fixture
+def viewer(app: FastAPI, database: Database) -> Iterator[TestClient]:
+    with TestClient(app, headers=bearer(database, Role.VIEWER, "vera")) as client:
+        yield client

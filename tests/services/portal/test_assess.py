@@ -1,0 +1,177 @@
+"""However often, at once or half an assessment runs, there is one reservation and no server is given twice."""
+
+import multiprocessing
+import signal
+import threading
+
+import pytest
+from fastapi.testclient import TestClient
+
+from libs.domain.capacity_request import CapacityRequestPhase
+from libs.reconcile import crash
+from libs.reconcile.clock import SystemClock
+from libs.store.database import Database
+from libs.store.jobs import list_jobs
+from libs.store.snapshot import load_fleet_snapshot
+from services.portal.reconcilers import capacity_request_assess
+from services.portal.reconcilers.capacity_request_assess import CapacityRequestAssess
+from services.portal.reconcilers.capacity_requests_enqueue import ASSESS, CapacityRequestsEnqueue
+from services.portal.reconcilers.idempotency_keys_forget import IdempotencyKeysForget
+from tests.services.portal.conftest import WEB, create
+
+
+def assess(database: Database, capacity_request_id: int):
+    return CapacityRequestAssess(database, SystemClock(), capacity_request_id).reconcile()
+
+
+def ask(client: TestClient, name: str = "web", **spec: object) -> int:
+    answer = client.post("/v1/capacity-requests", json=create(name, WEB | spec))
+    assert answer.status_code == 201, answer.text
+    return answer.json()["capacity_request_id"]
+
+
+def test_twice_is_once(client: TestClient, database: Database) -> None:
+    request_id = ask(client)
+    first, second = assess(database, request_id), assess(database, request_id)
+    assert first == second
+    assert first.phase is CapacityRequestPhase.GRANTED
+    assert len(client.get("/v1/reservations?name=web").json()["items"]) == 1
+
+
+def test_many_at_once_share_what_is_free(client: TestClient, database: Database) -> None:
+    ids = [ask(client, f"web-{i}", capacity_rru=9, survives_msb_loss=False) for i in range(4)] * 2
+    failures: list[BaseException] = []
+
+    def run(request_id: int) -> None:
+        try:
+            assess(database, request_id)
+        except BaseException as failure:  # a thread's exception would be lost
+            failures.append(failure)
+
+    threads = [threading.Thread(target=run, args=[request_id]) for request_id in ids]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    phases = [client.get(f"/v1/capacity-requests/{i}").json()["status"]["phase"] for i in ids[:4]]
+    assert phases == ["granted"] * 4
+    reservations = client.get("/v1/reservations?owner=team").json()["items"]
+    names = sorted(r["name"] for r in reservations if r["name"].startswith("web"))
+    assert names == ["web-0", "web-1", "web-2", "web-3"]
+    for reservation in reservations:
+        assert reservation["status"]["shortfall_rru"] == 0 or not reservation["name"].startswith("web")
+
+
+def _die_at(url: str, request_id: int, point: str) -> None:
+    crash._CRASH_AT = point
+    assess(Database(url), request_id)
+
+
+@pytest.mark.parametrize("step", ["begin.before", "begin.after", "accept.before", "accept.after"])
+def test_killed_anywhere_and_run_again_it_is_done_once(client, database, database_url: str, step: str) -> None:
+    request_id = ask(client)
+    process = multiprocessing.get_context("spawn").Process(
+        target=_die_at, args=(database_url, request_id, f"portal.assess.{step}")
+    )
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+    assert assess(database, request_id).phase is CapacityRequestPhase.GRANTED
+    (reservation,) = client.get("/v1/reservations?name=web").json()["items"]
+    assert reservation["status"]["shortfall_rru"] == 0
+    with database.snapshot() as tx:
+        snapshot = load_fleet_snapshot(tx, "west")
+    row = snapshot.reservations.name.tolist().index("web")
+    assert (snapshot.servers.target == row).sum() == reservation["status"]["target"]["servers"]
+
+
+def test_a_rejection_survives_a_kill_too(client, database, database_url: str) -> None:
+    for step in ("reject.before", "reject.after"):
+        request_id = ask(client, f"huge-{step}", capacity_rru=4000)
+        process = multiprocessing.get_context("spawn").Process(
+            target=_die_at, args=(database_url, request_id, f"portal.assess.{step}")
+        )
+        process.start()
+        process.join()
+        assert process.exitcode == -signal.SIGKILL
+        assert assess(database, request_id).phase is CapacityRequestPhase.REJECTED
+
+
+def test_a_server_that_changes_meanwhile_starts_it_again(client, database, monkeypatch) -> None:
+    request_id = ask(client, capacity_rru=9)
+    other = ask(client, "other", capacity_rru=9)
+    real, seen = capacity_request_assess.assess, []
+
+    def assess_slowly(*arguments):
+        found = real(*arguments)
+        if not seen:
+            seen.append(True)
+            assess(database, other)
+        return found
+
+    monkeypatch.setattr(capacity_request_assess, "assess", assess_slowly)
+    assert assess(database, request_id).phase is CapacityRequestPhase.GRANTED
+    for name in ("web", "other"):
+        (reservation,) = client.get(f"/v1/reservations?name={name}").json()["items"]
+        assert reservation["status"]["shortfall_rru"] == 0
+
+
+def test_others_who_are_always_quicker_leave_it_to_the_next_tick(client, database, monkeypatch) -> None:
+    from libs.reconcile.errors import StaleGeneration
+
+    request_id = ask(client)
+
+    def stale(*arguments, **keywords):
+        raise StaleGeneration("server", 1, expected=1, found=2)
+
+    monkeypatch.setattr(capacity_request_assess, "commit_plan", stale)
+    with pytest.raises(StaleGeneration):
+        assess(database, request_id)
+    assert client.get("/v1/reservations?name=web").json()["items"] == []
+    assert client.get(f"/v1/capacity-requests/{request_id}").json()["status"]["phase"] == "assessing"
+    monkeypatch.undo()
+    assert assess(database, request_id).phase is CapacityRequestPhase.GRANTED
+
+
+def test_what_was_asked_first_wins_and_the_other_is_told(client: TestClient, database: Database) -> None:
+    first, second = ask(client), ask(client)
+    assess(database, first)
+    told = assess(database, second)
+    assert (told.phase, told.reason) == (CapacityRequestPhase.REJECTED, "NameTaken")
+    assert "another name" in told.message
+    reservation_id = assess(database, first).reservation_id
+    url, match = f"/v1/reservations/{reservation_id}", {"If-Match": '"1"'}
+    ids = [
+        client.patch(url, json={"spec": {"capacity_rru": rru}}, headers=match).json()["capacity_request_id"]
+        for rru in (7, 8)
+    ]
+    assert assess(database, ids[0]).phase is CapacityRequestPhase.GRANTED
+    told = assess(database, ids[1])
+    assert (told.phase, told.reason) == (CapacityRequestPhase.REJECTED, "ReservationChanged")
+    later = client.patch(url, json={"spec": {"capacity_rru": 9}}, headers={"If-Match": '"2"'}).json()[
+        "capacity_request_id"
+    ]
+    assert client.delete(url, headers={"If-Match": '"2"'}).status_code == 200
+    told = assess(database, later)
+    assert (told.phase, told.reason) == (CapacityRequestPhase.REJECTED, "ReservationDeleted")
+
+
+def test_what_waits_without_a_job_is_queued_again(client: TestClient, database: Database) -> None:
+    request_id = ask(client)
+    with database.snapshot() as tx:
+        (job,) = list_jobs(tx).items
+    assert (job.kind, job.subject) == (ASSESS, str(request_id))
+    assert CapacityRequestsEnqueue(database).reconcile() == 0
+    from libs.store.jobs import claim_job, fail_attempt
+
+    with database.write() as tx:
+        claimed = claim_job(tx, job.job_id, worker="w", lease_s=60)
+        assert claimed is not None
+    assert CapacityRequestsEnqueue(database).reconcile() == 0
+    with database.write() as tx:
+        assert fail_attempt(tx, claimed, "broken", attempts_max=1)
+    assert CapacityRequestsEnqueue(database).reconcile() == 1
+    assert CapacityRequestsEnqueue(database).reconcile() == 0
+    assess(database, request_id)
+    assert IdempotencyKeysForget(database, SystemClock()).reconcile() == 0

@@ -1,0 +1,132 @@
+"""Whatever cannot be, the answer names the field and what would be right."""
+
+import pytest
+from fastapi.testclient import TestClient
+
+from tests.services.portal.conftest import WEB, create
+
+RESIZE = {"kind": "resize", "region": "west", "reservation": "old"}
+REFUSED = [
+    (create(kind="grow"), "kind", "enum", []),
+    (create(region="wst"), "region", "unknown_name", ["west"]),
+    (create() | {"owner": None}, "owner", "missing", []),
+    (create() | {"spec": None}, "spec", "missing", []),
+    (create(reservation_generation=1), "reservation_generation", "not_expected", []),
+    (create("shared-buffer-mine"), "reservation", "reserved_name", []),
+    (create("white space"), "reservation", "string_pattern_mismatch", []),
+    (create("x" * 101), "reservation", "string_too_long", []),
+    (create(spec={}), "spec.capacity_rru", "missing", []),
+    (create(spec={"capacity_rru": 1}), "spec.rru", "missing", []),
+    (create(spec={"count": 1}), "spec.hardware_types", "missing", []),
+    (create(spec={"count": 1.5, "hardware_types": ["hw-a"]}), "spec.count", "int_type", []),
+    (create(spec=WEB | {"count": 1}), "spec.count", "conflict", []),
+    (create(spec=WEB | {"capacity_rru": 0}), "spec.capacity_rru", "greater_than", []),
+    (create(spec=WEB | {"capacity_rru": 1e300}), "spec.capacity_rru", "less_than_equal", []),
+    (create(spec=WEB | {"rru": {}}), "spec.rru", "too_short", []),
+    (create(spec=WEB | {"rru": {"hw-a": -1}}), "spec.rru.hw-a", "greater_than", []),
+    (create(spec=WEB | {"rru": {"hw-aa": 1}}), "spec.rru.hw-aa", "unknown_name", ["hw-a", "hw-b"]),
+    (create(spec={"count": 1, "hardware_types": ["gpu"]}), "spec.hardware_types", "unknown_name", ["hw-a", "hw-b"]),
+    (create(spec=WEB | {"affinity": {"dc-1": 1}}), "spec.affinity.dc-1", "unknown_name", ["dc-01", "dc-00"]),
+    (create(spec=WEB | {"affinity": {"dc-00": 0.7, "dc-01": 0.7}}), "spec.affinity", "out_of_range", []),
+    (create(spec=WEB | {"msb_spread_limit": 2}), "spec.msb_spread_limit", "less_than_equal", []),
+    (create(spec=WEB | {"capacty_rru": 2}), "spec.capacty_rru", "unknown_field", ["capacity_rru"]),
+    (create(regoin="west"), "regoin", "unknown_field", ["region"]),
+    (RESIZE, "spec", "missing", []),
+    (RESIZE | {"spec": WEB, "owner": "me"}, "owner", "not_expected", []),
+    (RESIZE | {"spec": WEB, "reservation": "odl"}, "reservation", "unknown_name", ["old"]),
+    ({"kind": "delete", "region": "west", "reservation": "old", "spec": WEB}, "spec", "not_expected", []),
+]
+
+
+@pytest.mark.parametrize(("body", "field", "code", "known"), REFUSED, ids=[f"{f}-{c}" for _, f, c, _ in REFUSED])
+def test_the_field_is_named(client: TestClient, body, field: str, code: str, known: list[str]) -> None:
+    answer = client.post("/v1/capacity-requests", json=body)
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid_request"), answer.text
+    errors = answer.json()["errors"]
+    assert [(e["field"], e["code"]) for e in errors] == [(field, code)], errors
+    assert sorted(errors[0]["known"]) == sorted(known)
+    assert field in answer.json()["detail"]
+    assert client.get("/v1/capacity-requests").json()["items"] == []
+
+
+def test_a_name_that_is_taken(client: TestClient) -> None:
+    for url, body, field in (
+        ("/v1/capacity-requests", create("old"), "reservation"),
+        ("/v1/reservations", {"region": "west", "name": "old", "owner": "me", "spec": WEB}, "name"),
+    ):
+        answer = client.post(url, json=body)
+        assert (answer.status_code, answer.json()["code"]) == (409, "duplicate_name")
+        assert answer.json()["errors"][0]["field"] == field
+
+
+def test_a_region_in_a_filter(client: TestClient) -> None:
+    for url in ("/v1/capacity-requests", "/v1/reservations"):
+        (error,) = client.get(url, params={"region": "wets"}).json()["errors"]
+        assert (error["field"], error["location"], error["known"]) == ("region", "query", ["west"])
+
+
+def test_what_is_not_there(client: TestClient, admin: TestClient) -> None:
+    for url in ("/v1/capacity-requests/99", "/v1/reservations/99", "/v1/reservations/99/servers"):
+        answer = client.get(url)
+        assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+        assert "99" in answer.json()["detail"]
+    match = {"If-Match": '"1"'}
+    assert client.patch("/v1/reservations/99", json={"spec": WEB}, headers=match).status_code == 404
+    assert client.delete("/v1/reservations/99", headers=match).status_code == 404
+    assert client.delete("/v1/capacity-requests/99", headers=match).status_code == 404
+    assert admin.delete("/v1/tokens/99").status_code == 404
+    for bad in ("0", "x", "9" * 30):
+        answer = client.get(f"/v1/reservations/{bad}")
+        assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, "reservation_id")
+
+
+def test_a_shared_buffer_is_the_policys(client: TestClient) -> None:
+    buffer = client.get("/v1/reservations?kind=shared_buffer").json()["items"][0]
+    url, match = f"/v1/reservations/{buffer['reservation_id']}", {"If-Match": f'"{buffer["generation"]}"'}
+    for answer in (
+        client.delete(url, headers=match),
+        client.patch(url, json={"spec": {"capacity_rru": 3}}, headers=match),
+    ):
+        assert (answer.status_code, answer.json()["code"]) == (409, "managed_by_policy"), answer.text
+
+
+def test_nothing_opens_without_a_token_and_nothing_is_written_with_a_viewers(app, database, client) -> None:
+    from libs.domain.principal import Role
+    from tests.libs.web.conftest import bearer
+
+    viewer = bearer(database, Role.VIEWER, "watcher")
+    operations = [
+        (path, method)
+        for path, item in app.openapi()["paths"].items()
+        for method in item
+        if path not in ("/healthz", "/readyz", "/metrics")
+    ]
+    assert len(operations) >= 12
+    with TestClient(app) as anyone:
+        for path, method in operations:
+            url = path.replace("{", "").replace("}", "").replace("_id", "")
+            answer = anyone.request(method, url)
+            assert (answer.status_code, answer.json()["code"]) == (401, "unauthenticated"), (method, path)
+            assert "www-authenticate" in answer.headers
+            if method != "get":
+                url = path.split("{")[0] + "1" if "{" in path else path
+                answer = anyone.request(method, url, headers=viewer | {"If-Match": '"1"'})
+                assert answer.status_code in (403, 422), (method, path)
+                if answer.status_code == 422:  # the body is looked at beside the role; it must not matter
+                    assert answer.json()["errors"][0]["location"] == "body"
+
+
+def test_every_operation_documents_how_it_fails(app) -> None:
+    document = app.openapi()
+    identifiers = set()
+    for path, item in document["paths"].items():
+        for method, operation in item.items():
+            identifiers.add(operation["operationId"])
+            if path in ("/healthz", "/readyz", "/metrics"):
+                continue
+            assert {"401", "403", "422", "500", "503"} <= set(operation["responses"]), (method, path)
+            assert operation["security"] == [{"token": []}]
+            for status, response in operation["responses"].items():
+                if int(status) >= 400:
+                    assert list(response["content"]) == ["application/problem+json"]
+    assert len(identifiers) == sum(len(item) for item in document["paths"].values())
