@@ -1,0 +1,104 @@
+"""A made-up region of real machines: racks of one hardware type, newer types in newer MSBs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from libs.domain.fleet import FREE, FleetSnapshot, Names, RegionImage, Reservations, Servers, Topology
+from libs.domain.policy import RegionPolicy
+from libs.simulator.hardware import hardware
+
+_SERVERS_PER_RACK = 14
+_TYPE_SPREAD = 1.5
+"""How far, in types, the racks of an MSB stray from its own generation (standard deviation)."""
+
+
+def made_up_fleet(
+    region: str,
+    *,
+    servers: int = 2000,
+    datacenters: int = 5,
+    msbs: int = 12,
+    seed: int = 0,
+    policy: RegionPolicy | None = None,
+) -> RegionImage:
+    """A region without reservations whose servers are all free. The same arguments give the same region.
+
+    MSB 0 is the oldest. Datacenters get as equal a number of MSBs, and MSBs of servers, as there can be; the last rack
+    of an MSB may be short.
+    """
+    if not 1 <= datacenters <= msbs <= servers:
+        raise ValueError("a region needs a datacenter, as many MSBs and as many servers")
+    random = np.random.default_rng([seed, 1])
+    server_msb = np.sort(np.arange(servers) % msbs)
+    within = np.arange(servers) - np.searchsorted(server_msb, server_msb)
+    first_of_rack = within % _SERVERS_PER_RACK == 0
+    rack = np.cumsum(first_of_rack) - 1
+    rack_msb = server_msb[first_of_rack]
+    types = np.array([figures.name for figures in hardware()], object)
+    generation = (rack_msb + 0.5) / msbs * len(types) - 0.5
+    drawn = np.rint(random.normal(generation, _TYPE_SPREAD)).astype(np.int64)
+    rack_type = np.clip(drawn, 0, len(types) - 1)
+    if len(rack_type) >= len(types):  # each type has a rack at least: that of the MSB of its generation
+        for t in range(len(types)):
+            if t not in rack_type:
+                counts = np.bincount(rack_type, minlength=len(types))
+                spare = np.flatnonzero(counts[rack_type] > 1)
+                rack_type[spare[np.argmin(np.abs(generation[spare] - t))]] = t
+    order = np.argsort(types.astype(str))  # snapshots have types in order of name
+    rank = np.argsort(order)
+    topology = Topology(
+        datacenters=_names("dc", datacenters, 2),
+        msbs=_names("msb", msbs, 2),
+        racks=_names("rack", len(rack_msb), 4),
+        msb_datacenter=np.sort(np.arange(msbs) % datacenters).astype(np.int32),
+        rack_msb=rack_msb.astype(np.int32),
+    )
+    free = np.full(servers, FREE, np.int32)
+    snapshot = FleetSnapshot(
+        region=region,
+        topology=topology,
+        hardware_types=types[order],
+        servers=Servers(
+            id=np.arange(servers),
+            name=_names("server", servers, 6),
+            rack=rack.astype(np.int32),
+            hardware_type=rank[rack_type][rack].astype(np.int32),
+            current=free,
+            target=free,
+            in_use=np.zeros(servers, bool),
+            available=np.ones(servers, bool),
+            generation=np.ones(servers, np.int64),
+        ),
+        reservations=_no_reservations(len(types), datacenters),
+        policy=policy or RegionPolicy(),
+    )
+    none = np.array([], object)
+    return RegionImage(
+        snapshot=snapshot,
+        server_host_profile=np.full(servers, "default", object),
+        server_deleted_binding=np.full(servers, None, object),
+        reservation_kind=none,
+        reservation_unit=none,
+        reservation_owner=none,
+        reservation_host_profile=none,
+    )
+
+
+def _names(noun: str, count: int, digits: int) -> Names:
+    return np.array([f"{noun}-{i:0{digits}d}" for i in range(1, count + 1)], object)
+
+
+def _no_reservations(types: int, datacenters: int) -> Reservations:
+    floats, ints = np.array([], float), np.array([], np.int64)
+    return Reservations(
+        id=ints,
+        name=np.array([], object),
+        capacity_rru=floats,
+        survives_msb_loss=np.array([], bool),
+        msb_spread_limit=floats,
+        rack_spread_limit=floats,
+        rru=np.zeros((0, types)),
+        affinity_share=np.zeros((0, datacenters)),
+        generation=ints,
+    )
