@@ -58,6 +58,11 @@ class Client:
         answer: Json = self._send("PATCH", path, json=body, generation=generation).json()
         return answer
 
+    def put(self, path: str, body: object, *, generation: int) -> Json:
+        """PUT at a generation."""
+        answer: Json = self._send("PUT", path, json=body, generation=generation).json()
+        return answer
+
     def delete(self, path: str, *, generation: int | None = None) -> Json | None:
         """DELETE at a generation."""
         response = self._send("DELETE", path, generation=generation)

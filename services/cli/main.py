@@ -13,7 +13,7 @@ from services.cli.failure import CliFailure
 from services.cli.output import stderr
 
 COMMANDS = {
-    "demo": "services.cli.demo:demo",
+    "demo": "services.cli.demo.command:demo",
     "up": "services.cli.up:up",
     "import": "services.cli.regions:import_region",
     "export": "services.cli.regions:export_region",
