@@ -118,10 +118,11 @@ def _client(platform: Platform, admin: Client, name: str, role: str) -> Client:
 def _hour(admin: Client, agenda: Agenda, owners: Owners, health: HealthSystem) -> None:
     region = admin.get(f"/v1/regions/{REGION}/summary")
     total = {name: sum(row[name] for row in region["hardware_types"]) for name in ("bound", "in_use", "to_move")}
+    asked, failures = sum(owners.said.values()), sum(health.reported.values())
     stderr.print(
-        f"{agenda.now_s() / HOUR_S:4.0f} h: {sum(owners.said.values())} requests, {region['reservations']} reservations "
-        f"({region['degraded']} short), {total['bound']} servers bound, {total['in_use']} in use, {total['to_move']} to "
-        f"move, {sum(health.reported.values())} failures",
+        f"{agenda.now_s() / HOUR_S:4.0f} h: {asked} requests, {region['reservations']} reservations "
+        f"({region['degraded']} short), {total['bound']} servers bound, {total['in_use']} in use, "
+        f"{total['to_move']} to move, {failures} failures",
         highlight=False,
         soft_wrap=True,
     )

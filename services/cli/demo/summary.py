@@ -88,8 +88,8 @@ def print_summary(console: Console, summary: Summary) -> None:
         "capacity": f"{region['capacity_rru']:,.0f} RRU promised, {region['shortfall_rru']:,.1f} of them short",
         "buffers": f"{region['embedded_buffer_rru']:,.0f} RRU embedded for the loss of an MSB, "
         f"{region['shared_buffer_rru']:,.0f} shared for random failures",
-        "moves": f"{moves.get('done', 0)} done, {moves.get('cancelled', 0)} cancelled, {moves.get('failed', 0)} failed; "
-        f"solves took {summary.taken_in_use} servers in use and {summary.taken_idle} idle ones from reservations",
+        "moves": ", ".join(f"{moves.get(status, 0)} {status}" for status in ("done", "cancelled", "failed"))
+        + f"; solves took {summary.taken_in_use} servers in use and {summary.taken_idle} idle ones from reservations",
         "solves": ", ".join(f"{number} {status}" for status, number in sorted(summary.solves.items())) or "none",
         "solve time": ", ".join(f"{name} {took_s:.1f} s" for name, took_s in by_time),
     }
