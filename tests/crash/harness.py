@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from services.standalone.processes import Command, Process
@@ -21,10 +21,10 @@ def wait_until(condition: Callable[[], bool], what: str, *, s_max: float = WAIT_
 
 
 class JobProcesses:
-    """One worker of the job kinds of `modules` and one scheduler. Use it as a context: it leaves nothing running."""
+    """One worker and the scheduler, by module. Use it as a context: it leaves nothing running."""
 
-    def __init__(self, folder: Path, database_url: str, modules: Sequence[str], **env: str) -> None:
-        self._folder, self._modules = folder, modules
+    def __init__(self, folder: Path, database_url: str, worker: str = "services.standalone.worker", **env: str) -> None:
+        self._folder, self._worker = folder, worker
         self._env = {
             **{name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ},
             "PYTHONPATH": str(Path(__file__).parents[2]),
@@ -48,8 +48,8 @@ class JobProcesses:
         self.kill()
 
     def start(self, **env: str) -> None:
-        self.worker = self._start("worker", env, *self._modules)
-        self.scheduler = self._start("scheduler", env)
+        self.worker = self._start("worker", self._worker, env)
+        self.scheduler = self._start("scheduler", "services.standalone.scheduler", env)
 
     def crashed(self) -> bool:
         """Whether a process died, or one of the worker's pool was killed by a signal."""
@@ -69,10 +69,6 @@ class JobProcesses:
     def log(self) -> str:
         return "".join(path.read_text() for path in sorted(self._folder.glob("*.log")))
 
-    def forget_log(self) -> None:
-        for path in self._folder.glob("*.log"):
-            path.unlink()
-
-    def _start(self, name: str, env: dict[str, str], *arguments: str) -> Process:
-        argv = [sys.executable, "-m", f"tests.crash.{name}", *arguments]
+    def _start(self, name: str, module: str, env: dict[str, str]) -> Process:
+        argv = [sys.executable, "-m", module]
         return Process(Command(name=name, argv=argv, env={**self._env, **env}), self._folder)

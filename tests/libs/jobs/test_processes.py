@@ -29,7 +29,7 @@ def processes(tmp_path: Path, database_url: str) -> Iterator[JobProcesses]:
     done = tmp_path / "done"
     done.mkdir()
     with JobProcesses(
-        tmp_path, database_url, ["tests.libs.jobs.kinds"], PLIMSOLL_TEST_DIR=str(done), PLIMSOLL_JOB_ATTEMPTS_MAX="3"
+        tmp_path, database_url, "tests.libs.jobs.worker", PLIMSOLL_TEST_DIR=str(done), PLIMSOLL_JOB_ATTEMPTS_MAX="3"
     ) as processes:
         yield processes
 

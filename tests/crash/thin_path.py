@@ -1,0 +1,144 @@
+"""A small region in which everything happens that has a crash point, and what must be so when it has all ended."""
+
+from collections import defaultdict
+from datetime import UTC, datetime
+
+import sqlalchemy as sa
+
+from libs.domain.capacity_request import CapacityRequestKind, CapacityRequestPhase
+from libs.domain.reservation import ReservationSpec
+from libs.store.capacity_requests import create_capacity_request
+from libs.store.database import Database, Transaction
+from libs.store.jobs import enqueue
+from libs.store.region_import import import_region
+from libs.store.regions import load_region
+from libs.store.schedules import ensure_schedules
+from tests.builders.region import region_image
+from tests.crash.harness import wait_until
+
+ENV = {
+    "PLIMSOLL_SIMULATED_DELAY": "0.001",
+    "PLIMSOLL_SIMULATED_FAILURE_RATE": "0.4",
+    "PLIMSOLL_MOVE_ATTEMPTS_MAX": "2",
+    "PLIMSOLL_MOVE_BACKOFF_S": "0.1",
+    "PLIMSOLL_SOLVE_S_MAX": "5",
+}
+SERVERS = 40
+STARTS = {f"server-{i:02d}": "web" for i in range(6)} | {f"server-{i:02d}": "db" for i in range(10, 14)}
+
+
+def prepare(database: Database) -> None:
+    """Servers that are not where they should be, requests that can and cannot be met, and cycles that are due."""
+    now = datetime.now(UTC)
+    spec = ReservationSpec(capacity_rru=4, rru={"hw-a": 1.0})
+    image = region_image(
+        msbs=4,
+        servers_per_rack=SERVERS // 4,
+        reservations={"web": spec, "db": ReservationSpec(capacity_rru=3, rru={"hw-a": 1.0}, host_profile="big-pages")},
+        current=STARTS,
+        target={name: "db" if binding == "web" else "web" for name, binding in STARTS.items()},
+        in_use=set(list(STARTS)[:3]),
+    )
+    with database.write() as tx:
+        region_id = import_region(tx, image, actor="test", now=now).region_id
+        for name, capacity_rru in (("a", 1.0), ("b", 2.0), ("far-too-large", 1e6)):
+            request = create_capacity_request(
+                tx,
+                region_id,
+                kind=CapacityRequestKind.CREATE,
+                reservation_name=name,
+                reservation_id=None,
+                reservation_generation=None,
+                owner="team",
+                spec=ReservationSpec(capacity_rru=capacity_rru, rru={"hw-a": 1.0}),
+                requested_by="test",
+                message="",
+                now=now,
+            )
+            enqueue(tx, "assess", str(request.capacity_request_id))
+        ensure_schedules(tx, {"move": 0.2, "solve": 1.0}, now=now)
+
+
+def wait_for_the_end(database: Database) -> None:
+    """Until all requests are decided and all moves have ended; then, with no cycle due any more, all jobs."""
+    wait_until(lambda: count(database, UNDECIDED) == 0, "every request is decided")
+    stop(database, "solve")
+    wait_until(lambda: count(database, OPEN_JOBS + " AND kind = 'solve'") == 0, "the last solve has ended")
+    wait_until(lambda: count(database, MOVING) == 0, "every server that is up is where it should be, and no move runs")
+    stop(database, "move")
+    wait_until(lambda: count(database, OPEN_JOBS) == 0, "every job has ended")
+
+
+def check(database: Database) -> None:
+    """Nothing was lost, no server was bound twice, everything has ended."""
+    with database.snapshot() as tx:
+        phases = {row.reservation_name: row.phase for row in tx.execute(sa.text("SELECT * FROM capacity_requests"))}
+        assert phases["far-too-large"] == CapacityRequestPhase.REJECTED
+        assert {phases["a"], phases["b"]} <= {CapacityRequestPhase.GRANTED, CapacityRequestPhase.DEGRADED}
+        names = tx.execute(sa.text("SELECT name FROM reservations WHERE kind = 'guaranteed' ORDER BY name")).scalars()
+        assert list(names) == ["a", "b", "db", "web"], "a request was carried out twice, or not at all"
+        assert not tx.execute(
+            sa.text("SELECT FROM jobs WHERE status = 'failed' AND error NOT LIKE 'the worker%'")
+        ).all()
+        assert not tx.execute(sa.text("SELECT FROM solve_runs WHERE status = 'running'")).all()
+        assert count_in(tx, MOVING) == 0
+        check_bindings(tx)
+        check_failures(tx)
+
+
+def check_bindings(tx: Transaction) -> None:
+    """Follow every server through its history: it joins only when it is in no reservation, and ends where it says."""
+    binding: dict[str, str | None] = defaultdict(lambda: None, STARTS)
+    history = sa.text("""
+        SELECT servers.name AS server, step, joins.name AS joined FROM move_steps JOIN moves USING (move_id)
+        JOIN servers USING (server_id) LEFT JOIN reservations AS joins ON joins.reservation_id = to_reservation_id
+        WHERE outcome = 'done' ORDER BY move_id, move_steps.step_index""")
+    for row in tx.execute(history):
+        if row.step == "preempt":
+            assert binding[row.server] is not None, f"{row.server} left twice"
+            binding[row.server] = None
+        elif row.step == "join":
+            assert binding[row.server] is None, f"{row.server} was bound twice"
+            binding[row.server] = row.joined
+    now = sa.text("""
+        SELECT servers.name AS server, reservations.name AS reservation FROM servers
+        LEFT JOIN reservations ON reservation_id = current_reservation_id""")
+    found = {row.server: row.reservation for row in tx.execute(now)}
+    assert len(found) == SERVERS
+    assert found == {server: binding[server] for server in found}
+
+
+def check_failures(tx: Transaction) -> None:
+    """Each server whose move failed for good was reported once, and has not been tried since."""
+    failed = sa.text("SELECT server_id, max(move_id) FROM moves WHERE status = 'failed' GROUP BY server_id")
+    servers = {row.server_id for row in tx.execute(failed)}
+    reported = sa.text("SELECT server_id FROM unavailability_events WHERE reason LIKE 'move_failed%'")
+    assert sorted(tx.execute(reported).scalars()) == sorted(servers)
+    down = sa.text("SELECT server_id FROM servers WHERE unavailability = 'unplanned'")
+    assert set(tx.execute(down).scalars()) == servers
+
+
+UNDECIDED = "SELECT count(*) FROM capacity_requests WHERE phase IN ('submitted', 'assessing')"
+OPEN_JOBS = "SELECT count(*) FROM jobs WHERE status IN ('queued', 'running')"
+MOVING = """SELECT (SELECT count(*) FROM moves WHERE status = 'running')
+    + (SELECT count(*) FROM servers WHERE unavailability = 'none'
+       AND current_reservation_id IS DISTINCT FROM target_reservation_id)"""
+
+
+def stop(database: Database, kind: str) -> None:
+    """Whoever advances the schedule next puts it off for months."""
+    with database.write() as tx:
+        region_id = load_region(tx, "west").region_id
+        tx.execute(
+            sa.text("UPDATE schedules SET next_at = next_at + interval '1 year' WHERE region_id = :r AND kind = :k"),
+            {"r": region_id, "k": kind},
+        )
+
+
+def count(database: Database, query: str) -> int:
+    with database.snapshot() as tx:
+        return count_in(tx, query)
+
+
+def count_in(tx: Transaction, query: str) -> int:
+    return int(tx.execute(sa.text(query)).scalar_one())
