@@ -11,6 +11,8 @@ from libs.domain.violation import Violation
 from libs.plan_check.regression import check_regression
 
 SHOWN_MAX = 20
+SHAPE = frozenset({"WrongParent", "WrongShape", "UnknownReservation"})
+"""Violations after which nothing else can be said about a plan."""
 
 
 class PlanRefusedError(ValueError):
@@ -26,9 +28,18 @@ class PlanRefusedError(ValueError):
 def check_plan(snapshot: FleetSnapshot, plan: TargetPlan) -> list[Violation]:
     """Everything that is wrong with a plan for this snapshot; empty where it may be carried out.
 
-    Legal: it is for this snapshot's servers and its parent plan; every target is free or a reservation of the snapshot;
-    a server is newly bound only where its hardware type is of use and while it is not down (staying is always legal).
-    Safe: a server that is down is not taken from a reservation, and no shortfall grows without reason.
+    Legal, see check_legal. Safe: nobody is left worse off without reason, see check_regression.
+    """
+    illegal = check_legal(snapshot, plan)
+    return illegal if any(v.reason in SHAPE for v in illegal) else [*illegal, *check_regression(snapshot, plan.target)]
+
+
+def check_legal(snapshot: FleetSnapshot, plan: TargetPlan) -> list[Violation]:
+    """What no plan may do, whatever the policy's costs say.
+
+    It is for this snapshot's servers and its parent plan; every target is free or a reservation of the snapshot; a
+    server is newly bound only where its hardware type is of use and while it is not down (staying is always legal); a
+    server that is down is not taken from a reservation, since nobody gains by it.
     """
     shape = list(_shape(snapshot, plan))
     if shape:
@@ -47,7 +58,6 @@ def check_plan(snapshot: FleetSnapshot, plan: TargetPlan) -> list[Violation]:
             "TakenWhileDown",
             "it is down, so nobody gains by it",
         ),
-        *check_regression(snapshot, target),
     ]
 
 

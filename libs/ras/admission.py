@@ -16,8 +16,10 @@ from libs.ras.potential import Potential, potential_of
 from libs.ras.shortage import describe_shortage
 
 TOLERANCE_RRU = 1e-6
-QUICK = SolveLimits(exact_columns_max=2000, exact_nodes_max=20, exact_gap=1e-2)
+QUICK = SolveLimits(exact_columns_max=2000, exact_nodes_max=1, exact_gap=1e-2)
 """Admission needs an answer, not the last cent."""
+THOROUGH = SolveLimits(exact_columns_max=2000, exact_nodes_max=200, exact_gap=1e-4)
+"""Before saying that something is missing, look twice."""
 
 
 def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], bool] | None = None) -> Verdict:
@@ -31,9 +33,12 @@ def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], 
     asked = potential.asked_rru
     if potential.most_rru < asked - TOLERANCE_RRU:
         return _rejected(snapshot, reservation, potential)
-    plan = plan_with_free_servers(snapshot, reservation, cancelled=cancelled)
-    covered = coverage_of(snapshot, plan.target)
-    short, off = float(covered.shortfall[reservation]), float(covered.off_affinity[reservation].sum())
+    for limits in (QUICK, THOROUGH):
+        plan = plan_with_free_servers(snapshot, reservation, limits, cancelled=cancelled)
+        covered = coverage_of(snapshot, plan.target)
+        short, off = float(covered.shortfall[reservation]), float(covered.off_affinity[reservation].sum())
+        if max(short, off) <= TOLERANCE_RRU:
+            break
     gained = int(((plan.target == reservation) & (snapshot.servers.target != reservation)).sum())
     numbers = potential.numbers() | {"short_rru": short, "off_affinity_rru": off, "free_servers": float(gained)}
     if short > TOLERANCE_RRU:
@@ -53,13 +58,17 @@ def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], 
 
 
 def plan_with_free_servers(
-    snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], bool] | None = None
+    snapshot: FleetSnapshot,
+    reservation: int,
+    limits: SolveLimits = THOROUGH,
+    *,
+    cancelled: Callable[[], bool] | None = None,
 ) -> TargetPlan:
     """The best plan for one reservation that uses only its own servers and free ones."""
     servers = snapshot.servers
     rows = np.flatnonzero((servers.target == reservation) | ((servers.target < 0) & servers.available))
     alone = _only(snapshot, reservation, rows.astype(np.int32))
-    found = plan_target_bindings(alone, QUICK, cancelled=cancelled).plan.target
+    found = plan_target_bindings(alone, limits, cancelled=cancelled).plan.target
     target = np.maximum(servers.target, FREE)
     target[rows] = np.where(found == 0, reservation, FREE)
     return TargetPlan(target=target, parent_plan_id=snapshot.target_plan_id)

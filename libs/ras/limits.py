@@ -26,8 +26,8 @@ class SolveLimits:
     neighbourhoods_max: int | None = None
     stall: int | None = None
     stall_gain: float = 2e-4
-    exact_columns_max: int = 500
-    exact_nodes_max: int = 2000
+    exact_columns_max: int = 200
+    exact_nodes_max: int = 500
     exact_gap: float = 1e-5
 
 

@@ -64,7 +64,7 @@ class _Solve:
         self.progress, self.cancelled = progress, cancelled
         self.started = time.perf_counter()
         self.step_s: dict[str, float] = {}
-        self.bound, self.least_penalty = 0.0, 0.0
+        self.bound, self.tree_bound, self.least_penalty = 0.0, 0.0, 0.0
         self.stopped_by = "finished"
         self.proven = False
         self.tried = self.improved = 0
@@ -106,6 +106,7 @@ class _Solve:
             score=score,
             stay=stay,
             lower_bound=self.bound,
+            best_bound=max(self.bound, self.tree_bound),
             least_penalty=self.least_penalty,
             reservation=self.snapshot.reservations.name,
             shortfall_rru=covered.shortfall,
@@ -175,7 +176,7 @@ class _Solve:
         )
         self._note(found.timed_out)
         self.tried, self.proven = 1, found.optimal
-        self.bound = max(self.bound, found.bound)
+        self.tree_bound = found.bound
         if found.x is None:
             return counts
         better = model.counts(found.x)

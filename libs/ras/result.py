@@ -26,7 +26,8 @@ class SolveReport:
     step_s         seconds of each phase
     peak_mib       the process's largest resident memory so far
     score          the plan, term by term;  stay  keeping the present targets, likewise
-    lower_bound    no plan's total_without_rack is below it
+    lower_bound    no plan's total_without_rack is below it: the relaxation's, as the interchange format defines it
+    best_bound     likewise, the better of that and of branch and bound where that was run on the whole
     least_penalty  no plan's penalty is below it
     shortfall_rru  (R,) by reservation, in the snapshot's order; reservation  (R,) their names
     neighbourhoods tried, and improved: how many of them helped
@@ -40,6 +41,7 @@ class SolveReport:
     score: Score
     stay: Score
     lower_bound: float
+    best_bound: float
     least_penalty: float
     reservation: Names
     shortfall_rru: Floats
@@ -78,6 +80,7 @@ class SolveReport:
             "terms": asdict(self.score),
             "stay": {"objective": self.stay.objective, "penalty": self.stay.penalty, "total": self.stay.total},
             "lower_bound": self.lower_bound,
+            "best_bound": self.best_bound,
             "least_penalty": self.least_penalty,
             "gap": None if math.isnan(gap) else gap,
             "shortfall_rru": dict(short),

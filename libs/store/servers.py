@@ -85,25 +85,31 @@ def list_servers(
 ) -> Page[Server]:
     """Servers by id, of one region or of all; `after` is the server_id that the page starts behind.
 
+    Names are looked up first: with the ids in the query, the planner knows whether an index on them pays.
     Raises NotFound for the region.
     """
     query = _SELECT.where(servers.c.server_id > (after or 0))
     if region_name is not None:
         query = query.where(servers.c.region_id == load_region(tx, region_name).region_id)
-    live = reservations.c.deleted_at.is_(None)
-    for name, column, table, key, extra in (
-        (chosen.current_reservation, servers.c.current_reservation_id, reservations, "reservation_id", (live,)),
-        (chosen.target_reservation, servers.c.target_reservation_id, reservations, "reservation_id", (live,)),
-        (chosen.rack, servers.c.rack_id, racks, "rack_id", ()),
-        (chosen.msb, racks.c.msb_id, msbs, "msb_id", ()),
+    live = sa.and_(reservations.c.name == chosen.current_reservation, reservations.c.deleted_at.is_(None))
+    wanted = sa.and_(reservations.c.name == chosen.target_reservation, reservations.c.deleted_at.is_(None))
+    of_msb = racks.c.msb_id.in_(sa.select(msbs.c.msb_id).where(msbs.c.name == chosen.msb))
+    for given, column, key, condition in (
+        (chosen.current_reservation, servers.c.current_reservation_id, reservations.c.reservation_id, live),
+        (chosen.target_reservation, servers.c.target_reservation_id, reservations.c.reservation_id, wanted),
+        (chosen.rack, servers.c.rack_id, racks.c.rack_id, racks.c.name == chosen.rack),
+        (chosen.msb, servers.c.rack_id, racks.c.rack_id, of_msb),
+        (
+            chosen.hardware_type,
+            servers.c.hardware_type_id,
+            hardware_types.c.hardware_type_id,
+            hardware_types.c.name == chosen.hardware_type,
+        ),
     ):
-        if name is not None:
-            query = query.where(column.in_(sa.select(table.c[key]).where(table.c.name == name, *extra)))
+        if given is not None:
+            query = query.where(column.in_(tx.execute(sa.select(key).where(condition)).scalars().all()))
     if chosen.name is not None:
         query = query.where(servers.c.name == chosen.name)
-    if chosen.hardware_type is not None:
-        found = sa.select(hardware_types.c.hardware_type_id).where(hardware_types.c.name == chosen.hardware_type)
-        query = query.where(servers.c.hardware_type_id == found.scalar_subquery())
     if chosen.unavailability is not None:
         query = query.where(servers.c.unavailability == chosen.unavailability.value)
     rows = tx.execute(query.order_by(servers.c.server_id).limit(limit + 1)).mappings()

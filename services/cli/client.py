@@ -58,6 +58,11 @@ class Client:
         answer: Json = self._send("PATCH", path, json=body, generation=generation).json()
         return answer
 
+    def put(self, path: str, body: object, *, generation: int) -> Json:
+        """PUT at a generation."""
+        answer: Json = self._send("PUT", path, json=body, generation=generation).json()
+        return answer
+
     def delete(self, path: str, *, generation: int | None = None) -> Json | None:
         """DELETE at a generation."""
         response = self._send("DELETE", path, generation=generation)
@@ -101,8 +106,9 @@ class ApiProblem(CliFailure):
     def __init__(self, response: httpx.Response) -> None:
         problem = _problem(response)
         self.code = str(problem.get("code", response.status_code))
-        fields = [f"  {error.get('field')}: {error.get('message')}" for error in problem.get("errors", [])]
-        super().__init__("\n".join([f"{problem.get('detail') or problem.get('title')} [{self.code}]", *fields]))
+        fields = [f"  {error['field']}: {error['message']}" for error in problem.get("errors", [])]
+        said = problem["title"] if fields else problem.get("detail") or problem["title"]
+        super().__init__("\n".join([f"{said} ({self.code})", *fields]))
 
 
 def _problem(response: httpx.Response) -> Mapping[str, Any]:

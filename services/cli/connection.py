@@ -9,7 +9,6 @@ from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from services.cli.failure import CliFailure
-from services.standalone.platform import endpoint_file
 from services.standalone.settings import StandaloneSettings
 
 
@@ -27,7 +26,7 @@ def find_connection() -> tuple[str, str]:
     """The platform's address and a token. Raises CliFailure that says what to set."""
     settings = ConnectionSettings()
     url, token_file = settings.url, settings.token_file
-    endpoint = endpoint_file(StandaloneSettings())
+    endpoint = StandaloneSettings().endpoint_file
     if url is None:
         if not endpoint.exists():
             raise CliFailure("no platform to talk to: run `plimsoll up`, or set PLIMSOLL_URL and PLIMSOLL_TOKEN")

@@ -26,7 +26,7 @@ def drain(
     client = Client.connect()
     if end:
         events = [
-            client.post(f"/v1/unavailability-events/{event['id']}/end")
+            client.post(f"/v1/unavailability-events/{event['unavailability_event_id']}/end")
             for event in client.items("/v1/unavailability-events", region=region, open="true")
             if (event["scope"], event["scope_name"], event["kind"]) == (scope, name, "planned")
         ]

@@ -32,7 +32,7 @@ COLUMNS: dict[Noun, dict[str, str]] = {
     Noun.REGIONS: {"NAME": "name", "TARGET PLAN": "target_plan_id", "GENERATION": "generation"},
     Noun.HARDWARE_TYPES: {"NAME": "name", "ATTRIBUTES": "attributes"},
     Noun.RESERVATIONS: {
-        "ID": "id",
+        "ID": "reservation_id",
         "NAME": "name",
         "REGION": "region",
         "OWNER": "owner",
@@ -43,7 +43,7 @@ COLUMNS: dict[Noun, dict[str, str]] = {
         "SHORT": "status.shortfall_rru",
     },
     Noun.CAPACITY_REQUESTS: {
-        "ID": "id",
+        "ID": "capacity_request_id",
         "KIND": "kind",
         "RESERVATION": "reservation",
         "CAPACITY": "spec.capacity_rru",
@@ -52,7 +52,7 @@ COLUMNS: dict[Noun, dict[str, str]] = {
         "MESSAGE": "status.message",
     },
     Noun.SERVERS: {
-        "ID": "id",
+        "ID": "server_id",
         "NAME": "name",
         "MSB": "msb",
         "RACK": "rack",
@@ -63,7 +63,7 @@ COLUMNS: dict[Noun, dict[str, str]] = {
         "UNAVAILABILITY": "unavailability",
     },
     Noun.UNAVAILABILITY_EVENTS: {
-        "ID": "id",
+        "ID": "unavailability_event_id",
         "SCOPE": "scope",
         "NAME": "scope_name",
         "KIND": "kind",
@@ -72,7 +72,7 @@ COLUMNS: dict[Noun, dict[str, str]] = {
         "ENDED": "ended_at",
     },
     Noun.SOLVE_RUNS: {
-        "ID": "id",
+        "ID": "solve_run_id",
         "REGION": "region",
         "TRIGGER": "trigger",
         "STATUS": "status",
@@ -82,7 +82,7 @@ COLUMNS: dict[Noun, dict[str, str]] = {
         "PLAN": "plan_id",
     },
     Noun.PLANS: {
-        "ID": "id",
+        "ID": "plan_id",
         "REGION": "region",
         "KIND": "kind",
         "PARENT": "parent_plan_id",
@@ -91,7 +91,7 @@ COLUMNS: dict[Noun, dict[str, str]] = {
         "CREATED": "created_at",
     },
     Noun.MOVES: {
-        "ID": "id",
+        "ID": "move_id",
         "SERVER": "server",
         "FROM": "from_reservation",
         "TO": "to_reservation",
@@ -108,7 +108,7 @@ COLUMNS: dict[Noun, dict[str, str]] = {
         "ID": "subject_id",
         "REASON": "reason",
     },
-    Noun.TOKENS: {"ID": "id", "NAME": "name", "ROLE": "role", "CREATED": "created_at", "REVOKED": "revoked_at"},
+    Noun.TOKENS: {"ID": "token_id", "NAME": "name", "ROLE": "role", "CREATED": "created_at", "REVOKED": "revoked_at"},
 }
 
 

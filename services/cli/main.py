@@ -1,34 +1,64 @@
-"""The `plimsoll` command: one file per subcommand, registered here."""
+"""The `plimsoll` command: one file per subcommand, imported when it is asked for."""
 
 from __future__ import annotations
 
 import sys
+from importlib import import_module
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
-from services.cli import token
-from services.cli.drain import drain
 from services.cli.failure import CliFailure
-from services.cli.get import get
 from services.cli.output import stderr
-from services.cli.plan import plan
-from services.cli.regions import export_region, import_region
-from services.cli.requests import create, delete, resize
-from services.cli.solve import solve
-from services.cli.up import up
+
+COMMANDS = {
+    "demo": "services.cli.demo.command:demo",
+    "up": "services.cli.up:up",
+    "import": "services.cli.regions:import_region",
+    "export": "services.cli.regions:export_region",
+    "get": "services.cli.get:get",
+    "create": "services.cli.requests:create",
+    "resize": "services.cli.requests:resize",
+    "delete": "services.cli.requests:delete",
+    "plan": "services.cli.plan:plan",
+    "drain": "services.cli.drain:drain",
+    "solve": "services.cli.solve:solve",
+    "token": "services.cli.token:app",
+}
+"""In the order in which --help lists them. Looking at a server must not wait for a solver to be imported."""
+
+
+class LazyCommands(TyperGroup):
+    """A group whose commands are imported by name."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """All of them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """One of them; None where there is none of this name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name].partition(":")
+        found = getattr(import_module(module), name)
+        if not isinstance(found, typer.Typer):
+            alone = typer.Typer(add_completion=False)
+            alone.command(cmd_name)(found)
+            found = alone
+        command = typer.main.get_command(found)
+        command.name = cmd_name
+        return command
+
 
 app = typer.Typer(
-    name="plimsoll",
-    help="Guaranteed capacity that survives the loss of a power domain.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    add_completion=False,
+    name="plimsoll", cls=LazyCommands, no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False
 )
-for command in (up, get, create, resize, delete, drain, plan, solve):
-    app.command()(command)
-app.command("import")(import_region)
-app.command("export")(export_region)
-app.add_typer(token.app, name="token")
+
+
+@app.callback()
+def plimsoll() -> None:
+    """Guaranteed capacity that survives the loss of a power domain."""
 
 
 def main() -> None:
@@ -36,5 +66,6 @@ def main() -> None:
     try:
         app()
     except CliFailure as failure:
-        stderr.print(f"[red]error:[/red] {failure}", highlight=False, soft_wrap=True)
+        stderr.print("[red]error:[/red]", end=" ")
+        stderr.print(str(failure), highlight=False, markup=False, soft_wrap=True)
         sys.exit(failure.status)

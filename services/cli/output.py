@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -11,6 +12,8 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.table import Table
+
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 
 stdout = Console()
 stderr = Console(stderr=True)
@@ -76,6 +79,8 @@ def _text(value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:,.2f}".rstrip("0").rstrip(".")
+    if isinstance(value, str) and _TIME.fullmatch(value):
+        return value[:19].replace("T", " ")
     if isinstance(value, list):
         return ", ".join(_text(item) for item in value)
     return str(value)

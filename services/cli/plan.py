@@ -35,19 +35,19 @@ def _await_run(client: Client, asked: Json, say: Any, wait_s: float) -> Json:
 
     def tell(page: Json) -> None:
         for run in page["items"]:
-            if run["id"] > after and run["status"] == "running":
+            if run["solve_run_id"] > after and run["status"] == "running":
                 progress = run["progress"]
                 gap = f", gap {progress['gap']:.2%}" if "gap" in progress else ""
-                say(f"{run['region']}: run {run['id']}, {progress.get('phase', 'loading')}{gap}")
+                say(f"{run['region']}: run {run['solve_run_id']}, {progress.get('phase', 'loading')}{gap}")
 
     page = client.wait(
         f"/v1/solve-runs?region={asked['region']}&limit=1",
-        lambda page: any(run["id"] > after and run["status"] != "running" for run in page["items"]),
+        lambda page: any(run["solve_run_id"] > after and run["status"] != "running" for run in page["items"]),
         s_max=wait_s,
         each=tell,
     )
     for run in page["items"]:
-        if run["id"] > after and run["status"] != "running":
+        if run["solve_run_id"] > after and run["status"] != "running":
             found: Json = run
             return found
     raise CliFailure(f"the run is not over after {wait_s:g} s: see `plimsoll get solve-runs`")
@@ -57,6 +57,6 @@ def _short(run: Json) -> Json:
     report = run["report"] or {}
     kept = ("solve_s", "objective", "penalty", "lower_bound", "gap", "step_s", "stopped_by", "shortfall_rru")
     return {
-        **{name: run[name] for name in ("id", "region", "status", "plan_id", "error", "bundle")},
+        **{name: run[name] for name in ("solve_run_id", "region", "status", "plan_id", "error", "bundle")},
         "report": {name: report[name] for name in kept if name in report},
     }

@@ -33,11 +33,11 @@ WaitOption = Annotated[float, typer.Option("--wait", min=0.0, metavar="SECONDS",
 def create(
     name: Annotated[str, typer.Argument(help="of the new reservation")],
     region: RegionOption,
+    owner: Annotated[str, typer.Option(help="the team that it is for")],
     capacity: CapacityOption = None,
     rru: RruOption = None,
     count: CountOption = None,
     hardware_type: TypesOption = None,
-    owner: Annotated[str | None, typer.Option(help="who it is for; the token's name where left out")] = None,
     host_profile: HostProfileOption = None,
     survive_msb_loss: SurvivesOption = None,
     msb_spread_limit: MsbLimitOption = None,
@@ -59,9 +59,7 @@ def create(
         rack_spread_limit=rack_spread_limit,
         affinity=affinity,
     )
-    body: Json = {"kind": "create", "region": region, "reservation": name, "spec": spec}
-    if owner is not None:
-        body["owner"] = owner
+    body = {"kind": "create", "region": region, "reservation": name, "owner": owner, "spec": spec}
     send(body, dry_run=dry_run, wait_s=wait, output=output)
 
 
@@ -118,7 +116,7 @@ def send(body: Json, *, dry_run: bool, wait_s: float, output: Output) -> None:
     if not dry_run and wait_s > 0 and _phase(request) not in DECIDED:
         with stderr.status(f"{body['kind']} {body['reservation']}: waiting for the answer"):
             request = client.wait(
-                f"/v1/capacity-requests/{request['id']}",
+                f"/v1/capacity-requests/{request['capacity_request_id']}",
                 lambda found: _phase(found) in DECIDED,
                 s_max=wait_s,
                 each=lambda found: None,

@@ -22,7 +22,8 @@ from libs.interchange.assignment import save_assignment
 from libs.interchange.atomic import replacing
 from libs.interchange.bundle import Bundle, load_bundle
 from libs.interchange.errors import InterchangeError
-from libs.plan_check.check import PlanRefusedError, check_plan, require_clean
+from libs.plan_check.check import PlanRefusedError, check_legal, require_clean
+from libs.plan_check.regression import check_regression
 from libs.ras.limits import limits_from
 from libs.ras.phases import plan_target_bindings
 from libs.ras.result import SolveReport, SolveResult
@@ -64,7 +65,9 @@ def solve(
         bundle = load_bundle(region)
         result = run_bundle(bundle, time_limit=time_limit, neighbourhoods=neighbourhoods, seed=seed, console=errors)
         snapshot = bundle.region.snapshot
-        require_clean(check_plan(snapshot, result.plan))
+        require_clean(check_legal(snapshot, result.plan))
+        for loss in check_regression(snapshot, result.plan.target):  # offline the policy's sum counts, however odd
+            errors.print(f"[yellow]warning:[/yellow] {loss.message}", soft_wrap=True, highlight=False)
         save_assignment(out, snapshot, result.plan.target)
         document = {
             "region": snapshot.region,

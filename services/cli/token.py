@@ -24,7 +24,7 @@ def create(
     if output is Output.JSON:
         print_json(token)
     else:
-        stderr.print(f"token {token['id']} of {name}, {role}; keep it, it is not shown again:", highlight=False)
+        stderr.print(f"token {token['token_id']} of {name}, {role}; keep it, it is not shown again:", highlight=False)
         stdout.print(token["secret"], highlight=False, soft_wrap=True)
 
 

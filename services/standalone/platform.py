@@ -54,7 +54,8 @@ def running_platform(
     clock    the processes live by it
     cycles   kind of job -> seconds on the clock between its runs for each region
     more     what the processes' environment holds beside ours
-    While it runs, `endpoint_file` tells the command line where it is. Raises ChildFailed, PostgresUnavailable, OSError.
+    While it runs, `settings.endpoint_file` tells the command line where it is. Raises ChildFailed, PostgresUnavailable
+    or OSError.
     """
     state = settings.state_dir
     state.mkdir(parents=True, exist_ok=True)
@@ -88,15 +89,10 @@ def running_platform(
                 pass_fds=[sock.fileno()],
             )
         )
-        endpoint = endpoint_file(settings)
+        endpoint = settings.endpoint_file
         endpoint.write_text(json.dumps({"url": url, "token_file": str(token_file)}) + "\n")
         supervisor.after_stop.callback(endpoint.unlink, missing_ok=True)
         yield Platform(url, token_file, supervisor)
-
-
-def endpoint_file(settings: StandaloneSettings) -> Path:
-    """Where a running platform says where it is: {"url": ..., "token_file": ...}."""
-    return settings.state_dir / "endpoint.json"
 
 
 def _python(name: str, env: Mapping[str, str], *arguments: str) -> Command:

@@ -41,3 +41,8 @@ class StandaloneSettings(BaseSettings):
     def log_dir(self) -> Path:
         """One file per child process."""
         return self.state_dir / "logs"
+
+    @property
+    def endpoint_file(self) -> Path:
+        """Where a running platform says where it is: {"url": ..., "token_file": ...}."""
+        return self.state_dir / "endpoint.json"

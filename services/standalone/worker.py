@@ -5,11 +5,12 @@ from __future__ import annotations
 from libs.jobs.processes import run_worker
 from libs.jobs.settings import WorkerSettings
 from libs.observability.logs import configure_logging
+from services.broker.tasks import KINDS as BROKER
 from services.mover.tasks import KINDS as MOVER
 from services.portal.tasks import KINDS as PORTAL
 from services.solver.tasks import KINDS as SOLVER
 
-KINDS = (*PORTAL, *SOLVER, *MOVER)
+KINDS = (*PORTAL, *BROKER, *SOLVER, *MOVER)
 
 
 def main() -> None:

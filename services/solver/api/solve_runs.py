@@ -46,7 +46,7 @@ class SolveJobOut(ResponseModel):
 class SolveRunOut(ResponseModel):
     """One run."""
 
-    id: int
+    solve_run_id: int
     region: str
     trigger: str
     status: SolveStatus
@@ -63,8 +63,7 @@ class SolveRunOut(ResponseModel):
 
 
 def _out(run: SolveRun) -> SolveRunOut:
-    values = {name: getattr(run, name) for name in SolveRunOut.model_fields if name != "id"}
-    return SolveRunOut(id=run.solve_run_id, **values)
+    return SolveRunOut.model_validate(run)
 
 
 @router.post(

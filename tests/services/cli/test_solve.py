@@ -62,3 +62,13 @@ def test_bad_input_ends_with_status_1_and_says_where(folder, tmp_path):
 
 def test_bad_options_end_with_status_2(folder):
     assert run(folder, "--time-limit", "-1").exit_code == 2
+
+
+def test_a_policy_that_pays_for_less_capacity_is_followed_and_warned_about(tmp_path):
+    folder = tmp_path / "region"
+    save_region(region_of(random_region(np.random.default_rng(2), 60, 4)), folder)
+    policy = {"shortfall_cost": 0.1, "affinity_cost": 0, "buffer_cost": 50, "move_cost_idle": 0, "move_cost_in_use": 0}
+    (folder / "policy.json").write_text(json.dumps(policy))
+    done = run(folder, "--out", tmp_path / "a.parquet")
+    assert done.exit_code == 0
+    assert "would be short of" in done.stderr

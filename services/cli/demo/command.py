@@ -1,0 +1,149 @@
+"""`plimsoll demo`: set the stage, let the day pass, say what it came to."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from libs.domain.fleet import RegionImage
+from libs.domain.policy import RegionPolicy
+from libs.reconcile.clock import ScaledClock, SystemClock
+from libs.simulator.demand import draw_demand
+from libs.simulator.failures import draw_failures
+from libs.simulator.fleet import made_up_fleet
+from libs.simulator.hardware import hardware
+from services.broker.region_folder import write_folder
+from services.cli.client import Client
+from services.cli.demo.day import Agenda
+from services.cli.demo.people import Allocator, HealthSystem, Owners
+from services.cli.demo.summary import Summary, print_summary, read_summary
+from services.cli.failure import CliFailure
+from services.cli.output import Output, OutputOption, print_json, stderr, stdout
+from services.standalone.platform import CYCLES, Platform, running_platform
+from services.standalone.settings import StandaloneSettings
+
+REGION = "demo"
+DAY_S = 86_400.0
+HOUR_S = 3600.0
+LOAD = 0.5
+"""Share of the region's RRU that is asked for on average; the day has hours when that is all of it."""
+POLICY = RegionPolicy(buffer_cost=1.0, spread_cost=0.5, shared_buffer_share=0.02)
+"""Costs are per RRU, and a server of this region is about five: the costs of the format, per server."""
+_SETTLE_S_MAX = 25.0
+
+
+def demo(
+    servers: Annotated[int, typer.Option(min=200, max=20_000, help="of the made-up region")] = 2000,
+    requests: Annotated[int, typer.Option(min=1, max=5000, help="new reservations asked for in the day")] = 150,
+    minutes: Annotated[float, typer.Option(min=0.5, max=1440, help="real time that the day takes")] = 1.75,
+    seed: Annotated[int, typer.Option(help="another day")] = 1,
+    serve: Annotated[bool, typer.Option("--serve", help="leave the platform running until Ctrl-C")] = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Run a simulated day on a platform of its own: requests, failures, hourly solves and moves, all over REST."""
+    base = StandaloneSettings().state_dir
+    base.mkdir(parents=True, exist_ok=True)
+    state = Path(tempfile.mkdtemp(prefix="demo-", dir=base))
+    settings = StandaloneSettings.model_validate({"PLIMSOLL_STATE_DIR": state})
+    speed = DAY_S / (minutes * 60)
+    # The day ends some hours before now: a platform that is served afterwards goes on in real time, never back.
+    clock = ScaledClock(datetime.now(UTC) - timedelta(hours=36), datetime.now(UTC), speed)
+    stderr.print(f"[bold]A day in {minutes:g} minutes[/bold]: starting the platform in {state}", highlight=False)
+    tick_s = 0.25 * speed  # on the clock: what is done every few seconds cannot be done more often in real time
+    cycles = {kind: max(interval_s, tick_s) for kind, interval_s in CYCLES.items()}
+    more = {"PLIMSOLL_SOLVE_S_MAX": str(max(2.0, 0.6 * HOUR_S / speed)), "PLIMSOLL_JOB_TICK_S": "0.25"}
+    with running_platform(settings, clock=clock, cycles=cycles, more=more) as platform:
+        summary = _day(platform, clock, servers=servers, requests=requests, seed=seed)
+    _tell(summary, output)
+    if summary.troubles:
+        raise CliFailure(f"the day did not go as it should; logs are in {settings.log_dir}")
+    if serve:
+        with running_platform(settings, clock=SystemClock()) as platform:
+            stderr.print(f"serving at {platform.url}; in another terminal:", highlight=False)
+            stderr.print(
+                f"  export PLIMSOLL_URL={platform.url} PLIMSOLL_TOKEN_FILE={platform.token_file}", soft_wrap=True
+            )
+            platform.supervisor.run()
+    shutil.rmtree(state)
+
+
+def _day(platform: Platform, clock: ScaledClock, *, servers: int, requests: int, seed: int) -> Summary:
+    """Bring the region in, and let everybody play their part until the day is over and all has settled."""
+    admin = Client(platform.url, platform.token_file.read_text().strip())
+    image = made_up_fleet(REGION, servers=servers, seed=seed, policy=POLICY)
+    _import(admin, image)
+    owners = Owners(_client(platform, admin, "owners", "requester"), REGION)
+    health = HealthSystem(_client(platform, admin, "health-system", "operator"), REGION)
+    allocator = Allocator(_client(platform, admin, "container-allocator", "operator"), REGION)
+    agenda = Agenda(clock, clock.now())
+    for event in draw_demand(image, duration_s=DAY_S, requests_per_day=requests, load=LOAD, seed=seed):
+        agenda.at(event.at_s, lambda event=event: owners.act(event))  # type: ignore[misc]
+    names = image.snapshot.servers.name
+    for failure in draw_failures(image.snapshot.topology, names, duration_s=DAY_S, seed=seed):
+        agenda.at(failure.at_s, lambda failure=failure: health.report(failure, agenda.at))  # type: ignore[misc]
+    agenda.every(0.5 * HOUR_S, DAY_S, allocator.act)
+    agenda.every(2 * HOUR_S, DAY_S, lambda: _hour(admin, agenda, owners, health))
+    agenda.run(DAY_S, platform.supervisor.tend)
+    _settle(admin, platform)
+    return read_summary(admin, REGION, refused=owners.refused)
+
+
+def _import(admin: Client, image: RegionImage) -> None:
+    files = {name.partition(".")[0]: (name, content) for name, content in write_folder(image).items()}
+    admin.post(f"/v1/regions/{REGION}/import", files=files)
+    for figures in hardware():
+        attributes = {name: getattr(figures, name) for name in ("release", "vcpu", "memory_gb", "watts", "cpu")}
+        generation = admin.get(f"/v1/hardware-types/{figures.name}")["generation"]
+        admin.put(f"/v1/hardware-types/{figures.name}", {"attributes": attributes}, generation=generation)
+    count = len(image.snapshot.servers)
+    topology = image.snapshot.topology
+    stderr.print(
+        f"{count:,} servers of {len(hardware())} hardware types in {len(topology.msbs)} MSBs of "
+        f"{len(topology.datacenters)} datacenters are in",
+        highlight=False,
+    )
+
+
+def _client(platform: Platform, admin: Client, name: str, role: str) -> Client:
+    secret = admin.post("/v1/tokens", {"name": name, "role": role})["secret"]
+    return Client(platform.url, secret)
+
+
+def _hour(admin: Client, agenda: Agenda, owners: Owners, health: HealthSystem) -> None:
+    region = admin.get(f"/v1/regions/{REGION}/summary")
+    total = {name: sum(row[name] for row in region["hardware_types"]) for name in ("bound", "in_use", "to_move")}
+    asked, failures = sum(owners.said.values()), sum(health.reported.values())
+    stderr.print(
+        f"{agenda.now_s() / HOUR_S:4.0f} h: {asked} requests, {region['reservations']} reservations "
+        f"({region['degraded']} short), {total['bound']} servers bound, {total['in_use']} in use, "
+        f"{total['to_move']} to move, {failures} failures",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _settle(admin: Client, platform: Platform) -> None:
+    """Wait until every request is decided and what moves now has arrived. What never does, the summary tells."""
+    moving = {move["move_id"] for move in admin.items("/v1/moves", status="running", limit=1000)}
+    deadline = time.monotonic() + _SETTLE_S_MAX
+    while time.monotonic() < deadline:
+        platform.supervisor.tend()
+        undecided = [admin.get("/v1/capacity-requests", phase=phase, limit=1) for phase in ("submitted", "assessing")]
+        moving &= {move["move_id"] for move in admin.items("/v1/moves", status="running", limit=1000)}
+        if not moving and not any(page["items"] for page in undecided):
+            return
+        time.sleep(0.2)
+    stderr.print(f"[red]trouble:[/red] after {_SETTLE_S_MAX:g} s moves {sorted(moving)} have not ended")
+
+
+def _tell(summary: Summary, output: Output) -> None:
+    if output is Output.JSON:
+        print_json(summary.as_dict())
+    else:
+        print_summary(stdout, summary)

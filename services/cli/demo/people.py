@@ -1,0 +1,98 @@
+"""Everybody who talks to the platform during the day. Each has a token of its own and says everything over REST."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from libs.domain.reservation import ReservationSpec
+from libs.simulator.allocator import AllocatedServer, decide_in_use
+from libs.simulator.demand import DemandEvent, DemandKind
+from libs.simulator.failures import Failure
+from services.cli.client import ApiProblem, Client, Json
+
+_PAGE = 1000
+
+
+@dataclass(slots=True)
+class Owners:
+    """Ask for capacity, change their minds, return it. `said` counts what they asked, `refused` the answers' codes."""
+
+    client: Client
+    region: str
+    said: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+
+    def act(self, event: DemandEvent) -> None:
+        """Send one request; the platform decides on its own time. A refusal is an answer, not an error of ours."""
+        body: Json = {"kind": event.kind, "region": self.region, "reservation": event.reservation}
+        if event.kind is DemandKind.CREATE:
+            body["owner"] = event.owner
+        if event.spec is not None:
+            body["spec"] = _spec(event.spec)
+        self.said[event.kind.value] += 1
+        try:
+            self.client.post("/v1/capacity-requests", body)
+        except ApiProblem as problem:
+            self.refused[problem.code] += 1
+
+
+def _spec(spec: ReservationSpec) -> Json:
+    return {
+        "capacity_rru": spec.capacity_rru,
+        "rru": dict(spec.rru),
+        "survives_msb_loss": spec.survives_msb_loss,
+        "msb_spread_limit": spec.msb_spread_limit,
+    }
+
+
+@dataclass(slots=True)
+class HealthSystem:
+    """Reports what breaks, and what is mended."""
+
+    client: Client
+    region: str
+    reported: Counter[str] = field(default_factory=Counter)
+
+    def report(self, failure: Failure, mend_at: Callable[[float, Callable[[], None]], None]) -> None:
+        """Report a failure, and put its end into the day's agenda."""
+        body = {
+            "region": self.region,
+            "scope": failure.scope,
+            "scope_name": failure.name,
+            "kind": "unplanned",
+            "reason": "simulated failure",
+        }
+        event = self.client.post("/v1/unavailability-events", body)["unavailability_event_id"]
+        self.reported[failure.scope.value] += 1
+        mend_at(failure.over_s, lambda: self._mended(event))
+
+    def _mended(self, event: int) -> None:
+        self.client.post(f"/v1/unavailability-events/{event}/end")
+
+
+@dataclass(slots=True)
+class Allocator:
+    """Puts containers on servers that have joined a reservation."""
+
+    client: Client
+    region: str
+    used: int = 0
+
+    def act(self) -> None:
+        """Look at all servers and mark the new ones in use. One that moved meanwhile is seen again the next time."""
+        servers = self.client.items("/v1/servers", region=self.region, limit=_PAGE)
+        names = AllocatedServer.__dataclass_fields__
+        decisions = decide_in_use(AllocatedServer(**{name: row[name] for name in names}) for row in servers)
+        for first in range(0, len(decisions), _PAGE):
+            changes = [
+                {"server_id": d.server_id, "generation": d.generation, "in_use": d.in_use}
+                for d in decisions[first : first + _PAGE]
+            ]
+            try:
+                self.client.patch("/v1/servers", {"servers": changes})
+                self.used += len(changes)
+            except ApiProblem as problem:
+                if problem.code != "stale_generation":
+                    raise

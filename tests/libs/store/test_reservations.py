@@ -1,0 +1,80 @@
+from dataclasses import replace
+
+import pytest
+
+from libs.domain.reservation import ReservationSpec
+from libs.reconcile.clock import SystemClock
+from libs.reconcile.errors import StaleGeneration
+from libs.store.database import Database
+from libs.store.refusals import AlreadyExists, NotFound, NotPossible
+from libs.store.region_import import import_region
+from libs.store.reservations import create_reservation, delete_reservation, load_reservation, update_spec
+from tests.builders.region import region_image
+
+NOW = SystemClock().now()
+SPEC = ReservationSpec(capacity_rru=3, rru={"hw-a": 1.0}, affinity={"dc-00": 0.5})
+
+
+@pytest.fixture
+def database(database_url: str):
+    database = Database(database_url)
+    with database.write() as tx:
+        import_region(tx, region_image("west", hardware_types=("hw-a", "hw-b")), actor="test", now=NOW)
+    yield database
+    database.close()
+
+
+def make(database: Database, name: str = "web", spec: ReservationSpec = SPEC) -> int:
+    with database.write() as tx:
+        return create_reservation(tx, 1, name=name, owner="team", spec=spec, now=NOW)
+
+
+def test_what_is_written_is_read_and_every_change_raises_the_generation(database: Database) -> None:
+    key = make(database)
+    changes = ({"rru": {"hw-a": 2.0}}, {"affinity": {}}, {"rack_spread_limit": 0.5}, {"rru": {"hw-b": 1.0}}, {})
+    spec = SPEC
+    for generation, change in enumerate(changes, start=1):
+        with database.snapshot() as tx:
+            found = load_reservation(tx, key)
+        assert (found.spec, found.generation) == (spec, generation)
+        spec = replace(spec, **change)
+        with database.write() as tx:
+            assert update_spec(tx, key, spec, generation=generation) == generation + 1
+
+
+def test_a_stale_change_is_refused_and_so_is_one_of_a_deleted_reservation(database: Database) -> None:
+    key = make(database)
+    with pytest.raises(StaleGeneration), database.write() as tx:
+        update_spec(tx, key, SPEC, generation=2)
+    with database.write() as tx:
+        delete_reservation(tx, key, generation=1, now=NOW)
+    for generation in (1, 2):
+        with pytest.raises(StaleGeneration), database.write() as tx:
+            update_spec(tx, key, SPEC, generation=generation)
+        with pytest.raises(StaleGeneration), database.write() as tx:
+            delete_reservation(tx, key, generation=generation, now=NOW)
+    with pytest.raises(NotFound), database.write() as tx:
+        update_spec(tx, 999, SPEC, generation=1)
+
+
+def test_a_name_is_taken_while_its_reservation_lives(database: Database) -> None:
+    key = make(database)
+    with pytest.raises(AlreadyExists):
+        make(database)
+    with database.write() as tx:
+        delete_reservation(tx, key, generation=1, now=NOW)
+    assert make(database) != key
+
+
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        (ReservationSpec(capacity_rru=1, rru={"hw-x": 1.0}), "rru.hw-x"),
+        (ReservationSpec(capacity_rru=1, rru={"hw-a": 1.0}, affinity={"dc-9": 1.0}), "affinity.dc-9"),
+    ],
+)
+def test_names_that_are_not_there_keep_nothing(database: Database, spec: ReservationSpec, field: str) -> None:
+    with pytest.raises(NotPossible) as refused:
+        make(database, spec=spec)
+    assert refused.value.field == field
+    make(database)
