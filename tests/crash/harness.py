@@ -71,6 +71,9 @@ class JobProcesses:
             process.kill()
             process.stop()
 
+    def pid(self, name: str) -> int:
+        return self._running[name].pid
+
     def _crashed(self, name: str) -> bool:
         log = (self._folder / f"{name}.log").read_bytes()[self._log_starts[name] :]
         return self._running[name].exit_status() is not None or b"(SIGKILL)" in log
