@@ -17,7 +17,9 @@ def run_worker(settings: JobSettings, kinds: Sequence[JobKind]) -> None:
     SIGTERM ends it when the jobs that run are done.
     """
     app = make_celery(settings, kinds)
-    app.worker_main(["worker", "--pool=prefork", f"--concurrency={settings.job_slots}", "--loglevel=INFO", *_QUIET])
+    app.worker_main(
+        ["--quiet", "worker", "--pool=prefork", f"--concurrency={settings.job_slots}", "--loglevel=INFO", *_QUIET]
+    )
 
 
 def run_scheduler(settings: JobSettings) -> None:

@@ -24,7 +24,10 @@ class JobProcesses:
     """One worker and the scheduler, by module. Use it as a context: it leaves nothing running."""
 
     def __init__(self, folder: Path, database_url: str, worker: str = "services.standalone.worker", **env: str) -> None:
-        self._folder, self._worker = folder, worker
+        self._folder = folder
+        self._modules = {"worker": worker, "scheduler": "services.standalone.scheduler"}
+        self._running: dict[str, Process] = {}
+        self._log_starts: dict[str, int] = {}
         self._env = {
             **{name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ},
             "PYTHONPATH": str(Path(__file__).parents[2]),
@@ -32,14 +35,12 @@ class JobProcesses:
             "PLIMSOLL_DATABASE_POOL_SIZE": "3",
             "PLIMSOLL_BROKER_DIR": str(folder / "queue"),
             "PLIMSOLL_BROKER_POLL_S": "0.02",
-            "PLIMSOLL_JOB_TICK_S": "0.2",
+            "PLIMSOLL_JOB_TICK_S": "0.05",
             "PLIMSOLL_JOB_LEASE_S": "2",
             "PLIMSOLL_JOB_RESEND_S": "1",
             "PLIMSOLL_JOB_ATTEMPTS_MAX": "20",
             **env,
         }
-        self.worker: Process | None = None
-        self.scheduler: Process | None = None
 
     def __enter__(self) -> "JobProcesses":
         return self
@@ -48,27 +49,31 @@ class JobProcesses:
         self.kill()
 
     def start(self, **env: str) -> None:
-        self.worker = self._start("worker", self._worker, env)
-        self.scheduler = self._start("scheduler", "services.standalone.scheduler", env)
+        """Start whichever does not run, with these variables as well."""
+        for name, module in self._modules.items():
+            if name not in self._running:
+                log = self._folder / f"{name}.log"
+                self._log_starts[name] = log.stat().st_size if log.exists() else 0
+                command = Command(name=name, argv=[sys.executable, "-m", module], env={**self._env, **env})
+                self._running[name] = Process(command, self._folder)
 
-    def crashed(self) -> bool:
-        """Whether a process died, or one of the worker's pool was killed by a signal."""
-        return (
-            any(process is not None and process.exit_status() is not None for process in (self.worker, self.scheduler))
-            or "(SIGKILL)" in self.log()
-        )
+    def wait_for_crash(self, point: str) -> None:
+        """Wait until a process, or one of the worker's pool, has killed itself there; end what is left of it."""
+        wait_until(lambda: any(map(self._crashed, self._running)), f"{point} is reached")
+        for name in list(self._running):
+            if self._crashed(name):
+                self.kill(name)
 
-    def kill(self) -> None:
-        """kill -9 of both, the worker's pool with it."""
-        for process in (self.worker, self.scheduler):
-            if process is not None:
-                process.kill()
-                process.stop()
-        self.worker = self.scheduler = None
+    def kill(self, *names: str) -> None:
+        """kill -9 of these processes (all), the worker's pool with it."""
+        for name in names or tuple(self._running):
+            process = self._running.pop(name)
+            process.kill()
+            process.stop()
 
-    def log(self) -> str:
-        return "".join(path.read_text() for path in sorted(self._folder.glob("*.log")))
+    def pid(self, name: str) -> int:
+        return self._running[name].pid
 
-    def _start(self, name: str, module: str, env: dict[str, str]) -> Process:
-        argv = [sys.executable, "-m", module]
-        return Process(Command(name=name, argv=argv, env={**self._env, **env}), self._folder)
+    def _crashed(self, name: str) -> bool:
+        log = (self._folder / f"{name}.log").read_bytes()[self._log_starts[name] :]
+        return self._running[name].exit_status() is not None or b"(SIGKILL)" in log

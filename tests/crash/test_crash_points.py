@@ -1,4 +1,4 @@
-"""Kill a process at every crash point, start again without it, and see that nothing was lost."""
+"""Kill a process at every crash point, before and after each act, and see that nothing was lost."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 from libs.store.database import Database
 from tests.crash import thin_path
-from tests.crash.harness import JobProcesses, wait_until
+from tests.crash.harness import JobProcesses
 from tests.crash.points import crash_points
 
 
@@ -18,20 +18,22 @@ def database(database_url: str) -> Iterator[Database]:
     database.close()
 
 
-@pytest.mark.parametrize("point", crash_points())
-def test_killed_there_nothing_is_lost(point: str, database: Database, database_url: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("stem", sorted({point.rpartition(".")[0] for point in crash_points()}))
+def test_killed_before_and_after_it_nothing_is_lost(
+    stem: str, database: Database, database_url: str, tmp_path: Path
+) -> None:
     thin_path.prepare(database)
     env = thin_path.ENV | {"PLIMSOLL_BUNDLE_DIR": str(tmp_path / "bundles")}
     with JobProcesses(tmp_path, database_url, **env) as processes:
-        processes.start(PLIMSOLL_CRASH_AT=point)
-        wait_until(processes.crashed, f"{point} is reached")
-        processes.kill()
+        for point in (f"{stem}.before", f"{stem}.after"):
+            processes.start(PLIMSOLL_CRASH_AT=point)
+            processes.wait_for_crash(point)
         processes.start()
         thin_path.wait_for_the_end(database)
     thin_path.check(database)
 
 
-def test_there_are_points_around_every_commit_of_a_loop() -> None:
+def test_points_come_in_pairs() -> None:
     points = crash_points()
     assert len(points) > 20
     for point in points:

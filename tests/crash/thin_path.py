@@ -19,8 +19,9 @@ from tests.crash.harness import wait_until
 ENV = {
     "PLIMSOLL_SIMULATED_DELAY": "0.001",
     "PLIMSOLL_SIMULATED_FAILURE_RATE": "0.4",
+    "PLIMSOLL_MOVES_MSB_SHARE_MAX": "1",
     "PLIMSOLL_MOVE_ATTEMPTS_MAX": "2",
-    "PLIMSOLL_MOVE_BACKOFF_S": "0.1",
+    "PLIMSOLL_MOVE_BACKOFF_S": "0.05",
     "PLIMSOLL_SOLVE_S_MAX": "5",
 }
 SERVERS = 40
@@ -56,7 +57,7 @@ def prepare(database: Database) -> None:
                 now=now,
             )
             enqueue(tx, "assess", str(request.capacity_request_id))
-        ensure_schedules(tx, {"move": 0.2, "solve": 1.0}, now=now)
+        ensure_schedules(tx, {"move": 0.05, "solve": 1.0}, now=now)
 
 
 def wait_for_the_end(database: Database) -> None:

@@ -1,5 +1,7 @@
 """Jobs through real processes: worker, scheduler, messages in a folder, PostgreSQL."""
 
+import os
+import signal
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -83,6 +85,27 @@ def test_kill_9_of_a_whole_worker_loses_nothing(database: Database, processes: J
     assert "died" in (look(database, held).error or "")
     alone = ask(database, "waits", "alone")
     wait_until(lambda: look(database, alone).status is JobStatus.DONE, "all is well")
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for processes in /proc")
+def test_kill_9_of_the_worker_alone_leaves_no_orphan(
+    database: Database, processes: JobProcesses, tmp_path: Path
+) -> None:
+    processes.start()
+    ask(database, "waits", "s")
+    wait_until(lambda: runs(tmp_path, "waits") == 1, "it began")
+    worker = processes.pid("worker")
+    pool = Path(f"/proc/{worker}/task/{worker}/children").read_text().split()
+    assert pool
+    os.kill(worker, signal.SIGKILL)
+    wait_until(lambda: not any(alive(pid) for pid in pool), "its pool has ended")
+
+
+def alive(pid: str) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
 
 
 def test_a_job_of_a_killed_worker_is_done_by_the_next(
