@@ -1,0 +1,46 @@
+"""A solver on a real database, with a region in which one reservation waits for what another can spare."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from libs.domain.reservation import ReservationSpec
+from libs.reconcile.clock import SystemClock
+from libs.store.database import Database
+from services.solver.reconcilers.bindings_solve import BindingsSolve
+from services.solver.settings import SolverSettings
+from tests.builders.region import region_image
+from tests.builders.stored import stored
+
+SOLVED_S_MAX = 60
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    """16 servers in 4 MSBs. `fat` needs 3 and holds 12; `thin` needs 6 more than the 4 that are free."""
+    database = Database(database_url)
+    servers = [f"server-{i:02d}" for i in range(16)]
+    image = region_image(
+        msbs=4,
+        racks_per_msb=1,
+        servers_per_rack=4,
+        reservations={
+            "fat": ReservationSpec(capacity_rru=3, rru={"hw-a": 1.0}),
+            "thin": ReservationSpec(capacity_rru=6, rru={"hw-a": 1.0}),
+        },
+        current=dict.fromkeys(servers[:12], "fat"),
+    )
+    stored(database, image)
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> SolverSettings:
+    return SolverSettings.model_validate({"PLIMSOLL_BUNDLE_DIR": tmp_path / "bundles", "PLIMSOLL_BUNDLES_MAX": 2})
+
+
+@pytest.fixture
+def solver(database: Database, settings: SolverSettings) -> Callable[[], BindingsSolve]:
+    return lambda: BindingsSolve(database, SystemClock(), settings, "west", "test")

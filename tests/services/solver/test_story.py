@@ -1,0 +1,66 @@
+"""Over REST: ask for a solve, follow it, stop it."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from fastapi.testclient import TestClient
+
+from libs.domain.job import JobStatus
+from libs.domain.principal import Role
+from libs.reconcile.clock import SystemClock
+from libs.store.database import Database
+from libs.store.jobs import list_jobs
+from libs.store.solve_runs import record_progress, start_solve_run
+from libs.web.app import create_app
+from services.solver.api import ROUTERS
+from services.solver.progress import ProgressRecorder
+from services.solver.reconcilers.bindings_solve import BindingsSolve
+from tests.libs.web.conftest import bearer
+
+
+@pytest.fixture
+def client(database: Database) -> Iterator[TestClient]:
+    app = create_app(title="Solver", version="1", database=database, clock=SystemClock(), routers=ROUTERS)
+    with TestClient(app, headers=bearer(database, Role.OPERATOR)) as client:
+        yield client
+
+
+def test_run_now(client: TestClient, database: Database, solver: Callable[[], BindingsSolve]) -> None:
+    assert client.post("/v1/solve-runs", json={"region": "nowhere"}).status_code == 404
+    asked = client.post("/v1/solve-runs", json={"region": "west"})
+    assert (asked.status_code, asked.json()["after_solve_run_id"]) == (202, None)
+    again = client.post("/v1/solve-runs", json={"region": "west"})
+    assert again.json()["job_id"] == asked.json()["job_id"], "one that waits is enough"
+    with database.snapshot() as tx:
+        [job] = list_jobs(tx, status=JobStatus.QUEUED).items
+    assert (job.kind, job.subject) == ("solve", "west")
+
+    solver().reconcile()
+    [run] = client.get("/v1/solve-runs", params={"region": "west"}).json()["items"]
+    assert (run["status"], run["trigger"]) == ("committed", "test")
+    assert client.get(f"/v1/solve-runs/{run['solve_run_id']}").json() == run
+    stopped = client.post(f"/v1/solve-runs/{run['solve_run_id']}/cancel")
+    assert (stopped.status_code, stopped.json()["code"]) == (409, "wrong_phase")
+    assert client.get("/v1/solve-runs/999").status_code == 404
+
+
+def test_a_run_that_is_told_to_stop_hears_of_it(client: TestClient, database: Database) -> None:
+    with database.write() as tx:
+        run = start_solve_run(tx, 1, trigger="test", seed=0, parent_plan_id=None, now=SystemClock().now())
+    assert client.post(f"/v1/solve-runs/{run}/cancel").json()["cancel_requested"]
+    with database.write() as tx:
+        assert record_progress(tx, run, {"phase": "search"})
+    with ProgressRecorder(database, run) as progress:
+        progress.report("search", 10.0, 8.0, 0.25)
+        for _ in range(600):
+            if progress.cancelled():
+                break
+            SystemClock().sleep(0.05)
+        assert progress.cancelled()
+    found = client.get(f"/v1/solve-runs/{run}").json()["progress"]
+    assert {name: found[name] for name in ("phase", "incumbent", "bound", "gap")} == {
+        "phase": "search",
+        "incumbent": 10.0,
+        "bound": 8.0,
+        "gap": 0.25,
+    }
