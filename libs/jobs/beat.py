@@ -28,7 +28,7 @@ _TROUBLE = (*UNAVAILABLE, BrokerError, psycopg.OperationalError, OSError)
 
 
 class TickScheduler(Scheduler):  # type: ignore[misc]  # celery has no types
-    """Ticks at least every `job_tick_s` and whenever a transaction has asked for a job or ended one."""
+    """Ticks at least every `job_tick_s`, and whenever somebody asks for a job or ends one that another waits for."""
 
     def setup_schedule(self) -> None:
         """Called once, in the process that ticks."""

@@ -37,10 +37,17 @@ class JobCount:
 
 
 def enqueue(tx: Transaction, kind: str, subject: str, arguments: Mapping[str, object] | None = None) -> int:
-    """Ask for a job; the id of the one that will do it, which may be one that waits already.
+    """Ask for a job; the id of the one that will do it, which may be one that waits already. Wakes the scheduler.
 
     Whoever claims it sees what this transaction writes: the row that waits is locked until the commit.
     """
+    job_id = put_job(tx, kind, subject, arguments)
+    tx.execute(_NOTIFY)
+    return job_id
+
+
+def put_job(tx: Transaction, kind: str, subject: str, arguments: Mapping[str, object] | None = None) -> int:
+    """As enqueue, for the scheduler itself: it is awake, and would wake itself for ever."""
     values = {"kind": kind, "subject": subject, "arguments": dict(arguments or {}), "status": JobStatus.QUEUED}
     statement = insert(jobs).values(**values, created_at=sa.func.now())
     statement = statement.on_conflict_do_update(
@@ -49,7 +56,6 @@ def enqueue(tx: Transaction, kind: str, subject: str, arguments: Mapping[str, ob
         set_={"subject": statement.excluded.subject},  # changes nothing, and locks
     )
     job_id: int = tx.execute(statement.returning(jobs.c.job_id)).scalar_one()
-    tx.execute(_NOTIFY)
     return job_id
 
 
@@ -192,9 +198,9 @@ def _give_up(attempts_max: int, sent_at: sa.ColumnElement[Any], error: sa.Column
 def _end(tx: Transaction, job: Job, statement: sa.Update) -> bool:
     """End a lease, and have whoever waited for it sent: its message may have been turned away meanwhile."""
     waiting = (jobs.c.kind == job.kind, jobs.c.subject == job.subject, jobs.c.status == JobStatus.QUEUED)
-    tx.execute(sa.update(jobs).where(*waiting, jobs.c.job_id != job.job_id).values(sent_at=None))
+    waits = tx.execute(sa.update(jobs).where(*waiting, jobs.c.job_id != job.job_id).values(sent_at=None)).rowcount
     ended = tx.execute(statement).rowcount == 1
-    if ended:
+    if ended and waits:
         tx.execute(_NOTIFY)
     return ended
 

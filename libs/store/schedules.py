@@ -8,7 +8,7 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from libs.store.database import Transaction
-from libs.store.jobs import enqueue
+from libs.store.jobs import put_job
 from libs.store.regions import load_region
 from libs.store.tables import schedules
 
@@ -49,4 +49,4 @@ def load_schedules(tx: Transaction, region_name: str) -> Mapping[str, float]:
 def advance_schedules(tx: Transaction, *, now: datetime) -> tuple[int, ...]:
     """Ask for the jobs of every schedule that is due, with the region's name as subject; their ids."""
     due = sorted(tx.execute(_ADVANCE, {"now": now}).all())
-    return tuple(enqueue(tx, kind, region) for kind, region in due)
+    return tuple(put_job(tx, kind, region) for kind, region in due)

@@ -38,5 +38,5 @@ def test_points_come_in_pairs() -> None:
     assert len(points) > 20
     for point in points:
         stem, _, side = point.rpartition(".")
-        assert side in ("before", "after"), f"{point}: a point stands before or after something"
+        assert side in ("before", "after"), f"{point}: name it for what it stands before or after"
         assert {f"{stem}.before", f"{stem}.after"} <= set(points), f"{stem} has one side only"

@@ -20,6 +20,6 @@ class ServersRefresh:
         with self._database.write() as tx:
             region_id = load_region(tx, self._region).region_id
             changed = refresh_unavailability(tx, region_id, now=self._clock.now())
-            crash_point("broker.refresh.before_commit")
-        crash_point("broker.refresh.after_commit")
+            crash_point("broker.refresh.before")
+        crash_point("broker.refresh.after")
         return changed

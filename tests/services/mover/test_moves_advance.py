@@ -1,6 +1,7 @@
 """Moves on a real database, with an actuator that does as the test says."""
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -10,6 +11,7 @@ from libs.domain.plan import PlanKind
 from libs.domain.reservation import ReservationSpec
 from libs.domain.server import Server, Unavailability
 from libs.store.database import Database
+from libs.store.errors import UNAVAILABLE
 from libs.store.move_history import list_moves, load_step_records
 from libs.store.plans import commit_plan
 from libs.store.servers import InUse, ServerFilter, list_servers, set_in_use
@@ -222,6 +224,31 @@ def test_servers_that_are_down_or_in_maintenance_are_left_alone(database: Databa
     mover.settle()
     assert [move.server for move in mover.moves()] == ["server-00"]
     assert mover.server("server-01").current_reservation is None
+
+
+def test_two_movers_at_once_do_no_harm(database: Database, clock: ManualClock) -> None:
+    """As when a worker was stopped for longer than its lease."""
+    servers = [f"server-{i:02d}" for i in range(40)]
+    image = region_image(
+        servers_per_rack=20,
+        reservations=SPECS,
+        current=dict.fromkeys(servers[:30], "web"),
+        target=dict.fromkeys(servers[10:], "db"),
+    )
+    stored(database, image)
+    mover = Mover(database, clock)
+    with ThreadPoolExecutor(2) as pool:
+        for _ in range(8):
+            clock.sleep(1.0)
+            both = [pool.submit(mover.tick, 0.0) for _ in range(2)]
+            assert sum(not isinstance(tick.exception(), UNAVAILABLE) for tick in both) >= 1  # a deadlock ends one
+            assert all(tick.exception() is None or isinstance(tick.exception(), UNAVAILABLE) for tick in both)
+    mover.settle()
+    assert len(mover.moves()) == 40
+    assert {mover.server(name).current_reservation for name in servers[:10]} == {None}
+    assert {mover.server(name).current_reservation for name in servers[10:]} == {"db"}
+    for move in mover.moves():
+        assert mover.records(move) == [(step.value, 1, "done") for step in move.steps]
 
 
 def test_unused_servers_go_first_and_an_msb_loses_few_at_a_time(database: Database, clock: ManualClock) -> None:
