@@ -7,14 +7,14 @@ from typer.testing import CliRunner
 from libs.interchange.assignment import load_assignment
 from libs.interchange.bundle import bundle_of, save_bundle
 from libs.interchange.region import load_region
-from libs.interchange.region_files import region_of, save_region
+from libs.interchange.region_files import image_of, save_region
 from services.cli.main import app
 from tests.regions import random_region
 
 
 @pytest.fixture
 def folder(tmp_path):
-    save_region(region_of(random_region(np.random.default_rng(1), 60, 4)), tmp_path / "region")
+    save_region(image_of(random_region(np.random.default_rng(1), 60, 4)), tmp_path / "region")
     return tmp_path / "region"
 
 
