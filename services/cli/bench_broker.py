@@ -24,7 +24,7 @@ from libs.store.plans import commit_plan
 from libs.store.region_export import load_region_image
 from libs.store.region_import import import_region
 from libs.store.region_summary import load_region_summary
-from libs.store.snapshot import load_admission_snapshot, load_fleet_snapshot
+from libs.store.snapshot import load_fleet_snapshot
 from libs.store.unavailability_events import refresh_unavailability
 from services.standalone.postgres import running_postgres
 
@@ -58,11 +58,8 @@ def bench_broker(argv: list[str]) -> dict[str, object]:
                 region = import_region(tx, named, actor="bench", now=datetime.now(UTC))
             with timed("snapshot_s"), database.snapshot() as tx:
                 snapshot = load_fleet_snapshot(tx, name)
-            ids = snapshot.reservations.id.tolist()
-            with timed("admission_snapshot_s"), database.snapshot() as tx:
-                load_admission_snapshot(tx, name, ids[0] if ids else None)
             with timed("coverage_of_a_page_s"), database.snapshot() as tx:
-                load_coverage(tx, ids[:100], "target")
+                load_coverage(tx, snapshot.reservations.id[:100].tolist(), "target")
             with timed("summary_s"), database.snapshot() as tx:
                 load_region_summary(tx, name)
             with timed("refresh_unavailability_s"), database.write() as tx:

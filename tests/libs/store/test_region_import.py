@@ -17,7 +17,7 @@ from libs.store.region_export import load_region_image
 from libs.store.region_import import import_region
 from libs.store.regions import list_regions
 from libs.store.regions import load_region as load_stored_region
-from libs.store.snapshot import load_admission_snapshot, load_fleet_snapshot
+from libs.store.snapshot import load_fleet_snapshot
 from libs.store.unavailability_events import list_events
 from tests.builders.equal import assert_same_image
 from tests.builders.region import region_image
@@ -121,7 +121,7 @@ def test_an_empty_region_is_a_region(database: Database) -> None:
     with database.snapshot() as tx:
         snapshot = load_fleet_snapshot(tx, "west")
         assert (len(snapshot.servers), len(snapshot.reservations)) == (0, 0)
-        assert load_admission_snapshot(tx, "west", None).reservations.rru.shape == (0, 0)
+        assert snapshot.reservations.rru.shape == (0, 0)
 
 
 def test_a_region_that_is_not_there_is_not_found(database: Database) -> None:
@@ -133,23 +133,6 @@ def test_a_snapshot_needs_one_moment(database: Database) -> None:
     put(database, full_image())
     with database.write() as tx, pytest.raises(ValueError, match="snapshot"):
         load_fleet_snapshot(tx, "west")
-
-
-def test_an_assessment_reads_one_reservation_its_servers_and_the_free_ones(database: Database) -> None:
-    put(database, full_image())
-    with database.snapshot() as tx:
-        everything = load_fleet_snapshot(tx, "west")
-        some = load_admission_snapshot(tx, "west", int(everything.reservations.id[0]))
-        none = load_admission_snapshot(tx, "west", None)
-    assert list(some.reservations.name) == ["web"]
-    bound = {name: (some.servers.current[i], some.servers.target[i]) for i, name in enumerate(some.servers.name)}
-    # server-01 and -02 are or will be elsewhere; -06 has yet to leave a deleted one; -07 is free, but down.
-    assert [name for name in bound if bound[name] != (-1, -1)] == ["server-00", "server-03"]
-    assert bound["server-00"] == (0, 0)
-    assert bound["server-03"] == (-1, 0)
-    assert list(none.servers.name) == [f"server-{i:02d}" for i in (4, *range(9, 16))]
-    assert len(none.reservations) == 0
-    np.testing.assert_array_equal(some.topology.racks, everything.topology.racks)
 
 
 @pytest.mark.parametrize(
