@@ -1,14 +1,15 @@
 import json
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
+from libs.domain.violation import Violation
 from libs.interchange.assignment import load_assignment
 from libs.interchange.bundle import bundle_of, save_bundle
 from libs.interchange.region import load_region
 from libs.interchange.region_files import image_of, save_region
-from services.cli.main import app
+from services.cli.main import main
 from tests.regions import random_region
 
 
@@ -18,11 +19,27 @@ def folder(tmp_path):
     return tmp_path / "region"
 
 
-def run(*arguments):
-    return CliRunner().invoke(app, ["solve", *map(str, arguments)])
+@dataclass
+class Done:
+    exit_code: int
+    stdout: str
+    stderr: str
 
 
-def test_a_region_is_solved_and_reported(folder, tmp_path):
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """The command as a shell starts it, so that the exit status is the one that `main` gives a failure."""
+
+    def run(*arguments):
+        monkeypatch.setattr("sys.argv", ["plimsoll", "solve", *map(str, arguments)])
+        with pytest.raises(SystemExit) as left:
+            main()
+        return Done(left.value.code or 0, *capsys.readouterr())
+
+    return run
+
+
+def test_a_region_is_solved_and_reported(run, folder, tmp_path):
     done = run(folder, "--out", tmp_path / "a.parquet", "--report", tmp_path / "r.json", "--output", "json")
     assert done.exit_code == 0
     report = json.loads(done.stdout)
@@ -32,13 +49,13 @@ def test_a_region_is_solved_and_reported(folder, tmp_path):
     assert len(load_assignment(tmp_path / "a.parquet", load_region(folder).snapshot)) == 60
 
 
-def test_people_get_a_table(folder, tmp_path):
+def test_people_get_a_table(run, folder, tmp_path):
     done = run(folder, "--out", tmp_path / "a.parquet")
     assert done.exit_code == 0
     assert "as it is" in done.stdout
 
 
-def test_a_bundle_repeats_a_solve(folder, tmp_path):
+def test_a_bundle_repeats_a_solve(run, folder, tmp_path):
     snapshot = load_region(folder).snapshot
     save_bundle(
         bundle_of(snapshot, seed=3, limits={"neighbourhoods_max": 4, "exact_columns_max": 0}), tmp_path / "b.zip"
@@ -50,15 +67,24 @@ def test_a_bundle_repeats_a_solve(folder, tmp_path):
     assert answers[0] == answers[1]
 
 
-def test_bad_input_ends_with_status_1_and_says_where(folder, tmp_path):
+def test_bad_input_ends_with_status_1_and_says_where(run, folder, tmp_path):
     (folder / "policy.json").write_text('{"spread_cost": NaN}')
     done = run(folder, "--out", tmp_path / "a.parquet")
     assert done.exit_code == 1
     assert "policy.json, spread_cost" in done.stderr
-    assert "Traceback" not in done.output
+    assert "Traceback" not in done.stdout + done.stderr
     assert run(tmp_path / "none").exit_code == 1
     assert not (tmp_path / "a.parquet").exists()
 
 
-def test_bad_options_end_with_status_2(folder):
+def test_bad_options_end_with_status_2(run, folder):
     assert run(folder, "--time-limit", "-1").exit_code == 2
+
+
+def test_a_plan_that_is_refused_ends_with_status_2(run, folder, tmp_path, monkeypatch):
+    found = Violation(reason="Ineligible", message="server-1 may not be bound to web")
+    monkeypatch.setattr("services.cli.solve.check_plan", lambda *_: [found])
+    done = run(folder, "--out", tmp_path / "a.parquet")
+    assert done.exit_code == 2
+    assert "error: Ineligible: server-1 may not be bound to web" in done.stderr
+    assert not (tmp_path / "a.parquet").exists()
