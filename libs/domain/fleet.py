@@ -141,7 +141,8 @@ class RegionImage:
     """A whole region as it is imported and exported: the snapshot, and what no solve looks at.
 
     server_host_profile       (S,) str
-    server_deleted_binding    (S,) str or None   the name behind DELETED in a server's bindings
+    server_deleted_current    (S,) str or None   the name behind DELETED in a server's current binding
+    server_deleted_target     (S,) str or None   likewise in its target
     reservation_kind          (R,) str           values of ReservationKind
     reservation_unit          (R,) str           values of CapacityUnit
     reservation_owner         (R,) str
@@ -150,7 +151,8 @@ class RegionImage:
 
     snapshot: FleetSnapshot
     server_host_profile: Names
-    server_deleted_binding: Names
+    server_deleted_current: Names
+    server_deleted_target: Names
     reservation_kind: Names
     reservation_unit: Names
     reservation_owner: Names

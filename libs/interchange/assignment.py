@@ -43,7 +43,7 @@ def load_assignment(content: Content, snapshot: FleetSnapshot) -> Indices:
     Raises: InterchangeError for unknown servers or reservations, and for a server that appears twice.
     """
     problems = Problems()
-    table = Table({FILE: content}, FILE, problems)
+    table = Table({FILE: content}, FILE, problems, fields=("server", "reservation"))
     server = table.references("server", snapshot.servers.name, "server")
     reservation = table.references("reservation", snapshot.reservations.name, "reservation", nullable=True)
     table.unique("server", server.astype(np.int64), "this server")

@@ -12,23 +12,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from libs.domain.fleet import FleetSnapshot
+from libs.domain.fleet import FleetSnapshot, RegionImage
 from libs.interchange.atomic import replacing
+from libs.interchange.bounds import FILE_BYTES_MAX, read_json
 from libs.interchange.errors import InterchangeError, Problem
-from libs.interchange.region import FILES, Region, load_region
-from libs.interchange.region_files import dump_region, region_of
+from libs.interchange.region import FILES, load_region
+from libs.interchange.region_files import dump_region, image_of
 from libs.interchange.tables import Content, open_file
 
 MANIFEST = "replay.json"
-MEMBER_BYTES_MAX = 4 << 30
-"""Of one unpacked file: a zip from a stranger must not fill the memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Bundle:
     """A region and how it was solved. limits: the solve's limits by name, those that are set."""
 
-    region: Region
+    region: RegionImage
     seed: int = 0
     limits: Mapping[str, float] = field(default_factory=dict)
 
@@ -36,7 +35,7 @@ class Bundle:
 def bundle_of(snapshot: FleetSnapshot, *, seed: int, limits: Mapping[str, float | None]) -> Bundle:
     """The bundle of a solve; limits that are None or infinite are left out."""
     kept = {name: value for name, value in limits.items() if value is not None and math.isfinite(value)}
-    return Bundle(region=region_of(snapshot), seed=seed, limits=kept)
+    return Bundle(region=image_of(snapshot), seed=seed, limits=kept)
 
 
 def save_bundle(bundle: Bundle, path: str | os.PathLike[str]) -> None:
@@ -88,8 +87,9 @@ def _unpacked(path: Path) -> Mapping[str, Content]:
     try:
         with zipfile.ZipFile(path) as archive:
             wanted = [entry for entry in archive.infolist() if entry.filename in (*FILES, MANIFEST)]
-            if any(entry.file_size > MEMBER_BYTES_MAX for entry in wanted):
-                raise InterchangeError([Problem(path.name, None, None, "holds a file of more than 4 GiB")])
+            if any(entry.file_size > FILE_BYTES_MAX for entry in wanted):
+                message = f"holds a file of more than {FILE_BYTES_MAX >> 20} MiB"
+                raise InterchangeError([Problem(path.name, None, None, message)])
             return {entry.filename: archive.read(entry) for entry in wanted}
     except FileNotFoundError as error:
         raise InterchangeError([Problem(str(path), None, None, "is missing")]) from error
@@ -99,10 +99,10 @@ def _unpacked(path: Path) -> Mapping[str, Content]:
         ) from error
 
 
-def _with_manifest(region: Region, source: Mapping[str, Content]) -> Bundle:
+def _with_manifest(region: RegionImage, source: Mapping[str, Content]) -> Bundle:
     with open_file(source, MANIFEST) as stream:
         try:
-            found = json.loads(stream.read())
+            found = json.loads(read_json(stream, MANIFEST))
             seed, limits = int(found.get("seed", 0)), {str(k): float(v) for k, v in found.get("limits", {}).items()}
         except (ValueError, AttributeError, TypeError) as error:
             raise InterchangeError([Problem(MANIFEST, None, None, f"is not a replay manifest: {error}")]) from error

@@ -7,6 +7,7 @@ import math
 from dataclasses import asdict, fields
 
 from libs.domain.policy import RegionPolicy
+from libs.interchange.bounds import read_json
 from libs.interchange.errors import InterchangeError, Problem, Problems
 from libs.interchange.tables import Source, open_file
 
@@ -17,7 +18,7 @@ def load_policy(source: Source, problems: Problems) -> RegionPolicy:
     """Read a policy; keys that are absent take their defaults."""
     with open_file(source, FILE) as stream:
         try:
-            found = json.loads(stream.read())
+            found = json.loads(read_json(stream, FILE))
         except ValueError as error:
             raise InterchangeError([Problem(FILE, None, None, f"is not JSON: {error}")]) from error
     if not isinstance(found, dict):

@@ -1,61 +1,66 @@
-"""The region folder of the interchange format -> FleetSnapshot, checked."""
+"""The region folder of the interchange format -> RegionImage, checked."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 
-from libs.domain.fleet import DELETED, FleetSnapshot, Floats, Indices, Names, Reservations, Servers, Topology
+from libs.domain.fleet import (
+    DELETED,
+    FleetSnapshot,
+    Floats,
+    Indices,
+    Names,
+    RegionImage,
+    Reservations,
+    Servers,
+    Topology,
+)
+from libs.domain.reservation import CapacityUnit, ReservationKind
+from libs.interchange.bounds import COLUMNS_MAX
 from libs.interchange.errors import Problems
 from libs.interchange.policy import load_policy
-from libs.interchange.tables import Source, Table, names_of
+from libs.interchange.tables import Source, Table, indices_of
 
 FILES = ("servers.parquet", "reservations.parquet", "rru.parquet", "affinity.parquet", "policy.json")
+HOST_PROFILE, OWNER = "default", "unknown"
+"""Where the files do not say."""
+
+_SERVERS = {"server", "datacenter", "msb", "rack", "hardware_type", "reservation", "in_use", "available"}
+_RESERVATIONS = {"reservation", "capacity_rru", "survives_msb_loss", "msb_spread_limit", "rack_spread_limit"}
+_PAIRS = {
+    "rru.parquet": {"reservation", "hardware_type", "rru"},
+    "affinity.parquet": {"reservation", "datacenter", "share"},
+}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Region:
-    """A region as its files hold it: the snapshot, and what the snapshot has no place for.
-
-    deleted_current, deleted_target  (S,) str or None  the name of the deleted reservation where the binding is DELETED
-    host_profile  (S,) str or None   optional column of servers
-    kind, owner   (R,) str or None   optional columns of reservations
-    Optional columns that no file has are None.
-    """
-
-    snapshot: FleetSnapshot
-    deleted_current: Names
-    deleted_target: Names
-    host_profile: Names | None = None
-    kind: Names | None = None
-    owner: Names | None = None
-
-
-def load_region(source: Source, *, name: str = "region") -> Region:
+def load_region(source: Source, *, name: str = "region") -> RegionImage:
     """Read and check a region.
 
     source: a folder, or the content of each file by name; name: what to call a region that comes as content.
 
     A reservation that servers name and reservations.parquet lacks was deleted; a hardware type that only rru.parquet
-    names is one that the region has none of. Without a `target` column, targets are the current bindings.
+    names is one that the region has none of. Beyond what the format names, the files may say more. Where they do not,
+    a server's `target` is its current binding, a reservation's `kind` guaranteed, its `unit` RRU and its `owner` OWNER,
+    and the `host_profile` of both HOST_PROFILE.
     Raises: InterchangeError, with up to 20 problems.
     """
     problems = Problems()
-    servers_table = Table(source, "servers.parquet", problems)
-    reservations_table = Table(source, "reservations.parquet", problems)
-    rru_table = Table(source, "rru.parquet", problems)
-    affinity_table = Table(source, "affinity.parquet", problems)
+    servers_table = Table(source, "servers.parquet", problems, fields=_SERVERS | {"target", "host_profile"})
+    reservations_table = Table(
+        source, "reservations.parquet", problems, fields=_RESERVATIONS | {"kind", "unit", "owner", "host_profile"}
+    )
+    rru_table, affinity_table = (Table(source, file, problems, fields=fields) for file, fields in _PAIRS.items())
     policy = load_policy(source, problems)
 
     topology, rack = _topology(servers_table)
     types = _hardware_types(servers_table, rru_table)
-    reservation_names = names_of(reservations_table.strings("reservation"))
-    reservations_table.unique("reservation", _keys(reservation_names), "this reservation")
+    column = reservations_table.strings("reservation")
+    reservations_table.unique("reservation", column.codes, "this reservation")
+    reservation_names = column.names
     servers, deleted_current, deleted_target = _servers(servers_table, rack, types, reservation_names)
     reservations = Reservations(
         id=np.arange(len(reservation_names)),
@@ -70,31 +75,27 @@ def load_region(source: Source, *, name: str = "region") -> Region:
         ),
         generation=np.ones(len(reservation_names), np.int64),
     )
-    optional = [
-        _optional(table, field)
-        for table, field in (
-            (servers_table, "host_profile"),
-            (reservations_table, "kind"),
-            (reservations_table, "owner"),
-        )
-    ]
+    kinds, units = ([value.value for value in noun] for noun in (ReservationKind, CapacityUnit))
+    described = {
+        "server_host_profile": servers_table.optional_strings("host_profile", HOST_PROFILE),
+        "reservation_kind": reservations_table.choices("kind", kinds, ReservationKind.GUARANTEED.value),
+        "reservation_unit": reservations_table.choices("unit", units, CapacityUnit.RRU.value),
+        "reservation_owner": reservations_table.optional_strings("owner", OWNER),
+        "reservation_host_profile": reservations_table.optional_strings("host_profile", HOST_PROFILE),
+    }
     problems.raise_any()
     label = name if isinstance(source, Mapping) else Path(os.fspath(source)).resolve().name
     snapshot = FleetSnapshot(
         region=label, topology=topology, hardware_types=types, servers=servers, reservations=reservations, policy=policy
     )
-    return Region(
-        snapshot=snapshot,
-        deleted_current=deleted_current,
-        deleted_target=deleted_target,
-        host_profile=optional[0],
-        kind=optional[1],
-        owner=optional[2],
+    return RegionImage(
+        snapshot=snapshot, server_deleted_current=deleted_current, server_deleted_target=deleted_target, **described
     )
 
 
 def _topology(table: Table) -> tuple[Topology, Indices]:
     datacenters, datacenter = table.codes("datacenter")
+    table.at_most(COLUMNS_MAX, "datacenter", datacenters)
     msbs, msb = table.codes("msb")
     racks, rack = table.codes("rack")
     msb_datacenter, rack_msb = np.zeros(len(msbs), np.int32), np.zeros(len(racks), np.int32)
@@ -108,12 +109,15 @@ def _topology(table: Table) -> tuple[Topology, Indices]:
 
 
 def _hardware_types(servers: Table, rru: Table) -> Names:
-    return np.union1d(servers.codes("hardware_type")[0], rru.codes("hardware_type")[0])
+    types = np.union1d(servers.codes("hardware_type")[0], rru.codes("hardware_type")[0])
+    rru.at_most(COLUMNS_MAX, "hardware_type", types)
+    return types
 
 
 def _servers(table: Table, rack: Indices, types: Names, reservations: Names) -> tuple[Servers, Names, Names]:
-    names = names_of(table.strings("server"))
-    table.unique("server", _keys(names), "this server")
+    column = table.strings("server")
+    table.unique("server", column.codes, "this server")
+    names = column.names
     current, deleted_current = _binding(table, "reservation", reservations)
     target, deleted_target = (
         _binding(table, "target", reservations) if table.has("target") else (current, deleted_current)
@@ -133,10 +137,11 @@ def _servers(table: Table, rack: Indices, types: Names, reservations: Names) -> 
 
 
 def _binding(table: Table, field: str, reservations: Names) -> tuple[Indices, Names]:
-    codes = table.references(field, reservations, "reservation", nullable=True, known=False)
-    named = names_of(table.strings(field, nullable=True))
-    named[codes != DELETED] = None
-    return codes, named
+    column = table.strings(field, nullable=True)
+    codes = indices_of(column, reservations)
+    deleted = column.names
+    deleted[codes != DELETED] = None
+    return codes, deleted
 
 
 def _limit(table: Table, field: str) -> Floats:
@@ -158,12 +163,3 @@ def _pairs(
     known = (r >= 0) & (c >= 0)
     dense[r[known], c[known]] = v[known]
     return dense
-
-
-def _optional(table: Table, field: str) -> Names | None:
-    return names_of(table.strings(field, nullable=True)) if table.has(field) else None
-
-
-def _keys(names: Names) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    codes = pa.array(names, pa.string()).dictionary_encode().indices.fill_null(-1)
-    return np.asarray(codes.to_numpy(zero_copy_only=False), np.int64)

@@ -1,4 +1,4 @@
-"""FleetSnapshot -> the files of the region folder."""
+"""RegionImage -> the files of the region folder."""
 
 from __future__ import annotations
 
@@ -10,51 +10,64 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from libs.domain.fleet import FREE, FleetSnapshot, Indices, Names
+from libs.domain.fleet import DELETED, FleetSnapshot, Indices, Names, RegionImage
+from libs.domain.reservation import CapacityUnit, ReservationKind
 from libs.interchange.atomic import replacing
 from libs.interchange.policy import dump_policy
-from libs.interchange.region import Region
+from libs.interchange.region import HOST_PROFILE, OWNER
 
 
-def region_of(snapshot: FleetSnapshot) -> Region:
-    """A snapshot that no file names deleted reservations for: they are called `deleted`."""
-    servers = snapshot.servers
-    taken = set(snapshot.reservations.name.tolist())
+def image_of(snapshot: FleetSnapshot) -> RegionImage:
+    """A snapshot of which no more is known: what a file would leave out; its deleted reservations are `deleted`."""
+    s, q = snapshot.servers, snapshot.reservations
+    taken = set(q.name.tolist())
     label = "deleted"
     while label in taken:
         label += "_"
-    current, target = np.full(len(servers), None, object), np.full(len(servers), None, object)
-    current[servers.current < FREE], target[servers.target < FREE] = label, label
-    return Region(snapshot=snapshot, deleted_current=current, deleted_target=target)
+    current, target = np.full(len(s), None, object), np.full(len(s), None, object)
+    current[s.current == DELETED], target[s.target == DELETED] = label, label
+    return RegionImage(
+        snapshot=snapshot,
+        server_host_profile=np.full(len(s), HOST_PROFILE, object),
+        server_deleted_current=current,
+        server_deleted_target=target,
+        reservation_kind=np.full(len(q), ReservationKind.GUARANTEED.value, object),
+        reservation_unit=np.full(len(q), CapacityUnit.RRU.value, object),
+        reservation_owner=np.full(len(q), OWNER, object),
+        reservation_host_profile=np.full(len(q), HOST_PROFILE, object),
+    )
 
 
-def dump_region(region: Region) -> dict[str, bytes]:
+def dump_region(image: RegionImage) -> dict[str, bytes]:
     """The content of each file. The `target` column is written where targets differ from the current bindings."""
-    s, q = region.snapshot.servers, region.snapshot.reservations
-    topology = region.snapshot.topology
-    msb, types = region.snapshot.server_msb, region.snapshot.hardware_types
+    s, q = image.snapshot.servers, image.snapshot.reservations
+    topology = image.snapshot.topology
+    msb, types = image.snapshot.server_msb, image.snapshot.hardware_types
     servers = {
         "server": _strings(s.name),
         "datacenter": _strings(topology.datacenters[topology.msb_datacenter[msb]]),
         "msb": _strings(topology.msbs[msb]),
         "rack": _strings(topology.racks[s.rack]),
         "hardware_type": _strings(types[s.hardware_type]),
-        "reservation": _strings(_named(s.current, q.name, region.deleted_current)),
+        "reservation": _strings(_named(s.current, q.name, image.server_deleted_current)),
         "in_use": s.in_use,
         "available": s.available,
+        "host_profile": _strings(image.server_host_profile),
     }
-    if not np.array_equal(s.current, s.target) or not np.array_equal(region.deleted_current, region.deleted_target):
-        servers["target"] = _strings(_named(s.target, q.name, region.deleted_target))
-    if region.host_profile is not None:
-        servers["host_profile"] = _strings(region.host_profile)
+    deleted = image.server_deleted_current, image.server_deleted_target
+    if not np.array_equal(s.current, s.target) or not np.array_equal(*deleted):
+        servers["target"] = _strings(_named(s.target, q.name, image.server_deleted_target))
     reservations = {
         "reservation": _strings(q.name),
         "capacity_rru": q.capacity_rru,
         "survives_msb_loss": q.survives_msb_loss,
         "msb_spread_limit": pa.array(q.msb_spread_limit, mask=np.isinf(q.msb_spread_limit)),
         "rack_spread_limit": pa.array(q.rack_spread_limit, mask=np.isinf(q.rack_spread_limit)),
+        "kind": _strings(image.reservation_kind),
+        "unit": _strings(image.reservation_unit),
+        "owner": _strings(image.reservation_owner),
+        "host_profile": _strings(image.reservation_host_profile),
     }
-    reservations |= {k: _strings(v) for k, v in (("kind", region.kind), ("owner", region.owner)) if v is not None}
     r, t = np.nonzero(q.rru > 0)
     rru = {"reservation": _strings(q.name[r]), "hardware_type": _strings(types[t]), "rru": q.rru[r, t]}
     r, d = np.nonzero(~np.isnan(q.affinity_share))
@@ -68,13 +81,13 @@ def dump_region(region: Region) -> dict[str, bytes]:
         "reservations.parquet": _parquet(reservations),
         "rru.parquet": _parquet(rru),
         "affinity.parquet": _parquet(affinity),
-        "policy.json": dump_policy(region.snapshot.policy),
+        "policy.json": dump_policy(image.snapshot.policy),
     }
 
 
-def save_region(region: Region, folder: str | os.PathLike[str]) -> None:
+def save_region(image: RegionImage, folder: str | os.PathLike[str]) -> None:
     """Write the files into a folder, each atomically."""
-    for name, content in dump_region(region).items():
+    for name, content in dump_region(image).items():
         with replacing(Path(folder) / name) as stream:
             stream.write(content)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -13,7 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from libs.domain.fleet import Bools, Floats, Indices, Names
+from libs.domain.fleet import Bools, Floats, Indices, Ints, Names
+from libs.interchange.bounds import NAME_CHARACTERS_MAX, require_decodable
 from libs.interchange.errors import InterchangeError, Problem, Problems
 
 Content = bytes | BinaryIO | Path
@@ -33,14 +35,38 @@ def open_file(source: Source, name: str) -> BinaryIO:
         raise InterchangeError([Problem(name, None, None, reason)]) from error
 
 
-class Table:
-    """One Parquet file. Columns that are missing or of another type are noted, and read as if they were empty."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Strings:
+    """A column of names, each distinct one once: a million rows of one long name stay one name.
 
-    def __init__(self, source: Source, name: str, problems: Problems) -> None:
+    values   (V,) str or None   distinct; the last is None
+    codes    (N,) int           index into values; -1: null
+    """
+
+    values: Names
+    codes: Ints
+
+    @property
+    def names(self) -> Names:
+        """(N,) str or None."""
+        return self.values[self.codes]
+
+    def matches(self, wanted: Callable[[str], bool]) -> Bools:
+        """(N,) whether a row has a name, and one that is wanted."""
+        return np.array([*map(wanted, self.values[:-1]), False], bool)[self.codes]
+
+
+class Table:
+    """One Parquet file. Only `fields` are read: whatever else is in it may be anything.
+
+    Columns that are missing or of another type are noted, and end the reading of this table.
+    """
+
+    def __init__(self, source: Source, name: str, problems: Problems, *, fields: Collection[str]) -> None:
         self.file, self._problems = name, problems
         try:
             with open_file(source, name) as stream:
-                self._table = pq.read_table(stream)
+                self._types, self._table = _read(stream, name, fields)
         except (pa.ArrowException, OSError) as error:
             raise InterchangeError([Problem(name, None, None, "is not a Parquet file, or is damaged")]) from error
 
@@ -49,7 +75,7 @@ class Table:
 
     def has(self, field: str) -> bool:
         """Whether an optional column is there."""
-        return field in self._table.column_names
+        return field in self._types
 
     def bad_rows(self, bad: Bools, field: str, message: str, values: Names | None = None) -> None:
         """Note the rows of a mask; {} in the message is the row's value."""
@@ -58,19 +84,37 @@ class Table:
                 self.file, message.format(repr(values[row]) if values is not None else ""), row=row, field=field
             )
 
-    def strings(self, field: str, *, nullable: bool = False) -> pa.Array:
-        """A column of names; empty ones are refused."""
-        column = self._column(
-            field, lambda t: _is_string(t.value_type if pa.types.is_dictionary(t) else t), "strings", nullable
-        )
-        column = column.cast(pa.string())
-        empty = pc.fill_null(pc.equal(column, ""), False)
-        self.bad_rows(_numpy(empty), field, "is empty")
-        return column
+    def strings(self, field: str, *, nullable: bool = False) -> Strings:
+        """A column of names; empty and overlong ones are refused."""
+        column = self._column(field, _is_string, "strings", nullable).dictionary_encode()
+        long = _numpy(pc.greater(pc.utf8_length(column.dictionary), NAME_CHARACTERS_MAX)).astype(bool)
+        distinct = column.dictionary.dictionary_encode()  # a file may hold one value twice in its dictionary
+        codes = _numpy(column.indices.fill_null(-1)).astype(np.int64)
+        if long.any():
+            self.bad_rows(np.append(long, False)[codes], field, f"is longer than {NAME_CHARACTERS_MAX} characters")
+            self._problems.raise_any()
+        first = np.append(_numpy(distinct.indices.fill_null(-1)).astype(np.int64), -1)
+        found = Strings(np.array([*distinct.dictionary.to_pylist(), None], object), first[codes])
+        self.bad_rows(found.matches(lambda name: not name), field, "is empty")
+        return found
+
+    def optional_strings(self, field: str, absent: str) -> Names:
+        """A column that may be missing, in whole or in some rows: these read `absent`."""
+        if not self.has(field):
+            return np.full(len(self), absent, object)
+        found = self.strings(field, nullable=True)
+        return np.append(found.values[:-1], absent)[found.codes]
+
+    def choices(self, field: str, allowed: Collection[str], absent: str) -> Names:
+        """Likewise, of names that must be among those allowed."""
+        names = self.optional_strings(field, absent)
+        bad = ~np.isin(names.astype(str), list(allowed)) if len(names) else np.zeros(0, bool)
+        self.bad_rows(bad, field, f"{{}} is not one of {', '.join(allowed)}", names)
+        return names
 
     def numbers(self, field: str, *, nullable: bool = False, least: float = 0.0) -> Floats:
         """A column of finite numbers of at least `least`; null becomes nan."""
-        column = self._column(field, lambda t: pa.types.is_floating(t) or pa.types.is_integer(t), "numbers", nullable)
+        column = self._column(field, _is_number, "numbers", nullable)
         present = _numpy(column.is_valid())
         values = _numpy(column.cast(pa.float64(), safe=False))
         self.bad_rows(present & ~np.isfinite(values), field, "is not a finite number")
@@ -82,35 +126,44 @@ class Table:
         column = self._column(field, pa.types.is_boolean, "booleans", False)
         return np.array(_numpy(pc.fill_null(column, False)), np.bool_)
 
-    def references(self, field: str, names: Names, what: str, *, nullable: bool = False, known: bool = True) -> Indices:
-        """A column of names as indices into `names`; -1 for null, -2 for one that is not there, noted where `known`."""
+    def references(self, field: str, names: Names, what: str, *, nullable: bool = False) -> Indices:
+        """A column of names as indices into `names`; -1 for null, -2 for one that is not there, which is noted."""
         column = self.strings(field, nullable=nullable)
-        index = pc.index_in(column, value_set=pa.array(names, pa.string()))
-        codes = np.array(_numpy(pc.fill_null(index, -2)), np.int32)
-        codes[~_numpy(column.is_valid())] = -1
-        if known:
-            self.bad_rows(codes == -2, field, f"{{}} is not a {what} of this region", _numpy(column))
+        codes = indices_of(column, names)
+        self.bad_rows(codes == -2, field, f"{{}} is not a {what} of this region", column.names)
         return codes
 
     def codes(self, field: str) -> tuple[Names, Indices]:
         """A column of names as (sorted distinct names, index of each row)."""
-        names = _distinct(self.strings(field))
-        return names, self.references(field, names, field, known=False)
+        column = self.strings(field)
+        used = np.unique(column.codes[column.codes >= 0])  # a dictionary may hold more than the rows do
+        names = np.array(sorted(column.values[used]), object)
+        return names, indices_of(column, names)
 
-    def unique(self, field: str, keys: np.ndarray[tuple[int], np.dtype[np.int64]], what: str) -> None:
+    def unique(self, field: str, keys: Ints, what: str) -> None:
         """Note rows whose key an earlier row has."""
         _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
         self.bad_rows(first[inverse] != np.arange(len(keys)), field, f"{what} appears twice")
 
-    def _column(self, field: str, allowed: object, wanted: str, nullable: bool) -> pa.Array:
-        if field not in self._table.column_names:
+    def at_most(self, most: int, field: str, names: Names) -> None:
+        """Raises: InterchangeError where a column has more distinct names than that."""
+        if len(names) > most:
+            self._problems.add(self.file, f"has {len(names)} different names; at most {most} are taken", field=field)
+            raise InterchangeError(self._problems.found)
+
+    def _column(self, field: str, allowed: Callable[[pa.DataType], bool], wanted: str, nullable: bool) -> pa.Array:
+        kind = self._types.get(field)
+        if kind is None:
             self._problems.add(self.file, "the column is missing", field=field)
             raise InterchangeError(self._problems.found)
-        column = self._table.column(field).combine_chunks()
-        column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-        if not allowed(column.type) and not pa.types.is_null(column.type):  # type: ignore[operator]
-            self._problems.add(self.file, f"holds {column.type}, not {wanted}", field=field)
+        if not allowed(kind) and not pa.types.is_null(kind):
+            self._problems.add(self.file, f"holds {kind}, not {wanted}", field=field)
             raise InterchangeError(self._problems.found)
+        column = self._table.column(field)
+        if pa.types.is_dictionary(column.type):
+            column = column.unify_dictionaries()
+        column = column.combine_chunks()
+        column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
         if pa.types.is_null(column.type):
             column = column.cast({"strings": pa.string(), "numbers": pa.float64(), "booleans": pa.bool_()}[wanted])
         if not nullable:
@@ -118,16 +171,38 @@ class Table:
         return column
 
 
-def names_of(column: pa.Array) -> Names:
-    """A column as an object array; null becomes None."""
-    return np.array(column.to_pylist(), object) if len(column) else np.zeros(0, object)
+def indices_of(column: Strings, names: Names) -> Indices:
+    """(N,) the index of each row's name in `names`; -1 for null, -2 for one that is not there."""
+    row_of = {name: row for row, name in enumerate(names)}
+    found = [row_of.get(name, -2) for name in column.values[:-1]]
+    return np.array([*found, -1], np.int32)[column.codes]
 
 
-def _distinct(column: pa.Array) -> Names:
-    return np.array(sorted(v for v in column.unique().to_pylist() if v is not None), object)
+def _read(stream: BinaryIO, name: str, fields: Collection[str]) -> tuple[Mapping[str, pa.DataType], pa.Table]:
+    """The types of those fields that the file has, and those columns that can be read within the bounds."""
+    footer = pq.ParquetFile(stream)
+    found = [(field.name, field.type) for field in footer.schema_arrow if field.name in fields]
+    types = dict(found)
+    if len(types) < len(found):
+        raise InterchangeError([Problem(name, None, None, "has two columns of one name")])
+    require_decodable(name, footer.metadata, fields)
+    names = [field for field, kind in found if _is_string(kind)]
+    file = pq.ParquetFile(stream, metadata=footer.metadata, read_dictionary=names)
+    return types, file.read([field for field, kind in found if _is_plain(kind)])
+
+
+def _is_plain(kind: pa.DataType) -> bool:
+    """Whether a column can be read for what it takes in memory: rows times a number, or names kept once each."""
+    return _is_string(kind) or _is_number(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_floating(kind) or pa.types.is_integer(kind))
 
 
 def _is_string(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 

@@ -103,9 +103,29 @@ def _rejected(snapshot: FleetSnapshot, r: int, p: Potential) -> Verdict:
         message += f" after losing it {p.surviving_rru:.6g} of {asked} would be left."
         todo = "Ask for at most that, allow more types, or do without surviving an MSB."
     else:
-        reason, message = (
-            "BeyondAffinity",
-            f"Within its datacenter shares {name} could have {p.most_rru:.6g} of {asked}.",
-        )
-        todo = "Ask for at most that, or change the shares."
+        reason, (message, todo) = "BeyondAffinity", _beyond_affinity(snapshot, r, p)
     return Verdict(phase="rejected", reason=reason, message=f"{message} {todo}", numbers=p.numbers(), plan=None)
+
+
+def _beyond_affinity(snapshot: FleetSnapshot, r: int, p: Potential) -> tuple[str, str]:
+    """Which share is in the way, and what to do about it."""
+    q = snapshot.reservations
+    name, asked, share = q.name[r], p.asked_rru, q.affinity_share[r]
+    value, tolerance = q.rru[r, snapshot.servers.hardware_type], snapshot.policy.affinity_tolerance
+    there = np.bincount(snapshot.server_datacenter, value, len(share))
+    lacking = np.flatnonzero((share - tolerance) * asked > there + TOLERANCE_RRU)
+    if len(lacking):
+        datacenter, wanted = snapshot.topology.datacenters[lacking[0]], share[lacking[0]] * asked
+        message = (
+            f"{datacenter} holds {there[lacking[0]]:.6g} RRU of what {name} may use; its share wants {wanted:.6g}."
+        )
+        return message, "Lower that share, allow more types, or ask for less."
+    could = f"Within its datacenter shares {name} could have {p.most_rru:.6g} of {asked:g} RRU"
+    if (share.sum() + tolerance * len(share)) * asked < p.least_held_rru - TOLERANCE_RRU:  # nan: a datacenter is free
+        times = p.least_held_rru / asked
+        message = f"{could}: every datacenter has one, and they add up to {share.sum():.4g} of the capacity"
+        if q.survives_msb_loss[r]:
+            message += f", but to keep {asked:g} RRU without any one MSB it must hold {times:.4g} times that"
+        return f"{message}.", f"Let the shares add up to at least {times:.4g}, or leave a datacenter without one."
+    todo = "Raise the shares of datacenters that have more to give, leave one without a share, or ask for less."
+    return f"{could}.", todo

@@ -19,6 +19,7 @@ class Potential:
     largest_msb_rru  of those, in the MSB that has most; largest_msb its name
     surviving_rru    eligible, less the largest MSB where it must survive one
     most_rru         likewise within the affinity bands; 0 where they cannot be met
+    least_held_rru   what it must hold, wherever, so that asked_rru survive; inf where that cannot be
     """
 
     asked_rru: float
@@ -27,6 +28,7 @@ class Potential:
     largest_msb: str
     surviving_rru: float
     most_rru: float
+    least_held_rru: float
 
     def numbers(self) -> dict[str, float]:
         """For a verdict."""
@@ -59,7 +61,25 @@ def potential_of(snapshot: FleetSnapshot, reservation: int) -> Potential:
         largest_msb=str(snapshot.topology.msbs[int(by_msb.argmax())]) if by_msb.size else "",
         surviving_rru=surviving,
         most_rru=most,
+        least_held_rru=_least_held(by_msb, float(q.capacity_rru[reservation]))
+        if survives
+        else float(q.capacity_rru[reservation]),
     )
+
+
+def _least_held(by_msb: Floats, capacity: float) -> float:
+    """The least sum_m x[m] with x <= by_msb and sum_m x[m] - max_m x[m] >= capacity: as level as can be.
+
+    With w in the largest MSB, sum_m min(by_msb[m], w) - w survive, which rises with w until one MSB alone exceeds it.
+    """
+    level = np.sort(by_msb)
+    below = np.append(0.0, np.cumsum(level))[:-1]  # (M,) in the MSBs that hold less than level[m]
+    others = np.arange(len(level))[::-1]  # (M,) MSBs with at least that much, less the one that may fail
+    enough = np.flatnonzero(below + others * level >= capacity - 1e-9)
+    if not len(enough) or others[enough[0]] == 0:
+        return float("inf")
+    first = enough[0]
+    return capacity + float((capacity - below[first]) / others[first])
 
 
 def _most_within_bands(

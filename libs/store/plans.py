@@ -82,17 +82,20 @@ def commit_plan(
     A grant is all or nothing, and does not touch the lineage; `parent` is only noted.
 
     Raises StalePlan where a solve's parent is not the target plan; StaleGeneration where a server of a grant changed;
-    NotFound where the reservation of a grant was deleted; ValueError for another kind, and for targets that are not
-    rows of the snapshot.
+    NotFound where the reservation of a grant was deleted; ValueError for another kind, for targets that are not rows
+    of the snapshot, and for reservations that are not stored.
     """
     if kind not in (PlanKind.SOLVE, PlanKind.GRANT):
         raise ValueError(f"a {kind} is not committed from a snapshot")
     if len(plan.target) != len(snapshot.servers):
         raise ValueError("a plan has one target for each server of its snapshot")
     rows = plan.changes(snapshot)
-    if plan.target[rows].min(initial=0) < FREE:
+    new = plan.target[rows]
+    if new.min(initial=FREE) < FREE or new.max(initial=FREE) >= len(snapshot.reservations):
         raise ValueError("a new target is a row of a reservation, or FREE")
-    to_ids = np.append(snapshot.reservations.id, 0)[plan.target[rows]]
+    to_ids = np.append(snapshot.reservations.id, 0)[new]
+    if (to_ids[new != FREE] <= 0).any():
+        raise ValueError("a new target has no id: its reservation was never stored")
     region = load_region(tx, snapshot.region)
     if kind is PlanKind.SOLVE:
         _lock_lineage(tx, region.region_id, snapshot.region, parent)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
+
 import numpy as np
 
 from libs.domain.fleet import Names, RegionImage
@@ -12,24 +14,22 @@ from libs.store.snapshot import load_fleet_snapshot
 
 
 def load_region_image(tx: Transaction, region_name: str) -> RegionImage:
-    """Everything of a region that the interchange format holds. `tx` comes from Database.snapshot(). Raises NotFound.
-
-    Where a server's two bindings are to different deleted reservations, the name is that of the current one: both are
-    left at no cost.
-    """
+    """Everything of a region that its files hold. `tx` comes from Database.snapshot(). Raises NotFound."""
     snapshot = load_fleet_snapshot(tx, region_name)
     parameters = {"region": load_region(tx, region_name).region_id}
     server = "FROM servers WHERE region_id = %(region)s ORDER BY server_id"
     reservation = "FROM reservations WHERE region_id = %(region)s AND deleted_at IS NULL ORDER BY reservation_id"
     deleted = """
-        SELECT coalesce(was.name, will.name) FROM servers
-        LEFT JOIN reservations was ON was.reservation_id = current_reservation_id AND was.deleted_at IS NOT NULL
-        LEFT JOIN reservations will ON will.reservation_id = target_reservation_id AND will.deleted_at IS NOT NULL
+        SELECT gone.name FROM servers
+        LEFT JOIN reservations gone ON gone.reservation_id = {binding}_reservation_id AND gone.deleted_at IS NOT NULL
         WHERE servers.region_id = %(region)s ORDER BY server_id"""
+    current, target = (load_names(tx, deleted.format(binding=b), parameters) for b in ("current", "target"))
+    new_name = _told_apart({*current, *target} - {None}, set(snapshot.reservations.name))
     return RegionImage(
         snapshot=snapshot,
         server_host_profile=load_names(tx, f"SELECT host_profile {server}", parameters),
-        server_deleted_binding=_told_apart(load_names(tx, deleted, parameters), snapshot.reservations.name),
+        server_deleted_current=_renamed(current, new_name),
+        server_deleted_target=_renamed(target, new_name),
         reservation_kind=load_names(tx, f"SELECT kind {reservation}", parameters),
         reservation_unit=load_names(tx, f"SELECT unit {reservation}", parameters),
         reservation_owner=load_names(tx, f"SELECT owner {reservation}", parameters),
@@ -37,11 +37,15 @@ def load_region_image(tx: Transaction, region_name: str) -> RegionImage:
     )
 
 
-def _told_apart(deleted: Names, live: Names) -> Names:
-    """A deleted reservation whose name is in use again gets another one: else its servers would be the new one's."""
-    taken, renamed = set(live), {}
-    for name in {name for name in deleted if name in taken}:
-        renamed[name] = f"{name}-deleted"
-        while renamed[name] in taken:
-            renamed[name] += "-deleted"
-    return np.array([renamed.get(name, name) for name in deleted], object)
+def _told_apart(deleted: Set[str], live: Set[str]) -> Mapping[str, str]:
+    """New names for deleted reservations whose names are in use again: else their servers would be the new ones'."""
+    taken, renamed = deleted | live, {}
+    for name in sorted(deleted & live):
+        tries = (f"{name[:180]}-deleted{suffix}" for suffix in ("", *(f"-{i}" for i in range(2, len(taken) + 3))))
+        renamed[name] = next(new for new in tries if new not in taken)
+        taken |= {renamed[name]}
+    return renamed
+
+
+def _renamed(names: Names, new_name: Mapping[str, str]) -> Names:
+    return np.array([new_name.get(name, name) for name in names], object)

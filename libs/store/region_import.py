@@ -7,7 +7,7 @@ from datetime import datetime
 import numpy as np
 import sqlalchemy as sa
 
-from libs.domain.fleet import DELETED, FREE, Bools, Indices, Ints, Names, RegionImage, Reservations
+from libs.domain.fleet import DELETED, FREE, Bools, Ints, Names, RegionImage, Reservations
 from libs.domain.plan import PlanKind
 from libs.domain.region import Region
 from libs.store import audit
@@ -71,9 +71,11 @@ def _check(image: RegionImage) -> None:
     idle = s.in_use & (s.current == FREE)
     if idle.any():
         raise NotPossible("in_use", f"server {s.name[idle.argmax()]} is in use, but bound to no reservation")
+    both = (image.server_deleted_current, image.server_deleted_target)
+    deleted = [np.array([*{name for name in names if name is not None}], object) for names in both]
     columns: dict[str, Names] = {
         "server": s.name,
-        "reservation": q.name,
+        "reservation": np.concatenate([q.name, *deleted]),
         "datacenter": t.datacenters,
         "msb": t.msbs,
         "rack": t.racks,
@@ -169,14 +171,16 @@ def _add_servers(
     now: datetime,
 ) -> Ints:
     s = image.snapshot.servers
-    deleted = (s.current == DELETED) | (s.target == DELETED)
-    names, tombstone = np.unique(image.server_deleted_binding[deleted].astype(str), return_inverse=True)
-    tombstone_ids = np.zeros(len(s), np.int64)
-    tombstone_ids[deleted] = _add_tombstones(tx, region_id, names.astype(object), now)[tombstone]
+    deleted = {"current": (s.current, image.server_deleted_current), "target": (s.target, image.server_deleted_target)}
+    names = np.unique(np.concatenate([name[binding == DELETED] for binding, name in deleted.values()]).astype(str))
+    tombstone_ids = _add_tombstones(tx, region_id, names.astype(object), now)
 
-    def bound(binding: Indices) -> list[object]:
-        ids = np.append(reservation_ids, 0)[np.maximum(binding, FREE)]
-        return _null(np.where(binding == DELETED, tombstone_ids, ids), binding == FREE)
+    def bound(which: str) -> list[object]:
+        binding, name = deleted[which]
+        found = np.append(reservation_ids, 0)[np.maximum(binding, FREE)]
+        gone = binding == DELETED
+        found[gone] = tombstone_ids[np.searchsorted(names, name[gone].astype(str))]
+        return _null(found, binding == FREE)
 
     ids = new_ids(tx, servers.c.server_id, len(s))
     copy_in(
@@ -188,8 +192,8 @@ def _add_servers(
             "name": s.name,
             "rack_id": rack_ids[s.rack],
             "hardware_type_id": type_ids[s.hardware_type],
-            "current_reservation_id": bound(s.current),
-            "target_reservation_id": bound(s.target),
+            "current_reservation_id": bound("current"),
+            "target_reservation_id": bound("target"),
             "in_use": s.in_use,
             "host_profile": image.server_host_profile,
             "unavailability": np.where(s.available, "none", "unplanned"),

@@ -1,22 +1,17 @@
-"""A region as arrays, read in one moment: the input of solves, and of the assessment of one reservation."""
+"""A region as arrays, read in one moment: the input of solves and assessments."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 import numpy as np
 import sqlalchemy as sa
 
 from libs.domain.fleet import DELETED, FREE, FleetSnapshot, Indices, Ints, Names, Reservations, Servers
-from libs.domain.region import Region
 from libs.store.bulk import copy_out, load_names
 from libs.store.database import Transaction
 from libs.store.regions import load_region
 from libs.store.topology import TopologyIds, load_topology, rows_of
 
-_ALL = "region_id = %(region)s"
-_OWN_AND_FREE = """region_id = %(region)s AND (target_reservation_id = %(reservation)s OR
-    (current_reservation_id IS NULL AND target_reservation_id IS NULL AND unavailability <> 'unplanned'))"""
+_LIVE = "region_id = %(region)s AND deleted_at IS NULL"
 
 
 def load_fleet_snapshot(tx: Transaction, region_name: str) -> FleetSnapshot:
@@ -25,38 +20,18 @@ def load_fleet_snapshot(tx: Transaction, region_name: str) -> FleetSnapshot:
     Rows are in order of id, hardware types in order of name: those of its servers, and those that a reservation of
     the region counts on. Bindings to deleted reservations read DELETED. Raises NotFound.
     """
-    region = load_region(tx, region_name)
-    live = "region_id = %(region)s AND deleted_at IS NULL"
-    return _load(tx, region, servers=_ALL, reservations=live, parameters={"region": region.region_id})
-
-
-def load_admission_snapshot(tx: Transaction, region_name: str, reservation_id: int | None) -> FleetSnapshot:
-    """What one reservation has and could get at once: it alone, the servers that it is to have, and the free ones.
-
-    Free means: bound and to be bound to nothing, and not down. A server that the reservation is to have and that
-    still stands in another one reads DELETED as its current binding, because that other one is not in the snapshot.
-    None: a reservation that does not exist yet, see libs.domain.what_if. Raises NotFound for the region.
-    """
-    region = load_region(tx, region_name)
-    one = "reservation_id = %(reservation)s AND region_id = %(region)s AND deleted_at IS NULL"
-    parameters = {"region": region.region_id, "reservation": reservation_id}
-    return _load(tx, region, servers=_OWN_AND_FREE, reservations=one, parameters=parameters)
-
-
-def _load(
-    tx: Transaction, region: Region, *, servers: str, reservations: str, parameters: Mapping[str, object]
-) -> FleetSnapshot:
     if tx.get_isolation_level() != "REPEATABLE READ":
         raise ValueError("a snapshot takes several queries: it needs a transaction of Database.snapshot()")
+    region = load_region(tx, region_name)
     topology, topology_ids = load_topology(tx, region.region_id)
     type_ids, types = _hardware_types(tx, region.region_id)
-    found = _reservations(tx, reservations, parameters, topology_ids, type_ids)
+    reservations = _reservations(tx, region.region_id, topology_ids, type_ids)
     return FleetSnapshot(
         region=region.name,
         topology=topology,
         hardware_types=types,
-        servers=_servers(tx, servers, parameters, topology_ids, type_ids, found.id),
-        reservations=found,
+        servers=_servers(tx, region.region_id, topology_ids, type_ids, reservations.id),
+        reservations=reservations,
         policy=region.policy,
         target_plan_id=region.target_plan_id,
     )
@@ -73,10 +48,9 @@ def _hardware_types(tx: Transaction, region_id: int) -> tuple[Ints, Names]:
     return np.array([i for i, _ in rows], np.int64), np.array([name for _, name in rows], object)
 
 
-def _reservations(
-    tx: Transaction, where: str, parameters: Mapping[str, object], topology_ids: TopologyIds, type_ids: Ints
-) -> Reservations:
-    chosen = f"FROM reservations WHERE {where} ORDER BY reservation_id"
+def _reservations(tx: Transaction, region_id: int, topology_ids: TopologyIds, type_ids: Ints) -> Reservations:
+    parameters = {"region": region_id}
+    chosen = f"FROM reservations WHERE {_LIVE} ORDER BY reservation_id"
     found = copy_out(
         tx,
         "SELECT reservation_id, capacity_rru, survives_msb_loss, coalesce(msb_spread_limit, 'infinity'), "
@@ -85,7 +59,7 @@ def _reservations(
         {"id": ">i8", "capacity": ">f8", "survives": "?", "msb_limit": ">f8", "rack_limit": ">f8", "generation": ">i8"},
     )
     ids = found["id"].astype(np.int64)
-    among = f"WHERE reservation_id IN (SELECT reservation_id FROM reservations WHERE {where})"
+    among = f"WHERE reservation_id IN (SELECT reservation_id FROM reservations WHERE {_LIVE})"
     pair = {"reservation": ">i8", "column": ">i8", "value": ">f8"}
     rru, share = np.zeros((len(ids), len(type_ids))), np.full((len(ids), len(topology_ids.datacenters)), np.nan)
     pairs = copy_out(tx, f"SELECT reservation_id, hardware_type_id, rru FROM reservation_rru {among}", parameters, pair)
@@ -108,14 +82,10 @@ def _reservations(
 
 
 def _servers(
-    tx: Transaction,
-    where: str,
-    parameters: Mapping[str, object],
-    topology_ids: TopologyIds,
-    type_ids: Ints,
-    reservation_ids: Ints,
+    tx: Transaction, region_id: int, topology_ids: TopologyIds, type_ids: Ints, reservation_ids: Ints
 ) -> Servers:
-    chosen = f"FROM servers WHERE {where} ORDER BY server_id"
+    parameters = {"region": region_id}
+    chosen = "FROM servers WHERE region_id = %(region)s ORDER BY server_id"
     found = copy_out(
         tx,
         "SELECT server_id, rack_id, hardware_type_id, coalesce(current_reservation_id, 0), "

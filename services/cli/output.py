@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -34,11 +34,11 @@ def print_json(document: object) -> None:
     sys.stdout.write(json.dumps(document, indent=2, default=str) + "\n")
 
 
-def print_rows(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> None:
-    """A table; `columns` maps a heading to the dotted path of its value."""
+def print_rows(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str], *, right: Collection[str] = ()) -> None:
+    """A table; `columns` maps a heading to the dotted path of its value. Those of `right` are set to the right."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in columns:
-        table.add_column(heading, overflow="fold")
+        table.add_column(heading, overflow="fold", justify="right" if heading in right else "left")
     for row in rows:
         table.add_row(*(_text(_at(row, path)) for path in columns.values()))
     stdout.print(table)

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from libs.domain.fleet import FleetSnapshot
 from libs.interchange.assignment import save_assignment
@@ -27,16 +24,22 @@ from libs.plan_check.regression import check_regression
 from libs.ras.limits import limits_from
 from libs.ras.phases import plan_target_bindings
 from libs.ras.result import SolveReport, SolveResult
+from services.cli.failure import EXIT_NOT_POSSIBLE, CliFailure
+from services.cli.output import Output, OutputOption, print_json, print_rows, stderr, stdout
 
 PHASES = ("build", "relaxation", "rounding", "search", "least_penalty", "extraction", "evaluation")
-ERROR, IMPOSSIBLE = 1, 2
-
-
-class Output(StrEnum):
-    """How results are printed."""
-
-    table = "table"
-    json = "json"
+SCORES = {
+    "stability": "stability",
+    "rack spread": "rack_spread",
+    "MSB spread": "msb_spread",
+    "buffer": "buffer",
+    "shortfall": "short",
+    "affinity": "affinity",
+    "total": "total",
+    "reservations short": "reservations_short",
+    "RRU short": "shortfall_rru",
+}
+"""Heading -> field of a score."""
 
 
 def solve(
@@ -54,20 +57,19 @@ def solve(
         int | None, typer.Option(help="Same input, limits and seed: same answer, unless the time limit was hit.")
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Write the full report there (JSON).")] = None,
-    output: Annotated[Output, typer.Option(help="What is printed when done.")] = Output.table,
+    output: OutputOption = Output.TABLE,
 ) -> None:
     """Assign every server of a region to a reservation.
 
     Exit status: 0 solved, also where capacity is short (the report says by how much); 1 error; 2 not possible as asked.
     """
-    errors = Console(stderr=True)
     try:
         bundle = load_bundle(region)
-        result = run_bundle(bundle, time_limit=time_limit, neighbourhoods=neighbourhoods, seed=seed, console=errors)
+        result = run_bundle(bundle, time_limit=time_limit, neighbourhoods=neighbourhoods, seed=seed)
         snapshot = bundle.region.snapshot
         require_clean(check_legal(snapshot, result.plan))
         for loss in check_regression(snapshot, result.plan.target):  # offline the policy's sum counts, however odd
-            errors.print(f"[yellow]warning:[/yellow] {loss.message}", soft_wrap=True, highlight=False)
+            stderr.print(f"[yellow]warning:[/yellow] {loss.message}", soft_wrap=True, highlight=False)
         save_assignment(out, snapshot, result.plan.target)
         document = {
             "region": snapshot.region,
@@ -78,21 +80,18 @@ def solve(
         if report is not None:
             with replacing(report) as stream:
                 stream.write((json.dumps(document, indent=2) + "\n").encode())
-    except InterchangeError as error:
-        for problem in error.problems:
-            errors.print(f"[red]error:[/red] {problem}", soft_wrap=True, highlight=False)
-        raise typer.Exit(ERROR) from error
-    except (PlanRefusedError, OSError) as error:
-        errors.print(f"[red]error:[/red] {error}", soft_wrap=True, highlight=False)
-        raise typer.Exit(IMPOSSIBLE if isinstance(error, PlanRefusedError) else ERROR) from error
-    if output is Output.json:
-        sys.stdout.write(json.dumps(document) + "\n")
+    except PlanRefusedError as error:
+        raise CliFailure(str(error), status=EXIT_NOT_POSSIBLE) from error
+    except (InterchangeError, OSError) as error:
+        raise CliFailure(str(error)) from error
+    if output is Output.JSON:
+        print_json(document)
     else:
-        print_summary(Console(), snapshot, result.report, out)
+        print_summary(snapshot, result.report, out)
 
 
 def run_bundle(
-    bundle: Bundle, *, time_limit: float | None, neighbourhoods: int | None, seed: int | None, console: Console
+    bundle: Bundle, *, time_limit: float | None, neighbourhoods: int | None, seed: int | None
 ) -> SolveResult:
     """Solve a bundle with its own seed and limits, unless others are given. Shows progress on a terminal."""
     limits = limits_from(bundle.limits)
@@ -100,7 +99,7 @@ def run_bundle(
         limits = replace(limits, time_s_max=time_limit)
     if neighbourhoods is not None:
         limits = replace(limits, neighbourhoods_max=neighbourhoods)
-    with showing_progress(console) as progress:
+    with showing_progress(stderr) as progress:
         return plan_target_bindings(
             bundle.region.snapshot, limits, seed=bundle.seed if seed is None else seed, progress=progress
         )
@@ -129,28 +128,18 @@ def showing_progress(console: Console) -> Iterator[Callable[[str, float, float, 
         yield show
 
 
-def print_summary(console: Console, snapshot: FleetSnapshot, report: SolveReport, out: Path) -> None:
+def print_summary(snapshot: FleetSnapshot, report: SolveReport, out: Path) -> None:
     """The result for people."""
-    table = Table(
-        title=f"{snapshot.region}: {len(snapshot.servers):,} servers, {len(snapshot.reservations):,} reservations"
+    servers, reservations = len(snapshot.servers), len(snapshot.reservations)
+    stdout.print(
+        f"{snapshot.region}: {servers:,} servers, {reservations:,} reservations", highlight=False, markup=False
     )
-    table.add_column("")
-    table.add_column("plan", justify="right")
-    table.add_column("as it is", justify="right")
-    for label, name in (
-        ("stability", "stability"),
-        ("rack spread", "rack_spread"),
-        ("MSB spread", "msb_spread"),
-        ("buffer", "buffer"),
-        ("shortfall", "short"),
-        ("affinity", "affinity"),
-        ("total", "total"),
-        ("reservations short", "reservations_short"),
-        ("RRU short", "shortfall_rru"),
-    ):
-        table.add_row(label, f"{getattr(report.score, name):,.1f}", f"{getattr(report.stay, name):,.1f}")
-    console.print(table)
-    console.print(
+    rows = [
+        {"": label, "plan": getattr(report.score, name), "as it is": getattr(report.stay, name)}
+        for label, name in SCORES.items()
+    ]
+    print_rows(rows, {heading: heading for heading in rows[0]}, right=("plan", "as it is"))
+    stdout.print(
         f"moved {report.score.moved_in_use:,} in use and {report.score.moved_idle:,} idle, "
         f"acquired {report.score.acquired:,}; gap {report.gap:.2%} above a bound of {report.lower_bound:,.1f}; "
         f"{sum(report.step_s.values()):.1f} s" + (f", stopped by {report.stopped_by}" if report.limit_hit else "")
@@ -160,5 +149,5 @@ def print_summary(console: Console, snapshot: FleetSnapshot, report: SolveReport
         key=lambda pair: -pair[0],
     )
     for rru, name in short[:10]:
-        console.print(f"  {name} is short of {rru:,.2f} RRU")
-    console.print(f"written to {out}")
+        stdout.print(f"  {name} is short of {rru:,.2f} RRU", markup=False)
+    stdout.print(f"written to {out}", markup=False)

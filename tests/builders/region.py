@@ -96,7 +96,8 @@ def region_image(
     return RegionImage(
         snapshot=snapshot,
         server_host_profile=names("", [host_profile.get(name, "default") for name in servers]),
-        server_deleted_binding=np.array([a or b for a, b in zip(*deleted, strict=True)], object),
+        server_deleted_current=np.array(deleted[0], object),
+        server_deleted_target=np.array(deleted[1], object),
         reservation_kind=names("", [kind.get(name, "guaranteed") for name in specs]),
         reservation_unit=names("", [spec.unit.value for spec in specs.values()]),
         reservation_owner=names("", [owner.get(name, "team") for name in specs]),

@@ -10,6 +10,9 @@ from fastapi import APIRouter, Depends, File, Response, UploadFile
 
 from libs.domain.principal import Role
 from libs.interchange.errors import InterchangeError
+from libs.interchange.region import load_region
+from libs.interchange.region_files import dump_region
+from libs.interchange.tables import Content
 from libs.store.database import Transaction
 from libs.store.region_export import load_region_image
 from libs.store.region_import import import_region
@@ -20,7 +23,6 @@ from libs.web.idempotency import Answer, Write
 from libs.web.openapi import headers, problems
 from libs.web.problems import FieldError, Problem, invalid
 from services.broker.api.regions import RegionName, RegionOut, region_out
-from services.broker.region_folder import read_folder, write_folder
 
 router = APIRouter(prefix="/v1/regions", tags=["regions"])
 IMPORT_BYTES_MAX = 200_000_000
@@ -48,7 +50,7 @@ def post_import(
     context: Context,
 ) -> Response:
     """Create a region from its files: all of it or nothing. A region that is there already is not touched."""
-    files = {
+    files: dict[str, Content] = {
         "servers.parquet": servers.file,
         "reservations.parquet": reservations.file,
         "rru.parquet": rru.file,
@@ -56,7 +58,7 @@ def post_import(
         "policy.json": policy.file,
     }
     try:
-        image = read_folder(files, region)
+        image = load_region(files, name=region)
     except InterchangeError as error:
         raise _invalid(error) from error
 
@@ -85,7 +87,7 @@ def get_export(region: RegionName, context: Context) -> Response:
         image = load_region_image(tx, region)
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:  # the files are compressed already
-        for name, content in write_folder(image).items():
+        for name, content in dump_region(image).items():
             archive.writestr(name, content)
     return Response(stream.getvalue(), media_type="application/zip")
 

@@ -13,12 +13,12 @@ import typer
 
 from libs.domain.fleet import RegionImage
 from libs.domain.policy import RegionPolicy
+from libs.interchange.region_files import dump_region
 from libs.reconcile.clock import ScaledClock, SystemClock
 from libs.simulator.demand import draw_demand
 from libs.simulator.failures import draw_failures
 from libs.simulator.fleet import made_up_fleet
 from libs.simulator.hardware import hardware
-from services.broker.region_folder import write_folder
 from services.cli.client import Client
 from services.cli.demo.day import Agenda
 from services.cli.demo.people import Allocator, HealthSystem, Owners
@@ -95,7 +95,7 @@ def _day(platform: Platform, clock: ScaledClock, *, servers: int, requests: int,
 
 
 def _import(admin: Client, image: RegionImage) -> None:
-    files = {name.partition(".")[0]: (name, content) for name, content in write_folder(image).items()}
+    files = {name.partition(".")[0]: (name, content) for name, content in dump_region(image).items()}
     admin.post(f"/v1/regions/{REGION}/import", files=files)
     for figures in hardware():
         attributes = {name: getattr(figures, name) for name in ("release", "vcpu", "memory_gb", "watts", "cpu")}

@@ -12,7 +12,7 @@ from libs.web.problems import FieldError, Problem, invalid
 
 T = TypeVar("T")
 _Rru = Annotated[Number, Field(gt=0, le=1_000_000)]
-_Share = Annotated[Number, Field(ge=0, le=1)]
+_Share = Annotated[Number, Field(ge=0, le=10)]
 _Limit = Annotated[Number, Field(gt=0, le=1)]
 
 
@@ -39,7 +39,9 @@ class SpecIn(RequestModel):
     msb_spread_limit: _Limit | None = Field(default=None, description="Share of the capacity in one MSB; null: any")
     rack_spread_limit: _Limit | None = Field(default=None, description="Share of the capacity in one rack; null: any")
     affinity: Annotated[dict[SomeName, _Share], Field(max_length=100)] = Field(
-        default_factory=dict, description="Share of the capacity wanted in a datacenter; the others are free"
+        default_factory=dict,
+        description="RRU wanted in a datacenter, as a share of capacity_rru; datacenters that are not named are free. "
+        "What survives the loss of an MSB holds more than capacity_rru: all shares may add up to more than 1",
     )
 
     def to_spec(self, before: ReservationSpec | None = None) -> ReservationSpec:
@@ -48,8 +50,6 @@ class SpecIn(RequestModel):
         Raises Problem (422) where capacity is given in two ways, or not at all.
         """
         capacity_rru, rru, unit = self._capacity(before)
-        if sum(self.affinity.values()) > 1 + 1e-9:
-            raise _invalid("affinity", "out_of_range", "the shares add up to more than 1")
         base = before or ReservationSpec(capacity_rru=capacity_rru, rru=rru)
         kept = {"host_profile", "survives_msb_loss", "msb_spread_limit", "rack_spread_limit", "affinity"}
         values = {name: getattr(self if name in self.model_fields_set else base, name) for name in kept}

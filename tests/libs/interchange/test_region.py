@@ -1,3 +1,4 @@
+import dataclasses
 import io
 import json
 
@@ -11,7 +12,7 @@ from libs.domain.fleet import DELETED, FREE
 from libs.interchange.assignment import dump_assignment, load_assignment
 from libs.interchange.errors import PROBLEMS_MAX, InterchangeError
 from libs.interchange.region import load_region
-from libs.interchange.region_files import dump_region, region_of, save_region
+from libs.interchange.region_files import dump_region, image_of, save_region
 from tests.regions import random_region
 
 
@@ -63,7 +64,7 @@ def test_a_region_becomes_arrays():
     region = load_region(files(policy={"spread_cost": 3}))
     s, q = region.snapshot.servers, region.snapshot.reservations
     assert s.current.tolist() == [0, FREE, DELETED, 0] == s.target.tolist()
-    assert region.deleted_current.tolist() == [None, None, "gone", None]
+    assert region.server_deleted_current.tolist() == [None, None, "gone", None]
     assert region.snapshot.hardware_types.tolist() == ["hw-0", "hw-1", "hw-9"]
     assert q.rru.tolist() == [[1.0, 1.5, 0.0], [0.0, 0.0, 2.0]]
     assert q.msb_spread_limit.tolist() == [0.5, np.inf]
@@ -97,6 +98,14 @@ BAD = {
     "negative rru": (U, "rru", [1.0, -1.0, 2.0], 1, "less than 0"),
     "unknown datacenter": (A, "datacenter", ["dc-7"], 0, "'dc-7' is not a datacenter"),
     "unknown reservation in affinity": (A, "reservation", ["who"], 0, "'who'"),
+    "unknown kind": (R, "kind", ["guaranteed", "imaginary"], 1, "'imaginary' is not one of guaranteed, "),
+    "unknown unit": (R, "unit", ["cpu", None], 0, "'cpu' is not one of rru, count"),
+    "owner of another type": (R, "owner", [1, 2], None, "not strings"),
+    "empty owner": (R, "owner", ["me", ""], 1, "empty"),
+    "long name": (S, "server", ["a", "b", "c" * 201, "d"], 2, "longer than 200"),
+    "long name of what is gone": (S, "target", ["a", "b" * 201, None, "d"], 1, "longer than 200"),
+    "nested": (S, "rack", [["k0"], ["k1"], ["k2"], ["k2"]], None, "holds list"),
+    "bytes": (S, "rack", [b"k0", b"k1", b"k2", b"k2"], None, "holds binary"),
     "infinite share": (A, "share", [np.inf], 0, "finite"),
 }
 
@@ -186,22 +195,33 @@ def test_round_trip_keeps_everything(tmp_path):
         (S, "host_profile", pa.array(["a", None, "b", "b"], pa.string())),
         (R, "kind", ["guaranteed", "elastic"]),
         (R, "owner", pa.array([None, "me"], pa.string())),
-        (S, "unknown_column", [1, 2, 3, 4]),
+        (R, "unit", pa.array(["rru", "count"]).dictionary_encode()),
+        (R, "host_profile", [None, "kernel-6"]),
+        (S, "unknown_column", [[1], [2], [], [4]]),
+        (R, "generation", ["of", "ours"]),
     ]
     region = load_region(files(extras))
     assert region.snapshot.servers.target.tolist() == [1, DELETED, 0, FREE]
     save_region(region, tmp_path / "made" / "here")
     again = load_region(tmp_path / "made" / "here")
     same(region.snapshot, again.snapshot)
-    for name in ("deleted_current", "deleted_target", "host_profile", "kind", "owner"):
-        assert getattr(region, name).tolist() == getattr(again, name).tolist()
+    assert region.server_deleted_current.tolist() == [None, None, "gone", None]
+    assert region.server_deleted_target.tolist() == [None, "dead", None, None]
+    assert region.server_host_profile.tolist() == ["a", "default", "b", "b"]
+    assert region.reservation_kind.tolist() == ["guaranteed", "elastic"]
+    assert region.reservation_unit.tolist() == ["rru", "count"]
+    assert region.reservation_owner.tolist() == ["unknown", "me"]
+    assert region.reservation_host_profile.tolist() == ["default", "kernel-6"]
+    for field in dataclasses.fields(region):
+        if field.name != "snapshot":
+            assert getattr(region, field.name).tolist() == getattr(again, field.name).tolist(), field.name
     assert again.snapshot.region == "here"
     assert dump_region(region)[S] == dump_region(again)[S]
 
 
 def test_a_snapshot_from_elsewhere_names_its_deleted_reservations():
     snapshot = random_region(np.random.default_rng(0), 300, 5)
-    again = load_region(dump_region(region_of(snapshot)))
+    again = load_region(dump_region(image_of(snapshot)))
     assert np.array_equal(again.snapshot.servers.target, snapshot.servers.target)
     assert np.array_equal(again.snapshot.servers.current, snapshot.servers.current)
 

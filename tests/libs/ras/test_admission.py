@@ -38,6 +38,39 @@ def test_what_the_region_cannot_give_is_rejected_with_what_it_could(capacity, re
     assert verdict.numbers["asked_rru"] == capacity
 
 
+def test_shares_that_are_too_low_without_a_buffer_say_so():
+    verdict = one(2, SPREAD, survives=[False], affinity=[[0.4, 0.4]])
+    assert "they add up to 0.8 of the capacity. Let the shares add up to at least 1, or" in verdict.message
+
+
+SIX = {"msb_datacenter": (0, 0, 0, 1, 1, 1), "servers": [(m, 0) for m in range(6) for _ in range(4)]}
+
+
+def test_shares_of_what_survives_an_msb_add_up_to_more_than_1():
+    """Ten of twelve servers in six MSBs survive: 1.2 times the capacity, level over both datacenters."""
+    verdict = admit(region(capacity=[10], affinity=[[0.6, 0.6]], **SIX), 0)
+    assert (verdict.phase, verdict.reason) == ("granted", "Granted")
+    assert np.bincount(verdict.plan.target + 1).tolist() == [12, 12]
+
+
+@pytest.mark.parametrize(
+    ("affinity", "message"),
+    [
+        (
+            [0.5, 0.5],
+            "add up to 1 of the capacity, but to keep 10 RRU without any one MSB it must hold 1.2 times that. "
+            "Let the shares add up to at least 1.2, or leave a datacenter without one.",
+        ),
+        ([1.5, np.nan], "dc-0 holds 12 RRU of what r0 may use; its share wants 15. Lower that share"),
+        ([0.0, np.nan], "Within its datacenter shares r0 could have 8.5 of 10 RRU. Raise the shares"),
+    ],
+)
+def test_shares_that_cannot_be_met_say_what_to_do(affinity, message):
+    verdict = admit(region(capacity=[10], affinity=[affinity], **SIX), 0)
+    assert (verdict.phase, verdict.reason) == ("rejected", "BeyondAffinity")
+    assert message in verdict.message
+
+
 def test_what_others_hold_degrades_with_numbers_and_touches_nobody():
     servers = [(0, 0, 1, True), (1, 0, 1), (2, 0, 1), (0, 0), (1, 0)]
     snapshot = region(servers=servers, capacity=[2, 0])

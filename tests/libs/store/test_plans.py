@@ -5,6 +5,7 @@ import sqlalchemy as sa
 from libs.domain.fleet import FleetSnapshot, TargetPlan
 from libs.domain.plan import Plan, PlanKind
 from libs.domain.reservation import ReservationSpec
+from libs.domain.what_if import with_reservation
 from libs.reconcile.errors import StaleGeneration, StalePlan
 from libs.store.database import Database, Transaction
 from libs.store.plans import commit_plan, commit_release, list_plan_changes, list_plans, load_plan
@@ -77,6 +78,16 @@ def test_a_solve_writes_what_differs_and_heads_the_lineage(database: Database, s
         ("server-03", None, "batch"),
     ]
     assert rest.next_cursor is None
+
+
+def test_a_reservation_that_was_never_stored_is_not_taken_for_free(database: Database, snapshot: FleetSnapshot) -> None:
+    asked, row = with_reservation(snapshot, "new", SPEC)
+    with pytest.raises(ValueError, match="never stored"):
+        solve(database, asked, {"server-00": "new"})
+    beyond = TargetPlan(target=np.full(8, row, np.int32), parent_plan_id=snapshot.target_plan_id)
+    with database.write() as tx, pytest.raises(ValueError, match="row of a reservation"):
+        commit_plan(tx, snapshot, beyond, kind=PlanKind.SOLVE, parent=snapshot.target_plan_id, now=NOW)
+    assert targets(read(database)) == targets(snapshot)
 
 
 def test_a_solve_that_finds_nothing_to_change_leaves_no_trace(database: Database, snapshot: FleetSnapshot) -> None:

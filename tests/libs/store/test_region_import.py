@@ -7,21 +7,26 @@ import sqlalchemy as sa
 from libs.domain.fleet import DELETED, RegionImage
 from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import CapacityUnit, ReservationSpec
+from libs.interchange.region import load_region
+from libs.interchange.region_files import dump_region
 from libs.store import audit
 from libs.store.database import Database
 from libs.store.plans import load_plan
 from libs.store.refusals import AlreadyExists, NotFound, NotPossible
 from libs.store.region_export import load_region_image
 from libs.store.region_import import import_region
-from libs.store.regions import list_regions, load_region
-from libs.store.snapshot import load_admission_snapshot, load_fleet_snapshot
+from libs.store.regions import list_regions
+from libs.store.regions import load_region as load_stored_region
+from libs.store.snapshot import load_fleet_snapshot
 from libs.store.unavailability_events import list_events
 from tests.builders.equal import assert_same_image
 from tests.builders.region import region_image
 from tests.libs.store.conftest import NOW
 
 WEB = ReservationSpec(capacity_rru=3, rru={"hw-a": 1.0, "hw-b": 1.5}, msb_spread_limit=0.5, affinity={"dc-01": 0.25})
-BATCH = ReservationSpec(capacity_rru=2, rru={"hw-b": 1.0}, survives_msb_loss=False, unit=CapacityUnit.COUNT)
+BATCH = ReservationSpec(
+    capacity_rru=2, rru={"hw-b": 1.0}, survives_msb_loss=False, unit=CapacityUnit.COUNT, host_profile="k8s"
+)
 
 
 def full_image(region: str = "west") -> RegionImage:
@@ -41,7 +46,7 @@ def full_image(region: str = "west") -> RegionImage:
             "server-05": "gone",
             "server-06": "gone",
         },
-        target={"server-00": "web", "server-01": "batch", "server-03": "web", "server-05": "gone"},
+        target={"server-00": "web", "server-01": "batch", "server-03": "web", "server-05": "went", "server-08": "gone"},
         in_use={"server-00", "server-05"},
         down={"server-03", "server-07"},
         owner={"web": "team-web"},
@@ -60,6 +65,15 @@ def test_what_was_imported_is_exported(database: Database) -> None:
     put(database, full_image())
     with database.snapshot() as tx:
         assert_same_image(load_region_image(tx, "west"), full_image())
+
+
+def test_what_the_files_hold_is_what_the_store_holds(database: Database) -> None:
+    image = load_region(dump_region(full_image()), name="west")
+    assert_same_image(image, full_image())
+    put(database, image)
+    with database.snapshot() as tx:
+        exported = load_region_image(tx, "west")
+    assert_same_image(load_region(dump_region(exported), name="west"), full_image())
 
 
 def test_regions_share_hardware_types_and_nothing_else(database: Database) -> None:
@@ -82,7 +96,7 @@ def test_types_that_another_region_named_first_are_still_matched_by_name(databas
 def test_an_import_heads_the_lineage_opens_events_and_is_audited(database: Database) -> None:
     put(database, full_image())
     with database.snapshot() as tx:
-        region = load_region(tx, "west")
+        region = load_stored_region(tx, "west")
         assert region.target_plan_id is not None
         assert load_plan(tx, region.target_plan_id).kind == "import"
         assert load_fleet_snapshot(tx, "west").target_plan_id == region.target_plan_id
@@ -107,7 +121,7 @@ def test_an_empty_region_is_a_region(database: Database) -> None:
     with database.snapshot() as tx:
         snapshot = load_fleet_snapshot(tx, "west")
         assert (len(snapshot.servers), len(snapshot.reservations)) == (0, 0)
-        assert load_admission_snapshot(tx, "west", None).reservations.rru.shape == (0, 0)
+        assert snapshot.reservations.rru.shape == (0, 0)
 
 
 def test_a_region_that_is_not_there_is_not_found(database: Database) -> None:
@@ -121,23 +135,6 @@ def test_a_snapshot_needs_one_moment(database: Database) -> None:
         load_fleet_snapshot(tx, "west")
 
 
-def test_an_assessment_reads_one_reservation_its_servers_and_the_free_ones(database: Database) -> None:
-    put(database, full_image())
-    with database.snapshot() as tx:
-        everything = load_fleet_snapshot(tx, "west")
-        some = load_admission_snapshot(tx, "west", int(everything.reservations.id[0]))
-        none = load_admission_snapshot(tx, "west", None)
-    assert list(some.reservations.name) == ["web"]
-    bound = {name: (some.servers.current[i], some.servers.target[i]) for i, name in enumerate(some.servers.name)}
-    # server-01 and -02 are or will be elsewhere; -06 has yet to leave a deleted one; -07 is free, but down.
-    assert [name for name in bound if bound[name] != (-1, -1)] == ["server-00", "server-03"]
-    assert bound["server-00"] == (0, 0)
-    assert bound["server-03"] == (-1, 0)
-    assert list(none.servers.name) == [f"server-{i:02d}" for i in (4, *range(8, 16))]
-    assert len(none.reservations) == 0
-    np.testing.assert_array_equal(some.topology.racks, everything.topology.racks)
-
-
 @pytest.mark.parametrize(
     ("image", "field"),
     [
@@ -147,6 +144,7 @@ def test_an_assessment_reads_one_reservation_its_servers_and_the_free_ones(datab
         (region_image(hardware_types=("..",)), "hardware_type"),
         (region_image(hardware_types=("hw\x00",)), "hardware_type"),
         (region_image(reservations={"": WEB}), "reservation"),
+        (region_image(current={"server-00": "a\nb"}), "reservation"),
         (region_image(host_profile={"server-00": "a\nb"}), "host_profile"),
     ],
 )
@@ -183,7 +181,7 @@ def test_a_deleted_reservation_whose_name_is_in_use_again_is_told_apart(database
         tx.execute(sa.text(again))
     with database.snapshot() as tx:
         image = load_region_image(tx, "west")
-    assert (image.snapshot.reservations.name[0], image.server_deleted_binding[0]) == ("web", "web-deleted")
+    assert (image.snapshot.reservations.name[0], image.server_deleted_current[0]) == ("web", "web-deleted")
 
 
 def test_limits_are_numbers(database: Database) -> None:
@@ -197,7 +195,7 @@ def test_tombstones_are_deleted_reservations(database: Database) -> None:
     with database.snapshot() as tx:
         snapshot = load_fleet_snapshot(tx, "west")
         rows = tx.execute(sa.text("SELECT name, deleted_at FROM reservations WHERE deleted_at IS NOT NULL")).all()
-    assert rows == [("gone", NOW)]
+    assert rows == [("gone", NOW), ("went", NOW)]
     assert [snapshot.servers.name[i] for i in np.flatnonzero(snapshot.servers.current == DELETED)] == [
         "server-05",
         "server-06",

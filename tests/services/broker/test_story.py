@@ -14,10 +14,11 @@ from fastapi.testclient import TestClient
 from libs.domain.fleet import RegionImage
 from libs.domain.plan import PlanKind
 from libs.domain.reservation import ReservationSpec
+from libs.interchange.bounds import ROWS_MAX
+from libs.interchange.region_files import dump_region
 from libs.store.database import Database
 from libs.store.plans import commit_plan
 from libs.store.region_export import load_region_image
-from services.broker.region_folder import ROWS_MAX, write_folder
 from tests.builders.equal import assert_same_image
 from tests.builders.region import region_image
 from tests.builders.stored import NOW, plan_of, read
@@ -43,7 +44,7 @@ def upload(client: TestClient, folder: dict[str, bytes], region: str = "west", *
 
 @pytest.fixture
 def imported(operator: TestClient) -> None:
-    assert upload(operator, write_folder(image())).status_code == 201
+    assert upload(operator, dump_region(image())).status_code == 201
 
 
 def pages(client: TestClient, path: str, **query: object) -> Iterator[dict[str, object]]:
@@ -63,7 +64,7 @@ def server(client: TestClient, name: str) -> dict[str, object]:
 
 
 def test_a_region_is_imported_read_and_exported(operator: TestClient, viewer: TestClient, database: Database) -> None:
-    made = upload(operator, write_folder(image()), **{"Idempotency-Key": "import-west"})
+    made = upload(operator, dump_region(image()), **{"Idempotency-Key": "import-west"})
     assert made.status_code == 201
     assert made.headers["Location"] == "/v1/regions/west"
     region = viewer.get("/v1/regions/west")
@@ -88,12 +89,12 @@ def test_a_region_is_imported_read_and_exported(operator: TestClient, viewer: Te
 
 
 def test_a_region_is_imported_once(operator: TestClient, imported: None) -> None:
-    again = upload(operator, write_folder(image()))
+    again = upload(operator, dump_region(image()))
     assert (again.status_code, again.json()["code"]) == (409, "duplicate_name")
 
 
 def test_an_import_that_is_sent_again_gets_the_same_answer(operator: TestClient) -> None:
-    folder, key = write_folder(image()), {"Idempotency-Key": "once"}
+    folder, key = dump_region(image()), {"Idempotency-Key": "once"}
     first, second = upload(operator, folder, **key), upload(operator, folder, **key)
     assert (first.status_code, second.status_code) == (201, 201)
     assert second.json() == first.json()
@@ -147,7 +148,7 @@ def with_column(content: bytes, name: str, values: list[object]) -> bytes:
     ],
 )
 def test_a_bad_file_is_named_and_changes_nothing(operator: TestClient, file: str, spoil, field: str) -> None:
-    folder = write_folder(image())
+    folder = dump_region(image())
     refused = upload(operator, folder | {file: spoil(folder[file])})
     assert (refused.status_code, refused.json()["code"]) == (422, "invalid_request"), refused.text
     assert field in [error["field"] for error in refused.json()["errors"]], refused.text
@@ -157,7 +158,7 @@ def test_a_bad_file_is_named_and_changes_nothing(operator: TestClient, file: str
 
 
 def test_a_file_that_is_missing_is_named(operator: TestClient) -> None:
-    folder = write_folder(image())
+    folder = dump_region(image())
     del folder["rru.parquet"]
     refused = upload(operator, folder)
     assert refused.status_code == 422
@@ -166,7 +167,7 @@ def test_a_file_that_is_missing_is_named(operator: TestClient) -> None:
 
 def test_a_small_file_that_unfolds_into_too_many_rows_is_refused(operator: TestClient, monkeypatch) -> None:
     monkeypatch.setitem(ROWS_MAX, "servers.parquet", 7)
-    refused = upload(operator, write_folder(image()))
+    refused = upload(operator, dump_region(image()))
     assert refused.status_code == 422
     assert "8 rows; at most 7" in refused.json()["errors"][0]["message"]
 
@@ -175,7 +176,7 @@ def test_only_operators_change_things(viewer: TestClient, operator: TestClient, 
     here = server(viewer, "server-00")["server_id"]
     match = {"If-Match": '"1"'}
     for refused in (
-        upload(viewer, write_folder(image()), "east"),
+        upload(viewer, dump_region(image()), "east"),
         viewer.patch("/v1/regions/west", json={"policy": {"buffer_cost": 1}}, headers=match),
         viewer.put("/v1/hardware-types/hw-a", json={"attributes": {}}, headers=match),
         viewer.patch(f"/v1/servers/{here}", json={"in_use": False}, headers=match),

@@ -1,28 +1,45 @@
 import json
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
+from libs.domain.violation import Violation
 from libs.interchange.assignment import load_assignment
 from libs.interchange.bundle import bundle_of, save_bundle
 from libs.interchange.region import load_region
-from libs.interchange.region_files import region_of, save_region
-from services.cli.main import app
+from libs.interchange.region_files import image_of, save_region
+from services.cli.main import main
 from tests.regions import random_region
 
 
 @pytest.fixture
 def folder(tmp_path):
-    save_region(region_of(random_region(np.random.default_rng(1), 60, 4)), tmp_path / "region")
+    save_region(image_of(random_region(np.random.default_rng(1), 60, 4)), tmp_path / "region")
     return tmp_path / "region"
 
 
-def run(*arguments):
-    return CliRunner().invoke(app, ["solve", *map(str, arguments)])
+@dataclass
+class Done:
+    exit_code: int
+    stdout: str
+    stderr: str
 
 
-def test_a_region_is_solved_and_reported(folder, tmp_path):
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """The command as a shell starts it, so that the exit status is the one that `main` gives a failure."""
+
+    def run(*arguments):
+        monkeypatch.setattr("sys.argv", ["plimsoll", "solve", *map(str, arguments)])
+        with pytest.raises(SystemExit) as left:
+            main()
+        return Done(left.value.code or 0, *capsys.readouterr())
+
+    return run
+
+
+def test_a_region_is_solved_and_reported(run, folder, tmp_path):
     done = run(folder, "--out", tmp_path / "a.parquet", "--report", tmp_path / "r.json", "--output", "json")
     assert done.exit_code == 0
     report = json.loads(done.stdout)
@@ -32,13 +49,13 @@ def test_a_region_is_solved_and_reported(folder, tmp_path):
     assert len(load_assignment(tmp_path / "a.parquet", load_region(folder).snapshot)) == 60
 
 
-def test_people_get_a_table(folder, tmp_path):
+def test_people_get_a_table(run, folder, tmp_path):
     done = run(folder, "--out", tmp_path / "a.parquet")
     assert done.exit_code == 0
     assert "as it is" in done.stdout
 
 
-def test_a_bundle_repeats_a_solve(folder, tmp_path):
+def test_a_bundle_repeats_a_solve(run, folder, tmp_path):
     snapshot = load_region(folder).snapshot
     save_bundle(
         bundle_of(snapshot, seed=3, limits={"neighbourhoods_max": 4, "exact_columns_max": 0}), tmp_path / "b.zip"
@@ -50,25 +67,34 @@ def test_a_bundle_repeats_a_solve(folder, tmp_path):
     assert answers[0] == answers[1]
 
 
-def test_bad_input_ends_with_status_1_and_says_where(folder, tmp_path):
+def test_bad_input_ends_with_status_1_and_says_where(run, folder, tmp_path):
     (folder / "policy.json").write_text('{"spread_cost": NaN}')
     done = run(folder, "--out", tmp_path / "a.parquet")
     assert done.exit_code == 1
     assert "policy.json, spread_cost" in done.stderr
-    assert "Traceback" not in done.output
+    assert "Traceback" not in done.stdout + done.stderr
     assert run(tmp_path / "none").exit_code == 1
     assert not (tmp_path / "a.parquet").exists()
 
 
-def test_bad_options_end_with_status_2(folder):
+def test_bad_options_end_with_status_2(run, folder):
     assert run(folder, "--time-limit", "-1").exit_code == 2
 
 
-def test_a_policy_that_pays_for_less_capacity_is_followed_and_warned_about(tmp_path):
+def test_a_policy_that_pays_for_less_capacity_is_followed_and_warned_about(run, tmp_path):
     folder = tmp_path / "region"
-    save_region(region_of(random_region(np.random.default_rng(2), 60, 4)), folder)
+    save_region(image_of(random_region(np.random.default_rng(2), 60, 4)), folder)
     policy = {"shortfall_cost": 0.1, "affinity_cost": 0, "buffer_cost": 50, "move_cost_idle": 0, "move_cost_in_use": 0}
     (folder / "policy.json").write_text(json.dumps(policy))
     done = run(folder, "--out", tmp_path / "a.parquet")
     assert done.exit_code == 0
     assert "would be short of" in done.stderr
+
+
+def test_a_plan_that_is_refused_ends_with_status_2(run, folder, tmp_path, monkeypatch):
+    found = Violation(reason="Ineligible", message="server-1 may not be bound to web")
+    monkeypatch.setattr("services.cli.solve.check_legal", lambda *_: [found])
+    done = run(folder, "--out", tmp_path / "a.parquet")
+    assert done.exit_code == 2
+    assert "error: Ineligible: server-1 may not be bound to web" in done.stderr
+    assert not (tmp_path / "a.parquet").exists()

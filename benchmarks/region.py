@@ -1,23 +1,18 @@
-"""What `scripts/bench` runs: one measured solve, printed as one JSON object."""
+"""`./scripts/bench region`: one solve of a region folder, measured."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import resource
-import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from libs.interchange.assignment import save_assignment
 from libs.interchange.region import load_region
 from libs.ras.limits import SolveLimits
 from libs.ras.phases import plan_target_bindings
-from services.cli.bench_broker import bench_broker
 
-Measure = Callable[[list[str]], dict[str, object]]
 
 
 def bench_region(argv: list[str]) -> dict[str, object]:
@@ -54,18 +49,3 @@ def bench_region(argv: list[str]) -> dict[str, object]:
         "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         **{key: found[key] for key in kept},
     }
-
-
-BENCHES: dict[str, Measure] = {"region": bench_region, "broker": bench_broker}
-"""By name; a new benchmark is one function and one entry."""
-
-
-def main() -> None:
-    """Run the benchmark that the first argument names."""
-    if len(sys.argv) < 2 or sys.argv[1] not in BENCHES:
-        sys.exit(f"usage: bench {{{','.join(BENCHES)}}} ...")
-    sys.stdout.write(json.dumps(BENCHES[sys.argv[1]](sys.argv[2:])) + "\n")
-
-
-if __name__ == "__main__":
-    main()

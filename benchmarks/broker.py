@@ -7,7 +7,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +16,7 @@ import numpy as np
 
 from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
 from libs.domain.plan import PlanKind
-from libs.interchange.region import FILES
+from libs.interchange.region import load_region
 from libs.store.coverage import load_coverage
 from libs.store.database import Database
 from libs.store.migrate import migrate
@@ -24,9 +24,8 @@ from libs.store.plans import commit_plan
 from libs.store.region_export import load_region_image
 from libs.store.region_import import import_region
 from libs.store.region_summary import load_region_summary
-from libs.store.snapshot import load_admission_snapshot, load_fleet_snapshot
+from libs.store.snapshot import load_fleet_snapshot
 from libs.store.unavailability_events import refresh_unavailability
-from services.broker.region_folder import read_folder
 from services.standalone.postgres import running_postgres
 
 
@@ -40,9 +39,7 @@ def bench_broker(argv: list[str]) -> dict[str, object]:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--database-url", help="an empty database; left out: an embedded one is started and removed")
     given = parser.parse_args(argv)
-    with ExitStack() as opened:
-        files = {name: opened.enter_context((given.region / name).open("rb")) for name in FILES}
-        image = read_folder(files, "bench")
+    image = load_region(given.region)
     taken: dict[str, list[float]] = {}
 
     @contextmanager
@@ -61,11 +58,8 @@ def bench_broker(argv: list[str]) -> dict[str, object]:
                 region = import_region(tx, named, actor="bench", now=datetime.now(UTC))
             with timed("snapshot_s"), database.snapshot() as tx:
                 snapshot = load_fleet_snapshot(tx, name)
-            ids = snapshot.reservations.id.tolist()
-            with timed("admission_snapshot_s"), database.snapshot() as tx:
-                load_admission_snapshot(tx, name, ids[0] if ids else None)
             with timed("coverage_of_a_page_s"), database.snapshot() as tx:
-                load_coverage(tx, ids[:100], "target")
+                load_coverage(tx, snapshot.reservations.id[:100].tolist(), "target")
             with timed("summary_s"), database.snapshot() as tx:
                 load_region_summary(tx, name)
             with timed("refresh_unavailability_s"), database.write() as tx:

@@ -1,0 +1,1 @@
+"""What `./scripts/bench` runs: a file per benchmark. It may use everything; nothing uses it."""

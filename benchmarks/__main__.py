@@ -1,0 +1,24 @@
+"""Run the benchmark that the first argument names, and print one JSON object."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+
+from benchmarks.broker import bench_broker
+from benchmarks.region import bench_region
+
+BENCHES: dict[str, Callable[[list[str]], dict[str, object]]] = {"region": bench_region, "broker": bench_broker}
+"""By name; a new benchmark is one file and one entry."""
+
+
+def main() -> None:
+    """Usage: bench NAME ARGUMENT ..."""
+    if len(sys.argv) < 2 or sys.argv[1] not in BENCHES:
+        sys.exit(f"usage: bench {{{','.join(BENCHES)}}} ...")
+    sys.stdout.write(json.dumps(BENCHES[sys.argv[1]](sys.argv[2:])) + "\n")
+
+
+if __name__ == "__main__":
+    main()
