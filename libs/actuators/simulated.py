@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from statistics import NormalDist
 
 from pydantic import Field
-from pydantic_settings import BaseSettings
 
 from libs.actuators.actuator import Actuator, StepOutcome, StepRequest, StepState
 from libs.domain.move import MoveStep
 from libs.reconcile.clock import Clock
+from libs.reconcile.environment import Settings
 
 _MEDIAN_S = {
     MoveStep.PREEMPT: 60.0,
@@ -25,7 +25,7 @@ _NORMAL = NormalDist()
 _RUNNING, _DONE = StepOutcome(state=StepState.RUNNING), StepOutcome(state=StepState.DONE)
 
 
-class SimulatedSettings(BaseSettings):
+class SimulatedSettings(Settings):
     """How the simulated world behaves.
 
     simulated_delay           times the usual delays: lognormal, about a minute to leave, four to change the profile

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field, SecretStr
-from pydantic_settings import BaseSettings
 
+from libs.reconcile.environment import Settings
 from libs.reconcile.settings import ClockSettings
 from libs.store.settings import StoreSettings
 
 
-class JobSettings(BaseSettings):
+class JobSettings(Settings):
     """Messages go through Redis (`broker_url`) or, embedded, through a folder (`broker_dir`). Durations are real time.
 
     job_lease_s        a worker that was silent for so long has lost its job

@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from pydantic import AwareDatetime, Field
-from pydantic_settings import BaseSettings
 
 from libs.reconcile.clock import Clock, ScaledClock, SystemClock
+from libs.reconcile.environment import Settings
 
 
-class ClockSettings(BaseSettings):
+class ClockSettings(Settings):
     """Real time, unless a speed other than 1 is set; then both origins are needed, the same for every process."""
 
     clock_speed: float = Field(default=1.0, gt=0, le=100_000, validation_alias="PLIMSOLL_CLOCK_SPEED")

@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
-from pydantic import Field, SecretStr
-from pydantic_settings import BaseSettings
+from typing import Annotated
+
+import psycopg
+import sqlalchemy as sa
+from psycopg.conninfo import conninfo_to_dict
+from pydantic import AfterValidator, Field, SecretStr
+
+from libs.reconcile.environment import Settings
 
 
-class StoreSettings(BaseSettings):
+def _of_postgresql(url: SecretStr) -> SecretStr:
+    """Both who read it must understand it; what they say when they do not may hold a part of the password."""
+    try:
+        scheme = sa.make_url(url.get_secret_value()).drivername
+        ports = str(conninfo_to_dict(url.get_secret_value()).get("port", "")).split(",")
+    except (ValueError, sa.exc.ArgumentError, psycopg.Error):
+        scheme, ports = "", []
+    if scheme not in ("postgresql", "postgres") or not all(port == "" or port.isdigit() for port in ports):
+        expected = "postgresql://user:password@host:port/name, with special characters in the password percent-encoded"
+        raise ValueError(f"expected {expected}")
+    return url
+
+
+DatabaseUrl = Annotated[SecretStr, AfterValidator(_of_postgresql)]
+
+
+class StoreSettings(Settings):
     """DATABASE_URL, as PostgreSQL's own tools take it: postgresql://user:password@host:port/name."""
 
-    database_url: SecretStr = Field(validation_alias="DATABASE_URL")
+    database_url: DatabaseUrl = Field(validation_alias="DATABASE_URL")
     database_pool_size: int = Field(default=10, ge=1, le=100, validation_alias="PLIMSOLL_DATABASE_POOL_SIZE")

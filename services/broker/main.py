@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import FastAPI
 
 from libs.observability.logs import configure_logging
+from libs.reconcile.environment import read_environment
 from libs.store.database import Database
 from libs.web.app import create_app
 from services.broker.api import ROUTERS
@@ -13,7 +14,7 @@ from services.broker.settings import BrokerSettings
 
 def make_app() -> FastAPI:
     """The broker, as the environment describes it."""
-    settings = BrokerSettings()  # type: ignore[call-arg]  # from the environment
+    settings = read_environment(BrokerSettings)
     configure_logging("broker", level=settings.log_level)
     return create_app(
         title="Plimsoll broker",

@@ -6,13 +6,14 @@ import json
 from pathlib import Path
 
 from pydantic import Field, SecretStr
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
+from libs.reconcile.environment import Settings, read_environment
 from services.cli.failure import CliFailure
 from services.standalone.settings import StandaloneSettings
 
 
-class ConnectionSettings(BaseSettings):
+class ConnectionSettings(Settings):
     """PLIMSOLL_URL, and PLIMSOLL_TOKEN or PLIMSOLL_TOKEN_FILE."""
 
     model_config = SettingsConfigDict(env_ignore_empty=True)
@@ -24,9 +25,9 @@ class ConnectionSettings(BaseSettings):
 
 def find_connection() -> tuple[str, str]:
     """The platform's address and a token. Raises CliFailure that says what to set."""
-    settings = ConnectionSettings()
+    settings = read_environment(ConnectionSettings)
     url, token_file = settings.url, settings.token_file
-    endpoint = StandaloneSettings().endpoint_file
+    endpoint = read_environment(StandaloneSettings).endpoint_file
     if url is None:
         if not endpoint.exists():
             raise CliFailure("no platform to talk to: run `plimsoll up`, or set PLIMSOLL_URL and PLIMSOLL_TOKEN")

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from libs.reconcile.environment import read_environment
 from libs.reconcile.settings import ClockSettings
 from services.cli.failure import CliFailure
 from services.cli.output import stderr
@@ -20,10 +21,11 @@ def up(
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one")] = 0,
 ) -> None:
     """Run the platform here: API, worker, scheduler and, unless DATABASE_URL is set, a database."""
-    settings = StandaloneSettings()
+    settings = read_environment(StandaloneSettings)
     stderr.print(f"starting in {settings.state_dir}", highlight=False)
+    clock = read_environment(ClockSettings).clock()
     try:
-        with running_platform(settings, clock=ClockSettings().clock(), host=host, port=port) as platform:
+        with running_platform(settings, clock=clock, host=host, port=port) as platform:
             stderr.print(f"[green]ready[/green] at {platform.url}", highlight=False)
             stderr.print(f"  admin token: {platform.token_file}\n  logs: {settings.log_dir}", highlight=False)
             stderr.print("  `plimsoll get regions` in another terminal finds it; Ctrl-C stops it", highlight=False)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pydantic import Field
-from pydantic_settings import BaseSettings
 
+from libs.reconcile.environment import Settings
 from services.mover.moves_plan import MovePolicy
 
 
-class MoverSettings(BaseSettings):
+class MoverSettings(Settings):
     """How much may be under way at once, and how patient the mover is. Durations are on the Clock; see MovePolicy."""
 
     mover_actuator: str = Field(default="simulated", validation_alias="PLIMSOLL_MOVER_ACTUATOR")

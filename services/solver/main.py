@@ -7,15 +7,17 @@ from fastapi import FastAPI
 from libs.jobs.processes import run_worker
 from libs.jobs.settings import WorkerSettings
 from libs.observability.logs import configure_logging
+from libs.reconcile.environment import read_environment
 from libs.store.database import Database
 from libs.web.app import create_app
 from services.solver.api import ROUTERS
+from services.solver.settings import SolverSettings
 from services.solver.tasks import KINDS
 
 
 def make_app() -> FastAPI:
     """The solver's routes, as the environment describes them."""
-    settings = WorkerSettings()  # type: ignore[call-arg]  # from the environment
+    settings = read_environment(WorkerSettings)
     configure_logging("solver")
     database = Database.from_settings(settings)
     return create_app(title="Plimsoll solver", version="1", database=database, clock=settings.clock(), routers=ROUTERS)
@@ -24,4 +26,5 @@ def make_app() -> FastAPI:
 def run() -> None:
     """A worker that solves, and nothing else."""
     configure_logging("solver")
-    run_worker(WorkerSettings(), KINDS)  # type: ignore[call-arg]  # from the environment
+    read_environment(SolverSettings)  # its jobs need them: better to fail now than in each
+    run_worker(read_environment(WorkerSettings), KINDS)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from pydantic import Field
-from pydantic_settings import BaseSettings
+
+from libs.reconcile.environment import Settings
 
 
-class SolverSettings(BaseSettings):
+class SolverSettings(Settings):
     """How long a solve may take, and where replay bundles go.
 
     solve_s_max    real seconds; what the solve has found by then is its answer

@@ -8,6 +8,7 @@ from fastapi import FastAPI
 
 from libs.jobs.settings import WorkerSettings
 from libs.observability.logs import configure_logging
+from libs.reconcile.environment import read_environment
 from libs.store.database import Database
 from libs.web.app import create_app
 from services.broker.api import ROUTERS as BROKER
@@ -18,7 +19,7 @@ from services.solver.api import ROUTERS as SOLVER
 
 def make_app() -> FastAPI:
     """Portal, broker, solver and mover, as the environment describes them."""
-    settings = WorkerSettings()  # type: ignore[call-arg]  # from the environment
+    settings = read_environment(WorkerSettings)
     configure_logging("api")
     return create_app(
         title="Plimsoll",

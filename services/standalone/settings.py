@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, Field, SecretStr
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import AfterValidator, Field
+from pydantic_settings import SettingsConfigDict
+
+from libs.reconcile.environment import Settings
+from libs.store.settings import DatabaseUrl
 
 Folder = Annotated[Path, AfterValidator(Path.absolute)]
 
@@ -15,7 +18,7 @@ def _default_state_dir() -> Path:
     return XdgSettings().state_home / "plimsoll"
 
 
-class XdgSettings(BaseSettings):
+class XdgSettings(Settings):
     """Where programs of this user keep what they must not forget."""
 
     model_config = SettingsConfigDict(env_ignore_empty=True)
@@ -25,7 +28,7 @@ class XdgSettings(BaseSettings):
     )
 
 
-class StandaloneSettings(BaseSettings):
+class StandaloneSettings(Settings):
     """Everything has a default: with nothing set, the database is an embedded one below `state_dir`.
 
     state_dir      PLIMSOLL_STATE_DIR   the database, logs and queues; the scripts set it to `var` in the clone
@@ -35,7 +38,7 @@ class StandaloneSettings(BaseSettings):
     model_config = SettingsConfigDict(env_ignore_empty=True)
 
     state_dir: Folder = Field(default_factory=_default_state_dir, validation_alias="PLIMSOLL_STATE_DIR")
-    database_url: SecretStr | None = Field(default=None, validation_alias="DATABASE_URL")
+    database_url: DatabaseUrl | None = Field(default=None, validation_alias="DATABASE_URL")
 
     @property
     def log_dir(self) -> Path:

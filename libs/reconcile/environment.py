@@ -1,0 +1,35 @@
+"""What a process is told by its environment: read once at its start, which fails in one line where it is wrong."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from pydantic import ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
+
+S = TypeVar("S", bound=BaseSettings)
+
+
+class Settings(BaseSettings):
+    """The base of all settings. An error never shows a value: it may be a password, and errors are logged."""
+
+    model_config = SettingsConfigDict(hide_input_in_errors=True)
+
+
+def read_environment(kind: type[S]) -> S:
+    """The settings that the environment holds.
+
+    Raises SystemExit, with one line that names the variables, where one is missing or makes no sense.
+    """
+    try:
+        return kind()
+    except ValidationError as error:
+        wrong = [f"{'.'.join(map(str, e['loc']))} {_reason(e['type'], e['msg'])}" for e in error.errors()]
+    except SettingsError as error:  # a value that should be JSON
+        found = [field for name, field in kind.model_fields.items() if f'"{name}"' in str(error)]
+        wrong = [f"{field.validation_alias}: is not JSON" for field in found] or [str(error)]
+    raise SystemExit(f"plimsoll: the environment is wrong: {'; '.join(wrong)}")
+
+
+def _reason(kind: str, message: str) -> str:
+    return "is not set" if kind == "missing" else f"is wrong: {message.removeprefix('Value error, ')}"
