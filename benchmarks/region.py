@@ -14,7 +14,6 @@ from libs.ras.limits import SolveLimits
 from libs.ras.phases import plan_target_bindings
 
 
-
 def bench_region(argv: list[str]) -> dict[str, object]:
     """Load, solve and write a region; gap is by our own bound."""
     parser = argparse.ArgumentParser(prog="bench region")

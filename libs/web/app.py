@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from prometheus_client import CollectorRegistry
+from prometheus_client.registry import Collector
 from starlette.exceptions import HTTPException
 
 from libs.domain.principal import Role
@@ -15,7 +17,7 @@ from libs.reconcile.errors import StaleGeneration, StalePlan
 from libs.store.database import Database
 from libs.store.errors import UNAVAILABLE
 from libs.store.refusals import AlreadyExists, NotFound, NotPossible
-from libs.web import health
+from libs.web import health, metrics
 from libs.web.auth import Authentication, require, unavailable
 from libs.web.bodies import BodyLimit
 from libs.web.context import WebContext
@@ -33,11 +35,13 @@ def create_app(
     clock: Clock,
     routers: Sequence[APIRouter],
     large_bodies: Mapping[str, int] | None = None,
+    collectors: Sequence[Collector] = (),
 ) -> FastAPI:
     """An app of these routers, each with its whole prefix (`/v1/...`); all of their routes need a token.
 
     Reading needs a viewer's. A route that writes adds `dependencies=[Depends(require(Role.REQUESTER))]` or above.
-    large_bodies names the paths, as templates, that take more than BODY_BYTES_MAX, and how much.
+    large_bodies names the paths, as templates, that take more than BODY_BYTES_MAX, and how much; collectors add to
+    what /metrics tells.
     """
     app = FastAPI(
         title=title,
@@ -48,6 +52,9 @@ def create_app(
         redirect_slashes=False,
     )
     app.state.context = WebContext(database, clock)
+    app.state.collectors = CollectorRegistry()
+    for collector in collectors:
+        app.state.collectors.register(collector)
     app.openapi = lambda: document(app)  # type: ignore[method-assign]  # the way that FastAPI documents
     app.add_middleware(BodyLimit, large_bodies=large_bodies or {})
     app.add_middleware(Authentication, database=database)
@@ -62,7 +69,7 @@ def create_app(
     for unreachable in UNAVAILABLE:
         app.add_exception_handler(unreachable, _on_unavailable)
     app.include_router(health.router, dependencies=[Depends(refuse_unknown_query)])
-    for router in routers:
+    for router in (metrics.router, *routers):
         app.include_router(router, dependencies=[Depends(require(Role.VIEWER)), Depends(refuse_unknown_query)])
     return app
 

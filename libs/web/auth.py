@@ -25,7 +25,7 @@ from libs.store.tokens import load_principal
 from libs.web.problems import Problem
 
 PREFIX = "plim_"
-PUBLIC_PATHS = frozenset({"/healthz", "/readyz", "/metrics", "/openapi.json"})
+PUBLIC_PATHS = frozenset({"/healthz", "/readyz", "/openapi.json"})
 """What needs no token: it tells nothing of any fleet."""
 _RANK = {role: rank for rank, role in enumerate(Role)}
 _scheme = HTTPBearer(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from fastapi import APIRouter, Response
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from fastapi import APIRouter
 
 from libs.store.health import check_database
 from libs.web.context import Context
@@ -35,14 +34,3 @@ def get_readiness(context: Context) -> Health:
     if trouble is not None:
         raise Problem(503, "unavailable", f"Not ready: {trouble}.", headers={"Retry-After": "5"})
     return Health()
-
-
-@router.get(
-    "/metrics",
-    operation_id="get_metrics",
-    response_class=Response,
-    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Prometheus text"}},
-)
-def get_metrics() -> Response:
-    """Counters and histograms in Prometheus' text format."""
-    return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)

@@ -1,8 +1,11 @@
-"""What Prometheus sees of the requests. One registry per process, whatever number of apps it holds."""
+"""`/metrics`: what Prometheus sees. Requests are counted per process; collectors that a service brings, per app."""
 
 from __future__ import annotations
 
-from prometheus_client import Counter, Histogram
+from fastapi import APIRouter, Request, Response
+from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, Counter, Histogram, generate_latest
+
+router = APIRouter(tags=["health"])
 
 REQUESTS = Counter("plimsoll_http_requests_total", "Requests answered", ["route", "method", "status"])
 SECONDS = Histogram(
@@ -19,3 +22,15 @@ def observe_request(route: str, method: str, status: int, duration_s: float) -> 
     method = method if method in _METHODS else "OTHER"
     REQUESTS.labels(route, method, str(status)).inc()
     SECONDS.labels(route, method).observe(duration_s)
+
+
+@router.get(
+    "/metrics",
+    operation_id="get_metrics",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Prometheus text"}},
+)
+def get_metrics(request: Request) -> Response:
+    """Counters, gauges and histograms in Prometheus' text format. It names regions, so it needs a viewer's token."""
+    own = generate_latest(request.app.state.collectors)
+    return Response(generate_latest(REGISTRY) + own, media_type=CONTENT_TYPE_LATEST)

@@ -8,7 +8,7 @@ from libs.observability.logs import configure_logging
 from libs.reconcile.environment import read_environment
 from libs.store.database import Database
 from libs.web.app import create_app
-from services.broker.api import ROUTERS
+from services.broker.api import LARGE_BODIES, ROUTERS
 from services.broker.settings import BrokerSettings
 
 
@@ -22,4 +22,5 @@ def make_app() -> FastAPI:
         database=Database.from_settings(settings),
         clock=settings.clock(),
         routers=ROUTERS,
+        large_bodies=LARGE_BODIES,
     )

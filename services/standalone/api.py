@@ -11,8 +11,10 @@ from libs.observability.logs import configure_logging
 from libs.reconcile.environment import read_environment
 from libs.store.database import Database
 from libs.web.app import create_app
+from services.broker.api import LARGE_BODIES
 from services.broker.api import ROUTERS as BROKER
 from services.mover.api import ROUTERS as MOVER
+from services.mover.metrics import MoveCollector
 from services.portal.api import ROUTERS as PORTAL
 from services.solver.api import ROUTERS as SOLVER
 
@@ -21,10 +23,13 @@ def make_app() -> FastAPI:
     """Portal, broker, solver and mover, as the environment describes them."""
     settings = read_environment(WorkerSettings)
     configure_logging("api")
+    database = Database.from_settings(settings)
     return create_app(
         title="Plimsoll",
         version=version("plimsoll"),
-        database=Database.from_settings(settings),
+        database=database,
         clock=settings.clock(),
         routers=(*PORTAL, *BROKER, *SOLVER, *MOVER),
+        large_bodies=LARGE_BODIES,
+        collectors=[MoveCollector(database)],
     )

@@ -1,7 +1,14 @@
-"""One worker for all services' jobs: `python -m services.standalone.worker`."""
+"""A worker for all services' jobs, or for a part of them: `python -m services.standalone.worker [solver | others]`.
+
+The platform starts one of each: a solve takes minutes, and whoever asks for capacity must not wait for it.
+"""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping, Sequence
+
+from libs.jobs.kinds import JobKind
 from libs.jobs.processes import run_worker
 from libs.jobs.settings import WorkerSettings
 from libs.observability.logs import configure_logging
@@ -13,16 +20,18 @@ from services.portal.tasks import KINDS as PORTAL
 from services.solver.settings import SolverSettings
 from services.solver.tasks import KINDS as SOLVER
 
-KINDS = (*PORTAL, *BROKER, *SOLVER, *MOVER)
+OTHERS = (*PORTAL, *BROKER, *MOVER)
+KINDS: Mapping[str, Sequence[JobKind]] = {"all": (*SOLVER, *OTHERS), "solver": SOLVER, "others": OTHERS}
+"""By the part that the worker is for."""
 
 
-def main() -> None:
+def main(part: str = "all") -> None:
     """Run jobs until told to stop."""
-    configure_logging("worker")
+    configure_logging("worker" if part == "all" else f"worker-{part}")
     for kind in (SolverSettings, MoverSettings):  # jobs need them: better to fail now than in each
         read_environment(kind)
-    run_worker(read_environment(WorkerSettings), KINDS)
+    run_worker(read_environment(WorkerSettings), KINDS[part])
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

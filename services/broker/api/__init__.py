@@ -19,3 +19,6 @@ ROUTERS = (
     plans.router,
     audit_entries.router,
 )
+
+LARGE_BODIES = {"/v1/regions/{region}/import": region_files.IMPORT_BYTES_MAX}
+"""For create_app."""

@@ -36,7 +36,6 @@ IMPORT_BYTES_MAX = 200_000_000
     response_model=RegionOut,
     dependencies=[Depends(require(Role.OPERATOR))],
     responses={201: {"headers": headers("ETag", "Location")}, **problems(409)},
-    max_body_size=IMPORT_BYTES_MAX,
 )
 def post_import(
     region: RegionName,

@@ -45,12 +45,13 @@ def test_a_role_includes_those_below_it(anyone: TestClient, database: Database) 
     assert may_scrap == {Role.VIEWER: 403, Role.REQUESTER: 403, Role.OPERATOR: 204, Role.ADMIN: 204}
 
 
-def test_health_metrics_and_the_api_document_are_public(anyone: TestClient) -> None:
+def test_health_and_the_api_document_are_public_and_metrics_are_not(anyone: TestClient, database: Database) -> None:
     assert anyone.get("/healthz").json() == {"status": "ok"}
     assert anyone.get("/readyz").json() == {"status": "ok"}
     assert anyone.get("/openapi.json").status_code == 200
     anyone.get("/v1/ships/123")
-    text = anyone.get("/metrics").text
+    assert anyone.get("/metrics").status_code == 401
+    text = anyone.get("/metrics", headers=bearer(database, Role.VIEWER, "prometheus")).text
     assert 'plimsoll_http_requests_total{method="GET",route="/healthz",status="200"}' in text
     assert "/v1/ships/123" not in text
     assert "plimsoll_http_request_seconds_bucket" in text
