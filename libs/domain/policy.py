@@ -28,3 +28,8 @@ class RegionPolicy:
     """Per RRU outside the affinity band."""
     shared_buffer_share: float = 0.0
     """Share of each hardware type's servers kept in that type's shared buffer; 0: no shared buffers."""
+    fix_first: bool = True
+    """Whatever is short or outside its affinity is fixed before anything else is weighed, however little that gains.
+
+    Off: the sum of all costs is what counts, and a shortfall that costs less than mending it stays.
+    """

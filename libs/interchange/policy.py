@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict, fields
+from typing import Any
 
 from libs.domain.policy import RegionPolicy
 from libs.interchange.bounds import read_json
@@ -24,10 +25,14 @@ def load_policy(source: Source, problems: Problems) -> RegionPolicy:
     if not isinstance(found, dict):
         raise InterchangeError([Problem(FILE, None, None, "is not an object of costs")])
     known = {field.name for field in fields(RegionPolicy)}
-    values: dict[str, float] = {}
+    values: dict[str, Any] = {}
     for key, value in found.items():
         if key not in known:
             problems.add(FILE, f"is not known; known are {', '.join(sorted(known))}", field=key)
+        elif key == "fix_first":
+            if not isinstance(value, bool):
+                problems.add(FILE, "is neither true nor false", field=key)
+            values[key] = value
         elif isinstance(value, bool) or not isinstance(value, int | float):
             problems.add(FILE, "is not a number", field=key)
         elif not math.isfinite(value) or value < 0:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,8 +22,8 @@ from libs.ras.extraction import extract_targets
 from libs.ras.limits import SolveLimits
 from libs.ras.model import CountModel, build_model
 from libs.ras.neighbourhoods import Effort, Search
-from libs.ras.prices import no_prices, read_prices
-from libs.ras.problem import CountProblem, Counts, group_servers
+from libs.ras.prices import Prices, read_prices
+from libs.ras.problem import FIX_FIRST, CountProblem, Counts, group_servers
 from libs.ras.result import ModelSize, SolveReport, SolveResult
 from libs.ras.rounding import round_counts
 
@@ -80,10 +81,11 @@ class _Solve:
                 self._note(relaxed.timed_out)
                 self.bound = max(0.0, relaxed.bound)
             penalty = aside.submit(_least_penalty, model, relaxed, self._time_left(), self.cancelled)
+            goal = problem.fixing_first()
             with self._step("rounding"):
-                counts = self._start(problem, relaxed)
+                counts = self._start(goal, relaxed)
             with self._step("search"):
-                counts = self._search(problem, model, relaxed, counts)
+                counts = self._search(goal, read_prices(goal, model, relaxed), counts)
             with self._step("least_penalty"):
                 self.least_penalty = penalty.result()
         with self._step("extraction"):
@@ -91,7 +93,9 @@ class _Solve:
         with self._step("evaluation"):
             present = np.maximum(self.snapshot.servers.target, FREE)
             score, stay = evaluate(self.snapshot, target), evaluate(self.snapshot, present)
-            if stay.total <= score.total:  # racks, which the counts do not see, decide here; ties stay
+            weight = FIX_FIRST if self.snapshot.policy.fix_first else 1.0
+            # Racks, which the counts do not see, decide here. Ties stay.
+            if stay.objective + weight * stay.penalty <= score.objective + weight * score.penalty:
                 target, score = present, stay
             covered = coverage_of(self.snapshot, target)
         report = SolveReport(
@@ -129,35 +133,37 @@ class _Solve:
                 best = rounded
         return best.counts
 
-    def _search(self, problem: CountProblem, model: CountModel, relaxed: Solution, counts: Counts) -> Counts:
-        total = cost_of(problem, counts).total
-        self._report("search", total)
-        if self._stop() or total <= self.bound + self.limits.exact_gap * max(1.0, abs(self.bound)):
-            self.proven = total <= self.bound + self.limits.exact_gap * max(1.0, abs(self.bound))
+    def _search(self, goal: CountProblem, prices: Prices, counts: Counts) -> Counts:
+        """Better counts. `goal` weighs penalties as the policy wants it; what is reported is the plain sum."""
+        self._report("search", self._plain_total(goal, counts))
+        slack = self.limits.exact_gap * max(1.0, abs(self.bound))
+        if cost_of(goal, counts).total <= self.bound + slack:
+            self.proven = True
             return counts
-        if len(problem.reservation) <= self.limits.exact_columns_max:
-            return self._solve_whole(problem, model, counts)
-        prices = (
-            read_prices(problem, model, relaxed)
-            if relaxed.x is not None and relaxed.price is not None
-            else no_prices(problem)
-        )
-        search = Search(problem, prices, counts, Effort(), np.random.default_rng(self.seed))
+        if self._stop():
+            return counts
+        if len(goal.reservation) <= self.limits.exact_columns_max:
+            return self._solve_whole(goal, counts)
+        search = Search(goal, prices, counts, Effort(), np.random.default_rng(self.seed))
         most = self.limits.neighbourhoods_max
         search.run(
-            max(30, problem.reservations) if most is None else most,
-            max(24, problem.reservations // 10) if self.limits.stall is None else self.limits.stall,
+            max(30, goal.reservations) if most is None else most,
+            max(24, goal.reservations // 10) if self.limits.stall is None else self.limits.stall,
             self.limits.stall_gain * max(1.0, self.bound),
             self._stop,
             self._time_left,
-            lambda total: self._report("search", total),
+            lambda _: self._report("search", self._plain_total(goal, search.counts)),
         )
         self.tried, self.improved = search.solved, search.improved
         self._note(search.timed_out)
         return search.counts
 
-    def _solve_whole(self, problem: CountProblem, model: CountModel, counts: Counts) -> Counts:
+    def _plain_total(self, goal: CountProblem, counts: Counts) -> float:
+        return cost_of(replace(goal, policy=self.snapshot.policy), counts).total
+
+    def _solve_whole(self, goal: CountProblem, counts: Counts) -> Counts:
         """Few enough columns: branch and bound on all of them."""
+        model = build_model(goal)
         limits = Limits(
             time_s_max=self._time_left(),
             nodes_max=self.limits.exact_nodes_max,
@@ -167,7 +173,7 @@ class _Solve:
         found = solve_mip(
             model.model,
             limits,
-            start=model.columns.point(problem, counts),
+            start=model.columns.point(goal, counts),
             seed=self.seed,
             progress=None
             if self.progress is None
@@ -176,11 +182,12 @@ class _Solve:
         )
         self._note(found.timed_out)
         self.tried, self.proven = 1, found.optimal
-        self.tree_bound = found.bound
+        if goal.policy is self.snapshot.policy:  # else it bounds other costs than the plain sum
+            self.tree_bound = found.bound
         if found.x is None:
             return counts
         better = model.counts(found.x)
-        if cost_of(problem, better).total < cost_of(problem, counts).total - 1e-6:
+        if cost_of(goal, better).total < cost_of(goal, counts).total - 1e-6:
             self.improved = 1
             return better
         return counts

@@ -50,9 +50,9 @@ class Prices:
 
 
 def read_prices(problem: CountProblem, model: CountModel, relaxed: Solution) -> Prices:
-    """Prices and least costs from a solved relaxation."""
-    assert relaxed.x is not None
-    assert relaxed.price is not None
+    """Prices and least costs from the relaxation; none where it was stopped before it had any."""
+    if relaxed.x is None or relaxed.price is None:
+        return no_prices(problem)
     supply = np.maximum(-relaxed.price[model.supply_rows], 0.0)
     reduced = reduced_costs(model.model, relaxed.price)[model.columns.n]
     fractional = relaxed.x[model.columns.n]

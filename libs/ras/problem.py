@@ -86,6 +86,20 @@ class CountProblem:
         """(M*T,) servers of each place that are bound."""
         return np.bincount(self.place, counts, len(self.supply)).astype(np.int64)
 
+    def fixing_first(self) -> CountProblem:
+        """The problem that a search should solve: penalties outrank the objective where the policy says so.
+
+        Source: RAS, 3.5.1 (objectives that fix constraints come first); docs/adr/0004.
+        """
+        if not self.policy.fix_first:
+            return self
+        weighed = replace(
+            self.policy,
+            shortfall_cost=FIX_FIRST * self.policy.shortfall_cost,
+            affinity_cost=FIX_FIRST * self.policy.affinity_cost,
+        )
+        return replace(self, policy=weighed)
+
     def select(self, chosen: Index, columns: Index, supply: Counts) -> CountProblem:
         """The same problem for some reservations, some of their columns and a given supply: a neighbourhood.
 
@@ -106,6 +120,10 @@ class CountProblem:
             msb_limit_rru=self.msb_limit_rru[chosen],
             affinity_share=self.affinity_share[chosen],
         )
+
+
+FIX_FIRST = 100.0
+"""How many times its cost a penalty weighs in a search that fixes first: more than any mending costs, in practice."""
 
 
 def group_servers(snapshot: FleetSnapshot) -> CountProblem:

@@ -19,7 +19,7 @@ from libs.web.context import Context
 from libs.web.cursors import Paging, next_cursor
 from libs.web.generations import ExpectedGeneration, etag
 from libs.web.idempotency import Answer, Write
-from libs.web.model import Number, PageOf, RequestModel, ResponseModel, SomeName
+from libs.web.model import Flag, Number, PageOf, RequestModel, ResponseModel, SomeName
 from libs.web.openapi import headers, problems
 
 router = APIRouter(prefix="/v1/regions", tags=["regions"])
@@ -39,6 +39,7 @@ class PolicyOut(ResponseModel):
     shortfall_cost: float = Field(description="Per RRU of capacity that is not met")
     affinity_cost: float = Field(description="Per RRU outside the affinity band")
     shared_buffer_share: float = Field(description="Share of each hardware type kept as its shared buffer; 0: none")
+    fix_first: bool = Field(description="What is short or off its affinity is fixed before any other cost is weighed")
 
 
 class PolicyIn(RequestModel):
@@ -52,6 +53,7 @@ class PolicyIn(RequestModel):
     shortfall_cost: Number = Field(default=0.0, ge=0, le=_COST_MAX)
     affinity_cost: Number = Field(default=0.0, ge=0, le=_COST_MAX)
     shared_buffer_share: Number = Field(default=0.0, ge=0, lt=1)
+    fix_first: Flag = True
 
 
 class RegionPatch(RequestModel):

@@ -1,0 +1,30 @@
+"""A shortfall that costs less than mending it: mended, unless the policy says that only the sum counts."""
+
+import pytest
+
+from libs.domain.policy import RegionPolicy
+from libs.domain.reservation import ReservationSpec
+from libs.ras.phases import plan_target_bindings
+from tests.builders.region import fleet_snapshot
+
+ONE = {"hw-a": 1.0}
+
+
+@pytest.mark.parametrize(("fix_first", "short_rru", "moved_in_use"), [(True, 0.0, 1), (False, 0.004, 0)])
+def test_a_cheap_shortfall_is_mended_where_fixing_comes_first(fix_first, short_rru, moved_in_use) -> None:
+    # `thin` lacks 0.004 RRU, which costs 4; the only server that anybody can spare is in use, and costs 10.
+    snapshot = fleet_snapshot(
+        msbs=1,
+        servers_per_rack=3,
+        reservations={
+            "fat": ReservationSpec(capacity_rru=1, rru=ONE, survives_msb_loss=False),
+            "thin": ReservationSpec(capacity_rru=1.004, rru=ONE, survives_msb_loss=False),
+        },
+        current={"server-00": "fat", "server-01": "fat", "server-02": "thin"},
+        in_use={"server-00", "server-01"},
+        policy=RegionPolicy(fix_first=fix_first),
+    )
+    report = plan_target_bindings(snapshot).report
+    assert report.score.shortfall_rru == pytest.approx(short_rru)
+    assert report.score.moved_in_use == moved_in_use
+    assert report.score.total >= report.lower_bound
