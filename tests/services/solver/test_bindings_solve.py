@@ -130,6 +130,26 @@ def test_a_run_that_a_dead_worker_left_running_is_marked_failed(database: Databa
     assert "worker ended" in (runs[left].error or "")
 
 
+def test_a_run_that_was_given_up_meanwhile_commits_nothing(
+    database: Database, solver: Solver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its worker was stopped for longer than its lease, and its job was begun again."""
+
+    def outlived(snapshot, *arguments, **options):
+        with database.write() as tx:
+            start_solve_run(tx, 1, trigger="again", seed=0, parent_plan_id=None, now=SystemClock().now())
+        return plan_target_bindings(snapshot, *arguments, **options)
+
+    monkeypatch.setattr(bindings_solve, "plan_target_bindings", outlived)
+    before = read(database)
+    assert solver().reconcile() is SolveStatus.STALE
+    after = read(database)
+    assert (targets(after), after.target_plan_id) == (targets(before), before.target_plan_id)
+    with database.snapshot() as tx:
+        again, given_up = list_solve_runs(tx, region="west", after=None, limit=10).items
+    assert (again.status, given_up.status, given_up.plan_id) == (SolveStatus.RUNNING, SolveStatus.FAILED, None)
+
+
 def test_its_bundle_solves_to_the_same_plan(database: Database, solver: Solver) -> None:
     before = read(database)
     solver().reconcile()
