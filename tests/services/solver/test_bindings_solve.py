@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sqlalchemy as sa
 
 from libs.domain.plan import PlanKind, SolveRun, SolveStatus
 from libs.domain.reservation import ReservationPhase
@@ -168,3 +169,15 @@ def test_only_the_newest_bundles_stay(database: Database, solver: Solver, settin
         solver().reconcile()
     kept = sorted(path.name for path in (settings.bundle_dir / "west").iterdir())
     assert kept == ["solve-0000000003.zip", "solve-0000000004.zip"]
+
+
+def test_a_reservation_that_no_server_can_serve_is_short_and_stops_no_solve(database: Database, solver: Solver) -> None:
+    thin = reservation_id(read(database), "thin")
+    with database.write() as tx:
+        tx.execute(sa.text("DELETE FROM reservation_rru WHERE reservation_id = :id"), {"id": thin})
+    assert solver().reconcile() is not SolveStatus.FAILED
+    with database.snapshot() as tx:
+        finding = load_reservation(tx, thin).finding
+    assert finding is not None
+    assert (finding.phase, finding.reason) == (ReservationPhase.DEGRADED, "NoEligibleHardware")
+    assert "hardware type" in finding.message
