@@ -34,6 +34,13 @@ def describe_shortage(
     q = snapshot.reservations
     rru = q.rru[reservation]
     eligible = np.flatnonzero(rru > 0)
+    if not len(eligible):
+        return Shortage(
+            reason="NoEligibleHardware",
+            message=f"Uses no hardware type of this region, so it is short of all {short_rru:.4g} RRU. Resize it to "
+            "allow a type that the region has.",
+            numbers={"short_rru": short_rru},
+        )
     stock = np.bincount(snapshot.servers.hardware_type, minlength=len(rru))
     best = int(eligible[int((rru * stock)[eligible].argmax())])
     needed = free_servers + math.ceil((short_rru - _ROUNDING_RRU) / rru[best])

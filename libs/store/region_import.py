@@ -10,12 +10,14 @@ import sqlalchemy as sa
 from libs.domain.fleet import DELETED, FREE, Bools, Ints, Names, RegionImage, Reservations
 from libs.domain.plan import PlanKind
 from libs.domain.region import Region
+from libs.domain.reservation import ReservationKind
 from libs.store import audit
 from libs.store.bulk import copy_in, new_ids
 from libs.store.database import Transaction
 from libs.store.hardware_types import ensure_hardware_types
 from libs.store.refusals import NotPossible
 from libs.store.regions import create_region, load_region
+from libs.store.shared_buffers import NAME_PREFIX as BUFFER_PREFIX
 from libs.store.tables import (
     plans,
     regions,
@@ -28,6 +30,8 @@ from libs.store.tables import (
 from libs.store.topology import add_topology
 
 NAME_CHARACTERS_MAX = 200
+REGION_BYTES_MAX = 200
+"""A region's name is also that of a folder."""
 
 
 def import_region(tx: Transaction, image: RegionImage, *, actor: str, now: datetime) -> Region:
@@ -90,10 +94,25 @@ def _check(image: RegionImage) -> None:
                 raise NotPossible(
                     field, f"{name[:40]!r}: a name has 1 to {NAME_CHARACTERS_MAX} characters, all printable"
                 )
+    if len(image.snapshot.region.encode()) > REGION_BYTES_MAX:
+        raise NotPossible("region", f"{image.snapshot.region[:40]!r}: at most {REGION_BYTES_MAX} bytes in UTF-8")
+    _check_buffers(image)
     for field in ("region", "hardware_type"):
         for name in columns[field]:
             if "/" in name or name in (".", ".."):
                 raise NotPossible(field, f"{name!r} would be part of an address: it cannot have / in it, or be . or ..")
+
+
+def _check_buffers(image: RegionImage) -> None:
+    """Each solve makes sure that there are shared buffers: nothing else may have taken their names."""
+    q, types = image.snapshot.reservations, image.snapshot.hardware_types
+    for row, name in enumerate(q.name):
+        if name.startswith(BUFFER_PREFIX) and (
+            image.reservation_kind[row] != ReservationKind.SHARED_BUFFER
+            or [*types[q.rru[row] > 0]] != [name.removeprefix(BUFFER_PREFIX)]
+        ):
+            message = f"{name}: such names are kept for the shared buffer of the hardware type that the rest names"
+            raise NotPossible("reservation", message)
 
 
 def _add_reservations(tx: Transaction, region_id: int, image: RegionImage, now: datetime) -> Ints:

@@ -154,10 +154,14 @@ def list_reservations(
 
 
 def _require_generation(tx: Transaction, reservation_id: int, generation: int) -> sa.Row[tuple[int, int, datetime]]:
-    """The row, locked until the transaction ends."""
+    """The row, locked until the transaction ends.
+
+    Not against whoever only refers to it, such as a server that joins it and is locked already: the servers come after
+    the reservation, so waiting for each other would be a deadlock.
+    """
     columns = (reservations.c.region_id, reservations.c.generation, reservations.c.deleted_at)
     query = sa.select(*columns).where(reservations.c.reservation_id == reservation_id)
-    row = tx.execute(query.with_for_update()).one_or_none()
+    row = tx.execute(query.with_for_update(key_share=True)).one_or_none()
     if row is None:
         raise NotFound("reservation", reservation_id)
     if row.generation != generation or row.deleted_at is not None:

@@ -67,13 +67,14 @@ def finish_solve_run(
     plan_id: int | None = None,
     report: Mapping[str, object] | None = None,
     error: str | None = None,
-) -> None:
-    """The run is over. A run that was given up meanwhile stays as it is."""
-    tx.execute(
+) -> bool:
+    """The run is over. False for a run that was given up meanwhile: it stays as it is."""
+    statement = (
         sa.update(solve_runs)
         .where(solve_runs.c.solve_run_id == solve_run_id, solve_runs.c.status == SolveStatus.RUNNING)
         .values(status=status, plan_id=plan_id, report=report, error=error, finished_at=now)
     )
+    return tx.execute(statement).rowcount == 1
 
 
 def request_cancel(tx: Transaction, solve_run_id: int) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Annotated
+from dataclasses import dataclass, field, replace
+from typing import Annotated, BinaryIO
 
 from fastapi import Depends, Header, Request, Response
 from fastapi.responses import JSONResponse
@@ -37,6 +37,17 @@ class Writer:
     token_id: int
     key: str | None
     request_sha256: bytes
+
+    def about(self, *contents: BinaryIO) -> Writer:
+        """For a form, whose body is not part of what is compared: these files of it are, too."""
+        digest = hashlib.sha256(self.request_sha256)
+        for content in contents:
+            part = hashlib.sha256()
+            while chunk := content.read(1 << 20):
+                part.update(chunk)
+            content.seek(0)
+            digest.update(part.digest())
+        return replace(self, request_sha256=digest.digest())
 
     def once(self, effect: Callable[[Transaction], Answer]) -> Response:
         """Do it and answer, or answer as the request that came first with this key was answered.
@@ -78,7 +89,7 @@ async def _request_sha256(request: Request) -> bytes:
     precondition = request.headers.get("If-Match", "")
     for part in (request.method, request.url.path, request.url.query, precondition):
         digest.update(part.encode() + b"\0")
-    # FastAPI has read the body and keeps it, except that of a form: a form cannot be compared.
+    # FastAPI has read the body and keeps it, except that of a form: see Writer.about.
     if not request.headers.get("Content-Type", "").startswith("multipart/"):
         digest.update(await request.body())
     return digest.digest()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 from typing import Annotated
+from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, File, Response, UploadFile
 
@@ -49,6 +50,8 @@ def post_import(
     context: Context,
 ) -> Response:
     """Create a region from its files: all of it or nothing. A region that is there already is not touched."""
+    uploads = (servers, reservations, rru, affinity, policy)
+    write = write.about(*(upload.file for upload in uploads))  # before they are read, which closes them
     files: dict[str, Content] = {
         "servers.parquet": servers.file,
         "reservations.parquet": reservations.file,
@@ -63,7 +66,9 @@ def post_import(
 
     def effect(tx: Transaction) -> Answer:
         made = import_region(tx, image, actor=principal.name, now=context.clock.now())
-        return Answer(201, region_out(made), {"Location": f"/v1/regions/{region}", **etag(made.generation)})
+        return Answer(
+            201, region_out(made), {"Location": f"/v1/regions/{quote(region, safe='')}", **etag(made.generation)}
+        )
 
     return write.once(effect)
 

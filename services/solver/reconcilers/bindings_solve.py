@@ -30,6 +30,10 @@ from services.solver.settings import SolverSettings
 log = structlog.get_logger()
 
 
+class RunGivenUp(Exception):
+    """Another run of the region has begun since: this one's worker was silent for longer than its lease."""
+
+
 @dataclass(frozen=True, slots=True)
 class BindingsSolve:
     """Moves the targets of one region toward its reservations.
@@ -66,6 +70,9 @@ class BindingsSolve:
                 )
             require_clean(check_plan(snapshot, result.plan))
             return self._commit(snapshot, result, solve_run_id)
+        except RunGivenUp as given_up:  # its row says already that it failed
+            log.warning("solve.given_up", region=self.region, solve_run_id=solve_run_id, error=str(given_up))
+            return SolveStatus.STALE
         except StalePlan as stale:
             self._finish(solve_run_id, SolveStatus.STALE, error=str(stale))
             return SolveStatus.STALE
@@ -110,7 +117,7 @@ class BindingsSolve:
             )
             record_solve_findings(tx, snapshot, result.plan, now=now)
             status = SolveStatus.UNCHANGED if plan is None else SolveStatus.COMMITTED
-            finish_solve_run(
+            finished = finish_solve_run(
                 tx,
                 solve_run_id,
                 status,
@@ -118,6 +125,8 @@ class BindingsSolve:
                 plan_id=None if plan is None else plan.plan_id,
                 report=result.report.as_dict(),
             )
+            if not finished:  # the plan goes with the transaction: a run that failed has none
+                raise RunGivenUp(f"solve run {solve_run_id} was given up while it ran")
         crash_point("solver.commit.after")
         log.info("solve.done", region=self.region, solve_run_id=solve_run_id, status=status.value, **_figures(plan))
         return status

@@ -139,6 +139,7 @@ def test_a_snapshot_needs_one_moment(database: Database) -> None:
     ("image", "field"),
     [
         (region_image(in_use={"server-00"}), "in_use"),
+        (region_image(reservations={"shared-buffer-hw-a": BATCH}), "reservation"),
         (region_image("w" * 201), "region"),
         (region_image("us/west"), "region"),
         (region_image(hardware_types=("..",)), "hardware_type"),

@@ -1,14 +1,20 @@
+from collections.abc import Callable
 from dataclasses import replace
+from threading import Barrier
 
 import pytest
+import sqlalchemy as sa
 
+from libs.domain.capacity_request import CapacityRequestKind
 from libs.domain.reservation import ReservationSpec
 from libs.reconcile.clock import SystemClock
 from libs.reconcile.errors import StaleGeneration
-from libs.store.database import Database
+from libs.store.capacity_requests import create_capacity_request
+from libs.store.database import Database, Transaction
 from libs.store.refusals import AlreadyExists, NotFound, NotPossible
 from libs.store.region_import import import_region
 from libs.store.reservations import create_reservation, delete_reservation, load_reservation, update_spec
+from tests.builders.race import race
 from tests.builders.region import region_image
 
 NOW = SystemClock().now()
@@ -78,3 +84,48 @@ def test_names_that_are_not_there_keep_nothing(database: Database, spec: Reserva
         make(database, spec=spec)
     assert refused.value.field == field
     make(database)
+
+
+def test_of_two_deletes_at_once_one_is_stale_and_none_is_a_deadlock(database: Database) -> None:
+    key = make(database)
+    both_kept = Barrier(2)
+
+    def delete(tx: Transaction) -> None:
+        create_capacity_request(
+            tx,
+            1,
+            kind=CapacityRequestKind.DELETE,
+            reservation_name="web",
+            reservation_id=key,
+            reservation_generation=1,
+            owner="team",
+            spec=None,
+            requested_by="test",
+            message="",
+            now=NOW,
+        )
+        both_kept.wait()
+        delete_reservation(tx, key, generation=1, now=NOW)
+
+    outcomes = race(database, delete, delete)
+    assert sorted(type(outcome).__name__ for outcome in outcomes) == ["NoneType", "StaleGeneration"], outcomes
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda tx, key: update_spec(tx, key, replace(SPEC, capacity_rru=4), generation=1),
+        lambda tx, key: delete_reservation(tx, key, generation=1, now=NOW),
+    ],
+)
+def test_a_server_joins_while_its_reservation_changes(
+    database: Database, change: Callable[[Transaction, int], object]
+) -> None:
+    """Whoever changes a reservation waits for its servers next: a server must not wait for the reservation then."""
+    key = make(database)
+    with database.write() as tx:
+        change(tx, key)
+        with database.write() as mover:
+            mover.execute(sa.text("SET LOCAL lock_timeout = '1s'"))
+            join = "UPDATE servers SET current_reservation_id = :key WHERE name = 'server-00'"
+            assert mover.execute(sa.text(join), {"key": key}).rowcount == 1

@@ -101,6 +101,25 @@ def test_an_import_that_is_sent_again_gets_the_same_answer(operator: TestClient)
     assert second.headers["Idempotency-Replayed"] == "true"
 
 
+def test_a_key_is_not_answered_for_other_files(operator: TestClient) -> None:
+    folder, key = dump_region(image()), {"Idempotency-Key": "once"}
+    assert upload(operator, folder, **key).status_code == 201
+    other = upload(operator, folder | {"policy.json": b'{"buffer_cost": 2}'}, **key)
+    assert (other.status_code, other.json()["code"]) == (422, "idempotency_key_reused")
+
+
+def test_a_region_may_have_any_printable_name(operator: TestClient) -> None:
+    made = upload(operator, dump_region(image()), "東京 1")
+    assert made.status_code == 201, made.text
+    assert operator.get(made.headers["Location"]).json()["name"] == "東京 1"
+
+
+def test_a_region_whose_name_no_folder_can_have_is_refused(operator: TestClient) -> None:
+    """Its replay bundles are kept in one: else every solve of it would fail."""
+    refused = upload(operator, dump_region(image()), "東" * 100)
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "region")
+
+
 def parquet(**columns: object) -> bytes:
     stream = io.BytesIO()
     pq.write_table(pa.table(columns), stream)

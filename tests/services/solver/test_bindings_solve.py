@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sqlalchemy as sa
 
 from libs.domain.plan import PlanKind, SolveRun, SolveStatus
 from libs.domain.reservation import ReservationPhase
@@ -130,6 +131,26 @@ def test_a_run_that_a_dead_worker_left_running_is_marked_failed(database: Databa
     assert "worker ended" in (runs[left].error or "")
 
 
+def test_a_run_that_was_given_up_meanwhile_commits_nothing(
+    database: Database, solver: Solver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its worker was stopped for longer than its lease, and its job was begun again."""
+
+    def outlived(snapshot, *arguments, **options):
+        with database.write() as tx:
+            start_solve_run(tx, 1, trigger="again", seed=0, parent_plan_id=None, now=SystemClock().now())
+        return plan_target_bindings(snapshot, *arguments, **options)
+
+    monkeypatch.setattr(bindings_solve, "plan_target_bindings", outlived)
+    before = read(database)
+    assert solver().reconcile() is SolveStatus.STALE
+    after = read(database)
+    assert (targets(after), after.target_plan_id) == (targets(before), before.target_plan_id)
+    with database.snapshot() as tx:
+        again, given_up = list_solve_runs(tx, region="west", after=None, limit=10).items
+    assert (again.status, given_up.status, given_up.plan_id) == (SolveStatus.RUNNING, SolveStatus.FAILED, None)
+
+
 def test_its_bundle_solves_to_the_same_plan(database: Database, solver: Solver) -> None:
     before = read(database)
     solver().reconcile()
@@ -148,3 +169,15 @@ def test_only_the_newest_bundles_stay(database: Database, solver: Solver, settin
         solver().reconcile()
     kept = sorted(path.name for path in (settings.bundle_dir / "west").iterdir())
     assert kept == ["solve-0000000003.zip", "solve-0000000004.zip"]
+
+
+def test_a_reservation_that_no_server_can_serve_is_short_and_stops_no_solve(database: Database, solver: Solver) -> None:
+    thin = reservation_id(read(database), "thin")
+    with database.write() as tx:
+        tx.execute(sa.text("DELETE FROM reservation_rru WHERE reservation_id = :id"), {"id": thin})
+    assert solver().reconcile() is not SolveStatus.FAILED
+    with database.snapshot() as tx:
+        finding = load_reservation(tx, thin).finding
+    assert finding is not None
+    assert (finding.phase, finding.reason) == (ReservationPhase.DEGRADED, "NoEligibleHardware")
+    assert "hardware type" in finding.message
