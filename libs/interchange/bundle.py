@@ -8,6 +8,7 @@ import os
 import shutil
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -93,7 +94,7 @@ def _unpacked(path: Path) -> Mapping[str, Content]:
             return {entry.filename: archive.read(entry) for entry in wanted}
     except FileNotFoundError as error:
         raise InterchangeError([Problem(str(path), None, None, "is missing")]) from error
-    except (OSError, zipfile.BadZipFile) as error:
+    except (OSError, zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError) as error:  # the last: encrypted
         raise InterchangeError(
             [Problem(str(path), None, None, "is neither a region folder nor a replay bundle")]
         ) from error

@@ -33,6 +33,7 @@ def make_celery(settings: JobSettings, kinds: Sequence[JobKind] = ()) -> Celery:
         broker_connection_retry_on_startup=True,
         task_publish_retry_policy={"max_retries": 1, "interval_start": 0.1},
         worker_prefetch_multiplier=1,
+        worker_max_tasks_per_child=settings.job_process_jobs_max,
         worker_enable_remote_control=False,
         worker_send_task_events=False,
         worker_hijack_root_logger=False,

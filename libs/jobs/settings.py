@@ -21,6 +21,7 @@ class JobSettings(Settings):
     job_resend_s       a message that nobody took for so long is sent again; a job that raised waits as long
     job_tick_s         the longest that a due schedule or an expired lease waits to be seen
     job_slots          jobs that one worker runs at a time
+    job_process_jobs_max   jobs after which a worker replaces the process that ran them; None: it keeps it
     job_cycles         kind -> seconds on the Clock: the scheduler runs these for every region, JSON in the environment
     """
 
@@ -33,6 +34,7 @@ class JobSettings(Settings):
     job_resend_s: float = Field(default=10.0, gt=0, le=3600, validation_alias="PLIMSOLL_JOB_RESEND_S")
     job_tick_s: float = Field(default=0.5, gt=0, le=60, validation_alias="PLIMSOLL_JOB_TICK_S")
     job_slots: int = Field(default=2, ge=1, le=256, validation_alias="PLIMSOLL_JOB_SLOTS")
+    job_process_jobs_max: int | None = Field(default=None, ge=1, validation_alias="PLIMSOLL_JOB_PROCESS_JOBS_MAX")
     job_cycles: dict[str, Annotated[float, Field(gt=0)]] = Field(
         default_factory=dict, validation_alias="PLIMSOLL_JOB_CYCLES"
     )

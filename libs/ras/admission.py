@@ -13,7 +13,7 @@ from libs.ras.evaluate import coverage_of
 from libs.ras.limits import SolveLimits
 from libs.ras.phases import plan_target_bindings
 from libs.ras.potential import Potential, potential_of
-from libs.ras.shortage import describe_shortage
+from libs.ras.shortage import describe_shortage, stock_of
 
 TOLERANCE_RRU = 1e-6
 QUICK = SolveLimits(exact_columns_max=2000, exact_nodes_max=1, exact_gap=1e-2)
@@ -43,7 +43,14 @@ def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], 
     numbers = potential.numbers() | {"short_rru": short, "off_affinity_rru": off, "free_servers": float(gained)}
     if short > TOLERANCE_RRU:
         worst = str(snapshot.topology.msbs[int(covered.by_msb[reservation].argmax())])
-        found = describe_shortage(snapshot, reservation, short_rru=short, worst_msb=worst, free_servers=gained)
+        found = describe_shortage(
+            snapshot,
+            reservation,
+            stock=stock_of(snapshot),
+            short_rru=short,
+            worst_msb=worst,
+            free_servers=gained,
+        )
         numbers |= found.numbers
         return Verdict(phase="degraded", reason=found.reason, message=found.message, numbers=numbers, plan=plan)
     if off > TOLERANCE_RRU:

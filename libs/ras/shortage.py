@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from libs.domain.fleet import FleetSnapshot
+from libs.domain.fleet import FleetSnapshot, Ints
 
 _ROUNDING_RRU = 1e-6
 
@@ -23,10 +23,17 @@ class Shortage:
 
 
 def describe_shortage(
-    snapshot: FleetSnapshot, reservation: int, *, short_rru: float, worst_msb: str | None, free_servers: int
+    snapshot: FleetSnapshot,
+    reservation: int,
+    *,
+    stock: Ints,
+    short_rru: float,
+    worst_msb: str | None,
+    free_servers: int,
 ) -> Shortage:
     """Say how many servers are missing, of which type, where not, and how many of its types are free.
 
+    stock          (T,) servers of each hardware type in the region
     worst_msb      name of the MSB that holds most of the reservation: more servers there would not help
     free_servers   free servers of its types, of which it may get some and still be short
     The type named is the one of its types that the region's servers hold most RRU of.
@@ -41,7 +48,6 @@ def describe_shortage(
             "allow a type that the region has.",
             numbers={"short_rru": short_rru},
         )
-    stock = np.bincount(snapshot.servers.hardware_type, minlength=len(rru))
     best = int(eligible[int((rru * stock)[eligible].argmax())])
     needed = free_servers + math.ceil((short_rru - _ROUNDING_RRU) / rru[best])
     others = f" (or {len(eligible) - 1} other types)" if len(eligible) > 1 else ""
@@ -56,3 +62,8 @@ def describe_shortage(
         message=message,
         numbers={"short_rru": short_rru, "needed_servers": float(needed), "free_servers": float(free_servers)},
     )
+
+
+def stock_of(snapshot: FleetSnapshot) -> Ints:
+    """(T,) servers of each hardware type in the region."""
+    return np.bincount(snapshot.servers.hardware_type, minlength=len(snapshot.hardware_types)).astype(np.int64)

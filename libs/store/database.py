@@ -26,7 +26,9 @@ class Database:
             pool_size=pool_size,
             max_overflow=0,
             pool_pre_ping=True,
-            connect_args={"options": "-c timezone=UTC -c lock_timeout=30s"},
+            # A process that was stopped in the middle of a transaction must not hold its locks for ever.
+            connect_args={"options": "-c timezone=UTC -c lock_timeout=30s -c idle_in_transaction_session_timeout=5min"},
+            hide_parameters=True,  # errors are logged; what was bound in a statement is not for logs
         )
 
     @classmethod

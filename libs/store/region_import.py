@@ -113,6 +113,11 @@ def _check_buffers(image: RegionImage) -> None:
         ):
             message = f"{name}: such names are kept for the shared buffer of the hardware type that the rest names"
             raise NotPossible("reservation", message)
+    buffers = np.flatnonzero(image.reservation_kind == ReservationKind.SHARED_BUFFER)
+    of = q.rru[buffers] > 0
+    for row in buffers[(of.sum(1) != 1) | (of & (of.sum(0) > 1)).any(1)]:
+        message = f"{q.name[row]}: a shared buffer is of one hardware type, and the only one of it"
+        raise NotPossible("reservation", message)
 
 
 def _add_reservations(tx: Transaction, region_id: int, image: RegionImage, now: datetime) -> Ints:

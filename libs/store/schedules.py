@@ -9,8 +9,6 @@ import sqlalchemy as sa
 
 from libs.store.database import Transaction
 from libs.store.jobs import put_job
-from libs.store.regions import load_region
-from libs.store.tables import schedules
 
 # One statement, so that of two schedulers one advances a schedule. However many periods have passed, it is one run.
 _ADVANCE = sa.text("""
@@ -37,13 +35,6 @@ def ensure_schedules(tx: Transaction, cycles: Mapping[str, float], *, now: datet
         WHERE schedules.interval_s <> EXCLUDED.interval_s"""
     values = {"now": now, "kinds": list(cycles), "intervals": list(cycles.values())}
     tx.execute(sa.text(statement), values)
-
-
-def load_schedules(tx: Transaction, region_name: str) -> Mapping[str, float]:
-    """Kind -> interval in seconds. Raises NotFound."""
-    region_id = load_region(tx, region_name).region_id
-    query = sa.select(schedules.c.kind, schedules.c.interval_s).where(schedules.c.region_id == region_id)
-    return {row.kind: row.interval_s for row in tx.execute(query)}
 
 
 def advance_schedules(tx: Transaction, *, now: datetime) -> tuple[int, ...]:

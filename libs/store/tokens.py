@@ -52,12 +52,6 @@ def revoke_token(tx: Transaction, token_id: int, *, now: datetime) -> bool:
     return tx.execute(statement.values(revoked_at=now)).rowcount == 1
 
 
-def has_admin_token(tx: Transaction) -> bool:
-    """Whether anybody may make tokens."""
-    query = sa.select(tokens.c.token_id).where(tokens.c.role == Role.ADMIN, tokens.c.revoked_at.is_(None)).limit(1)
-    return tx.execute(query).first() is not None
-
-
 _COLUMNS = (tokens.c.token_id, tokens.c.name, tokens.c.role, tokens.c.created_at, tokens.c.revoked_at)
 
 

@@ -13,7 +13,7 @@ from libs.store.moves import count_moves
 
 
 class MoveCollector(Collector):
-    """Register it once per process: `REGISTRY.register(MoveCollector(database))`."""
+    """Pass it to create_app as a collector."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

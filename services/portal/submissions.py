@@ -56,6 +56,9 @@ def submit_create(
 def submit_resize(tx: Transaction, reservation: Reservation, spec: ReservationSpec, *, generation: int) -> Submission:
     """A reservation is to change. Raises StaleGeneration, and Problem: 422 for unknown names, 409 where it cannot."""
     _require_changeable(reservation, generation)
+    if spec.host_profile != reservation.spec.host_profile:
+        message = "cannot be changed: its servers would have to leave one by one. Create a reservation with it instead"
+        raise invalid(FieldError(field="spec.host_profile", location="body", code="immutable", message=message))
     region = load_region(tx, reservation.region)
     _require_known(tx, region, spec)
     return Submission(

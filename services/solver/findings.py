@@ -6,9 +6,9 @@ from datetime import datetime
 
 import numpy as np
 
-from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
+from libs.domain.fleet import FREE, FleetSnapshot, Ints, TargetPlan
 from libs.domain.reservation import Coverage, ReservationPhase
-from libs.ras.shortage import describe_shortage
+from libs.ras.shortage import describe_shortage, stock_of
 from libs.store.coverage import load_coverage
 from libs.store.database import Transaction
 from libs.store.findings import record_findings
@@ -26,8 +26,9 @@ def record_solve_findings(tx: Transaction, snapshot: FleetSnapshot, plan: Target
     coverage = load_coverage(tx, q.id.tolist(), "target")
     free = (plan.target == FREE) & snapshot.servers.available
     free_by_type = np.bincount(snapshot.servers.hardware_type[free], minlength=len(snapshot.hardware_types))
+    stock = stock_of(snapshot)
     found = [
-        _finding(snapshot, row, coverage[int(reservation_id)], int(free_by_type[q.rru[row] > 0].sum()))
+        _finding(snapshot, stock, row, coverage[int(reservation_id)], int(free_by_type[q.rru[row] > 0].sum()))
         for row, reservation_id in enumerate(q.id)
     ]
     return record_findings(
@@ -43,7 +44,7 @@ def record_solve_findings(tx: Transaction, snapshot: FleetSnapshot, plan: Target
     )
 
 
-def _finding(snapshot: FleetSnapshot, row: int, covered: Coverage, free_servers: int) -> _Finding:
+def _finding(snapshot: FleetSnapshot, stock: Ints, row: int, covered: Coverage, free_servers: int) -> _Finding:
     numbers = {
         "capacity_rru": float(snapshot.reservations.capacity_rru[row]),
         "total_rru": covered.total_rru,
@@ -56,6 +57,7 @@ def _finding(snapshot: FleetSnapshot, row: int, covered: Coverage, free_servers:
     short = describe_shortage(
         snapshot,
         row,
+        stock=stock,
         short_rru=covered.shortfall_rru,
         worst_msb=covered.worst_msb,
         free_servers=free_servers,

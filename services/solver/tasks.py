@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from libs.domain.plan import SolveStatus
 from libs.jobs.kinds import JobRun, job
+from libs.store.jobs import enqueue
 from services.solver.reconcilers.bindings_solve import BindingsSolve
 from services.solver.settings import SolverSettings
 
@@ -14,7 +16,10 @@ def solve(run: JobRun) -> None:
     """Solve the region that is the subject."""
     trigger = str(run.job.arguments.get("trigger", "schedule"))
     settings = SolverSettings()  # type: ignore[call-arg]  # from the environment
-    BindingsSolve(run.database, run.clock, settings, run.job.subject, trigger).reconcile()
+    status = BindingsSolve(run.database, run.clock, settings, run.job.subject, trigger).reconcile()
+    if status is SolveStatus.STALE:  # somebody else's plan came first: look again at once, not in an hour
+        with run.database.write() as tx:
+            enqueue(tx, SOLVE, run.job.subject, {"trigger": "stale"})
 
 
 KINDS = (solve,)

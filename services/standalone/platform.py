@@ -76,7 +76,9 @@ def running_platform(
         token_file = state / "admin-token"
         _make_token(env["DATABASE_URL"], token_file, clock)
         supervisor.start(_python("scheduler", env, "-m", "services.standalone.scheduler"))
+        # A process per solve gives all its memory back, and its peak is that solve's own.
         solver_env = {**env, "PLIMSOLL_JOB_SLOTS": env.get("PLIMSOLL_SOLVER_SLOTS", "1")}
+        solver_env["PLIMSOLL_JOB_PROCESS_JOBS_MAX"] = "1"
         supervisor.start(_python("solver", solver_env, "-m", "services.standalone.worker", "solver"))
         supervisor.start(_python("worker", env, "-m", "services.standalone.worker", "others"))
         supervisor.start(

@@ -13,7 +13,7 @@ from libs.domain.capacity_request import CapacityRequest, CapacityRequestKind, C
 from libs.domain.principal import Principal, Role
 from libs.reconcile.errors import StaleGeneration
 from libs.store import audit
-from libs.store.capacity_requests import change_phase, list_capacity_requests, load_capacity_request
+from libs.store.capacity_requests import UNASSESSED, change_phase, list_capacity_requests, load_capacity_request
 from libs.store.database import Transaction
 from libs.store.jobs import enqueue
 from libs.web.auth import Asking, require
@@ -219,12 +219,12 @@ def get_capacity_request(capacity_request_id: RequestId, context: Context, respo
 def withdraw_capacity_request(
     capacity_request_id: RequestId, expected: ExpectedGeneration, write: Write, principal: Asking, context: Context
 ) -> Response:
-    """Take a request back before it is assessed."""
+    """Take a request back before it is decided."""
 
     def effect(tx: Transaction) -> Answer:
         request = load_capacity_request(tx, capacity_request_id)
-        if request.phase is not CapacityRequestPhase.SUBMITTED:
-            detail = f"Only a submitted request can be withdrawn; this one is {request.phase}."
+        if request.phase not in UNASSESSED:
+            detail = f"Only a request that is not decided yet can be withdrawn; this one is {request.phase}."
             raise Problem(409, "wrong_phase", detail)
         if request.generation != expected:
             raise StaleGeneration("capacity request", capacity_request_id, expected=expected, found=request.generation)
@@ -234,7 +234,7 @@ def withdraw_capacity_request(
             request,
             CapacityRequestPhase.WITHDRAWN,
             reason="Withdrawn",
-            message=f"Withdrawn by {principal.name} before it was assessed. Ask again whenever you like.",
+            message=f"Withdrawn by {principal.name} before it was decided. Ask again whenever you like.",
             numbers={},
             now=now,
         )

@@ -86,7 +86,8 @@ class BindingsSolve:
         with self.database.write() as tx:
             region = load_region(tx, self.region)
             size_shared_buffers(tx, region.region_id, share=region.policy.shared_buffer_share, now=now)
-        crash_point("solver.begin.before")
+            crash_point("solver.buffers.before")
+        crash_point("solver.buffers.after")
         with self.database.snapshot() as tx:
             snapshot = load_fleet_snapshot(tx, self.region)
         with self.database.write() as tx:
@@ -98,12 +99,12 @@ class BindingsSolve:
                 parent_plan_id=snapshot.target_plan_id,
                 now=now,
             )
+            crash_point("solver.begin.before")
         crash_point("solver.begin.after")
         return snapshot, solve_run_id
 
     def _commit(self, snapshot: FleetSnapshot, result: SolveResult, solve_run_id: int) -> SolveStatus:
         """One transaction: the delta of targets, what it means for each reservation, and the end of the run."""
-        crash_point("solver.commit.before")
         now = self.clock.now()
         with self.database.write() as tx:
             plan = commit_plan(
@@ -127,6 +128,7 @@ class BindingsSolve:
             )
             if not finished:  # the plan goes with the transaction: a run that failed has none
                 raise RunGivenUp(f"solve run {solve_run_id} was given up while it ran")
+            crash_point("solver.commit.before")
         crash_point("solver.commit.after")
         log.info("solve.done", region=self.region, solve_run_id=solve_run_id, status=status.value, **_figures(plan))
         return status

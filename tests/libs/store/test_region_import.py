@@ -140,6 +140,11 @@ def test_a_snapshot_needs_one_moment(database: Database) -> None:
     [
         (region_image(in_use={"server-00"}), "in_use"),
         (region_image(reservations={"shared-buffer-hw-a": BATCH}), "reservation"),
+        (region_image(reservations={"b": BATCH}, kind={"b": "shared_buffer"}, hardware_types=("hw-z",)), "reservation"),
+        (
+            region_image(reservations={"b": WEB, "c": WEB}, kind={"b": "shared_buffer", "c": "shared_buffer"}),
+            "reservation",
+        ),
         (region_image("w" * 201), "region"),
         (region_image("us/west"), "region"),
         (region_image(hardware_types=("..",)), "hardware_type"),

@@ -3,6 +3,7 @@
 import pytest
 from fastapi.testclient import TestClient
 
+from services.portal import preview
 from tests.services.portal.conftest import WEB, create
 
 RESIZE = {"kind": "resize", "region": "west", "reservation": "old"}
@@ -131,3 +132,28 @@ def test_every_operation_documents_how_it_fails(app) -> None:
                 if int(status) >= 400:
                     assert list(response["content"]) == ["application/problem+json"]
     assert len(identifiers) == sum(len(item) for item in document["paths"].values())
+
+
+def test_a_host_profile_is_not_changed_in_place(client, assess_all) -> None:
+    client.post("/v1/capacity-requests", json=create())
+    assess_all()
+    [web] = client.get("/v1/reservations", params={"name": "web"}).json()["items"]
+    answer = client.patch(
+        f"/v1/reservations/{web['reservation_id']}",
+        json={"spec": {"host_profile": "gpu"}},
+        headers={"If-Match": f'"{web["generation"]}"'},
+    )
+    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, "spec.host_profile")
+    assert "Create a reservation" in answer.json()["errors"][0]["message"]
+
+
+def test_more_dry_runs_than_it_can_bear_are_turned_away(client) -> None:
+    for _ in range(preview.AT_ONCE_MAX):
+        assert preview._slots.acquire(blocking=False)
+    try:
+        answer = client.post("/v1/capacity-requests", params={"dry_run": "true"}, json=create())
+    finally:
+        for _ in range(preview.AT_ONCE_MAX):
+            preview._slots.release()
+    assert (answer.status_code, answer.json()["code"], answer.headers["Retry-After"]) == (503, "unavailable", "2")
+    assert client.post("/v1/capacity-requests", params={"dry_run": "true"}, json=create()).status_code == 200
