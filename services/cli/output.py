@@ -77,6 +77,8 @@ def _text(value: object) -> str:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, float) and 0 < abs(value) < 1:
+        return f"{value:.3g}"
     if isinstance(value, float):
         return f"{value:,.2f}".rstrip("0").rstrip(".")
     if isinstance(value, str) and _TIME.fullmatch(value):
