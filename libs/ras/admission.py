@@ -29,6 +29,7 @@ def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], 
     degraded by what its own and the free servers give it, with the plan that does so. No other reservation's servers
     are touched: whether they should be is for the next solve.
     """
+    survives = bool(snapshot.reservations.survives_msb_loss[reservation])
     potential = potential_of(snapshot, reservation)
     asked = potential.asked_rru
     if potential.most_rru < asked - TOLERANCE_RRU:
@@ -60,7 +61,9 @@ def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], 
         )
         message += " The next solve may improve it; a wider tolerance or other shares would too."
         return Verdict(phase="degraded", reason="OffAffinity", message=message, numbers=numbers, plan=plan)
-    message = f"Has {asked:g} RRU, {gained} servers of it newly bound; nothing is left to do."
+    servers = int((plan.target == reservation).sum())
+    message = f"{servers} servers cover {asked:g} RRU" + (" and the loss of any one MSB" if survives else "") + "; "
+    message += f"the mover brings {gained} of them." if gained else "nothing is left to do."
     return Verdict(phase="granted", reason="Granted", message=message, numbers=numbers, plan=plan)
 
 

@@ -50,7 +50,8 @@ def describe_shortage(
         )
     best = int(eligible[int((rru * stock)[eligible].argmax())])
     needed = free_servers + math.ceil((short_rru - _ROUNDING_RRU) / rru[best])
-    others = f" (or {len(eligible) - 1} other types)" if len(eligible) > 1 else ""
+    rest = [str(snapshot.hardware_types[t]) for t in eligible if t != best]
+    others = f" (or {rest[0] if len(rest) == 1 else f'{len(rest)} other types'})" if rest else ""
     outside = f" outside {worst_msb}" if q.survives_msb_loss[reservation] and worst_msb is not None else ""
     message = (
         f"Needs {needed} more {snapshot.hardware_types[best]}{others}{outside}; {free_servers} free. "

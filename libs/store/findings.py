@@ -36,6 +36,11 @@ _GRANT = """
         FROM capacity_requests JOIN reservations USING (reservation_id)
         JOIN reservation_statuses AS found USING (reservation_id)
         WHERE capacity_requests.phase = 'degraded' AND found.phase = 'granted'
+          AND NOT EXISTS (  -- of what was asked later it says nothing
+              SELECT FROM capacity_requests AS later
+              WHERE later.reservation_id = capacity_requests.reservation_id
+                AND later.capacity_request_id > capacity_requests.capacity_request_id
+                AND later.phase IN ('granted', 'degraded'))
           AND found.observed_generation = reservations.generation AND reservations.deleted_at IS NULL
           AND reservation_id = ANY(:ids) AND reservations.region_id = :region_id
         ORDER BY capacity_request_id FOR NO KEY UPDATE OF capacity_requests

@@ -31,7 +31,8 @@ class Client:
 
     def get(self, path: str, **query: object) -> Json:
         """GET one document."""
-        answer: Json = self._send("GET", path, params=_given(query)).json()
+        # None and not {}: an empty one would take away the query that the path brings.
+        answer: Json = self._send("GET", path, params=_given(query) or None).json()
         return answer
 
     def download(self, path: str) -> bytes:
@@ -93,7 +94,9 @@ class Client:
                 break
             except httpx.TransportError as error:
                 if attempt == _ATTEMPTS - 1:
-                    raise CliFailure(f"{self._http.base_url} does not answer: {error}") from error
+                    raise CliFailure(
+                        f"{self._http.base_url} does not answer ({error}): is the platform running?"
+                    ) from error
                 time.sleep(0.2 * 2**attempt)
         if response.is_error:
             raise ApiProblem(response)

@@ -17,7 +17,7 @@ def drain(
     scope: Annotated[UnavailabilityScope, typer.Argument(help="how much of the region")],
     name: Annotated[str, typer.Argument(help="which one")],
     region: RegionOption,
-    reason: Annotated[str, typer.Option(help="why; people read it")],
+    reason: Annotated[str, typer.Option(help="why; people read it")] = "planned maintenance",
     until: Annotated[datetime | None, typer.Option(help="when it is expected to be over (UTC)")] = None,
     end: Annotated[bool, typer.Option("--end", help="it is over: end its open planned events")] = False,
     output: OutputOption = Output.TABLE,
@@ -38,4 +38,6 @@ def drain(
     if output is Output.JSON:
         print_json({"items": events})
     else:
-        stdout.print(f"{scope} {name}: {len(events)} event(s) {'ended' if end else 'begun'}", highlight=False)
+        ids = ", ".join(str(event["unavailability_event_id"]) for event in events)
+        said = "has ended" if end else "has begun; its servers go on counting"
+        stdout.print(f"{scope} {name}: event {ids} {said}" if events else f"{scope} {name}: no open planned event")

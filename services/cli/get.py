@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from services.cli.client import Client
+from services.cli.failure import CliFailure
 from services.cli.output import Output, OutputOption, print_document, print_json, print_rows
 
 
@@ -39,8 +40,10 @@ COLUMNS: dict[Noun, dict[str, str]] = {
         "KIND": "kind",
         "CAPACITY": "spec.capacity_rru",
         "PHASE": "status.phase",
-        "BOUND": "status.current.total_rru",
-        "SHORT": "status.shortfall_rru",
+        "NOW": "status.current.total_rru",
+        "SHORT NOW": "status.current.shortfall_rru",
+        "PLANNED": "status.target.total_rru",
+        "SHORT": "status.target.shortfall_rru",
     },
     Noun.CAPACITY_REQUESTS: {
         "ID": "capacity_request_id",
@@ -77,7 +80,7 @@ COLUMNS: dict[Noun, dict[str, str]] = {
         "TRIGGER": "trigger",
         "STATUS": "status",
         "STARTED": "started_at",
-        "GAP": "report.gap",
+        "GAP": "report.gap%",
         "SECONDS": "report.solve_s",
         "PLAN": "plan_id",
     },
@@ -112,9 +115,15 @@ COLUMNS: dict[Noun, dict[str, str]] = {
 }
 
 
+NAMED = {Noun.RESERVATIONS: "reservation_id", Noun.SERVERS: "server_id"}
+"""What goes by a name that need not be unique, and the field of its id."""
+
+
 def get(
     noun: Annotated[Noun, typer.Argument(help="what to look at")],
-    identifier: Annotated[str | None, typer.Argument(metavar="[ID]", help="one of them; leave out for a list")] = None,
+    identifier: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="one of them, by id or name; leave out for a list")
+    ] = None,
     where: Annotated[
         list[str] | None, typer.Option("--where", "-w", metavar="FIELD=VALUE", help="filter of the list; repeatable")
     ] = None,
@@ -123,6 +132,8 @@ def get(
 ) -> None:
     """Show one thing, or a list of them."""
     client = Client.connect()
+    if identifier is not None and noun in NAMED and not identifier.isdecimal():
+        identifier = _id_of(client, noun, identifier)
     if identifier is not None:
         document = client.get(f"/v1/{noun}/{identifier}")
         (print_json if output is Output.JSON else print_document)(document)
@@ -133,6 +144,15 @@ def get(
         print_json({"items": items})
     else:
         print_rows(items, COLUMNS[noun])
+
+
+def _id_of(client: Client, noun: Noun, name: str) -> str:
+    """The id behind a name. Raises CliFailure unless there is one such thing."""
+    found = [str(item[NAMED[noun]]) for item in client.items(f"/v1/{noun}", name=name)]
+    if len(found) != 1:
+        many = f"{len(found)} are called" if found else "none is called"
+        raise CliFailure(f"{noun}: {many} {name}; `plimsoll get {noun}` lists their ids")
+    return found[0]
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -66,10 +66,16 @@ def _lines(value: Mapping[str, Any], indent: str) -> list[str]:
 
 
 def _at(row: Mapping[str, Any], path: str) -> object:
+    """The value at a dotted path; one that ends in % is a fraction to be shown as such."""
     value: Any = row
-    for name in path.split("."):
+    for name in path.removesuffix("%").split("."):
         value = value.get(name) if isinstance(value, Mapping) else None
-    return value
+    return percent(value) if path.endswith("%") and isinstance(value, float) else value
+
+
+def percent(fraction: float) -> str:
+    """A fraction for people."""
+    return f"{fraction:.2%}"
 
 
 def _text(value: object) -> str:

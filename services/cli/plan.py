@@ -8,7 +8,7 @@ import typer
 
 from services.cli.client import Client, Json
 from services.cli.failure import CliFailure
-from services.cli.output import Output, OutputOption, print_document, print_json, stderr
+from services.cli.output import Output, OutputOption, percent, print_document, print_json, stderr
 
 
 def plan(
@@ -55,8 +55,11 @@ def _await_run(client: Client, asked: Json, say: Any, wait_s: float) -> Json:
 
 def _short(run: Json) -> Json:
     report = run["report"] or {}
-    kept = ("solve_s", "objective", "penalty", "lower_bound", "gap", "step_s", "stopped_by", "shortfall_rru")
+    kept = ("solve_s", "total", "total_without_rack", "lower_bound", "gap", "penalty", "stopped_by", "shortfall_rru")
+    figures = {name: report[name] for name in kept if name in report}
+    if figures.get("gap") is not None:
+        figures["gap"] = f"{percent(figures['gap'])} of total_without_rack above lower_bound"
     return {
         **{name: run[name] for name in ("solve_run_id", "region", "status", "plan_id", "error", "bundle")},
-        "report": {name: report[name] for name in kept if name in report},
+        "report": figures,
     }

@@ -25,7 +25,7 @@ from libs.ras.limits import limits_from
 from libs.ras.phases import plan_target_bindings
 from libs.ras.result import SolveReport, SolveResult
 from services.cli.failure import EXIT_NOT_POSSIBLE, CliFailure
-from services.cli.output import Output, OutputOption, print_json, print_rows, stderr, stdout
+from services.cli.output import Output, OutputOption, percent, print_json, print_rows, stderr, stdout
 
 PHASES = ("build", "relaxation", "rounding", "search", "least_penalty", "extraction", "evaluation")
 SCORES = {
@@ -36,6 +36,7 @@ SCORES = {
     "shortfall": "short",
     "affinity": "affinity",
     "total": "total",
+    "without racks": "total_without_rack",
     "reservations short": "reservations_short",
     "RRU short": "shortfall_rru",
 }
@@ -139,9 +140,12 @@ def print_summary(snapshot: FleetSnapshot, report: SolveReport, out: Path) -> No
         for label, name in SCORES.items()
     ]
     print_rows(rows, {heading: heading for heading in rows[0]}, right=("plan", "as it is"))
+    bounded = "no bound known"
+    if math.isfinite(report.gap):
+        bounded = f"without racks {percent(report.gap)} above a bound of {report.lower_bound:,.1f}"
     stdout.print(
         f"moved {report.score.moved_in_use:,} in use and {report.score.moved_idle:,} idle, "
-        f"acquired {report.score.acquired:,}; gap {report.gap:.2%} above a bound of {report.lower_bound:,.1f}; "
+        f"acquired {report.score.acquired:,}; {bounded}; "
         f"{sum(report.step_s.values()):.1f} s" + (f", stopped by {report.stopped_by}" if report.limit_hit else "")
     )
     short = sorted(

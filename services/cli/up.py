@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Annotated
 
 import typer
 
 from libs.reconcile.environment import read_environment
 from libs.reconcile.settings import ClockSettings
+from libs.store.errors import UNAVAILABLE
 from services.cli.failure import CliFailure
 from services.cli.output import stderr
 from services.standalone.platform import running_platform
@@ -32,3 +34,10 @@ def up(
             platform.supervisor.run()
     except (ChildFailed, PostgresUnavailable, OSError) as error:
         raise CliFailure(str(error)) from error
+    except UNAVAILABLE as error:
+        raise CliFailure(
+            f"the database that DATABASE_URL names does not answer: {str(error).splitlines()[0]}"
+        ) from error
+    except SystemExit as stopped:
+        if stopped.code != 128 + signal.SIGINT:  # Ctrl-C is how it is meant to end
+            raise

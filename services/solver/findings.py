@@ -52,7 +52,7 @@ def _finding(snapshot: FleetSnapshot, stock: Ints, row: int, covered: Coverage, 
         "servers": float(covered.servers),
     }
     if covered.shortfall_rru == 0:
-        message = f"Its {covered.servers} servers cover {numbers['capacity_rru']:g} RRU; nothing is left to do."
+        message = f"Its {covered.servers} servers, once they are all there, cover {numbers['capacity_rru']:g} RRU."
         return ReservationPhase.GRANTED, "Granted", message, numbers
     short = describe_shortage(
         snapshot,

@@ -93,6 +93,7 @@ class Supervisor:
             for child in self._children:
                 child.process.kill()
         else:
+            sys.stderr.write("stopping; a second time ends everything at once\n")
             sys.exit(128 + number)
 
     def start(self, command: Command, *, ready_s_max: float = 60.0) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
@@ -58,11 +59,34 @@ def demo(
     tick_s = 0.25 * speed  # on the clock: what is done every few seconds cannot be done more often in real time
     cycles = {kind: max(interval_s, tick_s) for kind, interval_s in CYCLES.items()}
     more = {"PLIMSOLL_SOLVE_S_MAX": str(max(2.0, 0.6 * HOUR_S / speed)), "PLIMSOLL_JOB_TICK_S": "0.25"}
+    try:
+        _run(settings, clock, cycles, more, servers=servers, requests=requests, seed=seed, serve=serve, output=output)
+    except (Exception, SystemExit) as ended:
+        if isinstance(ended, SystemExit):  # told to stop: nobody wants to look into it
+            shutil.rmtree(state)
+        else:
+            stderr.print(f"what it left, logs included, is in {state}", highlight=False, soft_wrap=True)
+        raise
+    shutil.rmtree(state)
+
+
+def _run(
+    settings: StandaloneSettings,
+    clock: ScaledClock,
+    cycles: Mapping[str, float],
+    more: Mapping[str, str],
+    *,
+    servers: int,
+    requests: int,
+    seed: int,
+    serve: bool,
+    output: Output,
+) -> None:
     with running_platform(settings, clock=clock, cycles=cycles, more=more) as platform:
         summary = _day(platform, clock, servers=servers, requests=requests, seed=seed)
     _tell(summary, output)
     if summary.troubles:
-        raise CliFailure(f"the day did not go as it should; logs are in {settings.log_dir}")
+        raise CliFailure("the day did not go as it should")
     if serve:
         with running_platform(settings, clock=SystemClock()) as platform:
             stderr.print(f"serving at {platform.url}; in another terminal:", highlight=False)
@@ -70,7 +94,6 @@ def demo(
                 f"  export PLIMSOLL_URL={platform.url} PLIMSOLL_TOKEN_FILE={platform.token_file}", soft_wrap=True
             )
             platform.supervisor.run()
-    shutil.rmtree(state)
 
 
 def _day(platform: Platform, clock: ScaledClock, *, servers: int, requests: int, seed: int) -> Summary:
@@ -121,7 +144,7 @@ def _hour(admin: Client, agenda: Agenda, owners: Owners, health: HealthSystem) -
     asked, failures = sum(owners.said.values()), sum(health.reported.values())
     stderr.print(
         f"{agenda.now_s() / HOUR_S:4.0f} h: {asked} requests, {region['reservations']} reservations "
-        f"({region['degraded']} short), {total['bound']} servers bound, {total['in_use']} in use, "
+        f"({region['degraded']} short), {total['bound']} bound, {total['in_use']} in use, "
         f"{total['to_move']} to move, {failures} failures",
         highlight=False,
         soft_wrap=True,
