@@ -69,3 +69,7 @@ def main() -> None:
         stderr.print("[red]error:[/red]", end=" ")
         stderr.print(str(failure), highlight=False, markup=False, soft_wrap=True)
         sys.exit(failure.status)
+
+
+if __name__ == "__main__":
+    main()
