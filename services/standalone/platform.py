@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ from services.portal.admin_token import ensure_admin_token
 from services.standalone.database import provide_database
 from services.standalone.processes import Command
 from services.standalone.settings import StandaloneSettings
-from services.standalone.supervisor import Supervisor, http_ready, listen
+from services.standalone.supervisor import RESTARTS_MAX, Supervisor, http_ready, listen
 
 CYCLES: Mapping[str, float] = {
     "solve": 3600.0,
@@ -48,33 +48,38 @@ def running_platform(
     port: int = 0,
     cycles: Mapping[str, float] = CYCLES,
     more: Mapping[str, str] | None = None,
+    route: Callable[[str], str] = str,
+    restarts_max: int = RESTARTS_MAX,
 ) -> Iterator[Platform]:
     """Start everything, and stop it in order when the block ends. Port 0 takes a free one.
 
     clock    the processes live by it
     cycles   kind of job -> seconds on the clock between its runs for each region
     more     what the processes' environment holds beside ours
+    route    the database's URL -> the one that the processes use, where something stands between them and it
+    restarts_max    deaths of a process, none of which it ran well before, that end the platform
     While it runs, `settings.endpoint_file` tells the command line where it is. Raises ChildFailed, PostgresUnavailable
     or OSError.
     """
     state = settings.state_dir
     state.mkdir(parents=True, exist_ok=True)
-    with listen(host, port) as sock, Supervisor(settings.log_dir) as supervisor:
+    with listen(host, port) as sock, Supervisor(settings.log_dir, restarts_max=restarts_max) as supervisor:
         address, taken = sock.getsockname()[:2]
         url = f"http://{address}:{taken}"
+        database_url = provide_database(settings, supervisor)
         env = {
             **os.environ,
             "PLIMSOLL_BUNDLE_DIR": str(state / "bundles"),
             "PLIMSOLL_JOB_CYCLES": json.dumps(dict(cycles)),
             **ClockSettings.environment(clock),
             **(more or {}),
-            "DATABASE_URL": provide_database(settings, supervisor),
+            "DATABASE_URL": route(database_url),
         }
         if not env.get("PLIMSOLL_BROKER_URL"):
             env["PLIMSOLL_BROKER_DIR"] = str(state / "queue")
-        migrate(env["DATABASE_URL"])
+        migrate(database_url)
         token_file = state / "admin-token"
-        _make_token(env["DATABASE_URL"], token_file, clock)
+        _make_token(database_url, token_file, clock)
         supervisor.start(_python("scheduler", env, "-m", "services.standalone.scheduler"))
         # A process per solve gives all its memory back, and its peak is that solve's own.
         solver_env = {**env, "PLIMSOLL_JOB_SLOTS": env.get("PLIMSOLL_SOLVER_SLOTS", "1")}

@@ -6,8 +6,9 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -16,7 +17,7 @@ from typing import Self
 from services.standalone.processes import ChildFailed, Command, Process
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-_RESTARTS_MAX = 8
+RESTARTS_MAX = 8
 _BACKOFF_S_MIN, _BACKOFF_S_MAX = 0.1, 10.0
 _WELL_AFTER_S = 60.0
 
@@ -65,7 +66,7 @@ class Supervisor:
     them by force. Killed by SIGKILL, it leaves nothing behind on Linux: see `Command.orphan_signal`.
     """
 
-    def __init__(self, log_dir: Path, *, stop_s_max: float = 15.0, restarts_max: int = _RESTARTS_MAX) -> None:
+    def __init__(self, log_dir: Path, *, stop_s_max: float = 15.0, restarts_max: int = RESTARTS_MAX) -> None:
         self.log_dir = log_dir
         self.after_stop = ExitStack()
         """Closed when every child has ended: what they needed, such as a database's lock."""
@@ -120,6 +121,15 @@ class Supervisor:
             elif now >= child.restart_at:
                 child.process = Process(child.command, self.log_dir)
                 child.started_at, child.restart_at = now, None
+
+    def pids(self) -> Mapping[str, int]:
+        """Process id by name, of the children that run."""
+        return {child.command.name: child.process.pid for child in self._children if child.restart_at is None}
+
+    def change_environment(self, more: Mapping[str, str]) -> None:
+        """Every child's environment holds these as well, from its next start on."""
+        for child in self._children:
+            child.command = replace(child.command, env={**child.command.env, **more})
 
     def run(self) -> None:
         """Tend the children until a signal ends this."""

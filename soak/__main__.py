@@ -1,0 +1,22 @@
+"""Run the soak that the first argument names."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+from soak.faults_command import judge_again, soak_faults
+
+SOAKS: dict[str, Callable[[list[str]], int]] = {"faults": soak_faults, "judge": judge_again}
+"""By name: arguments -> exit status. A new soak is one file and one entry."""
+
+
+def main() -> int:
+    """Usage: soak NAME ARGUMENT ..."""
+    if len(sys.argv) < 2 or sys.argv[1] not in SOAKS:
+        sys.exit(f"usage: soak {{{','.join(SOAKS)}}} ...")
+    return SOAKS[sys.argv[1]](sys.argv[2:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,87 @@
+"""REST calls that are recorded, and sent again with the same key until somebody answers."""
+
+from __future__ import annotations
+
+import random
+import re
+import threading
+import uuid
+from typing import Any
+
+import httpx
+
+from soak.history import Attempt, Recorder
+
+_TIMEOUT_S = 10.0
+_AGAIN = frozenset({429, 500, 502, 503, 504})
+"""What says nothing about whether it was done."""
+
+
+class Caller:
+    """One client of the platform. It gives an operation up, undecided, only when `over` is set."""
+
+    def __init__(self, url: str, token: str, name: str, recorder: Recorder, over: threading.Event) -> None:
+        self.name, self._recorder, self._over = name, recorder, over
+        self._http = httpx.Client(
+            base_url=url, headers={"Authorization": f"Bearer {token}"}, timeout=_TIMEOUT_S, trust_env=False
+        )
+        self._random = random.Random(name)
+
+    def read(self, what: str, path: str) -> Attempt | None:
+        """GET; None where it was never answered."""
+        return self._send(what, "GET", path, key=None, generation=None, body=None, files=None)
+
+    def write(
+        self,
+        what: str,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        generation: int | None = None,
+        key: str | None = None,
+        files: Any = None,
+    ) -> Attempt | None:
+        """A change, under a key of its own unless one is given; None where it is not known whether it was done."""
+        key = key or f"{self.name}-{uuid.UUID(int=self._random.getrandbits(128))}"
+        return self._send(what, method, path, key=key, generation=generation, body=body, files=files)
+
+    def _send(
+        self, what: str, method: str, path: str, *, key: str | None, generation: int | None, body: Any, files: Any
+    ) -> Attempt | None:
+        op = self._recorder.new_op()
+        headers = {} if key is None else {"Idempotency-Key": key}
+        if generation is not None:
+            headers["If-Match"] = f'"{generation}"'
+        about = {"client": self.name, "what": what, "method": method, "path": path}
+        number, pause_s = 0, 0.05
+        while True:
+            attempt = self._attempt(op, number, about | {"key": key, "generation": generation}, headers, body, files)
+            if attempt is not None and attempt.status not in _AGAIN:
+                return attempt
+            number += 1
+            pause_s = min(2 * pause_s, 1.0)
+            if self._over.wait(pause_s * self._random.uniform(0.5, 1.0)):
+                return None
+
+    def _attempt(
+        self, op: int, number: int, about: dict[str, Any], headers: dict[str, str], body: Any, files: Any
+    ) -> Attempt | None:
+        method, path = about["method"], about["path"]
+        self._recorder.write("call", op=op, attempt=number, **about, body=body)
+        try:
+            response = self._http.request(method, path, headers=headers, json=body, files=files)
+            content = response.json() if "json" in response.headers.get("content-type", "") else None
+        except (httpx.TransportError, ValueError) as error:  # ValueError: an answer that is cut short
+            self._recorder.write("lost", op=op, attempt=number, error=f"{type(error).__name__}: {error}"[:200])
+            return None
+        found = re.fullmatch(r'"(\d+)"', response.headers.get("ETag", ""))
+        generation = None if found is None else int(found[1])
+        replayed = response.headers.get("Idempotency-Replayed") == "true"
+        said = {"status": response.status_code, "generation": generation, "replayed": replayed, "body": content}
+        self._recorder.write("answer", op=op, attempt=number, **said)
+        return Attempt(began_s=0.0, **said)
+
+    def close(self) -> None:
+        """Hang up."""
+        self._http.close()

@@ -1,0 +1,90 @@
+"""`soak faults` and `soak judge`: what they are asked, and what they say."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+from soak.disk import NoSmallDisk, SmallDisk
+from soak.history import History
+from soak.judge import Violation, judge
+
+_DISK_BYTES = 4 << 30
+"""More than PostgreSQL's log and all else may take. A tmpfs takes memory only for what is on it."""
+
+
+def soak_faults(arguments: list[str]) -> int:
+    """Run, judge, and say what was found. 0: nothing; 1: something."""
+    parser = argparse.ArgumentParser(prog="soak faults", description=soak_faults.__doc__)
+    parser.add_argument("--seed", type=int, default=1, help="of the work and of the faults")
+    parser.add_argument("--duration", type=float, default=120.0, metavar="S", help="real seconds of work under faults")
+    parser.add_argument("--region-servers", type=int, default=120, metavar="N", help="of the made-up region")
+    parser.add_argument("--clients", type=int, default=4, metavar="N", help="that work at the same time")
+    parser.add_argument(
+        "--fault-every", type=float, default=2.5, metavar="S", help="seconds between faults, on average"
+    )
+    parser.add_argument("--speed", type=float, default=60.0, help="of the platform's clock")
+    parser.add_argument("--settle", type=float, default=120.0, metavar="S", help="within which it must be quiet after")
+    parser.add_argument("--history", type=Path, help="file to record in; left out: in the folder of the run")
+    parser.add_argument("--require-small-disk", action="store_true", help="fail where no disk can be filled here")
+    asked = parser.parse_args(arguments)
+    folder = Path(tempfile.mkdtemp(prefix="plimsoll-soak-"))
+    history = asked.history or folder / "history.jsonl"
+    state = folder / "state"
+    state.mkdir()
+    try:  # before numpy is imported: its threads would stand in the way of a namespace of our own
+        disk = SmallDisk(state, _DISK_BYTES)
+    except NoSmallDisk as error:
+        if asked.require_small_disk:
+            sys.stderr.write(f"soak: no small disk: {error}\n")
+            return 2
+        sys.stderr.write(f"soak: SKIPPED fill_disk, because no small disk can be had here: {error}\n")
+        disk = None
+    from soak.faults_run import Plan, run_faults
+
+    plan = Plan(
+        seed=asked.seed,
+        duration_s=asked.duration,
+        servers=asked.region_servers,
+        clients=asked.clients,
+        fault_every_s=asked.fault_every,
+        speed=asked.speed,
+        settle_s=asked.settle,
+    )
+    run_faults(plan, folder, state, history, disk)
+    return _say(history)
+
+
+def judge_again(arguments: list[str]) -> int:
+    """Judge a recorded history. 0: nothing found; 1: something."""
+    parser = argparse.ArgumentParser(prog="soak judge", description=judge_again.__doc__)
+    parser.add_argument("history", type=Path)
+    return _say(parser.parse_args(arguments).history)
+
+
+def _say(path: Path) -> int:
+    history = History.read(path)
+    violations = judge(history)
+    attempts = [attempt for operation in history.operations for attempt in operation.attempts]
+    by_fault: dict[str, int] = {}
+    for fault in history.faults:
+        by_fault[fault["name"]] = by_fault.get(fault["name"], 0) + 1
+    faults = ", ".join(f"{number} {name}" for name, number in sorted(by_fault.items())) or "none"
+    lost = sum(attempt.unknown for attempt in attempts)
+    done = sum(operation.done is not None for operation in history.operations)
+    lines = [
+        f"history      {path}",
+        f"operations   {len(history.operations)}, {done} done; {len(attempts)} attempts, {lost} without an answer",
+        f"faults       {faults}",
+        f"quiet after  {history.final.get('quiet_s')} s",
+        f"violations   {len(violations)}",
+        *map(_line, violations[:50]),
+    ]
+    sys.stdout.write("\n".join(lines) + "\n")
+    return 1 if violations else 0
+
+
+def _line(violation: Violation) -> str:
+    return f"  {violation.rule}: {violation.message}"

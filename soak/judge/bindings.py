@@ -1,0 +1,76 @@
+"""Rules about servers: whose they are, how they got there, and whether promises are kept."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from soak.history import History, Json
+from soak.judge.violation import Violation
+
+
+def one_reservation_at_a_time(history: History) -> Iterator[Violation]:
+    """Follow every server through the history of its moves: it joins only when it is in none, and ends where it is.
+
+    Regions begin with all servers free.
+    """
+    bound: dict[tuple[str, str], str | None] = defaultdict(lambda: None)
+    for move in sorted(history.final.get("moves", []), key=lambda move: move["move_id"]):
+        server = move["region"], move["server"]
+        for record in move["history"]:
+            if record["outcome"] != "done":
+                continue
+            if record["step"] == "preempt":
+                if bound[server] is None:
+                    said = f"{server[1]} left a reservation in move {move['move_id']}, and was in none"
+                    yield Violation("one_reservation_at_a_time", said)
+                bound[server] = None
+            elif record["step"] == "join":
+                if bound[server] is not None:
+                    said = f"{server[1]} joined {move['to_reservation']} in move {move['move_id']}, and was in "
+                    yield Violation("one_reservation_at_a_time", f"{said}{bound[server]}")
+                bound[server] = move["to_reservation"]
+    for row in history.final.get("servers", []):
+        expected = bound[row["region"], row["name"]]
+        if row["current_reservation"] != expected:
+            said = f"{row['name']} is in {row['current_reservation']}; its moves brought it to {expected}"
+            yield Violation("one_reservation_at_a_time", said)
+
+
+def moves_end_where_they_say(history: History) -> Iterator[Violation]:
+    """At the end no move runs, each step was done once, and every server that is up is where it should be."""
+    for move in history.final.get("moves", []):
+        if move["status"] == "running":
+            said = f"move {move['move_id']} of {move['server']} still runs: {move['step']}, attempt {move['attempt']}"
+            yield Violation("moves_end_where_they_say", said)
+        done = [record["step"] for record in move["history"] if record["outcome"] == "done"]
+        if len(done) != len(set(done)):
+            yield Violation("moves_end_where_they_say", f"move {move['move_id']} did a step twice: {', '.join(done)}")
+    for server in history.final.get("servers", []):
+        if server["unavailability"] == "none" and server["current_reservation"] != server["target_reservation"]:
+            said = f"{server['name']} is in {server['current_reservation']}, and should be in "
+            yield Violation("moves_end_where_they_say", f"{said}{server['target_reservation']}")
+
+
+def granted_is_covered(history: History) -> Iterator[Violation]:
+    """What is granted at the end has its servers: counted here, by definition, from the list of servers."""
+    by_target: dict[tuple[str, str], list[Json]] = defaultdict(list)
+    for server in history.final.get("servers", []):
+        if server["target_reservation"] is not None:
+            by_target[server["region"], server["target_reservation"]].append(server)
+    for reservation in history.final.get("reservations", []):
+        spec, status = reservation["spec"], reservation["status"]
+        if reservation["deleted_at"] is not None:
+            continue
+        by_msb: dict[str, float] = defaultdict(float)
+        for server in by_target[reservation["region"], reservation["name"]]:
+            if server["unavailability"] != "unplanned":
+                by_msb[server["msb"]] += spec["rru"].get(server["hardware_type"], 0.0)
+        lost = max(by_msb.values(), default=0.0) if spec["survives_msb_loss"] else 0.0
+        short = spec["capacity_rru"] - (sum(by_msb.values()) - lost)
+        told = status["target"]["shortfall_rru"]
+        name = f"reservation {reservation['name']}"
+        if abs(max(short, 0.0) - told) > 1e-6 * max(1.0, spec["capacity_rru"]):
+            yield Violation("granted_is_covered", f"{name} is short of {short:g} RRU and says {told:g}")
+        if status["phase"] == "granted" and short > 1e-6 * max(1.0, spec["capacity_rru"]):
+            yield Violation("granted_is_covered", f"{name} is granted, and short of {short:g} RRU")

@@ -1,0 +1,39 @@
+"""A capacity request goes one way."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import pairwise
+
+from soak.history import History
+from soak.judge.answers import Seen, seen_rows
+from soak.judge.violation import Violation
+
+_AFTER = {
+    "submitted": {"submitted", "assessing", "granted", "degraded", "rejected", "withdrawn"},
+    "assessing": {"assessing", "granted", "degraded", "rejected", "withdrawn"},
+    "degraded": {"degraded", "granted"},
+    "granted": {"granted"},
+    "rejected": {"rejected"},
+    "withdrawn": {"withdrawn"},
+}
+"""Phase -> those in which a later answer may find the request."""
+
+
+def phases_go_forward(history: History) -> Iterator[Violation]:
+    """What was decided stays decided; only what was degraded may yet be granted."""
+    by_request: dict[int, list[Seen]] = defaultdict(list)
+    for seen in seen_rows(history):
+        if seen.noun == "capacity request":
+            by_request[seen.row_id].append(seen)
+    for request in history.final.get("capacity_requests", []):
+        last = Seen("capacity request", request["capacity_request_id"], request["generation"], request, 1e18, 1e18, 0)
+        by_request[last.row_id].append(last)
+    for request_id, rows in by_request.items():
+        rows.sort(key=lambda seen: seen.generation)
+        for before, after in pairwise(rows):
+            phases = before.row["status"]["phase"], after.row["status"]["phase"]
+            if phases[1] not in _AFTER[phases[0]]:
+                said = f"capacity request {request_id} was {phases[0]}, then {phases[1]}"
+                yield Violation("phases_go_forward", said, (before.op, after.op))

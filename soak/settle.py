@@ -1,0 +1,101 @@
+"""After the faults: wait until the platform is quiet, and read back all that there is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+
+from libs.domain.job import JobStatus
+from libs.store.database import Database
+from libs.store.errors import UNAVAILABLE
+from libs.store.jobs import list_jobs
+from services.cli.client import Client
+from services.cli.failure import CliFailure
+from soak.history import Json, Recorder
+
+LISTS = {
+    "regions": "/v1/regions",
+    "capacity_requests": "/v1/capacity-requests",
+    "reservations": "/v1/reservations",
+    "deleted_reservations": "/v1/reservations?phase=deleted",
+    "servers": "/v1/servers",
+    "events": "/v1/unavailability-events",
+    "solve_runs": "/v1/solve-runs",
+    "plans": "/v1/plans",
+    "audit": "/v1/audit-entries",
+}
+_TROUBLE: tuple[type[Exception], ...] = (CliFailure, *UNAVAILABLE)
+_LATEST = frozenset({"solve_runs", "plans"})
+"""Only their latest page: the judge asks nothing of older ones."""
+
+
+def settle(admin: Client, database: Database, recorder: Recorder, tend: Callable[[], None], *, s_max: float) -> None:
+    """Write the `final` record: `quiet_s` after the faults (null: never), and everything as REST shows it."""
+    began_s = time.monotonic()
+    asked = _solve_all(admin)
+    waits_for = "anything"
+    while time.monotonic() - began_s < s_max:
+        tend()
+        try:
+            waits_for = _unquiet(admin, database, asked)
+        except _TROUBLE as error:  # it has not come back yet
+            waits_for = str(error)
+        if not waits_for:
+            break
+        time.sleep(0.5)
+    quiet_s = None if waits_for else round(time.monotonic() - began_s, 1)
+    found = {name: list(_items(admin, path, latest=name in _LATEST)) for name, path in LISTS.items()}
+    found["moves"] = [admin.get(f"/v1/moves/{move['move_id']}") for move in _items(admin, "/v1/moves", latest=False)]
+    recorder.write("final", quiet_s=quiet_s, waits_for=waits_for, jobs=_jobs(database), **found)
+
+
+def _items(admin: Client, path: str, *, latest: bool) -> Iterator[Json]:
+    path += ("&" if "?" in path else "?") + "limit=1000"
+    cursor = ""
+    while True:
+        page = admin.get(path + cursor)
+        yield from page["items"]
+        if page["next_cursor"] is None or latest:
+            return
+        cursor = f"&cursor={page['next_cursor']}"
+
+
+def _solve_all(admin: Client) -> dict[str, int]:
+    """Have every region solved now: what faults have left is seen to. Region -> its last run before."""
+    asked = {}
+    for region in _items(admin, "/v1/regions", latest=False):
+        said = admin.post("/v1/solve-runs", {"region": region["name"]})
+        asked[region["name"]] = said["after_solve_run_id"] or 0
+    return asked
+
+
+def _unquiet(admin: Client, database: Database, asked: Mapping[str, int]) -> str:
+    """What is still under way, for people; empty where nothing is."""
+    for phase in ("submitted", "assessing"):
+        waiting = admin.get(f"/v1/capacity-requests?phase={phase}&limit=1")["items"]
+        if waiting:
+            return f"capacity request {waiting[0]['capacity_request_id']} is {phase}"
+    running = admin.get("/v1/moves?status=running&limit=1")["items"]
+    if running:
+        return f"move {running[0]['move_id']} of {running[0]['server']} runs: {running[0]['step']}"
+    for job in _jobs(database):
+        if job["kind"] == "assess" and job["status"] != JobStatus.FAILED:
+            return f"job {job['job_id']} ({job['kind']} {job['subject']}) is {job['status']}"
+    for region, after in asked.items():
+        runs = admin.get("/v1/solve-runs", region=region, limit=20)["items"]
+        if not any(run["solve_run_id"] > after and run["status"] in ("committed", "unchanged") for run in runs):
+            return f"{region} has not been solved since the faults ended"
+    for server in _items(admin, "/v1/servers", latest=False):
+        if server["unavailability"] == "none" and server["current_reservation"] != server["target_reservation"]:
+            return f"{server['name']} is in {server['current_reservation']}, not in {server['target_reservation']}"
+    return ""
+
+
+def _jobs(database: Database) -> list[Json]:
+    found: list[Json] = []
+    with database.snapshot() as tx:
+        for status in (JobStatus.QUEUED, JobStatus.RUNNING, JobStatus.FAILED):
+            for job in list_jobs(tx, status=status, limit=1000).items:
+                names = ("job_id", "kind", "subject", "attempts", "error")
+                found.append({name: getattr(job, name) for name in names} | {"status": job.status.value})
+    return found
