@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
+import shutil
 import sys
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -68,6 +70,7 @@ def run_faults(plan: Plan, folder: Path, state: Path, history: Path, disk: Small
     cycles["solve"] = _SOLVE_EVERY_S * plan.speed
     settings = StandaloneSettings.model_validate({"PLIMSOLL_STATE_DIR": state, "DATABASE_URL": None})
     with (
+        ExitStack() as kept,
         Recorder(history) as recorder,
         DatabaseProxy(socket) as proxy,
         running_platform(
@@ -79,6 +82,7 @@ def run_faults(plan: Plan, folder: Path, state: Path, history: Path, disk: Small
             restarts_max=_RESTARTS_MAX,
         ) as platform,
     ):
+        kept.callback(shutil.copytree, settings.log_dir, folder / "logs")
         recorder.write("run", **asdict(plan), small_disk=disk is not None)
         admin = AdminClient(platform.url, platform.token_file.read_text().strip())
         image = made_up_fleet(REGION, servers=plan.servers, seed=plan.seed)

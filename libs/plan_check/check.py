@@ -46,10 +46,11 @@ def check_legal(snapshot: FleetSnapshot, plan: TargetPlan) -> list[Violation]:
         return shape
     servers, target = snapshot.servers, plan.target
     new = (target >= 0) & (target != servers.target)
-    value = snapshot.reservations.rru[np.maximum(target, 0), servers.hardware_type]
+    useless = new.copy()
+    useless[new] = snapshot.reservations.rru[target[new], servers.hardware_type[new]] <= 0
     down = ~servers.available
     return [
-        *_servers(snapshot, plan, new & (value <= 0), "Ineligible", "its hardware type is of no use there"),
+        *_servers(snapshot, plan, useless, "Ineligible", "its hardware type is of no use there"),
         *_servers(snapshot, plan, new & down, "Unavailable", "it is down"),
         *_servers(
             snapshot,

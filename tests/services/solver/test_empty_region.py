@@ -1,0 +1,25 @@
+"""A region in which nothing is reserved yet is solved like any other: there is nothing to do."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from libs.domain.plan import SolveStatus
+from libs.reconcile.clock import SystemClock
+from libs.store.database import Database
+from services.solver.reconcilers.bindings_solve import BindingsSolve
+from services.solver.settings import SolverSettings
+from tests.builders.region import region_image
+from tests.builders.stored import stored
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    database = Database(database_url)
+    stored(database, region_image(msbs=2, servers_per_rack=2))
+    yield database
+    database.close()
+
+
+def test_it_is_unchanged(database: Database, settings: SolverSettings) -> None:
+    assert BindingsSolve(database, SystemClock(), settings, "west", "test").reconcile() is SolveStatus.UNCHANGED
