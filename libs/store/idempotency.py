@@ -1,10 +1,12 @@
-"""Idempotency keys: the claim of a key, the effect and the saved answer commit together or not at all."""
+"""Idempotency keys: the claim of a key, the effect and the saved answer commit together or not at all.
+
+Clients repeat themselves in real time: a key's age is measured by the database's own now(), never by the Clock.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
@@ -23,13 +25,13 @@ class SavedAnswer:
     body: object
 
 
-def claim_key(tx: Transaction, token_id: int, key: str, request_sha256: bytes, *, now: datetime) -> SavedAnswer | None:
+def claim_key(tx: Transaction, token_id: int, key: str, request_sha256: bytes) -> SavedAnswer | None:
     """None where the key is ours now: do the work and call save_answer in this same transaction.
 
     Otherwise the answer that was saved under it. A duplicate that arrives meanwhile waits here, on the primary key, for
     the first one to commit (and then gets its answer) or to roll back (and then does the work itself).
     """
-    values = {"token_id": token_id, "key": key, "request_sha256": request_sha256, "created_at": now}
+    values = {"token_id": token_id, "key": key, "request_sha256": request_sha256, "created_at": sa.func.now()}
     unanswered = {"status_code": 0, "headers": {}, "body": None}
     claim = (
         insert(idempotency_keys).values(values | unanswered).on_conflict_do_nothing().returning(idempotency_keys.c.key)
@@ -49,8 +51,9 @@ def save_answer(
     tx.execute(sa.update(idempotency_keys).where(_is(token_id, key)).values(values))
 
 
-def delete_keys_before(tx: Transaction, moment: datetime) -> int:
-    """Forget the keys that were claimed before a moment; how many they were."""
+def forget_keys(tx: Transaction, *, older_than_s: float) -> int:
+    """Forget the keys that were claimed so long ago; how many they were."""
+    moment = sa.func.now() - sa.func.make_interval(0, 0, 0, 0, 0, 0, older_than_s)
     return tx.execute(sa.delete(idempotency_keys).where(idempotency_keys.c.created_at < moment)).rowcount
 
 

@@ -11,12 +11,15 @@ from libs.store.database import Transaction
 from libs.store.jobs import put_job
 
 # One statement, so that of two schedulers one advances a schedule. However many periods have passed, it is one run.
+# Due more than two periods away: the Clock went back, and the loop must not stand still until it has caught up. Two,
+# because schedulers' clocks are never quite the same.
 _ADVANCE = sa.text("""
     UPDATE schedules SET next_at =
         next_at + (floor(extract(epoch FROM CAST(:now AS timestamptz) - next_at) / interval_s) + 1) * interval_s
                   * interval '1 second'
     FROM regions
-    WHERE regions.region_id = schedules.region_id AND next_at <= :now
+    WHERE regions.region_id = schedules.region_id
+      AND (next_at <= :now OR next_at > CAST(:now AS timestamptz) + 2 * interval_s * interval '1 second')
     RETURNING schedules.kind, regions.name""")
 
 

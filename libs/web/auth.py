@@ -79,8 +79,11 @@ class Authentication:
 
 
 def unavailable() -> Problem:
-    """503: try again in a moment."""
-    detail = "The database cannot be reached or is too busy. Nothing was changed; try again in a few seconds."
+    """503: try again in a moment. Not that nothing was changed: a connection may break just after a commit."""
+    detail = (
+        "The database cannot be reached or is too busy. Try again in a few seconds; "
+        "a write that carries the same Idempotency-Key again is done once."
+    )
     return Problem(503, "unavailable", detail, headers={"Retry-After": "5"})
 
 

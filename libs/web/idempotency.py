@@ -11,6 +11,7 @@ from fastapi import Depends, Header, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
+from libs.reconcile.crash import crash_point
 from libs.store.database import Transaction
 from libs.store.idempotency import SavedAnswer, claim_key, save_answer
 from libs.web.auth import Asking
@@ -64,12 +65,14 @@ class Writer:
             if self.key is not None:
                 status_code, headers = answer.status_code, answer.headers
                 save_answer(tx, self.token_id, self.key, status_code=status_code, headers=headers, body=body)
+            crash_point("web.write.before")
+        crash_point("web.write.after")
         return _response(answer.status_code, body, answer.headers)
 
     def _claim(self, tx: Transaction) -> SavedAnswer | None:
         if self.key is None:
             return None
-        saved = claim_key(tx, self.token_id, self.key, self.request_sha256, now=self.context.clock.now())
+        saved = claim_key(tx, self.token_id, self.key, self.request_sha256)
         if saved is not None and saved.request_sha256 != self.request_sha256:
             message = "was used for a different request: send a new key"
             errors = [FieldError(field="Idempotency-Key", location="header", code="reused", message=message)]

@@ -23,7 +23,7 @@ def enqueue_assessments(run: JobRun) -> None:
 @job("forget_idempotency_keys")
 def forget_idempotency_keys(run: JobRun) -> None:
     """Keep the table of idempotency keys bounded."""
-    IdempotencyKeysForget(run.database, run.clock).reconcile()
+    IdempotencyKeysForget(run.database).reconcile()
 
 
 KINDS = (assess, enqueue_assessments, forget_idempotency_keys)

@@ -14,6 +14,7 @@ from libs.interchange.errors import InterchangeError
 from libs.interchange.region import load_region
 from libs.interchange.region_files import dump_region
 from libs.interchange.tables import Content
+from libs.reconcile.crash import crash_point
 from libs.store.database import Transaction
 from libs.store.region_export import load_region_image
 from libs.store.region_import import import_region
@@ -65,7 +66,9 @@ def post_import(
         raise _invalid(error) from error
 
     def effect(tx: Transaction) -> Answer:
+        crash_point("broker.import.before")
         made = import_region(tx, image, actor=principal.name, now=context.clock.now())
+        crash_point("broker.import.after")
         return Answer(
             201, region_out(made), {"Location": f"/v1/regions/{quote(region, safe='')}", **etag(made.generation)}
         )

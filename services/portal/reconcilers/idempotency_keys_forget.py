@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
-from libs.reconcile.clock import Clock
 from libs.store.database import Database
-from libs.store.idempotency import delete_keys_before
+from libs.store.idempotency import forget_keys
 
-KEPT = timedelta(hours=24)
+KEPT_S = 86_400.0
+"""Of real time, in which clients repeat themselves; the Clock may pass a day in a minute, or jump."""
 
 
 class IdempotencyKeysForget:
-    """Deletes keys older than KEPT. Idempotent."""
+    """Deletes keys older than KEPT_S. Idempotent."""
 
-    def __init__(self, database: Database, clock: Clock) -> None:
-        self._database, self._clock = database, clock
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     def reconcile(self) -> int:
         """How many keys were forgotten."""
         with self._database.write() as tx:
-            return delete_keys_before(tx, self._clock.now() - KEPT)
+            return forget_keys(tx, older_than_s=KEPT_S)

@@ -219,6 +219,17 @@ def test_a_schedule_that_was_due_several_times_runs_once(database: Database) -> 
         assert len(advance_schedules(tx, now=NOW + timedelta(seconds=60 * 101))) == 1
 
 
+def test_a_clock_that_went_back_does_not_stop_a_schedule(database: Database) -> None:
+    with database.write() as tx:
+        create_region(tx, "r", RegionPolicy(), now=NOW)
+        ensure_schedules(tx, {"k": 60.0}, now=NOW)
+        assert len(advance_schedules(tx, now=NOW)) == 1
+        back = NOW - timedelta(hours=1)
+        assert len(advance_schedules(tx, now=back)) == 1
+        assert advance_schedules(tx, now=back + timedelta(seconds=59)) == ()
+        assert len(advance_schedules(tx, now=back + timedelta(seconds=60))) == 1
+
+
 def test_of_two_schedulers_one_advances_a_schedule(database: Database) -> None:
     with database.write() as tx:
         create_region(tx, "r", RegionPolicy(), now=NOW)

@@ -174,4 +174,4 @@ def test_what_waits_without_a_job_is_queued_again(client: TestClient, database: 
     assert CapacityRequestsEnqueue(database).reconcile() == 1
     assert CapacityRequestsEnqueue(database).reconcile() == 0
     assess(database, request_id)
-    assert IdempotencyKeysForget(database, SystemClock()).reconcile() == 0
+    assert IdempotencyKeysForget(database).reconcile() == 0
