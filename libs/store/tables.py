@@ -127,6 +127,10 @@ reservations = sa.Table(
     _generation(),
     _at("created_at"),
     _at("deleted_at", nullable=True),
+    _at("starts_at", nullable=True),
+    _at("ends_at", nullable=True),
+    # True until its window has begun: it has a name and nothing else.
+    sa.Column("scheduled", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.UniqueConstraint("region_id", "reservation_id"),
     _one_of("kind", "guaranteed", "shared_buffer", "elastic"),
     _one_of("unit", "rru", "count"),
@@ -139,6 +143,13 @@ reservations = sa.Table(
         "name",
         unique=True,
         postgresql_where=sa.text("deleted_at IS NULL"),
+    ),
+    sa.CheckConstraint("ends_at > starts_at", name="ends_at"),
+    sa.CheckConstraint("NOT scheduled OR starts_at IS NOT NULL", name="scheduled"),
+    sa.Index(
+        "ix_reservations_windows",
+        "region_id",
+        postgresql_where=sa.text("deleted_at IS NULL AND (scheduled OR ends_at IS NOT NULL)"),
     ),
 )
 
@@ -273,9 +284,21 @@ capacity_requests = sa.Table(
     _at("changed_at"),
     sa.ForeignKeyConstraint(["region_id", "reservation_id"], ["reservations.region_id", "reservations.reservation_id"]),
     _one_of("kind", "create", "resize", "delete"),
-    _one_of("phase", "submitted", "assessing", "granted", "degraded", "rejected", "withdrawn"),
+    _text("given_reason", nullable=True),
+    sa.Column("amended_by", ARRAY(sa.Text), nullable=False, server_default=sa.text("'{}'::text[]")),
+    _one_of(
+        "phase",
+        *("submitted", "assessing", "awaiting_approval", "scheduled"),
+        *("granted", "degraded", "rejected", "withdrawn"),
+    ),
     sa.Index("ix_capacity_requests_region_id", "region_id", "capacity_request_id"),
     sa.Index("ix_capacity_requests_reservation_id", "reservation_id"),
+    sa.Index(
+        "ix_capacity_requests_undecided",
+        "region_id",
+        "owner",
+        postgresql_where=sa.text("phase IN ('submitted', 'assessing', 'awaiting_approval')"),
+    ),
 )
 
 solve_runs = sa.Table(
@@ -397,9 +420,78 @@ tokens = sa.Table(
     _text("role"),
     _at("created_at"),
     _at("revoked_at", nullable=True),
+    sa.Column("owners", ARRAY(sa.Text), nullable=False, server_default=sa.text("'{}'::text[]")),
+    sa.Column("previous_sha256", sa.LargeBinary, nullable=True),
+    _at("previous_until", nullable=True),
+    _generation(),
     sa.UniqueConstraint("name"),
     sa.UniqueConstraint("secret_sha256"),
-    _one_of("role", "viewer", "requester", "operator", "admin"),
+    sa.UniqueConstraint("previous_sha256"),
+    _one_of("role", "viewer", "requester", "operator", "admin", "allocator", "health"),
+    sa.CheckConstraint("role = 'requester' OR cardinality(owners) = 0", name="owners"),
+    sa.CheckConstraint("(previous_sha256 IS NULL) = (previous_until IS NULL)", name="previous_until"),
+)
+
+# A row stays when its limit is lifted: its generation goes on, so that a stale If-Match is always seen.
+quotas = sa.Table(
+    "quotas",
+    metadata,
+    sa.Column("region_id", sa.BigInteger, sa.ForeignKey("regions.region_id"), primary_key=True),
+    sa.Column("owner", sa.Text, primary_key=True),
+    sa.Column("quota_id", sa.BigInteger, sa.Identity(always=True), nullable=False),
+    sa.Column("limit_rru", sa.Double, nullable=True),
+    _generation(),
+    sa.UniqueConstraint("quota_id"),
+    sa.CheckConstraint("limit_rru >= 0 AND limit_rru < 'infinity'", name="limit_rru"),
+)
+
+approval_limits = sa.Table(
+    "approval_limits",
+    metadata,
+    sa.Column("region_id", sa.BigInteger, sa.ForeignKey("regions.region_id"), primary_key=True),
+    sa.Column("size_rru", sa.Double, nullable=True),
+    sa.Column("hardware_share", sa.Double, nullable=True),
+    sa.Column("four_eyes", sa.Boolean, nullable=False),
+    _generation(),
+    sa.CheckConstraint("size_rru >= 0 AND size_rru < 'infinity'", name="size_rru"),
+    sa.CheckConstraint("hardware_share >= 0 AND hardware_share <= 1", name="hardware_share"),
+)
+
+approvals = sa.Table(
+    "approvals",
+    metadata,
+    _key("approval_id"),
+    _ref("regions.region_id"),
+    _ref("capacity_requests.capacity_request_id", nullable=True),
+    _text("kind"),
+    _text("status"),
+    _json("causes"),
+    _json("change"),
+    _json("before", nullable=True),
+    sa.Column("asked_by", ARRAY(sa.Text), nullable=False),
+    _text("given_reason", nullable=True),
+    _text("decided_by", nullable=True),
+    _text("decision_reason", nullable=True),
+    _at("created_at"),
+    _at("decided_at", nullable=True),
+    _generation(),
+    _one_of("kind", "capacity_request", "region_policy"),
+    _one_of("status", "pending", "approved", "rejected", "superseded"),
+    sa.CheckConstraint("(kind = 'capacity_request') = (capacity_request_id IS NOT NULL)", name="capacity_request_id"),
+    sa.Index("ix_approvals_region_id", "region_id", "approval_id"),
+    # One thing waits once: what is asked anew supersedes what was asked before.
+    sa.Index(
+        "uq_approvals_pending_request",
+        "capacity_request_id",
+        unique=True,
+        postgresql_where=sa.text("status IN ('pending', 'approved')"),
+    ),
+    sa.Index(
+        "uq_approvals_pending_policy",
+        "region_id",
+        unique=True,
+        postgresql_where=sa.text("status = 'pending' AND kind = 'region_policy'"),
+    ),
 )
 
 idempotency_keys = sa.Table(

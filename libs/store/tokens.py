@@ -3,38 +3,58 @@
 from __future__ import annotations
 
 import hmac
+from collections.abc import Collection
 from datetime import datetime
 
 import sqlalchemy as sa
 
 from libs.domain.page import Page
 from libs.domain.principal import Principal, Role, Token
+from libs.reconcile.errors import StaleGeneration
 from libs.store.database import Transaction
+from libs.store.refusals import NotFound
 from libs.store.tables import tokens
 
 
-def create_token(tx: Transaction, *, name: str, role: Role, secret_sha256: bytes, now: datetime) -> Token | None:
+def create_token(
+    tx: Transaction, *, name: str, role: Role, secret_sha256: bytes, now: datetime, owners: Collection[str] = ()
+) -> Token | None:
     """A new token; None where the name is taken, also by a revoked one: the trail of who did what names it."""
-    values = {"name": name, "role": role, "secret_sha256": secret_sha256, "created_at": now}
+    values = {
+        "name": name,
+        "role": role,
+        "owners": sorted(set(owners)),
+        "secret_sha256": secret_sha256,
+        "created_at": now,
+    }
     statement = sa.dialects.postgresql.insert(tokens).values(values).on_conflict_do_nothing(index_elements=["name"])
     row = tx.execute(statement.returning(*_COLUMNS)).mappings().one_or_none()
     return None if row is None else _token(row)
 
 
-def load_principal(tx: Transaction, secret_sha256: bytes) -> Principal | None:
-    """The holder of the token with this digest; None where there is none or it is revoked."""
-    query = sa.select(tokens).where(tokens.c.secret_sha256 == secret_sha256, tokens.c.revoked_at.is_(None))
-    row = tx.execute(query).mappings().one_or_none()
+def load_principal(tx: Transaction, secret_sha256: bytes, *, now: datetime) -> Principal | None:
+    """The holder of the token with this digest; None where there is none, it is revoked, or it was rotated away."""
+    is_it = sa.or_(
+        tokens.c.secret_sha256 == secret_sha256,
+        sa.and_(tokens.c.previous_sha256 == secret_sha256, tokens.c.previous_until > now),
+    )
+    row = tx.execute(sa.select(tokens).where(is_it, tokens.c.revoked_at.is_(None))).mappings().one_or_none()
     # The index found it by a digest, which tells a listener nothing; this makes the equality itself constant in time.
-    if row is None or not hmac.compare_digest(bytes(row["secret_sha256"]), secret_sha256):
+    if row is None or not any(
+        hmac.compare_digest(bytes(row[column] or b""), secret_sha256) for column in ("secret_sha256", "previous_sha256")
+    ):
         return None
-    return Principal(token_id=row["token_id"], name=row["name"], role=Role(row["role"]))
+    return Principal(
+        token_id=row["token_id"], name=row["name"], role=Role(row["role"]), owners=frozenset(row["owners"])
+    )
 
 
-def load_token(tx: Transaction, token_id: int) -> Token | None:
-    """One token, revoked or not."""
+def load_token(tx: Transaction, token_id: int) -> Token:
+    """One token, revoked or not. Raises NotFound."""
     row = tx.execute(sa.select(*_COLUMNS).where(tokens.c.token_id == token_id)).mappings().one_or_none()
-    return None if row is None else _token(row)
+    if row is None:
+        raise NotFound("token", token_id)
+    return _token(row)
 
 
 def list_tokens(tx: Transaction, *, after: int | None, limit: int) -> Page[Token]:
@@ -43,7 +63,13 @@ def list_tokens(tx: Transaction, *, after: int | None, limit: int) -> Page[Token
     if after is not None:
         query = query.where(tokens.c.token_id > after)
     found = [_token(row) for row in tx.execute(query).mappings()]
-    return Page(tuple(found[:limit]), found[limit - 1].token_id if len(found) > limit else None)
+    return Page.of(found, limit, lambda token: token.token_id)
+
+
+def lock_usable_admins(tx: Transaction) -> frozenset[int]:
+    """The ids of the admin tokens that are not revoked. Until the transaction ends nobody revokes one."""
+    query = sa.select(tokens.c.token_id).where(tokens.c.role == Role.ADMIN, tokens.c.revoked_at.is_(None))
+    return frozenset(tx.execute(query.order_by(tokens.c.token_id).with_for_update()).scalars())
 
 
 def revoke_token(tx: Transaction, token_id: int, *, now: datetime) -> bool:
@@ -52,8 +78,36 @@ def revoke_token(tx: Transaction, token_id: int, *, now: datetime) -> bool:
     return tx.execute(statement.values(revoked_at=now)).rowcount == 1
 
 
-_COLUMNS = (tokens.c.token_id, tokens.c.name, tokens.c.role, tokens.c.created_at, tokens.c.revoked_at)
+def set_owners(tx: Transaction, token_id: int, owners: Collection[str], *, generation: int) -> Token:
+    """Say for whom it may ask. Raises NotFound and StaleGeneration."""
+    return _change(tx, token_id, generation, {"owners": sorted(set(owners))})
+
+
+def rotate_token(
+    tx: Transaction, token_id: int, *, secret_sha256: bytes, previous_until: datetime, generation: int
+) -> Token:
+    """Give it another secret; the one that it has now opens until `previous_until`, the one before that no more.
+
+    Raises NotFound and StaleGeneration.
+    """
+    values = {
+        "previous_sha256": tokens.c.secret_sha256,
+        "previous_until": previous_until,
+        "secret_sha256": secret_sha256,
+    }
+    return _change(tx, token_id, generation, values)
+
+
+_COLUMNS = tuple(tokens.c[name] for name in Token.__dataclass_fields__)
+
+
+def _change(tx: Transaction, token_id: int, generation: int, values: dict[str, object]) -> Token:
+    key = tokens.c.token_id == token_id
+    update = sa.update(tokens).where(key, tokens.c.generation == generation).values(values)
+    if tx.execute(update).rowcount == 0:
+        raise StaleGeneration("token", token_id, expected=generation, found=load_token(tx, token_id).generation)
+    return load_token(tx, token_id)
 
 
 def _token(row: sa.RowMapping) -> Token:
-    return Token(**{**row, "role": Role(row["role"])})
+    return Token(**{**row, "role": Role(row["role"]), "owners": tuple(row["owners"])})

@@ -57,7 +57,7 @@ def create_app(
         app.state.collectors.register(collector)
     app.openapi = lambda: document(app)  # type: ignore[method-assign]  # the way that FastAPI documents
     app.add_middleware(BodyLimit, large_bodies=large_bodies or {})
-    app.add_middleware(Authentication, database=database)
+    app.add_middleware(Authentication, database=database, clock=clock)
     app.add_middleware(RequestScope)
     app.add_exception_handler(HTTPException, _on_http_exception)
     app.add_exception_handler(RequestValidationError, _on_invalid)

@@ -19,6 +19,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from libs.domain.principal import Principal, Role
+from libs.reconcile.clock import Clock
 from libs.store.database import Database
 from libs.store.errors import UNAVAILABLE
 from libs.store.tokens import load_principal
@@ -27,7 +28,6 @@ from libs.web.problems import Problem
 PREFIX = "plim_"
 PUBLIC_PATHS = frozenset({"/healthz", "/readyz", "/openapi.json"})
 """What needs no token: it tells nothing of any fleet."""
-_RANK = {role: rank for rank, role in enumerate(Role)}
 _scheme = HTTPBearer(
     scheme_name="token", bearerFormat="plim_...", description="An API token from POST /v1/tokens", auto_error=False
 )
@@ -46,8 +46,8 @@ def digest(secret: str) -> bytes:
 class Authentication:
     """ASGI middleware: puts the principal into request.state, or answers 401."""
 
-    def __init__(self, app: ASGIApp, database: Database) -> None:
-        self._app, self._database = app, database
+    def __init__(self, app: ASGIApp, database: Database, clock: Clock) -> None:
+        self._app, self._database, self._clock = app, database, clock
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the request through with its principal."""
@@ -69,7 +69,7 @@ class Authentication:
             raise _unauthenticated("unauthenticated", "Send a token: Authorization: Bearer plim_...", "")
         try:
             with self._database.snapshot() as tx:
-                principal = load_principal(tx, digest(secret.strip()))
+                principal = load_principal(tx, digest(secret.strip()), now=self._clock.now())
         except UNAVAILABLE as unreachable:
             raise unavailable() from unreachable
         if principal is None:
@@ -105,15 +105,26 @@ Asking = Annotated[Principal, Depends(_principal)]
 
 
 def require(role: Role) -> Callable[[Principal], Principal]:
-    """A dependency that lets this role and those above it through.
+    """A dependency that lets through whoever may do what this role may.
 
     Its function raises Problem (403) for any other.
     """
 
     def check(principal: Asking) -> Principal:
-        if _RANK[principal.role] < _RANK[role]:
-            detail = f"This needs a token of role {role} or above; {principal.name} is {principal.role}."
+        if not principal.role.includes(role):
+            allowed = " or ".join(other for other in Role if other.includes(role))
+            detail = f"This needs a token of role {allowed}; {principal.name} is {principal.role}."
             raise Problem(403, "forbidden", detail, required_role=role.value)
         return principal
 
     return check
+
+
+def require_owner(principal: Principal, owner: str) -> None:
+    """Raises Problem (403) unless the token may ask for this owner's capacity."""
+    if principal.may_act_for(owner):
+        return
+    owners = sorted(principal.owners)
+    theirs = f"It asks for {', '.join(owners)}" if owners else "It has no owners yet"
+    detail = f"{principal.name} may not act for {owner}. {theirs}; an admin changes that with `plimsoll token owners`."
+    raise Problem(403, "not_an_owner", detail, owner=owner, owners=owners)

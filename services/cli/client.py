@@ -49,9 +49,18 @@ class Client:
             if cursor is None:
                 return
 
-    def post(self, path: str, body: object = None, *, files: object = None, timeout_s: float | None = None) -> Json:
-        """POST, and what it answered."""
-        answer: Json = self._send("POST", path, json=body, files=files, timeout=timeout_s).json()
+    def post(
+        self,
+        path: str,
+        body: object = None,
+        *,
+        files: object = None,
+        timeout_s: float | None = None,
+        generation: int | None = None,
+    ) -> Json:
+        """POST, at a generation where that is given, and what it answered."""
+        request = {"json": body, "files": files, "timeout": timeout_s}
+        answer: Json = self._send("POST", path, generation=generation, **request).json()
         return answer
 
     def patch(self, path: str, body: object, *, generation: int | None = None) -> Json:

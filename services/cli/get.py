@@ -111,7 +111,14 @@ COLUMNS: dict[Noun, dict[str, str]] = {
         "ID": "subject_id",
         "REASON": "reason",
     },
-    Noun.TOKENS: {"ID": "token_id", "NAME": "name", "ROLE": "role", "CREATED": "created_at", "REVOKED": "revoked_at"},
+    Noun.TOKENS: {
+        "ID": "token_id",
+        "NAME": "name",
+        "ROLE": "role",
+        "OWNERS": "owners",
+        "CREATED": "created_at",
+        "REVOKED": "revoked_at",
+    },
 }
 
 

@@ -7,29 +7,74 @@ from typing import Annotated
 import typer
 
 from libs.domain.principal import Role
-from services.cli.client import Client
+from services.cli.client import Client, Json
+from services.cli.get import Noun, get
 from services.cli.output import Output, OutputOption, print_json, stderr, stdout
 
-app = typer.Typer(help="Make and revoke API tokens.", no_args_is_help=True)
+app = typer.Typer(help="Who may ask, and for whom.", no_args_is_help=True)
+OwnerOption = Annotated[list[str] | None, typer.Option("--owner", help="for whom a requester may ask; repeatable")]
+Identifier = Annotated[int, typer.Argument(metavar="ID", help="as in `plimsoll token list`")]
+
+
+@app.command("list")
+def list_tokens(
+    limit: Annotated[int, typer.Option(min=1, max=1_000_000, help="tokens, at most")] = 100,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Every token, revoked ones too; never a secret."""
+    get(Noun.TOKENS, limit=limit, output=output)
 
 
 @app.command()
 def create(
     name: Annotated[str, typer.Argument(help="who or what will hold it")],
     role: Annotated[Role, typer.Option(help="what it may do")],
+    owner: OwnerOption = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Make a token. Its secret is printed on standard output, this once."""
-    token = Client.connect().post("/v1/tokens", {"name": name, "role": role})
-    if output is Output.JSON:
-        print_json(token)
-    else:
-        stderr.print(f"token {token['token_id']} of {name}, {role}; keep it, it is not shown again:", highlight=False)
-        stdout.print(token["secret"], highlight=False, soft_wrap=True)
+    token = Client.connect().post("/v1/tokens", {"name": name, "role": role, "owners": owner or []})
+    _tell(token, output)
 
 
 @app.command()
-def revoke(identifier: Annotated[int, typer.Argument(metavar="ID", help="as in `plimsoll get tokens`")]) -> None:
+def rotate(
+    identifier: Identifier,
+    grace_s: Annotated[int, typer.Option(min=0, metavar="SECONDS", help="so long the present secret opens too")] = 3600,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Give a token another secret, printed on standard output, this once."""
+    client = Client.connect()
+    generation = client.get(f"/v1/tokens/{identifier}")["generation"]
+    token = client.post(f"/v1/tokens/{identifier}/rotate", {"grace_s": grace_s}, generation=generation)
+    _tell(token, output)
+
+
+@app.command()
+def owners(identifier: Identifier, owner: OwnerOption = None, output: OutputOption = Output.TABLE) -> None:
+    """Say for whom a requester's token may ask: all of them, in place of those it had."""
+    client = Client.connect()
+    generation = client.get(f"/v1/tokens/{identifier}")["generation"]
+    token = client.patch(f"/v1/tokens/{identifier}", {"owners": owner or []}, generation=generation)
+    if output is Output.JSON:
+        print_json(token)
+    else:
+        stdout.print(f"{token['name']} asks for {', '.join(token['owners']) or 'nobody'}", highlight=False)
+
+
+@app.command()
+def revoke(identifier: Identifier) -> None:
     """Revoke a token: it opens nothing from now on."""
     Client.connect().delete(f"/v1/tokens/{identifier}")
     stdout.print(f"token {identifier} is revoked", highlight=False)
+
+
+def _tell(token: Json, output: Output) -> None:
+    if output is Output.JSON:
+        print_json(token)
+        return
+    said = f"token {token['token_id']} of {token['name']}, {token['role']}"
+    if token["role"] == Role.REQUESTER:
+        said += f" for {', '.join(token['owners']) or 'nobody yet: see `plimsoll token owners`'}"
+    stderr.print(f"{said}; keep it, it is not shown again:", highlight=False, soft_wrap=True)
+    stdout.print(token["secret"], highlight=False, soft_wrap=True)

@@ -23,7 +23,7 @@ router = APIRouter(prefix="/v1/servers", tags=["servers"])
 _NOUN = "servers"
 _AT_ONCE_MAX = 1000
 ServerId = Annotated[int, Path(ge=1, le=ID_MAX, description="Id of the server")]
-Operator = Depends(require(Role.OPERATOR))
+Allocator = Depends(require(Role.ALLOCATOR))
 
 
 class ServerOut(ResponseModel):
@@ -112,7 +112,7 @@ def get_server(server_id: ServerId, context: Context, response: Response) -> Ser
     "/{server_id}",
     operation_id="update_server",
     response_model=ServerOut,
-    dependencies=[Operator],
+    dependencies=[Allocator],
     responses={200: {"headers": headers("ETag")}, **problems(404, 409)},
 )
 def patch_server(
@@ -137,7 +137,7 @@ def patch_server(
     "",
     operation_id="update_servers",
     response_model=ServersOut,
-    dependencies=[Operator],
+    dependencies=[Allocator],
     responses=problems(404, 409),
 )
 def patch_servers(body: ServersPatch, write: Write, principal: Asking, context: Context) -> Response:

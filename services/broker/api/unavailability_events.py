@@ -24,7 +24,7 @@ from libs.web.problems import FieldError, invalid
 router = APIRouter(prefix="/v1/unavailability-events", tags=["unavailability events"])
 _NOUN = "unavailability-events"
 EventId = Annotated[int, Path(ge=1, le=ID_MAX, description="Id of the event")]
-Operator = Depends(require(Role.OPERATOR))
+Health = Depends(require(Role.HEALTH))
 
 
 def _sensible(moment: datetime) -> datetime:
@@ -70,7 +70,7 @@ class UnavailabilityEventOut(ResponseModel):
     operation_id="create_unavailability_event",
     status_code=201,
     response_model=UnavailabilityEventOut,
-    dependencies=[Operator],
+    dependencies=[Health],
     responses={201: {"headers": headers("ETag", "Location")}, **problems(404)},
 )
 def post_event(body: UnavailabilityEventIn, write: Write, principal: Asking, context: Context) -> Response:
@@ -132,7 +132,7 @@ def get_event(unavailability_event_id: EventId, context: Context, response: Resp
     "/{unavailability_event_id}/end",
     operation_id="end_unavailability_event",
     response_model=UnavailabilityEventOut,
-    dependencies=[Operator],
+    dependencies=[Health],
     responses={200: {"headers": headers("ETag")}, **problems(404)},
 )
 def post_end(unavailability_event_id: EventId, write: Write, principal: Asking, context: Context) -> Response:

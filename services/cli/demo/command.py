@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +14,7 @@ import typer
 
 from libs.domain.fleet import RegionImage
 from libs.domain.policy import RegionPolicy
+from libs.domain.principal import Role
 from libs.interchange.region_files import dump_region
 from libs.reconcile.clock import ScaledClock, SystemClock
 from libs.simulator.demand import draw_demand
@@ -101,11 +102,13 @@ def _day(platform: Platform, clock: ScaledClock, *, servers: int, requests: int,
     admin = Client(platform.url, platform.token_file.read_text().strip())
     image = made_up_fleet(REGION, servers=servers, seed=seed, policy=POLICY)
     _import(admin, image)
-    owners = Owners(_client(platform, admin, "owners", "requester"), REGION)
-    health = HealthSystem(_client(platform, admin, "health-system", "operator"), REGION)
-    allocator = Allocator(_client(platform, admin, "container-allocator", "operator"), REGION)
+    demand = draw_demand(image, duration_s=DAY_S, requests_per_day=requests, load=LOAD, seed=seed)
+    teams = sorted({event.owner for event in demand} | set(image.reservation_owner))
+    owners = Owners(_client(platform, admin, "owners", Role.REQUESTER, teams), REGION)
+    health = HealthSystem(_client(platform, admin, "health-system", Role.HEALTH), REGION)
+    allocator = Allocator(_client(platform, admin, "container-allocator", Role.ALLOCATOR), REGION)
     agenda = Agenda(clock, clock.now())
-    for event in draw_demand(image, duration_s=DAY_S, requests_per_day=requests, load=LOAD, seed=seed):
+    for event in demand:
         agenda.at(event.at_s, lambda event=event: owners.act(event))  # type: ignore[misc]
     names = image.snapshot.servers.name
     for failure in draw_failures(image.snapshot.topology, names, duration_s=DAY_S, seed=seed):
@@ -133,8 +136,8 @@ def _import(admin: Client, image: RegionImage) -> None:
     )
 
 
-def _client(platform: Platform, admin: Client, name: str, role: str) -> Client:
-    secret = admin.post("/v1/tokens", {"name": name, "role": role})["secret"]
+def _client(platform: Platform, admin: Client, name: str, role: Role, owners: Sequence[str] = ()) -> Client:
+    secret = admin.post("/v1/tokens", {"name": name, "role": role, "owners": list(owners)})["secret"]
     return Client(platform.url, secret)
 
 

@@ -16,7 +16,7 @@ from libs.store import audit
 from libs.store.capacity_requests import UNASSESSED, change_phase, list_capacity_requests, load_capacity_request
 from libs.store.database import Transaction
 from libs.store.jobs import enqueue
-from libs.web.auth import Asking, require
+from libs.web.auth import Asking, require, require_owner
 from libs.web.context import Context, WebContext
 from libs.web.cursors import Paging, next_cursor
 from libs.web.generations import ExpectedGeneration, etag
@@ -120,7 +120,8 @@ def request_out(request: CapacityRequest) -> CapacityRequestOut:
 def answer_submission(
     tx: Transaction, submission: Submission, *, principal: Principal, context: WebContext, status_code: int
 ) -> Answer:
-    """Keep it, queue its assessment, and answer with the request to poll."""
+    """Keep it, queue its assessment, and answer with the request to poll. Raises Problem (403) for another's."""
+    require_owner(principal, submission.owner)
     request = keep(tx, submission, principal=principal, now=context.clock.now())
     if request.phase is CapacityRequestPhase.SUBMITTED:
         enqueue(tx, ASSESS, str(request.capacity_request_id))
@@ -129,7 +130,8 @@ def answer_submission(
 
 
 def dry_run_out(submission: Submission, *, principal: Principal, context: WebContext) -> CapacityRequestOut:
-    """What would become of it."""
+    """What would become of it. Raises Problem (403) for another's."""
+    require_owner(principal, submission.owner)
     phase, reason, message, numbers = preview(context.database, submission)
     reservation = submission.reservation
     return CapacityRequestOut(
@@ -223,6 +225,7 @@ def withdraw_capacity_request(
 
     def effect(tx: Transaction) -> Answer:
         request = load_capacity_request(tx, capacity_request_id)
+        require_owner(principal, request.owner)
         if request.phase not in UNASSESSED:
             detail = f"Only a request that is not decided yet can be withdrawn; this one is {request.phase}."
             raise Problem(409, "wrong_phase", detail)

@@ -1,36 +1,68 @@
-"""`/v1/tokens`: who may ask. A token's secret is shown once, in the answer that makes it."""
+"""`/v1/tokens`: who may ask, and for whom. A secret is shown once, in the answer that makes it."""
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Mapping
+from datetime import datetime, timedelta
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Response
 from pydantic import ConfigDict, Field
 
-from libs.domain.principal import Role, Token
+from libs.domain.principal import Principal, Role, Token
 from libs.store import audit
 from libs.store.database import Transaction
-from libs.store.refusals import NotFound
-from libs.store.tokens import create_token, list_tokens, load_token, revoke_token
+from libs.store.tokens import (
+    create_token,
+    list_tokens,
+    load_token,
+    lock_usable_admins,
+    revoke_token,
+    rotate_token,
+    set_owners,
+)
 from libs.web.auth import Asking, digest, new_secret, require
 from libs.web.context import Context
 from libs.web.cursors import Paging, next_cursor
+from libs.web.generations import ExpectedGeneration, etag
 from libs.web.idempotency import Answer, Write
-from libs.web.model import ID_MAX, Name, PageOf, RequestModel, ResponseModel
+from libs.web.model import ID_MAX, Name, PageOf, RequestModel, ResponseModel, SomeName, Whole
 from libs.web.openapi import headers, problems
-from libs.web.problems import FieldError, Problem
+from libs.web.problems import FieldError, Problem, invalid
 
 router = APIRouter(prefix="/v1/tokens", tags=["tokens"], dependencies=[Depends(require(Role.ADMIN))])
 _NOUN = "tokens"
+GRACE_S_MAX = 7 * 86_400
+TokenId = Annotated[int, Path(ge=1, le=ID_MAX, description="Id of the token")]
+# Imported owners may have names that are wider than those that are asked for.
+Owners = Annotated[list[SomeName], Field(max_length=1000, description="For whom a requester may ask")]
 
 
 class TokenIn(RequestModel):
     """A token that is wanted."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "ci", "role": "requester"}]})
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"name": "ci", "role": "requester", "owners": ["search-team"]}]}
+    )
     name: Name = Field(description="Who or what will hold it; never used again, so that the audit trail stays clear")
     role: Role
+    owners: Owners = Field(default_factory=list)
+
+
+class TokenPatch(RequestModel):
+    """For whom it may ask from now on: all of them, not only the new ones."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"owners": ["search-team", "ads-team"]}]})
+    owners: Owners
+
+
+class RotateIn(RequestModel):
+    """How to change the secret."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"grace_s": 3600}]})
+    grace_s: Annotated[Whole, Field(ge=0, le=GRACE_S_MAX)] = Field(
+        default=3600, description="So long the present secret still opens; one that is in wrong hands wants 0"
+    )
 
 
 class TokenOut(ResponseModel):
@@ -39,8 +71,11 @@ class TokenOut(ResponseModel):
     token_id: int
     name: str
     role: Role
+    owners: list[str] = Field(description="For whom a requester may ask; operators and admins may for anybody")
     created_at: datetime
     revoked_at: datetime | None
+    previous_until: datetime | None = Field(description="Until when the secret before the last rotation opens too")
+    generation: int
 
 
 class NewTokenOut(TokenOut):
@@ -54,22 +89,23 @@ class NewTokenOut(TokenOut):
     operation_id="create_token",
     status_code=201,
     response_model=NewTokenOut,
-    responses={201: {"headers": headers("Location")}, **problems(409)},
+    responses={201: {"headers": headers("ETag", "Location")}, **problems(409)},
 )
 def post_token(body: TokenIn, context: Context, principal: Asking) -> Response:
     """Make a token. It takes no Idempotency-Key, because a saved answer would keep the secret."""
+    _require_requester(body.role, body.owners)
     secret = new_secret()
     with context.database.write() as tx:
         now = context.clock.now()
-        token = create_token(tx, name=body.name, role=body.role, secret_sha256=digest(secret), now=now)
+        token = create_token(
+            tx, name=body.name, role=body.role, owners=body.owners, secret_sha256=digest(secret), now=now
+        )
         if token is None:
             message = f"there is or was a token {body.name}: choose another name"
             errors = [FieldError(field="name", location="body", code="duplicate_name", message=message)]
             raise Problem(409, "duplicate_name", f"{message.capitalize()}.", errors=errors)
-        _audit(tx, "create", token, principal.name, now)
-    answer = NewTokenOut(**_out(token).model_dump(), secret=secret)
-    location = {"Location": f"/v1/tokens/{token.token_id}", "Cache-Control": "no-store"}
-    return Response(answer.model_dump_json(), 201, location, media_type="application/json")
+        _audit(tx, "create", None, token, principal, now)
+    return _with_secret(token, secret, 201)
 
 
 @router.get("", operation_id="list_tokens")
@@ -78,43 +114,124 @@ def get_tokens(context: Context, paging: Paging) -> PageOf[TokenOut]:
     after = paging.after(_NOUN)
     with context.database.snapshot() as tx:
         page = list_tokens(tx, after=after, limit=paging.limit)
-    return PageOf(items=[_out(token) for token in page.items], next_cursor=next_cursor(_NOUN, page.next_cursor))
+    items = [TokenOut.model_validate(token) for token in page.items]
+    return PageOf(items=items, next_cursor=next_cursor(_NOUN, page.next_cursor))
 
 
-@router.delete(
-    "/{token_id}", operation_id="revoke_token", response_model=TokenOut, responses={200: {}, **problems(404)}
+@router.get("/{token_id}", operation_id="get_token", responses={200: {"headers": headers("ETag")}, **problems(404)})
+def get_token(token_id: TokenId, context: Context, response: Response) -> TokenOut:
+    """One token."""
+    with context.database.snapshot() as tx:
+        token = load_token(tx, token_id)
+    response.headers.update(etag(token.generation))
+    return TokenOut.model_validate(token)
+
+
+@router.patch(
+    "/{token_id}",
+    operation_id="update_token",
+    response_model=TokenOut,
+    responses={200: {"headers": headers("ETag")}, **problems(404, 409)},
 )
-def delete_token(
-    token_id: Annotated[int, Path(ge=1, le=ID_MAX, description="Id of the token")],
+def patch_token(
+    token_id: TokenId,
+    body: TokenPatch,
+    expected: ExpectedGeneration,
     write: Write,
     context: Context,
     principal: Asking,
 ) -> Response:
-    """Revoke a token: from now on it opens nothing. Revoking it again changes nothing."""
+    """Say for whom a requester's token may ask."""
 
     def effect(tx: Transaction) -> Answer:
-        now = context.clock.now()
-        revoked = revoke_token(tx, token_id, now=now)
-        token = load_token(tx, token_id)
-        if token is None:
-            raise NotFound("token", token_id)
-        if revoked:
-            _audit(tx, "revoke", token, principal.name, now)
-        return Answer(200, _out(token))
+        before = load_token(tx, token_id)
+        _require_requester(before.role, body.owners)
+        token = set_owners(tx, token_id, body.owners, generation=expected)
+        _audit(tx, "set_owners", before, token, principal, context.clock.now())
+        return Answer(200, TokenOut.model_validate(token), etag(token.generation))
 
     return write.once(effect)
 
 
-def _out(token: Token) -> TokenOut:
-    return TokenOut(
-        token_id=token.token_id,
-        name=token.name,
-        role=token.role,
-        created_at=token.created_at,
-        revoked_at=token.revoked_at,
+@router.post(
+    "/{token_id}/rotate",
+    operation_id="rotate_token",
+    response_model=NewTokenOut,
+    responses={200: {"headers": headers("ETag")}, **problems(404, 409)},
+)
+def post_rotate(
+    token_id: TokenId, body: RotateIn, expected: ExpectedGeneration, context: Context, principal: Asking
+) -> Response:
+    """Change the secret. The present one opens for `grace_s` more; one that was in its grace opens no more.
+
+    It takes no Idempotency-Key, because a saved answer would keep the secret: where the answer is lost, rotate again.
+    """
+    secret = new_secret()
+    with context.database.write() as tx:
+        now = context.clock.now()
+        before = load_token(tx, token_id)
+        if before.revoked_at is not None:
+            detail = f"{before.name} was revoked: a new secret would open nothing. Make another token."
+            raise Problem(409, "wrong_phase", detail)
+        until = now + timedelta(seconds=body.grace_s)
+        token = rotate_token(tx, token_id, secret_sha256=digest(secret), previous_until=until, generation=expected)
+        _audit(tx, "rotate", before, token, principal, now)
+    return _with_secret(token, secret, 200)
+
+
+@router.delete(
+    "/{token_id}", operation_id="revoke_token", response_model=TokenOut, responses={200: {}, **problems(404, 409)}
+)
+def delete_token(token_id: TokenId, write: Write, context: Context, principal: Asking) -> Response:
+    """Revoke a token: from now on it opens nothing. Revoking it again changes nothing."""
+
+    def effect(tx: Transaction) -> Answer:
+        now = context.clock.now()
+        usable = lock_usable_admins(tx)
+        before = load_token(tx, token_id)
+        if usable == {token_id}:
+            detail = f"{before.name} is the last admin's token: nobody could make another. Make one for an admin first."
+            raise Problem(409, "last_admin", detail)
+        if token_id == principal.token_id:
+            detail = f"{before.name} is the token that you are using: revoke it with another, or rotate it."
+            raise Problem(409, "own_token", detail)
+        revoked = revoke_token(tx, token_id, now=now)
+        token = load_token(tx, token_id)
+        if revoked:
+            _audit(tx, "revoke", before, token, principal, now)
+        return Answer(200, TokenOut.model_validate(token))
+
+    return write.once(effect)
+
+
+def _require_requester(role: Role, owners: list[str]) -> None:
+    """Raises Problem (422) for owners of a role that they mean nothing to."""
+    if owners and role is not Role.REQUESTER:
+        message = f"only a requester has owners; a token of role {role} has none to name"
+        raise invalid(FieldError(field="owners", location="body", code="not_expected", message=message))
+
+
+def _with_secret(token: Token, secret: str, status_code: int) -> Response:
+    answer = NewTokenOut(**TokenOut.model_validate(token).model_dump(), secret=secret)
+    more = {"Location": f"/v1/tokens/{token.token_id}"} if status_code == 201 else {}
+    answer_headers = {"Cache-Control": "no-store", **etag(token.generation), **more}
+    return Response(answer.model_dump_json(), status_code, answer_headers, media_type="application/json")
+
+
+def _audit(
+    tx: Transaction, action: str, before: Token | None, after: Token, principal: Principal, now: datetime
+) -> None:
+    audit.append(
+        tx,
+        actor=principal.name,
+        action=action,
+        subject_kind="token",
+        subject_id=after.token_id,
+        now=now,
+        before=None if before is None else _told(before),
+        after=_told(after),
     )
 
 
-def _audit(tx: Transaction, action: str, token: Token, actor: str, now: datetime) -> None:
-    after = {"name": token.name, "role": token.role.value}
-    audit.append(tx, actor=actor, action=action, subject_kind="token", subject_id=token.token_id, now=now, after=after)
+def _told(token: Token) -> Mapping[str, object]:
+    return TokenOut.model_validate(token).model_dump(mode="json", exclude={"token_id", "created_at"})

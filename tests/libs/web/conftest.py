@@ -1,7 +1,7 @@
 """A little app on a real database, to try libs/web on its own."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import pytest
 import structlog
@@ -112,8 +112,8 @@ def client(app, database: Database) -> Iterator[TestClient]:
         yield client
 
 
-def bearer(database: Database, role: Role, name: str = "tester") -> dict[str, str]:
+def bearer(database: Database, role: Role, name: str = "tester", owners: Collection[str] = ()) -> dict[str, str]:
     secret = new_secret()
     with database.write() as tx:
-        create_token(tx, name=name, role=role, secret_sha256=digest(secret), now=SystemClock().now())
+        create_token(tx, name=name, role=role, secret_sha256=digest(secret), now=SystemClock().now(), owners=owners)
     return {"Authorization": f"Bearer {secret}"}

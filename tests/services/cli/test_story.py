@@ -92,10 +92,17 @@ def test_every_noun_is_listed(plimsoll: Plimsoll) -> None:
 
 
 def test_tokens(plimsoll: Plimsoll) -> None:
-    token = document(plimsoll("token", "create", "reader", "--role", "viewer", "-o", "json"))
+    token = document(plimsoll("token", "create", "ci", "--role", "requester", "--owner", "a", "-o", "json"))
     assert token["secret"].startswith("plim_")
+    assert plimsoll("token", "owners", token["token_id"], "--owner", "a", "--owner", "b").stdout == "ci asks for a, b\n"
+    rotated = plimsoll("token", "rotate", token["token_id"], "--grace-s", 60)
+    assert rotated.stdout.startswith("plim_")
+    assert rotated.stdout.strip() != token["secret"]
+    assert "a, b" in plimsoll("token", "list").stdout
     assert plimsoll("token", "revoke", token["token_id"]).returncode == 0
     assert plimsoll("token", "revoke", 999).returncode == 1
+    last = plimsoll("token", "revoke", 1)
+    assert (last.returncode, "last_admin" in last.stderr) == (1, True)
 
 
 def test_nobody_there(tmp_path: Path) -> None:

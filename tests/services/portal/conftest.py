@@ -20,6 +20,7 @@ from tests.libs.web.conftest import bearer
 
 OLD = ReservationSpec(capacity_rru=2, rru={"hw-a": 1.0}, survives_msb_loss=False)
 BUFFER = ReservationSpec(capacity_rru=1, rru={"hw-a": 1.0}, survives_msb_loss=False)
+OWNERS = ("team", "one", "two", "me")
 WEB = {"capacity_rru": 6, "rru": {"hw-a": 1, "hw-b": 2}}
 
 
@@ -50,7 +51,7 @@ def app(database: Database) -> FastAPI:
 
 @pytest.fixture
 def client(app: FastAPI, database: Database) -> Iterator[TestClient]:
-    with TestClient(app, headers=bearer(database, Role.REQUESTER)) as client:
+    with TestClient(app, headers=bearer(database, Role.REQUESTER, owners=OWNERS)) as client:
         yield client
 
 

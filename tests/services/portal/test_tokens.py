@@ -1,14 +1,19 @@
 import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
 
 from libs.reconcile.clock import SystemClock
+from libs.store.audit import list_entries
 from libs.store.database import Database
-from libs.store.tokens import list_tokens, revoke_token
+from libs.store.tokens import list_tokens, load_principal, revoke_token
+from libs.web.auth import digest
 from services.portal.admin_token import ensure_admin_token
+from tests.services.portal.conftest import WEB, create
 
 
 def test_a_token_is_shown_once_used_and_revoked(app, admin: TestClient, client: TestClient) -> None:
@@ -69,3 +74,94 @@ def test_a_token_whose_file_was_never_written_is_not_kept(database: Database, tm
     with database.write() as tx:
         assert list_tokens(tx, after=None, limit=10).items == ()
         assert not revoke_token(tx, 1, now=SystemClock().now())
+
+
+def holder(app, secret: str) -> TestClient:
+    return TestClient(app, headers={"Authorization": f"Bearer {secret}"})
+
+
+def test_a_requester_asks_for_its_owners_only(app, database, admin, client, assess_all) -> None:
+    assert client.post("/v1/capacity-requests", json=create()).status_code == 201
+    assess_all()
+    [web] = client.get("/v1/reservations?name=web").json()["items"]
+    url, match = f"/v1/reservations/{web['reservation_id']}", {"If-Match": f'"{web["generation"]}"'}
+    waiting = client.post("/v1/capacity-requests", json=create("more"))
+    made = admin.post("/v1/tokens", json={"name": "ads", "role": "requester"}).json()
+    with holder(app, made["secret"]) as ads:
+        assert ads.get(url).status_code == 200
+        refused = [
+            ads.post("/v1/capacity-requests", json=create("other")),
+            ads.post("/v1/capacity-requests?dry_run=true", json=create("other")),
+            ads.post("/v1/reservations", json={"region": "west", "name": "x", "owner": "team", "spec": WEB}),
+            ads.patch(url, json={"spec": {"capacity_rru": 7}}, headers=match),
+            ads.patch(url + "?dry_run=true", json={"spec": {"capacity_rru": 7}}, headers=match),
+            ads.delete(url, headers=match),
+            ads.delete(waiting.headers["location"], headers={"If-Match": waiting.headers["etag"]}),
+        ]
+        for answer in refused:
+            assert (answer.status_code, answer.json()["code"]) == (403, "not_an_owner"), answer.text
+            assert (answer.json()["owner"], answer.json()["owners"]) == ("team", [])
+            assert "plimsoll token owners" in answer.json()["detail"]
+        token = f"/v1/tokens/{made['token_id']}"
+        assert admin.patch(token, json={"owners": ["team"]}, headers={"If-Match": '"9"'}).status_code == 409
+        patched = admin.patch(token, json={"owners": ["team", "ads", "ads"]}, headers={"If-Match": '"1"'})
+        assert patched.json()["owners"] == ["ads", "team"]
+        assert ads.delete(url, headers=match).status_code == 200
+    with database.snapshot() as tx:
+        trail = list_entries(tx, subject_kind="token", subject_id=made["token_id"]).items
+    assert [(entry.action, entry.actor) for entry in trail] == [("create", "boss"), ("set_owners", "boss")]
+    assert (trail[1].before["owners"], trail[1].after["owners"]) == ([], ["ads", "team"])
+    viewer = admin.post("/v1/tokens", json={"name": "v", "role": "viewer", "owners": ["team"]})
+    assert (viewer.status_code, viewer.json()["errors"][0]["field"]) == (422, "owners")
+
+
+def test_operators_act_for_anybody(app, admin: TestClient) -> None:
+    made = admin.post("/v1/tokens", json={"name": "op", "role": "operator"}).json()
+    with holder(app, made["secret"]) as operator:
+        assert operator.post("/v1/capacity-requests", json=create(owner="anybody")).status_code == 201
+
+
+def test_a_rotation_leaves_the_old_secret_for_a_while(app, admin: TestClient, database: Database) -> None:
+    made = admin.post("/v1/tokens", json={"name": "ci", "role": "viewer"}).json()
+    url = f"/v1/tokens/{made['token_id']}/rotate"
+    assert admin.post(url, json={}).status_code == 428
+    assert admin.post(url, json={"grace_s": 10**9}, headers={"If-Match": '"1"'}).status_code == 422
+    first = admin.post(url, json={}, headers={"If-Match": '"1"'})
+    assert first.headers["cache-control"] == "no-store"
+    assert admin.post(url, json={}, headers={"If-Match": '"1"'}).json()["code"] == "stale_generation"
+
+    def opens(secret: str, after: timedelta = timedelta()) -> bool:
+        with database.snapshot() as tx:
+            return load_principal(tx, digest(secret), now=SystemClock().now() + after) is not None
+
+    old, new = made["secret"], first.json()["secret"]
+    assert (opens(old), opens(new)) == (True, True)
+    assert (opens(old, timedelta(hours=2)), opens(new, timedelta(hours=2))) == (False, True)
+    second = admin.post(url, json={"grace_s": 0}, headers={"If-Match": first.headers["etag"]}).json()["secret"]
+    assert (opens(old), opens(new), opens(second)) == (False, False, True)
+    gone = admin.delete(f"/v1/tokens/{made['token_id']}").json()
+    assert not opens(second)
+    late = admin.post(url, json={}, headers={"If-Match": f'"{gone["generation"]}"'})
+    assert (late.status_code, late.json()["code"]) == (409, "wrong_phase")
+
+
+def test_nobody_is_locked_out(app, admin: TestClient) -> None:
+    [boss] = [t for t in admin.get("/v1/tokens").json()["items"] if t["name"] == "boss"]
+    last = admin.delete(f"/v1/tokens/{boss['token_id']}")
+    assert (last.status_code, last.json()["code"]) == (409, "last_admin")
+    second = admin.post("/v1/tokens", json={"name": "second", "role": "admin"}).json()
+    own = admin.delete(f"/v1/tokens/{boss['token_id']}")
+    assert (own.status_code, own.json()["code"]) == (409, "own_token")
+    with holder(app, second["secret"]) as other:
+        assert other.delete(f"/v1/tokens/{boss['token_id']}").status_code == 200
+        assert other.delete(f"/v1/tokens/{second['token_id']}").json()["code"] == "last_admin"
+
+
+def test_two_admins_that_revoke_each_other_leave_one(app, admin: TestClient) -> None:
+    [boss] = [t for t in admin.get("/v1/tokens").json()["items"] if t["name"] == "boss"]
+    second = admin.post("/v1/tokens", json={"name": "second", "role": "admin"}).json()
+    with holder(app, second["secret"]) as other:
+        asks = [(admin, second["token_id"]), (other, boss["token_id"])]
+        with ThreadPoolExecutor(2) as pool:
+            statuses = [*pool.map(lambda ask: ask[0].delete(f"/v1/tokens/{ask[1]}").status_code, asks)]
+    assert statuses.count(200) == 1, statuses

@@ -1,0 +1,118 @@
+"""Every role × every operation of all services, against one table. An operation that is not in it fails the test."""
+
+from collections.abc import Iterator
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from libs.domain.principal import Role
+from libs.reconcile.clock import SystemClock
+from libs.store.database import Database
+from libs.web.app import create_app
+from libs.web.auth import PUBLIC_PATHS
+from services.broker.api import ROUTERS as BROKER
+from services.mover.api import ROUTERS as MOVER
+from services.portal.api import ROUTERS as PORTAL
+from services.solver.api import ROUTERS as SOLVER
+from tests.libs.web.conftest import bearer
+
+ROUTERS = (*PORTAL, *BROKER, *SOLVER, *MOVER)
+V, R, O, A, L, H = Role.VIEWER, Role.REQUESTER, Role.OPERATOR, Role.ADMIN, Role.ALLOCATOR, Role.HEALTH
+EVERYBODY, ASKING, OPERATING = {V, R, O, A, L, H}, {R, O, A}, {O, A}
+MAY = {
+    "GET /metrics": EVERYBODY,
+    "GET /v1/audit-entries": EVERYBODY,
+    "GET /v1/capacity-requests": EVERYBODY,
+    "POST /v1/capacity-requests": ASKING,
+    "GET /v1/capacity-requests/{capacity_request_id}": EVERYBODY,
+    "DELETE /v1/capacity-requests/{capacity_request_id}": ASKING,
+    "GET /v1/hardware-types": EVERYBODY,
+    "GET /v1/hardware-types/{hardware_type}": EVERYBODY,
+    "PUT /v1/hardware-types/{hardware_type}": OPERATING,
+    "GET /v1/moves": EVERYBODY,
+    "GET /v1/moves/{move_id}": EVERYBODY,
+    "GET /v1/plans": EVERYBODY,
+    "GET /v1/plans/{plan_id}": EVERYBODY,
+    "GET /v1/plans/{plan_id}/changes": EVERYBODY,
+    "GET /v1/regions": EVERYBODY,
+    "GET /v1/regions/{region}": EVERYBODY,
+    "PATCH /v1/regions/{region}": OPERATING,
+    "GET /v1/regions/{region}/export": EVERYBODY,
+    "POST /v1/regions/{region}/import": OPERATING,
+    "GET /v1/regions/{region}/summary": EVERYBODY,
+    "GET /v1/reservations": EVERYBODY,
+    "POST /v1/reservations": ASKING,
+    "GET /v1/reservations/{reservation_id}": EVERYBODY,
+    "PATCH /v1/reservations/{reservation_id}": ASKING,
+    "DELETE /v1/reservations/{reservation_id}": ASKING,
+    "GET /v1/reservations/{reservation_id}/servers": EVERYBODY,
+    "GET /v1/servers": EVERYBODY,
+    "PATCH /v1/servers": {L, O, A},
+    "GET /v1/servers/{server_id}": EVERYBODY,
+    "PATCH /v1/servers/{server_id}": {L, O, A},
+    "GET /v1/solve-runs": EVERYBODY,
+    "POST /v1/solve-runs": OPERATING,
+    "GET /v1/solve-runs/{solve_run_id}": EVERYBODY,
+    "POST /v1/solve-runs/{solve_run_id}/cancel": OPERATING,
+    "GET /v1/tokens": {A},
+    "POST /v1/tokens": {A},
+    "GET /v1/tokens/{token_id}": {A},
+    "PATCH /v1/tokens/{token_id}": {A},
+    "DELETE /v1/tokens/{token_id}": {A},
+    "POST /v1/tokens/{token_id}/rotate": {A},
+    "GET /v1/unavailability-events": EVERYBODY,
+    "POST /v1/unavailability-events": {H, O, A},
+    "GET /v1/unavailability-events/{unavailability_event_id}": EVERYBODY,
+    "POST /v1/unavailability-events/{unavailability_event_id}/end": {H, O, A},
+}
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    database = Database(database_url)
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def app(database: Database) -> FastAPI:
+    return create_app(title="Plimsoll", version="1", database=database, clock=SystemClock(), routers=ROUTERS)
+
+
+def operations(app: FastAPI) -> dict[str, tuple[str, str]]:
+    """Label -> method, and a path about something that is not there."""
+    found = {}
+    for path, item in app.openapi()["paths"].items():
+        if path not in PUBLIC_PATHS:
+            parts = ["999999" if part.startswith("{") else part for part in path.split("/")]
+            for method in item:
+                found[f"{method.upper()} {path}"] = (method.upper(), "/".join(parts))
+    return found
+
+
+def test_the_table_is_complete(app: FastAPI) -> None:
+    assert set(operations(app)) == set(MAY)
+    routed = {f"{m} {route.path}" for router in ROUTERS for route in router.routes for m in route.methods}
+    assert routed | {"GET /metrics"} == set(MAY), "a route that the document leaves out"
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_each_role_may_do_what_the_table_says(role: Role, app: FastAPI, database: Database) -> None:
+    """Whoever may not gets 403 whatever else is wrong with the request; whoever may is told what is."""
+    with TestClient(app, headers=bearer(database, role) | {"If-Match": '"1"'}) as client:
+        for label, (method, url) in operations(app).items():
+            answer = client.request(method, url)
+            may = answer.status_code != 403
+            assert may == (role in MAY[label]), (label, role, answer.text)
+            if may:
+                assert answer.status_code in (200, 404, 422), (label, answer.text)
+            else:
+                assert answer.json()["code"] == "forbidden"
+
+
+def test_without_a_token_there_is_nothing(app: FastAPI) -> None:
+    with TestClient(app) as anyone:
+        for label, (method, url) in operations(app).items():
+            answer = anyone.request(method, url)
+            assert (answer.status_code, answer.json()["code"]) == (401, "unauthenticated"), label
