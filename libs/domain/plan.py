@@ -9,12 +9,14 @@ from enum import StrEnum
 
 
 class PlanKind(StrEnum):
-    """Who decided. Only import and solve head the lineage; grants and releases change servers by generation."""
+    """Who decided. Only import and solve head the lineage; the others change servers by generation."""
 
     IMPORT = "import"
     SOLVE = "solve"
     GRANT = "grant"
     RELEASE = "release"
+    REPLACEMENT = "replacement"
+    """Lost servers changed places with spare ones of the shared buffers."""
 
 
 class SolveStatus(StrEnum):

@@ -73,19 +73,19 @@ def commit_plan(
     solve_run_id: int | None = None,
     capacity_request_id: int | None = None,
 ) -> Plan | None:
-    """Make the targets of a solve or a grant so, where they differ from the snapshot's. None: nothing differs.
+    """Make the targets of a solve, a grant or replacements so, where they differ from the snapshot's; None: nowhere.
 
     A solve must have `parent` as the region's target plan, and becomes it (ADR 0001). Servers that changed since the
     snapshot, or whose new reservation was deleted, are left as they are and counted in `left_alone`. A solve without
     differences commits nothing: the lineage stays where it is.
 
-    A grant is all or nothing, and does not touch the lineage; `parent` is only noted.
+    The others are all or nothing, and do not touch the lineage; `parent` is only noted.
 
-    Raises StalePlan where a solve's parent is not the target plan; StaleGeneration where a server of a grant changed;
-    NotFound where the reservation of a grant was deleted; ValueError for another kind, for targets that are not rows
+    Raises StalePlan where a solve's parent is not the target plan; for the others StaleGeneration where a server
+    changed, and NotFound where a reservation was deleted; ValueError for another kind, for targets that are not rows
     of the snapshot, and for reservations that are not stored.
     """
-    if kind not in (PlanKind.SOLVE, PlanKind.GRANT):
+    if kind not in (PlanKind.SOLVE, PlanKind.GRANT, PlanKind.REPLACEMENT):
         raise ValueError(f"a {kind} is not committed from a snapshot")
     if len(plan.target) != len(snapshot.servers):
         raise ValueError("a plan has one target for each server of its snapshot")
@@ -108,7 +108,7 @@ def commit_plan(
     }
     live = _lock_reservations(tx, np.unique(to_ids[to_ids != 0]).tolist())
     _lock_servers(tx, delta["server_ids"])
-    if kind is PlanKind.GRANT:
+    if kind is not PlanKind.SOLVE:
         _require_untouched(tx, delta, live)
     plan_id = tx.execute(
         sa.text(_COMMIT),
@@ -227,7 +227,7 @@ def _lock_servers(tx: Transaction, server_ids: list[int]) -> None:
 
 
 def _require_untouched(tx: Transaction, delta: Mapping[str, list[int]], live: list[int]) -> None:
-    """All or nothing: the reservations and servers of a grant are as they were read."""
+    """All or nothing: the reservations and servers are as they were read."""
     deleted = set(delta["to_ids"]) - {0, *live}
     if deleted:
         raise NotFound("reservation", min(deleted))

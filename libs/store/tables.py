@@ -338,7 +338,7 @@ plans = sa.Table(
     _at("created_at"),
     sa.UniqueConstraint("plan_id", "region_id"),
     sa.ForeignKeyConstraint(["parent_plan_id", "region_id"], ["plans.plan_id", "plans.region_id"]),
-    _one_of("kind", "import", "solve", "grant", "release"),
+    _one_of("kind", "import", "solve", "grant", "release", "replacement"),
     sa.Index("ix_plans_region_id", "region_id", "plan_id"),
 )
 
@@ -369,6 +369,10 @@ moves = sa.Table(
     _generation(),
     _at("created_at"),
     _at("finished_at", nullable=True),
+    _at("ask_at", nullable=True),
+    sa.Column("calls_failed", sa.Integer, nullable=False, server_default=sa.text("0")),
+    _text("note", nullable=True),
+    _text("dead_letter", nullable=True),
     sa.ForeignKeyConstraint(["region_id", "server_id"], ["servers.region_id", "servers.server_id"]),
     sa.ForeignKeyConstraint(
         ["region_id", "from_reservation_id"], ["reservations.region_id", "reservations.reservation_id"]
@@ -377,6 +381,9 @@ moves = sa.Table(
         ["region_id", "to_reservation_id"], ["reservations.region_id", "reservations.reservation_id"]
     ),
     _one_of("status", "running", "done", "cancelled", "failed"),
+    _one_of("dead_letter", "open", "retried", "skipped", "mended"),
+    sa.Index("ix_moves_dead_letters", "server_id", postgresql_where=sa.text("dead_letter = 'open'")),
+    sa.Index("ix_moves_started", "region_id", "created_at"),
     sa.Index("uq_moves_running", "server_id", unique=True, postgresql_where=sa.text("status = 'running'")),
     sa.Index("ix_moves_region_id", "region_id", "move_id"),
     sa.Index("ix_moves_server_id", "server_id", "move_id"),
@@ -393,7 +400,51 @@ move_steps = sa.Table(
     _text("message", nullable=True),
     _at("started_at"),
     _at("finished_at"),
-    _one_of("outcome", "done", "failed", "cancelled"),
+    _one_of("outcome", "done", "failed", "cancelled", "skipped"),
+)
+
+# What operators set for a region's mover (None: the environment's), and below it what its circuit breaker notes.
+movers = sa.Table(
+    "movers",
+    metadata,
+    sa.Column("region_id", sa.BigInteger, sa.ForeignKey("regions.region_id"), primary_key=True),
+    _at("paused_at", nullable=True),
+    _text("paused_reason", nullable=True),
+    sa.Column("moves_max", sa.Integer, nullable=True),
+    sa.Column("msb_share_max", sa.Double, nullable=True),
+    sa.Column("msb_moves_max", sa.Integer, nullable=True),
+    sa.Column("msb_starts_per_minute", sa.Integer, nullable=True),
+    _generation(),
+    _at("patient_since", nullable=True),
+    sa.Column("ticks_failed", sa.Integer, nullable=False, server_default=sa.text("0")),
+    _at("probe_at", nullable=True),
+    sa.CheckConstraint("moves_max > 0", name="moves_max"),
+    sa.CheckConstraint("msb_share_max > 0 AND msb_share_max <= 1", name="msb_share_max"),
+    sa.CheckConstraint("msb_moves_max > 0", name="msb_moves_max"),
+    sa.CheckConstraint("msb_starts_per_minute > 0", name="msb_starts_per_minute"),
+)
+
+# Of all time: workers make the calls, and whichever process is scraped tells of them.
+actuator_calls = sa.Table(
+    "actuator_calls",
+    metadata,
+    sa.Column("region_id", sa.BigInteger, sa.ForeignKey("regions.region_id"), primary_key=True),
+    sa.Column("outcome", sa.Text, primary_key=True),
+    sa.Column("calls", sa.BigInteger, nullable=False),
+)
+
+region_conditions = sa.Table(
+    "region_conditions",
+    metadata,
+    sa.Column("region_id", sa.BigInteger, sa.ForeignKey("regions.region_id"), primary_key=True),
+    sa.Column("type", sa.Text, primary_key=True),
+    _text("status"),
+    _text("reason"),
+    _text("message"),
+    _json("numbers"),
+    _at("changed_at"),
+    _at("observed_at"),
+    _one_of("status", "True", "False", "Unknown"),
 )
 
 audit_entries = sa.Table(

@@ -17,6 +17,8 @@ from libs.domain.server import Unavailability, UnavailabilityEvent, Unavailabili
 from libs.reconcile.errors import StaleGeneration
 from libs.store import audit
 from libs.store.database import Transaction
+from libs.store.failures import DRAW_REPLACEMENTS
+from libs.store.jobs import enqueue
 from libs.store.refusals import NotFound
 from libs.store.regions import load_region
 from libs.store.tables import datacenters, msbs, racks, regions, servers, unavailability_events
@@ -51,20 +53,28 @@ _REFRESH = """
         SELECT server_id, worst.unavailability FROM servers JOIN worst USING (server_id)
         WHERE servers.unavailability <> worst.unavailability
         ORDER BY server_id FOR NO KEY UPDATE OF servers
+    ), written AS (
+        UPDATE servers SET unavailability = changed.unavailability FROM changed
+        WHERE servers.server_id = changed.server_id
+        RETURNING servers.unavailability
     )
-    UPDATE servers SET unavailability = changed.unavailability FROM changed
-    WHERE servers.server_id = changed.server_id"""
+    SELECT count(*) AS changed, count(*) FILTER (WHERE unavailability = 'unplanned') AS lost FROM written"""
 
 
 def refresh_unavailability(tx: Transaction, region_id: int, *, now: datetime) -> int:
     """Close events that are over by now, and set every server's unavailability by those that are open and have begun.
 
-    Unplanned outranks planned. Returns the number of servers that changed. Idempotent; the scheduler's tick calls it.
+    Unplanned outranks planned. Returns the number of servers that changed; where some were lost, asks for replacements
+    in the same transaction. Idempotent; the scheduler's tick calls it.
     """
     _lock(tx, region_id)
     over = (_events.c.region_id == region_id, _events.c.ended_at.is_(None), _events.c.ends_at <= now)
     tx.execute(sa.update(_events).where(*over).values(ended_at=_events.c.ends_at))
-    return tx.execute(sa.text(_REFRESH), {"region_id": region_id, "now": now}).rowcount
+    found = tx.execute(sa.text(_REFRESH), {"region_id": region_id, "now": now}).one()
+    if found.lost:
+        region = tx.execute(sa.select(regions.c.name).where(regions.c.region_id == region_id)).scalar_one()
+        enqueue(tx, DRAW_REPLACEMENTS, region)
+    return int(found.changed)
 
 
 def open_event(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from libs.actuators.registry import create_actuator
 from libs.jobs.kinds import JobRun, job
-from services.mover.reconcilers.moves_advance import MovesAdvance
+from libs.store.failures import DRAW_REPLACEMENTS
+from services.mover.reconcilers.moves_advance import MOVE, MovesAdvance
+from services.mover.reconcilers.replacements_draw import ReplacementsDraw
 from services.mover.settings import MoverSettings
-
-MOVE = "move"
-"""The subject is the region's name."""
 
 
 @job(MOVE)
@@ -19,5 +18,11 @@ def move(run: JobRun) -> None:
     MovesAdvance(run.database, run.clock, actuator, settings.policy(), run.job.subject).reconcile()
 
 
-KINDS = (move,)
+@job(DRAW_REPLACEMENTS)
+def draw_replacements(run: JobRun) -> None:
+    """Replace the lost servers of a region."""
+    ReplacementsDraw(run.database, run.clock, run.job.subject).reconcile()
+
+
+KINDS = (move, draw_replacements)
 """For make_celery."""

@@ -23,6 +23,7 @@ from services.standalone.supervisor import RESTARTS_MAX, Supervisor, http_ready,
 CYCLES: Mapping[str, float] = {
     "solve": 3600.0,
     "move": 5.0,
+    "draw_replacements": 60.0,
     "enqueue_assessments": 60.0,
     "refresh_unavailability": 60.0,
     "forget_idempotency_keys": 3600.0,

@@ -17,6 +17,8 @@ from libs.store.moves import change_moves, fail_moves, start_moves
 from libs.store.moves_snapshot import load_moves_snapshot
 from services.mover.moves_plan import MovePolicy, MovesPlan, judge_outcome, plan_moves
 
+MOVE = "move"
+"""The kind of job that advances the moves of a region; its subject is the region's name."""
 _log = structlog.get_logger(__name__)
 _RESULTS = {StepState.DONE: StepResult.DONE, StepState.FAILED: StepResult.FAILED, StepState.RUNNING: None}
 

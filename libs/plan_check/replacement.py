@@ -1,0 +1,67 @@
+"""Is this replacement legal and safe? By definition only: it knows nothing of how spare servers are chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from libs.domain.failures import FailuresSnapshot
+from libs.domain.fleet import Bools, Indices, Ints, TargetPlan
+from libs.domain.violation import Violation
+from libs.plan_check.regression import TOLERANCE, shortfall_rru
+
+
+def check_replacements(failures: FailuresSnapshot, plan: TargetPlan) -> list[Violation]:
+    """Everything that is wrong with a plan of replacements; empty where it may be carried out.
+
+    It changes only spare servers, which go to a reservation that they are of use to, and lost ones, which go to the
+    shared buffer of their type; never one that was lost with its MSB or datacenter. Every reservation gets as many of
+    a type as it gives, and none becomes short, or shorter.
+    """
+    servers, q = failures.fleet.servers, failures.fleet.reservations
+    if plan.target.shape != servers.target.shape or plan.parent_plan_id != failures.fleet.target_plan_id:
+        return [Violation(reason="WrongSnapshot", message="it is not about the servers of this snapshot")]
+    changed = plan.target != servers.target
+    known = (plan.target >= 0) & (plan.target < len(q))
+    to = np.where(known, plan.target, 0)
+    is_buffer = np.zeros(len(q) + 1, bool)
+    is_buffer[failures.buffer[failures.buffer >= 0]] = True
+    drawn = failures.spare & known & ~is_buffer[to] & (q.rru[to, servers.hardware_type] > 0)
+    lost = failures.lost & ~failures.with_place & known & (to == failures.buffer[servers.hardware_type])
+    found = [*_servers(failures, changed & ~drawn & ~lost)]
+    return found or [*_counts(failures, plan, changed), *_shortfalls(failures, plan)]
+
+
+def _servers(failures: FailuresSnapshot, bad: Bools) -> Iterator[Violation]:
+    for row in np.flatnonzero(bad):
+        name = str(failures.fleet.servers.name[row])
+        message = f"{name} is neither a spare server that is of use where it goes nor a lost one that joins its buffer"
+        yield Violation(reason="NotASwap", message=message, server=name)
+
+
+def _counts(failures: FailuresSnapshot, plan: TargetPlan, changed: Bools) -> Iterator[Violation]:
+    fleet = failures.fleet
+    before, after = (_by_type(failures, target[changed], changed) for target in (fleet.servers.target, plan.target))
+    for r, kind in np.argwhere(before != after):
+        reservation = str(fleet.reservations.name[r])
+        message = f"{reservation} gets {after[r, kind]} {fleet.hardware_types[kind]} for {before[r, kind]}"
+        yield Violation(reason="NotOneForOne", message=message, reservation=reservation)
+
+
+def _by_type(failures: FailuresSnapshot, binding: Indices, rows: Bools) -> Ints:
+    """(R, T) servers of each type bound so; all of them are bound."""
+    R, T = failures.fleet.reservations.rru.shape
+    index = binding * T + failures.fleet.servers.hardware_type[rows]
+    return np.bincount(index, minlength=R * T).reshape(R, T).astype(np.int64)
+
+
+def _shortfalls(failures: FailuresSnapshot, plan: TargetPlan) -> Iterator[Violation]:
+    """Shared buffers are there to be used: they may become short."""
+    fleet = failures.fleet
+    before, after = shortfall_rru(fleet, fleet.servers.target), shortfall_rru(fleet, plan.target)
+    worse = after > before + TOLERANCE
+    worse[failures.buffer[failures.buffer >= 0]] = False
+    for r in np.flatnonzero(worse):
+        message = f"{fleet.reservations.name[r]} would lack {after[r]:.6g} RRU instead of {before[r]:.6g}"
+        yield Violation(reason="ShortfallGrows", message=message, reservation=str(fleet.reservations.name[r]))

@@ -1,0 +1,103 @@
+"""Which spare server takes the place of which lost one: the quick decision between two solves (RAS, 3.2 and 3.3.1)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from libs.domain.failures import FailuresSnapshot, LossVerdict, Replacements
+from libs.domain.fleet import FREE, Bools, Floats, TargetPlan
+
+MSB_LOST_SHARE = 0.5
+"""An MSB of whose servers more than this share is down is lost, whatever scope its events have (ADR 0011)."""
+_TOLERANCE = 1e-9
+
+
+def plan_replacements(failures: FailuresSnapshot) -> Replacements:
+    """Swap lost servers for spare ones of their hardware type, while their reservation is short. ADR 0011.
+
+    The reservation that lacks the larger share of its capacity comes first. A spare server is chosen by what its MSB
+    would cost the reservation: short and off its affinity first, then whether it is ready, then spread and buffer; of
+    equals the one whose MSB keeps the most spares. The same snapshot gives the same plan.
+    """
+    fleet = failures.fleet
+    servers, q, M = fleet.servers, fleet.reservations, len(fleet.topology.msbs)
+    msb, target = fleet.server_msb, servers.target.copy()
+    held = np.flatnonzero(servers.available & (target >= 0))
+    value = q.rru[target[held], servers.hardware_type[held]]
+    by_msb = np.bincount(target[held] * M + msb[held], value, len(q) * M).reshape(len(q), M)
+    spares = {kind: np.flatnonzero(failures.spare & (servers.hardware_type == kind)) for kind in _types(failures)}
+    lost = np.flatnonzero(failures.lost)
+    missing = np.array([_missing(failures, r, by_msb[r][None])[0] for r in target[lost]])
+    lost = lost[np.lexsort((lost, -missing / np.maximum(q.capacity_rru[target[lost]], _TOLERANCE)))]
+    with_place = failures.with_place | _lost_msbs(failures)[msb]
+    verdicts: list[LossVerdict] = []
+    for row in lost.tolist():
+        r, kind = int(servers.target[row]), int(servers.hardware_type[row])
+        verdict = _verdict(failures, r, kind, by_msb[r], spares[kind], is_with_place=bool(with_place[row]))
+        verdicts.append(verdict)
+        if verdict is LossVerdict.DRAWN:
+            spare = _choose(failures, r, by_msb[r], spares[kind])
+            target[spare], target[row] = r, failures.buffer[kind]
+            by_msb[r, msb[spare]] += q.rru[r, kind]
+            spares[kind] = spares[kind][spares[kind] != spare]
+    plan = TargetPlan(target=target, parent_plan_id=fleet.target_plan_id)
+    return Replacements(plan=plan, lost=lost, verdict=tuple(verdicts))
+
+
+def _types(failures: FailuresSnapshot) -> list[int]:
+    return [int(kind) for kind in np.unique(failures.fleet.servers.hardware_type[failures.lost])]
+
+
+def _lost_msbs(failures: FailuresSnapshot) -> Bools:
+    """(M,) MSBs that are as good as lost."""
+    fleet = failures.fleet
+    M = len(fleet.topology.msbs)
+    all_servers = np.bincount(fleet.server_msb, minlength=M)
+    down = np.bincount(fleet.server_msb[~fleet.servers.available], minlength=M)
+    return np.asarray(down > MSB_LOST_SHARE * all_servers)
+
+
+def _verdict(
+    failures: FailuresSnapshot, r: int, kind: int, held: Floats, spares: NDArray[np.intp], *, is_with_place: bool
+) -> LossVerdict:
+    q = failures.fleet.reservations
+    if q.rru[r, kind] <= 0:
+        return LossVerdict.USELESS
+    if is_with_place:
+        return LossVerdict.WITH_PLACE
+    if _missing(failures, r, held[None])[0] <= _TOLERANCE * max(1.0, float(q.capacity_rru[r])):
+        return LossVerdict.COVERED
+    if failures.buffer[kind] == FREE:
+        return LossVerdict.NO_BUFFER
+    return LossVerdict.DRAWN if len(spares) else LossVerdict.BUFFER_EMPTY
+
+
+def _choose(failures: FailuresSnapshot, r: int, held: Floats, spares: NDArray[np.intp]) -> int:
+    """The row of the spare server (of N, all of one type) that reservation r is to get.
+
+    held   (M,) RRU that it has in each MSB
+    """
+    fleet = failures.fleet
+    q, policy, topology = fleet.reservations, fleet.policy, fleet.topology
+    msbs, of_spare, kept = np.unique(fleet.server_msb[spares], return_inverse=True, return_counts=True)
+    after = np.repeat(held[None], len(msbs), 0)  # (m, M): what it holds if the server comes from that MSB
+    after[np.arange(len(msbs)), msbs] += q.rru[r, fleet.servers.hardware_type[spares[0]]]
+    by_datacenter = np.zeros((len(msbs), len(topology.datacenters)))
+    np.add.at(by_datacenter.T, topology.msb_datacenter, after.T)
+    capacity = q.capacity_rru[r]
+    off = np.abs(by_datacenter - q.affinity_share[r] * capacity) - policy.affinity_tolerance * capacity
+    broken = policy.shortfall_cost * _missing(failures, r, after)
+    broken = broken + policy.affinity_cost * np.maximum(np.nan_to_num(off), 0.0).sum(1)
+    over = np.maximum(after - q.msb_spread_limit[r] * capacity, 0.0).sum(1)
+    buffer = after.max(1) if q.survives_msb_loss[r] else np.zeros(len(msbs))
+    cost = policy.spread_cost * over + policy.buffer_cost * buffer
+    keys = (spares, -kept[of_spare], cost[of_spare].round(9), ~failures.ready[spares], broken[of_spare].round(9))
+    return int(spares[np.lexsort(keys)[0]])
+
+
+def _missing(failures: FailuresSnapshot, r: int, held: Floats) -> Floats:
+    """(N,) RRU that reservation r lacks (RAS, expression 6) if it holds each of (N, M) `held`."""
+    q = failures.fleet.reservations
+    surviving = held.sum(1) - (held.max(1, initial=0.0) if q.survives_msb_loss[r] else 0.0)
+    return np.asarray(np.maximum(q.capacity_rru[r] - surviving, 0.0))

@@ -1,0 +1,52 @@
+"""Conditions of regions: one row of a type, overwritten by whoever looks next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+import sqlalchemy as sa
+from psycopg.types.json import Json
+
+from libs.domain.region_condition import ConditionStatus, RegionCondition, RegionConditionType
+from libs.store.database import Transaction
+from libs.store.tables import region_conditions
+
+_SET = sa.text("""
+    INSERT INTO region_conditions AS known
+        (region_id, type, status, reason, message, numbers, changed_at, observed_at)
+    VALUES (:region_id, :type, :status, :reason, :message, CAST(:numbers AS jsonb), :now, :now)
+    ON CONFLICT (region_id, type) DO UPDATE SET
+        status = EXCLUDED.status, reason = EXCLUDED.reason, message = EXCLUDED.message, numbers = EXCLUDED.numbers,
+        observed_at = EXCLUDED.observed_at,
+        changed_at = CASE WHEN known.status = EXCLUDED.status THEN known.changed_at ELSE EXCLUDED.changed_at END
+    WHERE (known.status, known.reason, known.message, known.numbers)
+        IS DISTINCT FROM (EXCLUDED.status, EXCLUDED.reason, EXCLUDED.message, EXCLUDED.numbers)""")
+
+
+def set_condition(
+    tx: Transaction,
+    region_id: int,
+    kind: RegionConditionType,
+    status: ConditionStatus,
+    *,
+    reason: str,
+    message: str,
+    now: datetime,
+    numbers: Mapping[str, object] | None = None,
+) -> None:
+    """Say how it stands. Writes nothing where that is known already."""
+    values = {"type": kind.value, "status": status.value, "reason": reason, "message": message, "now": now}
+    tx.execute(_SET, {**values, "region_id": region_id, "numbers": Json(dict(numbers or {}))})
+
+
+def load_conditions(tx: Transaction, region_ids: Sequence[int]) -> dict[int, tuple[RegionCondition, ...]]:
+    """The conditions of these regions, by type; each region is there."""
+    table = region_conditions
+    query = sa.select(table).where(table.c.region_id.in_(region_ids)).order_by(table.c.type)
+    found: dict[int, list[RegionCondition]] = {region_id: [] for region_id in region_ids}
+    for row in tx.execute(query).mappings():
+        values = {str(key): value for key, value in row.items() if key != "region_id"}
+        kinds = {"type": RegionConditionType(row["type"]), "status": ConditionStatus(row["status"])}
+        found[row["region_id"]].append(RegionCondition(**{**values, **kinds}))
+    return {region_id: tuple(conditions) for region_id, conditions in found.items()}

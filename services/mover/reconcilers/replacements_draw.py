@@ -1,0 +1,121 @@
+"""Replace lost servers from the shared buffers, at once and without the solver (RAS, 3.2)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+import structlog
+
+from libs.domain.failures import FailuresSnapshot, LossVerdict, Replacements
+from libs.domain.plan import PlanKind
+from libs.domain.region_condition import ConditionStatus, RegionConditionType
+from libs.plan_check.check import require_clean
+from libs.plan_check.replacement import check_replacements
+from libs.ras.replacement import plan_replacements
+from libs.reconcile.clock import Clock
+from libs.reconcile.crash import crash_point
+from libs.reconcile.errors import StaleGeneration
+from libs.store.database import Database, Transaction
+from libs.store.failures import load_failures
+from libs.store.jobs import enqueue
+from libs.store.plans import commit_plan
+from libs.store.refusals import NotFound
+from libs.store.region_conditions import set_condition
+from libs.store.regions import load_region
+from services.mover.reconcilers.moves_advance import MOVE
+
+ATTEMPTS_MAX = 10
+_SHORT = (LossVerdict.NO_BUFFER, LossVerdict.BUFFER_EMPTY)
+_SHOWN_MAX = 10
+_log = structlog.get_logger(__name__)
+
+
+class ReplacementsDraw:
+    """Swaps one region's lost servers for spare ones. Idempotent: a server that was swapped is lost no more."""
+
+    def __init__(self, database: Database, clock: Clock, region: str) -> None:
+        self._database, self._clock, self._region = database, clock, region
+
+    def reconcile(self) -> Mapping[LossVerdict, int]:
+        """How many lost servers there were of each verdict.
+
+        Raises NotFound for the region, and StaleGeneration where others were quicker ATTEMPTS_MAX times in a row.
+        """
+        for attempt in range(1, ATTEMPTS_MAX + 1):
+            try:
+                return self._attempt()
+            except (StaleGeneration, NotFound) as moved_on:
+                # NotFound: a reservation was deleted meanwhile, and the next reading does not have it.
+                if attempt == ATTEMPTS_MAX or (isinstance(moved_on, NotFound) and moved_on.noun != "reservation"):
+                    raise
+                _log.info("replacements start again", region=self._region, attempt=attempt, because=str(moved_on))
+        raise AssertionError("unreachable")
+
+    def _attempt(self) -> Mapping[LossVerdict, int]:
+        now = self._clock.now()
+        with self._database.snapshot() as tx:
+            failures = load_failures(tx, self._region, now=now)
+        if failures is None:
+            with self._database.write() as tx:
+                _say(tx, load_region(tx, self._region).region_id, self._clock, None, None)
+            return {}
+        drawn = plan_replacements(failures)
+        require_clean(check_replacements(failures, drawn.plan))
+        crash_point("mover.replace.before")
+        with self._database.write() as tx:
+            plan = commit_plan(
+                tx,
+                failures.fleet,
+                drawn.plan,
+                kind=PlanKind.REPLACEMENT,
+                now=now,
+                parent=failures.fleet.target_plan_id,
+            )
+            _say(tx, load_region(tx, self._region).region_id, self._clock, failures, drawn)
+            if plan is not None:
+                enqueue(tx, MOVE, self._region)
+        crash_point("mover.replace.after")
+        counts = Counter(drawn.verdict)
+        if plan is not None:
+            figures = {verdict.value: number for verdict, number in counts.items()}
+            _log.info("replacements drawn", region=self._region, plan_id=plan.plan_id, **figures)
+        return counts
+
+
+def _say(
+    tx: Transaction, region_id: int, clock: Clock, failures: FailuresSnapshot | None, drawn: Replacements | None
+) -> None:
+    """The region's condition: which losses could not be made good, and what would help."""
+    status, reason, message = ConditionStatus.TRUE, "NothingMissing", "No reservation lacks a server for a failure."
+    numbers: dict[str, object] = {}
+    if failures is not None and drawn is not None:
+        numbers = dict(Counter(verdict.value for verdict in drawn.verdict if verdict is not LossVerdict.DRAWN))
+        short = _short_by_type(failures, drawn)
+        if short:
+            status, numbers["lacking"] = ConditionStatus.FALSE, short
+            reason = "NoSharedBuffer" if LossVerdict.BUFFER_EMPTY not in drawn.verdict else "SharedBufferExhausted"
+            shown = [f"{number} {kind}" for kind, number in list(short.items())[:_SHOWN_MAX]]
+            more = f" and of {len(short) - _SHOWN_MAX} more types" if len(short) > _SHOWN_MAX else ""
+            message = (
+                f"Lost servers without a replacement: {', '.join(shown)}{more}. Their shared buffers have no server "
+                "left that is up. The next solve looks for free ones; mend servers, or raise shared_buffer_share."
+            )
+    set_condition(
+        tx,
+        region_id,
+        RegionConditionType.LOST_SERVERS_REPLACED,
+        status,
+        reason=reason,
+        message=message,
+        numbers=numbers,
+        now=clock.now(),
+    )
+
+
+def _short_by_type(failures: FailuresSnapshot, drawn: Replacements) -> dict[str, int]:
+    """Hardware type -> lost servers that nothing was left for."""
+    fleet = failures.fleet
+    rows = [row for row, verdict in zip(drawn.lost, drawn.verdict, strict=True) if verdict in _SHORT]
+    kinds = (str(fleet.hardware_types[fleet.servers.hardware_type[row]]) for row in rows)
+    return dict(sorted(Counter(kinds).items()))

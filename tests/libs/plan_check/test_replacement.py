@@ -1,0 +1,67 @@
+"""What no replacement may do."""
+
+from dataclasses import replace
+
+import pytest
+
+from libs.domain.failures import FailuresSnapshot
+from libs.domain.fleet import FREE, TargetPlan
+from libs.domain.reservation import ReservationSpec
+from libs.plan_check.replacement import check_replacements
+from tests.builders.failures import failures_snapshot
+
+SPECS = {
+    "web": ReservationSpec(capacity_rru=3, rru={"hw-a": 1.0}, survives_msb_loss=False),
+    "db": ReservationSpec(capacity_rru=3, rru={"hw-b": 1.0}, survives_msb_loss=False),
+    "spare": ReservationSpec(capacity_rru=2, rru={"hw-a": 1.0}, survives_msb_loss=False),
+}
+WEB, DB, SPARE = 0, 1, 2
+
+
+def failures(**keywords: object) -> FailuresSnapshot:
+    return failures_snapshot(
+        reservations=SPECS,
+        hardware_types=("hw-a", "hw-b"),
+        kind={"spare": "shared_buffer"},
+        current={f"server-{i:02d}": name for i, name in enumerate(("web", "web", "spare", "spare", "db"))},
+        down={"server-00"},
+        **keywords,
+    )
+
+
+def reasons(snapshot: FailuresSnapshot, targets: dict[int, int]) -> set[str]:
+    target = snapshot.fleet.servers.target.copy()
+    for server, to in targets.items():
+        target[server] = to
+    plan = TargetPlan(target=target, parent_plan_id=snapshot.fleet.target_plan_id)
+    return {violation.reason for violation in check_replacements(snapshot, plan)}
+
+
+@pytest.mark.parametrize(
+    ("targets", "wanted"),
+    [
+        ({}, set()),
+        ({0: SPARE, 2: WEB}, set()),
+        ({2: WEB}, {"NotOneForOne"}),
+        ({0: SPARE, 2: WEB, 3: WEB}, {"NotOneForOne"}),
+        ({0: SPARE}, {"NotOneForOne"}),
+        ({0: FREE, 2: WEB}, {"NotASwap"}),
+        ({1: SPARE, 2: WEB}, {"NotASwap"}),  # nobody lost it
+        ({0: SPARE, 2: DB}, {"NotASwap"}),  # of no use there
+        ({0: SPARE, 4: WEB}, {"NotASwap"}),  # nobody's spare
+    ],
+)
+def test_only_swaps_of_one_for_one_pass(targets: dict[int, int], wanted: set[str]) -> None:
+    assert reasons(failures(), targets) == wanted
+
+
+def test_a_server_lost_with_its_place_is_not_replaced() -> None:
+    assert reasons(failures(with_place={"server-00"}), {0: SPARE, 2: WEB}) == {"NotASwap"}
+
+
+def test_a_plan_for_another_snapshot_is_refused() -> None:
+    snapshot = failures()
+    plan = TargetPlan(target=snapshot.fleet.servers.target, parent_plan_id=7)
+    assert [violation.reason for violation in check_replacements(snapshot, plan)] == ["WrongSnapshot"]
+    fewer = replace(plan, target=plan.target[1:], parent_plan_id=None)
+    assert [violation.reason for violation in check_replacements(snapshot, fewer)] == ["WrongSnapshot"]

@@ -1,0 +1,191 @@
+"""Replacements on a real database: from the report of a failure to the targets, and back when it is mended."""
+
+from datetime import timedelta
+
+import pytest
+import sqlalchemy as sa
+
+from libs.domain.plan import PlanKind
+from libs.domain.region_condition import ConditionStatus, RegionCondition
+from libs.domain.reservation import ReservationSpec
+from libs.domain.server import Unavailability, UnavailabilityEvent, UnavailabilityScope
+from libs.reconcile.errors import StaleGeneration
+from libs.store.database import Database
+from libs.store.jobs import list_jobs
+from libs.store.plans import list_plans
+from libs.store.region_conditions import load_conditions
+from libs.store.regions import load_region
+from libs.store.servers import InUse, ServerFilter, list_servers, set_in_use
+from libs.store.unavailability_events import end_event, open_event
+from services.mover.reconcilers import replacements_draw
+from services.mover.reconcilers.replacements_draw import ReplacementsDraw
+from tests.builders.region import region_image
+from tests.builders.stored import read, stored, targets
+from tests.services.mover.conftest import ManualClock
+
+SPECS = {
+    "web": ReservationSpec(capacity_rru=6, rru={"hw-a": 1.0}, survives_msb_loss=False),
+    "spare": ReservationSpec(capacity_rru=2, rru={"hw-a": 1.0}, survives_msb_loss=False),
+}
+CURRENT = {f"server-{i:02d}": "web" for i in (0, 1, 2, 3, 8, 9)} | {"server-10": "spare", "server-11": "spare"}
+
+
+class Region:
+    """Two MSBs of two racks of four servers; web holds the first rack and half of the third."""
+
+    def __init__(self, database: Database, clock: ManualClock) -> None:
+        self.database, self.clock = database, clock
+        image = region_image(racks_per_msb=2, reservations=SPECS, current=CURRENT, kind={"spare": "shared_buffer"})
+        stored(database, image)
+
+    def fail(
+        self, scope: UnavailabilityScope, name: str, kind: Unavailability = Unavailability.UNPLANNED
+    ) -> UnavailabilityEvent:
+        with self.database.write() as tx:
+            return open_event(
+                tx,
+                "west",
+                scope=scope,
+                scope_name=name,
+                kind=kind,
+                reason="test",
+                starts_at=self.clock.now(),
+                ends_at=None,
+                actor="health",
+                now=self.clock.now(),
+            )
+
+    def mend(self, event: UnavailabilityEvent) -> None:
+        with self.database.write() as tx:
+            end_event(tx, event.unavailability_event_id, generation=None, actor="h", now=self.clock.now())
+
+    def draw(self) -> dict[str, int]:
+        self.clock.sleep(1.0)
+        return {v.value: n for v, n in ReplacementsDraw(self.database, self.clock, "west").reconcile().items()}
+
+    def targets(self) -> dict[str, str]:
+        return targets(read(self.database))
+
+    def jobs(self) -> set[str]:
+        with self.database.snapshot() as tx:
+            return {job.kind for job in list_jobs(tx).items}
+
+    def condition(self) -> RegionCondition:
+        with self.database.snapshot() as tx:
+            region_id = load_region(tx, "west").region_id
+            (condition,) = load_conditions(tx, [region_id])[region_id]
+            return condition
+
+
+@pytest.fixture
+def region(database: Database, clock: ManualClock) -> Region:
+    return Region(database, clock)
+
+
+def test_a_failed_server_is_replaced_and_joins_the_buffer_when_it_is_mended(region: Region) -> None:
+    event = region.fail(UnavailabilityScope.SERVER, "server-01")
+    assert region.jobs() == {"draw_replacements"}, "asked for with the event"
+    assert region.draw() == {"drawn": 1}
+    after = region.targets()
+    assert after == {**CURRENT, "server-01": "spare", "server-10": "web"}
+    assert "move" in region.jobs(), "the mover is woken"
+    with region.database.snapshot() as tx:
+        (plan,) = list_plans(tx, "west", kind=PlanKind.REPLACEMENT).items
+        assert load_region(tx, "west").target_plan_id == plan.parent_plan_id, "the lineage stays where it is"
+    assert (plan.changes, plan.left_alone) == (2, 0)
+    assert region.draw() == {}, "once is enough"
+    region.mend(event)
+    assert region.draw() == {}
+    assert region.targets() == after, "web is not given more than it had"
+
+
+def test_a_rack_draws_for_each_of_its_servers_and_says_what_the_buffer_could_not(region: Region) -> None:
+    region.fail(UnavailabilityScope.RACK, "rack-00")
+    assert region.draw() == {"drawn": 2, "buffer_empty": 2}
+    condition = region.condition()
+    assert (condition.status, condition.reason) == (ConditionStatus.FALSE, "SharedBufferExhausted")
+    assert condition.numbers == {"buffer_empty": 2, "lacking": {"hw-a": 2}}
+    assert "2 hw-a" in condition.message
+    since = condition.changed_at
+    region.clock.sleep(60.0)
+    assert region.draw() == {"buffer_empty": 2}
+    assert region.condition().changed_at == since
+
+
+@pytest.mark.parametrize(
+    ("scope", "name"), [(UnavailabilityScope.MSB, "msb-00"), (UnavailabilityScope.DATACENTER, "dc-00")]
+)
+def test_what_was_lost_with_its_place_draws_nothing(region: Region, scope: UnavailabilityScope, name: str) -> None:
+    one = region.fail(UnavailabilityScope.SERVER, "server-08")
+    region.fail(scope, name)
+    lost = 5 if scope is UnavailabilityScope.MSB else 6
+    drawn = region.draw()
+    assert drawn.get("with_place", 0) == (4 if scope is UnavailabilityScope.MSB else 6)
+    assert sum(drawn.values()) == lost
+    assert region.targets()["server-00"] == "web"
+    region.mend(one)
+
+
+def test_planned_maintenance_draws_nothing_and_gives_no_spare_servers(region: Region) -> None:
+    region.fail(UnavailabilityScope.SERVER, "server-01", Unavailability.PLANNED)
+    assert region.jobs() == set()
+    assert region.draw() == {}
+    region.fail(UnavailabilityScope.SERVER, "server-10", Unavailability.PLANNED)
+    region.fail(UnavailabilityScope.SERVER, "server-02")
+    assert region.draw() == {"drawn": 1}
+    assert region.targets()["server-11"] == "web"
+    assert region.targets()["server-10"] == "spare"
+
+
+def test_a_failure_announced_for_later_draws_when_it_begins(region: Region) -> None:
+    with region.database.write() as tx:
+        open_event(
+            tx,
+            "west",
+            scope=UnavailabilityScope.SERVER,
+            scope_name="server-01",
+            kind=Unavailability.UNPLANNED,
+            reason="disk going",
+            starts_at=region.clock.now() + timedelta(hours=1),
+            ends_at=None,
+            actor="health",
+            now=region.clock.now(),
+        )
+    assert region.draw() == {}
+
+
+def test_whoever_changes_a_server_meanwhile_makes_it_look_again(
+    region: Region, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    region.fail(UnavailabilityScope.SERVER, "server-01")
+    real, looks = replacements_draw.plan_replacements, []
+
+    def meddle(failures: object) -> object:
+        looks.append(failures)
+        if len(looks) == 1:
+            with region.database.snapshot() as tx:
+                (spare,) = list_servers(tx, "west", ServerFilter(name="server-10")).items
+            with region.database.write() as tx:
+                change = InUse(server_id=spare.server_id, in_use=True, generation=spare.generation)
+                set_in_use(tx, [change], actor="allocator", now=region.clock.now())
+        return real(failures)
+
+    monkeypatch.setattr(replacements_draw, "plan_replacements", meddle)
+    assert region.draw() == {"drawn": 1}
+    assert len(looks) == 2
+    assert len(region.targets()) == len(CURRENT)
+
+
+def test_it_gives_up_when_others_are_always_quicker(region: Region, monkeypatch: pytest.MonkeyPatch) -> None:
+    region.fail(UnavailabilityScope.SERVER, "server-01")
+    real = replacements_draw.plan_replacements
+
+    def meddle(failures: object) -> object:
+        with region.database.write() as tx:
+            tx.execute(sa.text("UPDATE servers SET in_use = NOT in_use WHERE name = 'server-10'"))
+        return real(failures)
+
+    monkeypatch.setattr(replacements_draw, "plan_replacements", meddle)
+    with pytest.raises(StaleGeneration):
+        region.draw()
+    assert region.targets() == CURRENT
