@@ -1,4 +1,4 @@
-"""No reservation may be left worse off than it is, unless there is a reason that one can name."""
+"""No reservation may be left worse off than it is."""
 
 from __future__ import annotations
 
@@ -28,27 +28,28 @@ def off_affinity_rru(snapshot: FleetSnapshot, binding: Indices) -> Floats:
 
 
 def check_regression(snapshot: FleetSnapshot, target: Indices) -> list[Violation]:
-    """Reservations that lose although the others do not gain as much.
+    """Reservations that are left worse off than they are.
 
-    Constraints may not regress (RAS, 3.5.1): capacity, or affinity, may leave a reservation that needs it only for one
-    that lacks more. So the penalties of all reservations together may not grow, each RRU weighed as the policy does;
-    where they do, each reservation that lost is named.
+    Constraints may not regress from their initial value (RAS, 3.5.1): what a reservation is short of and what it has
+    outside its datacenters, each RRU weighed as the policy does, may stay as broken as it is and no more (ADR 0012).
+    Where the policy does not fix first, its sum is what counts: a reservation may lose if the others gain as much.
     """
     q, policy = snapshot.reservations, snapshot.policy
     short = shortfall_rru(snapshot, snapshot.servers.target), shortfall_rru(snapshot, target)
     off = off_affinity_rru(snapshot, snapshot.servers.target), off_affinity_rru(snapshot, target)
     before, after = (policy.shortfall_cost * s + policy.affinity_cost * o for s, o in zip(short, off, strict=True))
     grown = after - before
-    if grown.sum() <= TOLERANCE * max(1.0, float(before.sum())):
+    if not policy.fix_first and grown.sum() <= TOLERANCE * max(1.0, float(before.sum())):
         return []
+    others = "" if policy.fix_first else ", and no other reservation gains as much"
     return [
         Violation(
             reason="ShortfallGrows" if short[1][r] > short[0][r] else "AffinityWorsens",
             message=f"{q.name[r]} would be short of {short[1][r]:.6g} RRU and {off[1][r]:.6g} RRU off its datacenters "
-            f"instead of {short[0][r]:.6g} and {off[0][r]:.6g}, and no other reservation gains as much",
+            f"instead of {short[0][r]:.6g} and {off[0][r]:.6g}{others}",
             reservation=str(q.name[r]),
         )
-        for r in np.flatnonzero(grown > TOLERANCE)
+        for r in np.flatnonzero(grown > TOLERANCE * np.maximum(1.0, before))
     ]
 
 

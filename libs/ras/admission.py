@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields, replace
 
 import numpy as np
 
-from libs.domain.fleet import FREE, FleetSnapshot, Indices, TargetPlan
+from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
 from libs.domain.verdict import Verdict
+from libs.ras.alone import alone, own_and_free
 from libs.ras.evaluate import coverage_of
 from libs.ras.limits import SolveLimits
 from libs.ras.phases import plan_target_bindings
@@ -76,26 +76,11 @@ def plan_with_free_servers(
 ) -> TargetPlan:
     """The best plan for one reservation that uses only its own servers and free ones."""
     servers = snapshot.servers
-    rows = np.flatnonzero((servers.target == reservation) | ((servers.target < 0) & servers.available))
-    alone = _only(snapshot, reservation, rows.astype(np.int32))
-    found = plan_target_bindings(alone, limits, cancelled=cancelled).plan.target
+    rows = own_and_free(snapshot, reservation)
+    found = plan_target_bindings(alone(snapshot, reservation, rows), limits, cancelled=cancelled).plan.target
     target = np.maximum(servers.target, FREE)
     target[rows] = np.where(found == 0, reservation, FREE)
     return TargetPlan(target=target, parent_plan_id=snapshot.target_plan_id)
-
-
-def _only(snapshot: FleetSnapshot, reservation: int, rows: Indices) -> FleetSnapshot:
-    """The snapshot with one reservation and some servers."""
-    s, q = snapshot.servers, snapshot.reservations
-    own = slice(reservation, reservation + 1)
-    kept = {field.name: getattr(s, field.name)[rows] for field in fields(s)}
-    for binding in ("current", "target"):
-        kept[binding] = np.where(kept[binding] == reservation, 0, FREE).astype(np.int32)
-    return replace(
-        snapshot,
-        servers=replace(s, **kept),
-        reservations=replace(q, **{field.name: getattr(q, field.name)[own] for field in fields(q)}),
-    )
 
 
 def _rejected(snapshot: FleetSnapshot, r: int, p: Potential) -> Verdict:

@@ -24,12 +24,17 @@ class CountCost:
     @property
     def by_reservation(self) -> Floats:
         """(R,) all terms."""
-        return self.stability + self.msb_spread + self.buffer + self.shortfall + self.affinity
+        return self.stability + self.msb_spread + self.buffer + self.penalty_by_reservation
+
+    @property
+    def penalty_by_reservation(self) -> Floats:
+        """(R,) shortfall and affinity."""
+        return self.shortfall + self.affinity
 
     @property
     def penalty(self) -> float:
         """Shortfall and affinity: what the paper's hard constraints would forbid."""
-        return float(self.shortfall.sum() + self.affinity.sum())
+        return float(self.penalty_by_reservation.sum())
 
     @property
     def total(self) -> float:

@@ -76,7 +76,10 @@ class Descent:
 
 
 def marginal_costs(p: CountProblem, r: int, mine: slice, counts: Counts) -> tuple[Floats, Floats]:
-    """(k,) and (k,) change of reservation r's cost by one server more, and by one less, in each of its counts."""
+    """(k,) and (k,) change of reservation r's cost by one server more, and by one less, in each of its counts.
+
+    inf where it cannot be, or would leave r with more of a penalty than it has and may have.
+    """
     policy, msb, v = p.policy, p.msb[mine], p.rru[mine]
     load = np.bincount(msb, v * counts, p.msbs)
     total, worst, at = load.sum(), load.max(initial=0.0), int(load.argmax())
@@ -86,14 +89,23 @@ def marginal_costs(p: CountProblem, r: int, mine: slice, counts: Counts) -> tupl
     by_datacenter = np.bincount(p.msb_datacenter, load, p.affinity_share.shape[1])[datacenter]
     wanted, band = p.affinity_share[r, datacenter] * capacity, policy.affinity_tolerance * capacity
 
+    off = np.bincount(p.msb_datacenter, load, p.affinity_share.shape[1]) - p.affinity_share[r] * capacity
+    off = np.maximum(np.nan_to_num(np.abs(off) - band, nan=0.0), 0.0)
+    elsewhere = off.sum() - off[datacenter]  # outside the bands of the datacenters that do not change
+    short_now = max(capacity - (total - (worst if survives else 0.0)), 0.0)
+    penalty_now = policy.shortfall_cost * short_now + policy.affinity_cost * off.sum()
+    penalty_most = max(penalty_now, p.penalty_most[r] + p.penalty_slack)
+
     def cost(change: int) -> Floats:
         after = load[msb] + change * v
         largest = np.maximum(others, after) if survives else np.zeros_like(after)
         short = np.maximum(capacity - (total + change * v - largest), 0.0)
         outside = np.maximum(np.nan_to_num(np.abs(by_datacenter + change * v - wanted) - band, nan=0.0), 0.0)
         excess = np.maximum(after - limit, 0.0)
-        due = policy.buffer_cost * largest + policy.shortfall_cost * short
-        return np.asarray(due + policy.affinity_cost * outside + policy.spread_cost * excess)
+        penalty = policy.shortfall_cost * short + policy.affinity_cost * (outside + elsewhere)
+        if change:
+            penalty = np.where(penalty > penalty_most, np.inf, penalty)
+        return np.asarray(policy.buffer_cost * largest + policy.spread_cost * excess + penalty)
 
     now = cost(0)
     gone = p.held[mine] - counts

@@ -10,6 +10,7 @@ from libs.mip.model import Indices, Mip, Model
 from libs.ras.blocks.affinity import add_affinity
 from libs.ras.blocks.msb_buffer import add_msb_buffer
 from libs.ras.blocks.msb_spread import add_msb_spread
+from libs.ras.blocks.regression import add_regression
 from libs.ras.blocks.stability import add_stability
 from libs.ras.blocks.supply import add_supply
 from libs.ras.columns import Columns, add_columns
@@ -30,7 +31,7 @@ class CountModel:
 
 
 def build_model(problem: CountProblem) -> CountModel:
-    """Expressions 1 and 3 to 7 on counts; racks (expression 2) are left out, as in the paper's first phase."""
+    """Expressions 1 and 3 to 7 on counts, and no regression; no racks (expression 2), as in the paper's first phase."""
     m = Mip()
     columns = add_columns(m, problem)
     supply_rows = add_supply(m, columns, problem)
@@ -38,4 +39,5 @@ def build_model(problem: CountProblem) -> CountModel:
     add_msb_spread(m, columns, problem)
     add_stability(m, columns, problem)
     add_affinity(m, columns, problem)
+    add_regression(m, columns, problem)
     return CountModel(model=m.build(), columns=columns, supply_rows=supply_rows)

@@ -19,11 +19,12 @@ from libs.ras.cost import cost_of
 from libs.ras.descent import Descent
 from libs.ras.evaluate import coverage_of, evaluate
 from libs.ras.extraction import extract_targets
+from libs.ras.goal import FIX_FIRST, goal_of, regresses
 from libs.ras.limits import SolveLimits
 from libs.ras.model import CountModel, build_model
 from libs.ras.neighbourhoods import Effort, Search
 from libs.ras.prices import Prices, read_prices
-from libs.ras.problem import FIX_FIRST, CountProblem, Counts, group_servers
+from libs.ras.problem import CountProblem, Counts, group_servers
 from libs.ras.result import ModelSize, SolveReport, SolveResult
 from libs.ras.rounding import round_counts
 
@@ -81,11 +82,12 @@ class _Solve:
                 self._note(relaxed.timed_out)
                 self.bound = max(0.0, relaxed.bound)
             penalty = aside.submit(_least_penalty, model, relaxed, self._time_left(), self.cancelled)
-            goal = problem.fixing_first()
+            goal = goal_of(problem)
             with self._step("rounding"):
                 counts = self._start(goal, relaxed)
             with self._step("search"):
-                counts = self._search(goal, read_prices(goal, model, relaxed), counts)
+                found = self._search(goal, read_prices(goal, model, relaxed), counts)
+                counts = counts if regresses(goal, found) else found  # where the solver's tolerance let it through
             with self._step("least_penalty"):
                 self.least_penalty = penalty.result()
         with self._step("extraction"):
@@ -129,7 +131,8 @@ class _Solve:
         if relaxed.x is not None:
             rounded = Descent(problem, round_counts(problem, relaxed.x[: len(problem.reservation)]))
             rounded.run(10 * len(self.snapshot.servers))
-            if cost_of(problem, rounded.counts).total < cost_of(problem, best.counts).total - 1e-6:
+            better = cost_of(problem, rounded.counts).total < cost_of(problem, best.counts).total - 1e-6
+            if better and not regresses(problem, rounded.counts):
                 best = rounded
         return best.counts
 

@@ -34,6 +34,7 @@ class CountProblem:
     survives         (R,) bool
     msb_limit_rru    (R,) RRU  alpha^F C_r; inf: no limit
     affinity_share   (R, D)    A; nan: not constrained
+    penalty_most     (R,)      what shortfall and affinity may cost each at most, see blocks/regression; inf: any
 
     Unavailable servers are not in it: they count for nothing and stay where they are, which is free.
     Movement need not split a count by where its servers come from: the cost of leaving is convex in the number that
@@ -53,6 +54,7 @@ class CountProblem:
     survives: Bools
     msb_limit_rru: Floats
     affinity_share: Floats
+    penalty_most: Floats
     leave_cost_cheap: float
     leave_cost_dear: float
     policy: RegionPolicy
@@ -82,23 +84,19 @@ class CountProblem:
         """(R + 1,) the counts of reservation r are first[r] to first[r + 1] - 1."""
         return np.searchsorted(self.reservation, np.arange(self.reservations + 1))
 
+    @property
+    def penalty_unit(self) -> float:
+        """What the dearer of an RRU short and an RRU outside its band costs; 1 where neither costs anything."""
+        return max(self.policy.shortfall_cost, self.policy.affinity_cost) or 1.0
+
+    @property
+    def penalty_slack(self) -> float:
+        """What a penalty may exceed its limit by, because sums of floats do."""
+        return 1e-9 * self.penalty_unit
+
     def used(self, counts: Counts) -> Counts:
         """(M*T,) servers of each place that are bound."""
         return np.bincount(self.place, counts, len(self.supply)).astype(np.int64)
-
-    def fixing_first(self) -> CountProblem:
-        """The problem that a search should solve: penalties outrank the objective where the policy says so.
-
-        Source: RAS, 3.5.1 (objectives that fix constraints come first); docs/adr/0004.
-        """
-        if not self.policy.fix_first:
-            return self
-        weighed = replace(
-            self.policy,
-            shortfall_cost=FIX_FIRST * self.policy.shortfall_cost,
-            affinity_cost=FIX_FIRST * self.policy.affinity_cost,
-        )
-        return replace(self, policy=weighed)
 
     def select(self, chosen: Index, columns: Index, supply: Counts) -> CountProblem:
         """The same problem for some reservations, some of their columns and a given supply: a neighbourhood.
@@ -119,11 +117,8 @@ class CountProblem:
             survives=self.survives[chosen],
             msb_limit_rru=self.msb_limit_rru[chosen],
             affinity_share=self.affinity_share[chosen],
+            penalty_most=self.penalty_most[chosen],
         )
-
-
-FIX_FIRST = 100.0
-"""How many times its cost a penalty weighs in a search that fixes first: more than any mending costs, in practice."""
 
 
 def group_servers(snapshot: FleetSnapshot) -> CountProblem:
@@ -161,6 +156,7 @@ def group_servers(snapshot: FleetSnapshot) -> CountProblem:
             _times(reservations.msb_spread_limit, reservations.capacity_rru),
         ),
         affinity_share=reservations.affinity_share,
+        penalty_most=np.full(R, np.inf),
         leave_cost_cheap=min(policy.move_cost_idle, policy.move_cost_in_use),
         leave_cost_dear=max(policy.move_cost_idle, policy.move_cost_in_use),
         policy=policy,

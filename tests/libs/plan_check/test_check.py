@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from libs.domain.fleet import DELETED, FREE, TargetPlan
+from libs.domain.policy import RegionPolicy
 from libs.plan_check.check import PlanRefusedError, check_plan, require_clean
 from tests.regions import region
 
@@ -55,9 +56,11 @@ def test_targets_must_be_whole_numbers(snapshot):
     assert [v.reason for v in check_plan(snapshot, plan)] == ["WrongShape"]
 
 
-def test_capacity_may_go_to_who_lacks_more():
+def test_capacity_goes_to_who_lacks_more_only_where_the_sum_is_all_that_counts():
     snapshot = region(servers=[(0, 0, 0), (1, 0, 0)], capacity=[2, 3], survives=[False, False])
-    assert reasons(snapshot, 0, 1) == []
+    assert reasons(snapshot, 0, 1) == ["ShortfallGrows"]
+    by_sum = replace(snapshot, policy=RegionPolicy(fix_first=False))
+    assert reasons(by_sum, 0, 1) == []
     smaller = region(servers=[(0, 0, 0), (1, 0, 0)], capacity=[2, 0], survives=[False, False])
     assert reasons(smaller, 0, 1) == ["ShortfallGrows"]
 

@@ -9,10 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from libs.domain.fleet import FREE
+from libs.domain.policy import RegionPolicy
 from libs.plan_check.check import check_plan
+from libs.plan_check.regression import check_regression
 from libs.ras.cost import cost_of
 from libs.ras.evaluate import evaluate
 from libs.ras.extraction import extract_targets
+from libs.ras.goal import FIX_FIRST
 from libs.ras.limits import SolveLimits
 from libs.ras.model import build_model
 from libs.ras.phases import plan_target_bindings
@@ -46,7 +49,7 @@ def legal_bindings(snapshot):
 @SMALL
 @given(regions())
 def test_tiny_regions_are_solved_to_the_optimum_of_all_assignments(snapshot):
-    snapshot = without_racks(snapshot)
+    snapshot = replace(without_racks(snapshot), policy=RegionPolicy(fix_first=False))
     best = min(evaluate(snapshot, binding).total for binding in legal_bindings(snapshot))
     found = plan_target_bindings(snapshot, EXACT).report
     assert found.score.total == pytest.approx(best, abs=1e-5)
@@ -55,11 +58,26 @@ def test_tiny_regions_are_solved_to_the_optimum_of_all_assignments(snapshot):
 
 
 @SMALL
+@given(regions())
+def test_tiny_regions_are_mended_first_and_nobody_is_left_worse_off(snapshot):
+    snapshot = without_racks(snapshot)
+
+    def rank(binding):
+        score = evaluate(snapshot, binding)
+        return score.objective + FIX_FIRST * score.penalty
+
+    allowed = [binding for binding in legal_bindings(snapshot) if not check_regression(snapshot, binding)]
+    found = plan_target_bindings(snapshot, EXACT)
+    assert check_regression(snapshot, found.plan.target) == []
+    assert rank(found.plan.target) == pytest.approx(min(map(rank, allowed)), rel=1e-9, abs=1e-5)
+
+
+@SMALL
 @given(regions(servers_max=60, reservations_max=6), st.integers(0, 3))
 def test_any_answer_is_legal_and_never_worse_than_staying(snapshot, seed):
     found = plan_target_bindings(snapshot, SolveLimits(exact_columns_max=10, neighbourhoods_max=6), seed=seed)
     assert check_plan(snapshot, found.plan) == []
-    assert found.report.score.total <= found.report.stay.total + 1e-6
+    assert found.report.score.penalty <= found.report.stay.penalty + 1e-6
     assert found.report.score == evaluate(snapshot, found.plan.target)
     assert found.report.lower_bound <= found.report.score.total_without_rack + 1e-5
     assert found.report.least_penalty <= found.report.score.penalty + 1e-5

@@ -1,0 +1,30 @@
+"""One reservation with its own and the free servers: what a request or an explanation looks at."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import numpy as np
+
+from libs.domain.fleet import FREE, FleetSnapshot, Indices
+
+
+def own_and_free(snapshot: FleetSnapshot, reservation: int) -> Indices:
+    """Rows of the servers that it has by target, and of those that are free and not down."""
+    servers = snapshot.servers
+    mine = (servers.target == reservation) | ((servers.target < 0) & servers.available)
+    return np.flatnonzero(mine).astype(np.int32)
+
+
+def alone(snapshot: FleetSnapshot, reservation: int, rows: Indices) -> FleetSnapshot:
+    """The snapshot with one reservation and some servers; whatever else they are bound to reads FREE."""
+    s, q = snapshot.servers, snapshot.reservations
+    own = slice(reservation, reservation + 1)
+    kept = {field.name: getattr(s, field.name)[rows] for field in fields(s)}
+    for binding in ("current", "target"):
+        kept[binding] = np.where(kept[binding] == reservation, 0, FREE).astype(np.int32)
+    return replace(
+        snapshot,
+        servers=replace(s, **kept),
+        reservations=replace(q, **{field.name: getattr(q, field.name)[own] for field in fields(q)}),
+    )

@@ -1,0 +1,223 @@
+"""Every claim about what decides, against an oracle that tries everything on raw servers."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, note, settings
+from hypothesis import strategies as st
+
+from libs.domain.fleet import FREE
+from libs.ras.admission import THOROUGH, plan_with_free_servers
+from libs.ras.alone import alone, own_and_free
+from libs.ras.evaluate import evaluate
+from libs.ras.explain.deciders import SERVER_COST, decide
+from libs.ras.explain.relaxations import enough_of
+from libs.ras.goal import FIX_FIRST, goal_of
+from libs.ras.problem import group_servers
+from tests.regions import random_region, region, retargeted
+
+MANY = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+TOLERANCE = 1e-3
+
+
+def with_policy(snapshot, **values):
+    return replace(snapshot, policy=replace(snapshot.policy, **values))
+
+
+def with_column(snapshot, name, value):
+    column = np.full_like(getattr(snapshot.reservations, name), value)
+    return replace(snapshot, reservations=replace(snapshot.reservations, **{name: column}))
+
+
+WITHOUT = {
+    "Capacity": lambda s: with_policy(s, shortfall_cost=0.0),
+    "MsbLoss": lambda s: with_column(s, "survives_msb_loss", False),
+    "BufferCost": lambda s: with_policy(s, buffer_cost=0.0),
+    "MsbSpread": lambda s: with_column(s, "msb_spread_limit", np.inf),
+    "Affinity": lambda s: with_column(s, "affinity_share", np.nan),
+    "MoveCost": lambda s: with_policy(s, move_cost_idle=0.0, move_cost_in_use=0.0),
+}
+
+
+class Oracle:
+    """All answers for a region of one reservation: counts by place, each worth what its raw servers are worth."""
+
+    def __init__(self, snapshot, most_by_place):
+        s = snapshot.servers
+        self.snapshot = snapshot
+        types = len(snapshot.hardware_types)
+        self.place = snapshot.server_msb * types + s.hardware_type
+        self.fixed = ~s.available & (s.target == 0)
+        useful = (snapshot.reservations.rru[0, s.hardware_type] > 0) | (s.target == 0)
+        self.rows = {
+            p: sorted(np.flatnonzero((self.place == p) & s.available & useful), key=lambda i: -self._keep(i))
+            for p in set(self.place.tolist())
+        }
+        self.rows = {p: rows for p, rows in self.rows.items() if rows}
+        self.most = {p: min(len(rows), most_by_place.get(p, len(rows))) for p, rows in self.rows.items()}
+
+    def _keep(self, i):
+        """The dearest to move stay; those that are held stay before others join."""
+        s = self.snapshot.servers
+        return (s.target[i] == 0) * (1 + s.in_use[i])
+
+    def binding(self, counts):
+        found = np.where(self.fixed, 0, FREE).astype(np.int32)
+        for place, count in counts.items():
+            found[self.rows[place][:count]] = 0
+        return found
+
+    def every(self):
+        places = list(self.rows)
+        for counts in itertools.product(*(range(self.most[p] + 1) for p in places)):
+            yield dict(zip(places, counts, strict=True))
+
+    def held(self):
+        s = self.snapshot.servers
+        return {p: sum(s.target[i] == 0 for i in rows) for p, rows in self.rows.items()}
+
+    def value(self, counts, relaxed, server_cost=0.0):
+        score = evaluate(relaxed, self.binding(counts))
+        servers = server_cost * sum(counts.values())
+        return score.objective - score.rack_spread + FIX_FIRST * score.penalty + servers, score.penalty
+
+    def best(self, relaxed, limit, server_cost=0.0):
+        """The least value of any answer whose penalty is within the limit."""
+        found = (self.value(counts, relaxed, server_cost) for counts in self.every())
+        return min(value for value, penalty in found if penalty <= limit + 1e-6)
+
+
+def settled_region(seed):
+    """A random region in which what each reservation holds is the best of its own and the free servers."""
+    rng = np.random.default_rng(seed)
+    snapshot = random_region(rng, int(rng.integers(2, 9)), int(rng.integers(1, 4)))
+    for r in range(len(snapshot.reservations)):
+        snapshot = retargeted(snapshot, plan_with_free_servers(snapshot, r, THOROUGH).target)
+    return snapshot
+
+
+@MANY
+@given(st.integers(0, 2**32 - 1))
+def test_what_is_said_to_decide_changes_the_answer_and_nothing_else_does(seed):
+    note(f"seed {seed}")
+    snapshot = settled_region(seed)
+    for r in range(len(snapshot.reservations)):
+        own = alone(snapshot, r, own_and_free(snapshot, r))
+        oracle = Oracle(own, {})
+        held = oracle.held()
+        value, limit = oracle.value(held, own)
+        found = decide(snapshot, r)
+        assert found.settled
+        if value > oracle.best(own, limit) + TOLERANCE:  # another reservation's turn freed servers that would serve it
+            assert found.could_save != 0
+            continue
+        assert found.could_save == 0
+        afresh = dict(held)
+        named = {d.name: d for d in found.deciders}
+        if "MoveCost" in named:
+            change(own, afresh, named["MoveCost"].now.changes)
+        for decider in found.deciders:
+            if decider.name == "Supply":
+                continue
+            relaxed = WITHOUT[decider.name](own)
+            note(f"seed {seed} reservation {r} {decider}")
+            agree(oracle, relaxed, decider.now, held, limit, SERVER_COST if decider.name == "MoveCost" else 0.0)
+            if decider.afresh is not None:
+                agree(oracle, WITHOUT["MoveCost"](relaxed), decider.afresh, afresh, limit, SERVER_COST)
+
+
+def agree(oracle, relaxed, outcome, counts, limit, server_cost):
+    """The outcome is what trying everything without the thing says, and the answer that it shows is as good."""
+    value, best = oracle.value(counts, relaxed, server_cost)[0], oracle.best(relaxed, limit, server_cost)
+    alike = max(TOLERANCE, 4e-9 * value)
+    if outcome.decides:
+        assert best < value
+        shown = dict(counts)
+        change(oracle.snapshot, shown, outcome.changes)
+        assert oracle.value(shown, relaxed, server_cost)[0] == pytest.approx(best, abs=alike)
+        before, after = (evaluate(relaxed, oracle.binding(c)) for c in (counts, shown))
+        assert outcome.saves == pytest.approx(before.total_without_rack - after.total_without_rack, abs=1e-6)
+    else:
+        assert outcome.decides is False or best < value, "what so small a region has is always settled"
+        assert best >= value - alike
+        assert not outcome.changes
+
+
+def change(snapshot, counts, changes):
+    msbs, types = snapshot.topology.msbs.tolist(), snapshot.hardware_types.tolist()
+    for c in changes:
+        place = msbs.index(c.msb) * len(types) + types.index(c.hardware_type)
+        assert counts.get(place, 0) == c.with_it
+        counts[place] = c.without_it
+
+
+@MANY
+@given(st.integers(0, 2**32 - 1))
+def test_more_of_a_hardware_type_helps_only_where_it_is_said_to(seed):
+    note(f"seed {seed}")
+    snapshot = settled_region(seed)
+    for r in range(len(snapshot.reservations)):
+        own = alone(snapshot, r, own_and_free(snapshot, r))
+        problem = goal_of(group_servers(own))
+        found = decide(snapshot, r)
+        if found.could_save != 0 or not problem.msbs:
+            continue
+        for decider in (d for d in found.deciders if d.name == "Supply"):
+            t = own.hardware_types.tolist().index(decider.subject)
+            extra = min(enough_of(problem, own.reservations.rru[0, t]), 4)
+            more = Oracle(with_more(own, t, extra), {})
+            held, limit = more.held(), more.value(more.held(), more.snapshot)[1]
+            value, best = more.value(held, more.snapshot)[0], more.best(more.snapshot, limit)
+            if best < value - TOLERANCE:
+                assert decider.now.decides, "a few more already help"
+            elif extra < 4:
+                assert decider.now.decides is False
+
+
+def with_more(snapshot, hardware_type, count):
+    """`count` more free servers of a type in the first rack of every MSB."""
+    s, racks = snapshot.servers, snapshot.topology.rack_msb
+    rack = np.repeat([np.flatnonzero(racks == m)[0] for m in range(len(snapshot.topology.msbs))], count)
+    n = len(rack)
+    new = {
+        "id": np.arange(n) + 1000,
+        "name": np.array([f"new-{i}" for i in range(n)], object),
+        "rack": rack,
+        "hardware_type": np.full(n, hardware_type),
+        "current": np.full(n, FREE),
+        "target": np.full(n, FREE),
+        "in_use": np.zeros(n, bool),
+        "available": np.ones(n, bool),
+        "generation": np.ones(n, np.int64),
+    }
+    columns = {k: np.concatenate([getattr(s, k), v.astype(getattr(s, k).dtype)]) for k, v in new.items()}
+    return replace(snapshot, servers=replace(s, **columns))
+
+
+def test_the_loss_of_an_msb_and_what_is_free_decide():
+    # 4 RRU must survive: 6 servers over three MSBs. With more free in a fourth, 2 and then 1 each would do.
+    snapshot = region(
+        msb_datacenter=(0, 0, 0, 0),
+        types=2,
+        servers=[(m, 0, 0) for m in (0, 0, 1, 1, 2, 2)],
+        capacity=[4],
+        rru=[[1, 0]],
+    )
+    found = {(d.name, d.subject): d for d in decide(snapshot, 0).deciders}
+    assert {key for key, d in found.items() if d.now.decides} == {("Supply", "hw-0")}
+    assert {key for key, d in found.items() if d.afresh and d.afresh.decides} == {
+        ("Capacity", None),
+        ("MsbLoss", None),
+        ("Supply", "hw-0"),
+    }
+    without = found["MsbLoss", None].afresh.changes
+    assert sum(c.with_it - c.without_it for c in without) == 2
+
+
+def test_without_time_nothing_is_claimed():
+    snapshot = random_region(np.random.default_rng(5), 200, 3, msbs=8, types=3)
+    found = decide(snapshot, 0, time_s_max=0.0)
+    assert not found.settled
+    assert all(d.now.decides is not False for d in found.deciders if d.name == "BufferCost")
