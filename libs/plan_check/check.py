@@ -46,7 +46,8 @@ def check_legal(snapshot: FleetSnapshot, plan: TargetPlan) -> list[Violation]:
         return shape
     servers, target = snapshot.servers, plan.target
     new = (target >= 0) & (target != servers.target)
-    value = snapshot.reservations.rru[np.maximum(target, 0), servers.hardware_type]
+    rru = np.pad(snapshot.reservations.rru, ((0, 1), (0, 0)))  # the row of FREE, also where there is no reservation
+    value = rru[target, servers.hardware_type]
     down = ~servers.available
     return [
         *_servers(snapshot, plan, new & (value <= 0), "Ineligible", "its hardware type is of no use there"),
