@@ -40,9 +40,10 @@ class Problems:
         self.found: list[Problem] = []
 
     def add(self, file: str, message: str, *, row: int | None = None, field: str | None = None) -> None:
-        """Note a problem; those beyond PROBLEMS_MAX are dropped."""
-        if len(self.found) < PROBLEMS_MAX:
-            self.found.append(Problem(file, row, field, message))
+        """Note a problem, once; those beyond PROBLEMS_MAX are dropped."""
+        problem = Problem(file, row, field, message)
+        if len(self.found) < PROBLEMS_MAX and problem not in self.found:
+            self.found.append(problem)
 
     def raise_any(self) -> None:
         """Raises: InterchangeError, where anything was noted."""

@@ -56,7 +56,7 @@ def load_region(source: Source, *, name: str = "region") -> RegionImage:
     rru_table, affinity_table = (Table(source, file, problems, fields=fields) for file, fields in _PAIRS.items())
     policy = load_policy(source, problems)
 
-    topology, rack = _topology(servers_table)
+    topology, rack = load_topology(servers_table)
     types = _hardware_types(servers_table, rru_table)
     column = reservations_table.strings("reservation")
     reservations_table.unique("reservation", column.codes, "this reservation")
@@ -93,7 +93,8 @@ def load_region(source: Source, *, name: str = "region") -> RegionImage:
     )
 
 
-def _topology(table: Table) -> tuple[Topology, Indices]:
+def load_topology(table: Table) -> tuple[Topology, Indices]:
+    """The places that the rows of servers.parquet name, and (S,) the rack of each row."""
     datacenters, datacenter = table.codes("datacenter")
     table.at_most(COLUMNS_MAX, "datacenter", datacenters)
     msbs, msb = table.codes("msb")

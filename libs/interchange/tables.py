@@ -70,6 +70,14 @@ class Table:
         except (pa.ArrowException, OSError) as error:
             raise InterchangeError([Problem(name, None, None, "is not a Parquet file, or is damaged")]) from error
 
+    @classmethod
+    def of(cls, file: str, columns: pa.Table, problems: Problems) -> Table:
+        """Columns that another kind of file held; `file` is its name."""
+        table = cls.__new__(cls)
+        table.file, table._problems = file, problems
+        table._types, table._table = {field.name: field.type for field in columns.schema}, columns
+        return table
+
     def __len__(self) -> int:
         return int(self._table.num_rows)
 

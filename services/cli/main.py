@@ -17,6 +17,7 @@ COMMANDS = {
     "up": "services.cli.up:up",
     "import": "services.cli.regions:import_region",
     "export": "services.cli.regions:export_region",
+    "convert": "services.cli.sources:convert",
     "get": "services.cli.get:get",
     "create": "services.cli.requests:create",
     "resize": "services.cli.requests:resize",

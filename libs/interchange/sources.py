@@ -1,0 +1,61 @@
+"""Any source of servers by its path: a region folder, nodes.json, a CSV file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+
+from libs.domain.inventory import Inventory
+from libs.interchange.errors import InterchangeError, Problem
+from libs.interchange.field_mapping import load_mapping, mapping_of
+from libs.interchange.inventory import load_inventory
+from libs.interchange.kubernetes_nodes import NODE_FIELDS, load_nodes
+from libs.interchange.servers_csv import CSV_FIELDS, load_csv
+
+
+class SourceFormat(StrEnum):
+    """What a source is written in."""
+
+    REGION = "region"
+    KUBERNETES = "kubernetes"
+    CSV = "csv"
+
+
+_BY_SUFFIX: Mapping[str, SourceFormat] = {".json": SourceFormat.KUBERNETES, ".csv": SourceFormat.CSV}
+
+
+def format_of(path: Path) -> SourceFormat:
+    """What a folder or the end of a file's name says. Raises InterchangeError."""
+    if path.is_dir():
+        return SourceFormat.REGION
+    found = _BY_SUFFIX.get(path.suffix.lower())
+    if found is None:
+        raise InterchangeError(
+            [Problem(path.name, None, None, f"say what it is with --format {'|'.join(SourceFormat)}")]
+        )
+    return found
+
+
+def load_source(
+    path: Path,
+    source_format: SourceFormat,
+    *,
+    mapping_file: Path | None = None,
+    keys: Sequence[str] = (),
+    defaults: Sequence[str] = (),
+) -> Inventory:
+    """The servers of a source. Raises: InterchangeError, also for rules that the source has no use for."""
+    file = None if mapping_file is None else load_mapping(mapping_file)
+    if source_format is SourceFormat.REGION:
+        if file or keys or defaults:
+            message = "is a region folder: its columns have fixed names, and nothing is mapped"
+            raise InterchangeError([Problem(path.name, None, None, message)])
+        return load_inventory(path)
+    base, load = (NODE_FIELDS, load_nodes) if source_format is SourceFormat.KUBERNETES else (CSV_FIELDS, load_csv)
+    rules = mapping_of(base, file=file, keys=keys, defaults=defaults)
+    try:
+        with path.open("rb") as stream:
+            return load(stream, path.name, rules)
+    except OSError as error:
+        raise InterchangeError([Problem(path.name, None, None, f"cannot be read ({error.strerror})")]) from error

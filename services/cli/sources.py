@@ -1,0 +1,83 @@
+"""Options that say what a list of servers is written in, and `plimsoll convert`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from libs.domain.inventory import Inventory
+from libs.interchange.errors import InterchangeError
+from libs.interchange.inventory import region_of
+from libs.interchange.region_files import save_region
+from libs.interchange.sources import SourceFormat, format_of, load_source
+from services.cli.failure import CliFailure
+from services.cli.output import stderr, stdout
+
+SourceArgument = Annotated[
+    Path,
+    typer.Argument(help="nodes.json of `kubectl get nodes -o json`, a CSV file, or a region folder", exists=True),
+]
+FormatOption = Annotated[
+    SourceFormat | None, typer.Option("--format", "-f", help="what it is; told by its name where left out")
+]
+LabelsOption = Annotated[
+    Path | None, typer.Option("--labels", metavar="FILE", help="a TOML file of rules; --map and --default go over it")
+]
+MapOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map",
+        metavar="FIELD=KEY",
+        help="the label or column of server, datacenter, msb, rack, hardware_type; repeatable",
+    ),
+]
+DefaultOption = Annotated[
+    list[str] | None,
+    typer.Option("--default", metavar="FIELD=VALUE", help="what to take without it, such as rack={server}; repeatable"),
+]
+
+
+def read_source(
+    source: Path,
+    source_format: SourceFormat | None,
+    labels: Path | None,
+    keys: list[str] | None,
+    defaults: list[str] | None,
+) -> Inventory:
+    """The servers that a source lists. Raises CliFailure that names them and the label or column."""
+    try:
+        with stderr.status(f"reading {source}"):
+            return load_source(
+                source,
+                source_format or format_of(source),
+                mapping_file=labels,
+                keys=keys or (),
+                defaults=defaults or (),
+            )
+    except InterchangeError as error:
+        raise CliFailure(str(error)) from error
+
+
+def convert(
+    source: SourceArgument,
+    out: Annotated[Path, typer.Option(help="a folder that does not exist yet")],
+    source_format: FormatOption = None,
+    labels: LabelsOption = None,
+    keys: MapOption = None,
+    defaults: DefaultOption = None,
+) -> None:
+    """Turn a list of servers into a region folder, without any platform: all of them free, no reservations."""
+    if out.exists():
+        raise CliFailure(f"{out} is there already: name a new folder")
+    inventory = read_source(source, source_format, labels, keys, defaults)
+    save_region(region_of(inventory, out.name), out)
+    stdout.print(
+        f"{out}: {len(inventory):,} servers in {len(inventory.topology.racks):,} racks, "
+        f"{len(inventory.topology.msbs):,} MSBs and {len(inventory.topology.datacenters):,} datacenters, "
+        f"of {len(inventory.hardware_types):,} hardware types",
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )
