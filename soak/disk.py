@@ -9,7 +9,7 @@ from pathlib import Path
 
 _NEWNS, _NEWUSER = 0x00020000, 0x10000000
 _MS_PRIVATE, _MS_REC = 1 << 18, 1 << 14
-_MS_REMOUNT = 1 << 5
+_MS_REMOUNT, _MNT_DETACH = 1 << 5, 2
 
 
 class NoSmallDisk(Exception):
@@ -51,6 +51,10 @@ class SmallDisk:
     def empty(self) -> None:
         """Give the room back."""
         self._resize(self._size_bytes)
+
+    def close(self) -> None:
+        """Take the disk away, with all that is on it."""
+        _require(self._libc.umount2(str(self._folder).encode(), _MNT_DETACH), "umount")
 
     def _resize(self, size_bytes: int) -> None:
         options = f"size={size_bytes}".encode()

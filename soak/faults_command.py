@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -54,7 +55,14 @@ def soak_faults(arguments: list[str]) -> int:
         settle_s=asked.settle,
     )
     run_faults(plan, folder, state, history, disk)
-    return _say(history)
+    if disk is not None:
+        disk.close()
+    found = _say(history)
+    if found:
+        sys.stdout.write(f"logs         {folder / 'logs'}\n")
+    elif asked.history is not None:
+        shutil.rmtree(folder)
+    return found
 
 
 def judge_again(arguments: list[str]) -> int:

@@ -25,6 +25,8 @@ class Job:
     arguments   hints only: a job that is asked for while one waits is that one, with that one's arguments
     attempts    how often it was begun; with `worker` it names the lease
     error       why the last attempt did not finish
+    sends       how often its message was sent since it was queued
+    trace       W3C traceparent of whoever asked for it; None where nobody traces
     """
 
     job_id: int
@@ -37,3 +39,5 @@ class Job:
     error: str | None
     created_at: datetime
     finished_at: datetime | None
+    sends: int
+    trace: str | None

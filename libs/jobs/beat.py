@@ -58,12 +58,11 @@ class TickScheduler(Scheduler):  # type: ignore[misc]  # celery has no types
         self._database.close()
 
     def _tick(self) -> None:
-        expires_s = self._settings.job_resend_s
         done = tick(
             self._database,
             self._clock,
             self._settings,
-            lambda kind, job_id: send(self.app, kind, job_id, expires_s=expires_s),
+            lambda kind, job_id, expires_s: send(self.app, kind, job_id, expires_s=expires_s),
         )
         if done.sent or done.taken_back:
             _log.debug("ticked", sent=done.sent, due=done.due, taken_back=done.taken_back)

@@ -18,7 +18,8 @@ class JobSettings(Settings):
     job_lease_s        a worker that was silent for so long has lost its job
     job_heartbeat_s    how often a working worker renews
     job_attempts_max   then a job has failed for good
-    job_resend_s       a message that nobody took for so long is sent again; a job that raised waits as long
+    job_resend_s       a message that nobody took for so long is sent again, the next one after twice as long, and
+                       so on; a job that raised waits as long
     job_tick_s         the longest that a due schedule or an expired lease waits to be seen
     job_slots          jobs that one worker runs at a time
     job_process_jobs_max   jobs after which a worker replaces the process that ran them; None: it keeps it

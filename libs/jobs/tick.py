@@ -11,7 +11,7 @@ from libs.jobs.settings import JobSettings
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.store.database import Database
-from libs.store.jobs import load_unsent, mark_sent, take_back_expired
+from libs.store.jobs import load_unsent, mark_sent, resend_after_s, take_back_expired
 from libs.store.schedules import advance_schedules, ensure_schedules
 
 _log = structlog.get_logger(__name__)
@@ -26,8 +26,11 @@ class Ticked:
     sent: int
 
 
-def tick(database: Database, clock: Clock, settings: JobSettings, send: Callable[[str, int], None]) -> Ticked:
-    """Take back what dead workers held, ask for what is due, send what is to be sent."""
+def tick(database: Database, clock: Clock, settings: JobSettings, send: Callable[[str, int, float], None]) -> Ticked:
+    """Take back what dead workers held, ask for what is due, send what is to be sent.
+
+    send    (kind, job id, seconds for which the message is good)
+    """
     crash_point("jobs.take_back.before")
     with database.write() as tx:
         taken_back = take_back_expired(tx, attempts_max=settings.job_attempts_max)
@@ -44,7 +47,7 @@ def tick(database: Database, clock: Clock, settings: JobSettings, send: Callable
     if unsent:
         crash_point("jobs.send.before")
         for job in unsent:
-            send(job.kind, job.job_id)
+            send(job.kind, job.job_id, resend_after_s(settings.job_resend_s, job.sends))
         # Marked after sending: a crash in between sends twice, and the second message finds nothing to claim.
         crash_point("jobs.send.after")
         with database.write() as tx:

@@ -24,6 +24,8 @@ CHANNEL = "plimsoll_jobs"
 
 _NOTIFY = sa.select(sa.func.pg_notify(CHANNEL, ""))
 _COLUMNS = tuple(jobs.c[name] for name in Job.__dataclass_fields__)
+_DOUBLINGS_MAX = 8
+"""Of the time that a message is waited for: with a resend after 10 s, up to 43 minutes."""
 _ENDED = {"worker": None, "lease_expires_at": None}
 
 
@@ -83,12 +85,24 @@ def count_jobs(tx: Transaction) -> tuple[JobCount, ...]:
     return tuple(JobCount(kind, JobStatus(status), number) for kind, status, number in tx.execute(query))
 
 
+def resend_after_s(resend_s: float, sends: int) -> float:
+    """How long the message that is sent after `sends` others is waited for, and how long it is good.
+
+    Each is given twice the time of the one before. Were it always the same, a queue in which messages wait for longer
+    would hold nothing but messages that have expired, and no job of it would ever be begun.
+    """
+    return resend_s * float(2 ** min(sends, _DOUBLINGS_MAX))
+
+
 def load_unsent(tx: Transaction, *, resend_s: float) -> tuple[Job, ...]:
     """Jobs that could run now, and whose message was not sent yet or so long ago that it must be lost."""
     running = jobs.alias("running")
+    waited_for = _seconds(resend_s) * sa.func.power(
+        2, sa.func.least(sa.func.greatest(jobs.c.sends - 1, 0), _DOUBLINGS_MAX)
+    )
     query = sa.select(*_COLUMNS).where(
         jobs.c.status == JobStatus.QUEUED,
-        sa.or_(jobs.c.sent_at.is_(None), jobs.c.sent_at < sa.func.now() - _seconds(resend_s)),
+        sa.or_(jobs.c.sent_at.is_(None), jobs.c.sent_at < sa.func.now() - waited_for),
         ~sa.exists().where(
             running.c.kind == jobs.c.kind, running.c.subject == jobs.c.subject, running.c.status == JobStatus.RUNNING
         ),
@@ -103,7 +117,7 @@ def mark_sent(tx: Transaction, job_ids: Sequence[int]) -> None:
         .where(jobs.c.job_id.in_(job_ids), jobs.c.status == JobStatus.QUEUED)
         .with_for_update(skip_locked=True)
     )
-    tx.execute(sa.update(jobs).where(jobs.c.job_id.in_(chosen)).values(sent_at=sa.func.now()))
+    tx.execute(sa.update(jobs).where(jobs.c.job_id.in_(chosen)).values(sent_at=sa.func.now(), sends=jobs.c.sends + 1))
 
 
 def claim_job(tx: Transaction, job_id: int, *, worker: str, lease_s: float) -> Job | None:
@@ -190,6 +204,7 @@ def _give_up(attempts_max: int, sent_at: sa.ColumnElement[Any], error: sa.Column
         status=sa.case((over, JobStatus.FAILED.value), else_=JobStatus.QUEUED.value),
         finished_at=sa.case((over, sa.func.now()), else_=None),
         sent_at=sent_at,
+        sends=0,
         error=error,
         **_ENDED,
     )
@@ -198,7 +213,9 @@ def _give_up(attempts_max: int, sent_at: sa.ColumnElement[Any], error: sa.Column
 def _end(tx: Transaction, job: Job, statement: sa.Update) -> bool:
     """End a lease, and have whoever waited for it sent: its message may have been turned away meanwhile."""
     waiting = (jobs.c.kind == job.kind, jobs.c.subject == job.subject, jobs.c.status == JobStatus.QUEUED)
-    waits = tx.execute(sa.update(jobs).where(*waiting, jobs.c.job_id != job.job_id).values(sent_at=None)).rowcount
+    waits = tx.execute(
+        sa.update(jobs).where(*waiting, jobs.c.job_id != job.job_id).values(sent_at=None, sends=0)
+    ).rowcount
     ended = tx.execute(statement).rowcount == 1
     if ended and waits:
         tx.execute(_NOTIFY)

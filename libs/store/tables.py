@@ -574,6 +574,8 @@ jobs = sa.Table(
     _at("sent_at", nullable=True),
     _at("lease_expires_at", nullable=True),
     _at("finished_at", nullable=True),
+    sa.Column("sends", sa.Integer, nullable=False, server_default=sa.text("0")),
+    _text("trace", nullable=True),
     _one_of("status", "queued", "running", "done", "failed"),
     sa.Index("uq_jobs_queued", "kind", "subject", unique=True, postgresql_where=sa.text("status = 'queued'")),
     sa.Index("uq_jobs_running", "kind", "subject", unique=True, postgresql_where=sa.text("status = 'running'")),

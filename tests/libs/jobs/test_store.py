@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
+import sqlalchemy as sa
 
 from libs.domain.job import Job, JobStatus
 from libs.domain.policy import RegionPolicy
@@ -20,6 +21,7 @@ from libs.store.jobs import (
     mark_sent,
     purge_jobs,
     renew_lease,
+    resend_after_s,
     take_back_expired,
 )
 from libs.store.regions import create_region, list_regions
@@ -104,6 +106,21 @@ def test_asking_wakes_whoever_listens_and_only_on_commit(database: Database, dat
             assert not wakeups.wait(0.1)
         assert wakeups.wait(30.0)
         assert not wakeups.wait(0.1)
+
+
+def test_each_message_is_waited_for_twice_as_long_as_the_one_before(database: Database) -> None:
+    """Else a queue longer than what its workers do in that time holds expired messages only, for ever."""
+    job_id = ask(database)
+    for sends, wait_s in ((1, 10), (2, 20), (3, 40)):
+        with database.write() as tx:
+            mark_sent(tx, [job_id])
+        assert resend_after_s(10.0, sends - 1) == wait_s, "it is good for as long as it is waited for"
+        for sent_s_ago, expected in ((wait_s - 1, []), (wait_s + 1, [job_id])):
+            with database.write() as tx:
+                tx.execute(sa.text("UPDATE jobs SET sent_at = now() - make_interval(secs => :s)"), {"s": sent_s_ago})
+            assert unsent(database, resend_s=10.0) == expected
+    assert look(database, job_id).sends == 3
+    assert resend_after_s(10.0, 1000) == resend_after_s(10.0, 8), "but there is an end to it"
 
 
 def test_a_message_is_sent_once_and_again_when_it_must_be_lost(database: Database) -> None:

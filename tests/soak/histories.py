@@ -1,0 +1,136 @@
+"""A short history in which all is well, as records; tests spoil it."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from soak.history import History
+
+Json = dict[str, Any]
+SPEC = {"capacity_rru": 2.0, "rru": {"hw-a": 1.0}, "survives_msb_loss": True}
+
+
+def request(phase: str = "submitted", generation: int = 1, **fields: Any) -> Json:
+    return {
+        "capacity_request_id": 1,
+        "kind": "create",
+        "reservation": "web",
+        "reservation_id": None if phase == "submitted" else 5,
+        "reservation_generation": None,
+        "owner": "ann",
+        "requested_by": "ann",
+        "spec": SPEC,
+        "status": {"phase": phase},
+        "generation": generation,
+    } | fields
+
+
+def server(number: int, msb: str, bound: str | None = "web", generation: int = 4, **fields: Any) -> Json:
+    return {
+        "server_id": number,
+        "region": "soak",
+        "name": f"server-{number}",
+        "msb": msb,
+        "hardware_type": "hw-a",
+        "current_reservation": bound,
+        "target_reservation": bound,
+        "in_use": False,
+        "host_profile": "default",
+        "unavailability": "none",
+        "generation": generation,
+    } | fields
+
+
+def event(ended_at: str | None = None, generation: int = 1) -> Json:
+    said = {"unavailability_event_id": 9, "scope": "server", "scope_name": "server-4", "starts_at": "2026-11-01"}
+    return said | {"ends_at": None, "ended_at": ended_at, "generation": generation}
+
+
+def reservation(deleted_at: str | None = None, generation: int = 1) -> Json:
+    target = {"shortfall_rru": 0.0}
+    return {
+        "reservation_id": 5,
+        "region": "soak",
+        "name": "web",
+        "owner": "ann",
+        "spec": SPEC,
+        "status": {"phase": "granted", "target": target},
+        "deleted_at": deleted_at,
+        "generation": generation,
+    }
+
+
+def move(number: int, to: str | None = "web", *steps: str) -> Json:
+    history = [{"step": step, "outcome": "done"} for step in steps or ("join",)]
+    about = {"move_id": number, "region": "soak", "server": f"server-{number}", "to_reservation": to, "step": "join"}
+    return about | {"status": "done", "attempt": 1, "history": history}
+
+
+class Records:
+    """Records in the making."""
+
+    def __init__(self) -> None:
+        self.records: list[Json] = []
+        self._op, self._at_s = 0, 0.0
+
+    def op(self, what: str, method: str, path: str, *answers: Any, **fields: Any) -> int:
+        """One operation. An answer is (status, body), (status, body, True) for a replay, or None for a lost one."""
+        self._op += 1
+        call = {"client": "ann", "what": what, "method": method, "path": path, "key": None, "generation": None}
+        call |= {"body": None} | fields
+        for attempt, answer in enumerate(answers):
+            self._add("call", op=self._op, attempt=attempt, **call)
+            if answer is None:
+                self._add("lost", op=self._op, attempt=attempt, error="ReadError")
+            else:
+                status, body, *replayed = answer
+                said = {"status": status, "body": body, "generation": None, "replayed": bool(replayed)}
+                self._add("answer", op=self._op, attempt=attempt, **said)
+        return self._op
+
+    def final(self, **fields: Any) -> None:
+        self._add("final", **fields)
+
+    def _add(self, kind: str, **record: Any) -> None:
+        self._at_s += 1.0
+        self.records.append(copy.deepcopy({"type": kind, "at_s": self._at_s, **record}))
+
+
+def entry(action: str, noun: str, subject: int) -> Json:
+    return {"actor": "ann", "action": action, "subject_kind": noun, "subject_id": subject}
+
+
+def well() -> Records:
+    """A create whose first answer was lost, an event that was ended, in_use set, all of it read back."""
+    told = Records()
+    told.op("create", "POST", "/v1/reservations", None, (202, request(), True), key="k1", body={"name": "web"})
+    told.op("get_request", "GET", "/v1/capacity-requests/1", (200, request("granted", 3)))
+    told.op("open_event", "POST", "/v1/unavailability-events", (201, event()), key="k2", body={})
+    told.op("end_event", "POST", "/v1/unavailability-events/9/end", (200, event("2026-11-02", 2)), key="k3")
+    changes = {"servers": [{"server_id": 1, "generation": 3, "in_use": True}]}
+    items = {"items": [server(1, "msb-0", in_use=True)]}
+    told.op("set_in_use", "PATCH", "/v1/servers", (200, items), key="k4", body=changes)
+    told.op("list_servers", "GET", "/v1/servers", (200, items))
+    told.final(
+        quiet_s=1.0,
+        waits_for="",
+        jobs=[],
+        regions=[{"name": "soak"}],
+        capacity_requests=[request("granted", 3)],
+        reservations=[reservation()],
+        events=[event("2026-11-02", 2)],
+        servers=[server(1, "msb-0", in_use=True), server(2, "msb-1"), server(3, "msb-2"), server(4, "msb-2", None)],
+        moves=[move(1), move(2), move(3)],
+        audit=[
+            entry("submit", "capacity_request", 1),
+            entry("open", "unavailability_event", 9),
+            entry("end", "unavailability_event", 9),
+            entry("set_in_use", "server", 1),
+        ],
+    )
+    return told
+
+
+def history(records: Records) -> History:
+    return History.of(records.records)
