@@ -14,6 +14,7 @@ TITLES = {
     "conflict": "Conflict with what is there",
     "duplicate_name": "The name is taken",
     "forbidden": "This token may not do that",
+    "four_eyes": "Somebody else must approve that",
     "idempotency_key_reused": "The idempotency key was used for another request",
     "internal_error": "Something went wrong on our side",
     "invalid_request": "Some fields are not valid",

@@ -24,6 +24,7 @@ CYCLES: Mapping[str, float] = {
     "solve": 3600.0,
     "move": 5.0,
     "enqueue_assessments": 60.0,
+    "advance_windows": 60.0,
     "refresh_unavailability": 60.0,
     "forget_idempotency_keys": 3600.0,
 }
