@@ -28,12 +28,13 @@ def set_approval_limits(tx: Transaction, region_id: int, limits: ApprovalLimits)
     }
     if limits.generation == 0:
         new = insert(approval_limits).values(region_id=region_id, **values).on_conflict_do_nothing()
-        changed = tx.execute(new).rowcount
+        changed = tx.execute(new.returning(approval_limits.c.region_id)).first()
     else:
         key = sa.and_(approval_limits.c.region_id == region_id, approval_limits.c.generation == limits.generation)
-        changed = tx.execute(sa.update(approval_limits).where(key).values(values)).rowcount
+        update = sa.update(approval_limits).where(key).values(values)
+        changed = tx.execute(update.returning(approval_limits.c.region_id)).first()
     found = load_approval_limits(tx, region_id)
-    if changed == 0:
+    if changed is None:
         raise StaleGeneration(
             "approval limits of region", region_id, expected=limits.generation, found=found.generation
         )

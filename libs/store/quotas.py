@@ -82,12 +82,12 @@ def set_quota(tx: Transaction, region: str, owner: str, limit_rru: float | None,
     key = sa.and_(quotas.c.region_id == region_id, quotas.c.owner == owner)
     if generation == 0:
         new = insert(quotas).values(region_id=region_id, owner=owner, limit_rru=limit_rru).on_conflict_do_nothing()
-        changed = tx.execute(new).rowcount
+        changed = tx.execute(new.returning(quotas.c.quota_id)).first()
     else:
         update = sa.update(quotas).where(key, quotas.c.generation == generation).values(limit_rru=limit_rru)
-        changed = tx.execute(update).rowcount
+        changed = tx.execute(update.returning(quotas.c.quota_id)).first()
     found = load_quota(tx, region, owner)
-    if changed == 0:
+    if changed is None:
         raise StaleGeneration("quota of", owner, expected=generation, found=found.generation)
     return found
 
