@@ -26,6 +26,7 @@ TITLES = {
     "not_found": "There is no such thing",
     "own_token": "This is the token that you are using",
     "precondition_required": "Say which generation you have read",
+    "rate_limited": "Too many requests",
     "stale_generation": "Somebody else has changed it",
     "stale_plan": "The region has moved on",
     "too_large": "The request body is too large",
