@@ -19,10 +19,15 @@ class CapacityRequestKind(StrEnum):
 
 
 class CapacityRequestPhase(StrEnum):
-    """submitted -> assessing -> granted | degraded | rejected; withdrawn before it is assessed; degraded -> granted."""
+    """submitted -> assessing -> granted | degraded | rejected | scheduled | awaiting_approval; degraded -> granted.
+
+    Approved, or begun by its window, it is submitted again. Until it is decided it can be amended and withdrawn.
+    """
 
     SUBMITTED = "submitted"
     ASSESSING = "assessing"
+    AWAITING_APPROVAL = "awaiting_approval"
+    SCHEDULED = "scheduled"
     GRANTED = "granted"
     DEGRADED = "degraded"
     REJECTED = "rejected"
@@ -35,7 +40,10 @@ class CapacityRequest:
 
     spec                    what is wanted; None for a delete
     reservation_id          the reservation it made or changes; None before a create is accepted
-    reservation_generation  the generation that a resize or delete was asked against
+    reservation_generation  the generation that a resize or delete was asked against, or a scheduled one left behind
+    accepted                its reservation is stored already, scheduled: what is left is to begin
+    given_reason            why it is wanted, in its owner's words
+    amended_by              the tokens that changed what is asked; requested_by asked first
     reason, message         why it is in its phase: an identifier, and a sentence that says what to do next
     numbers                 the figures behind the message
     """
@@ -53,6 +61,9 @@ class CapacityRequest:
     message: str
     numbers: Mapping[str, object]
     requested_by: str
+    amended_by: tuple[str, ...]
+    given_reason: str | None
+    accepted: bool
     generation: int
     created_at: datetime
     changed_at: datetime

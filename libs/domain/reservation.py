@@ -28,6 +28,7 @@ class CapacityUnit(StrEnum):
 class ReservationPhase(StrEnum):
     """Whether the target bindings cover the capacity."""
 
+    SCHEDULED = "scheduled"
     PENDING = "pending"
     GRANTED = "granted"
     DEGRADED = "degraded"
@@ -43,6 +44,7 @@ class ReservationSpec:
     msb_spread_limit   fraction of the capacity that may lie in one MSB before it costs; None: no limit
     rack_spread_limit  likewise in one rack
     affinity           fraction of the capacity wanted in a datacenter; only those named are constrained
+    starts_at, ends_at when it is wanted; None: at once, and until it is deleted
     """
 
     capacity_rru: float
@@ -53,6 +55,8 @@ class ReservationSpec:
     msb_spread_limit: float | None = None
     rack_spread_limit: float | None = None
     affinity: Mapping[str, float] = field(default_factory=dict)
+    starts_at: datetime | None = None
+    ends_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +91,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reservation:
-    """A row of the broker: spec, and what is so. `current` and `target` are computed when it is read."""
+    """A row of the broker: spec, and what is so. `current` and `target` are computed when it is read.
+
+    scheduled   its window has not begun: it has a name, and takes nothing
+    """
 
     reservation_id: int
     region: str
@@ -95,6 +102,7 @@ class Reservation:
     kind: ReservationKind
     owner: str
     spec: ReservationSpec
+    scheduled: bool
     generation: int
     created_at: datetime
     deleted_at: datetime | None

@@ -17,6 +17,7 @@ from libs.store.refusals import NotFound
 from libs.store.tables import capacity_requests, jobs, regions
 
 UNASSESSED = (CapacityRequestPhase.SUBMITTED, CapacityRequestPhase.ASSESSING)
+UNDECIDED = (*UNASSESSED, CapacityRequestPhase.AWAITING_APPROVAL)
 _table = capacity_requests
 _SELECT = sa.select(_table, regions.c.name.label("region")).join(regions, regions.c.region_id == _table.c.region_id)
 
@@ -34,6 +35,7 @@ def create_capacity_request(
     requested_by: str,
     message: str,
     now: datetime,
+    given_reason: str | None = None,
 ) -> CapacityRequest:
     """A new request in phase submitted, for the reason AwaitingAssessment."""
     values = {
@@ -43,8 +45,9 @@ def create_capacity_request(
         "reservation_id": reservation_id,
         "reservation_generation": reservation_generation,
         "owner": owner,
-        "spec": None if spec is None else asdict(spec),
+        "spec": None if spec is None else spec_json(spec),
         "requested_by": requested_by,
+        "given_reason": given_reason,
         "phase": CapacityRequestPhase.SUBMITTED,
         "reason": "AwaitingAssessment",
         "message": message,
@@ -99,10 +102,12 @@ def change_phase(
     numbers: Mapping[str, object],
     now: datetime,
     reservation_id: int | None = None,
+    accepted_generation: int | None = None,
 ) -> CapacityRequest:
     """The request in its next phase. Raises StaleGeneration unless it is still as it was read.
 
-    reservation_id   the reservation that it made; None leaves the one it has
+    reservation_id        the reservation that it made; None leaves the one it has
+    accepted_generation   that reservation's generation where it is stored to begin later; None leaves what is known
     """
     values: dict[str, object] = {
         "phase": phase,
@@ -113,6 +118,44 @@ def change_phase(
     }
     if reservation_id is not None:
         values["reservation_id"] = reservation_id
+    if accepted_generation is not None:
+        values |= {"accepted": True, "reservation_generation": accepted_generation}
+    return _change(tx, request, values)
+
+
+def amend_capacity_request(
+    tx: Transaction,
+    request: CapacityRequest,
+    spec: ReservationSpec,
+    *,
+    given_reason: str | None,
+    actor: str,
+    message: str,
+    now: datetime,
+) -> CapacityRequest:
+    """The request with another spec, submitted again. Raises StaleGeneration unless it is still as it was read."""
+    values = {
+        "spec": spec_json(spec),
+        "given_reason": given_reason,
+        "amended_by": sorted({*request.amended_by, actor}),
+        "phase": CapacityRequestPhase.SUBMITTED,
+        "reason": "Amended",
+        "message": message,
+        "numbers": {},
+        "changed_at": now,
+    }
+    return _change(tx, request, values)
+
+
+def list_scheduled_requests(tx: Transaction, reservation_id: int) -> tuple[CapacityRequest, ...]:
+    """The requests that wait for this reservation's window to begin."""
+    query = _SELECT.where(
+        _table.c.reservation_id == reservation_id, _table.c.phase == CapacityRequestPhase.SCHEDULED
+    ).order_by(_table.c.capacity_request_id)
+    return tuple(_capacity_request(row) for row in tx.execute(query).mappings())
+
+
+def _change(tx: Transaction, request: CapacityRequest, values: Mapping[str, object]) -> CapacityRequest:
     key = _table.c.capacity_request_id == request.capacity_request_id
     update = sa.update(_table).where(key, _table.c.generation == request.generation).values(values)
     if tx.execute(update).rowcount == 0:
@@ -140,11 +183,25 @@ def _capacity_request(row: sa.RowMapping) -> CapacityRequest:
         | {
             "kind": CapacityRequestKind(row["kind"]),
             "phase": CapacityRequestPhase(row["phase"]),
+            "amended_by": tuple(row["amended_by"]),
             "spec": None if row["spec"] is None else _spec(row["spec"]),
         }
     )
 
 
+def spec_json(spec: ReservationSpec) -> dict[str, object]:
+    """A spec as JSON holds it: times in ISO 8601."""
+    times = {name: None if at is None else at.isoformat() for name, at in _times(spec).items()}
+    return {**asdict(spec), **times}
+
+
+def _times(spec: ReservationSpec) -> dict[str, datetime | None]:
+    return {"starts_at": spec.starts_at, "ends_at": spec.ends_at}
+
+
 def _spec(saved: Mapping[str, object]) -> ReservationSpec:
     fields: dict[str, object] = {**saved, "unit": CapacityUnit(str(saved["unit"]))}
-    return ReservationSpec(**fields)  # type: ignore[arg-type]  # as asdict made it
+    for name in ("starts_at", "ends_at"):  # requests from before there were windows have neither
+        at = saved.get(name)
+        fields[name] = None if at is None else datetime.fromisoformat(str(at))
+    return ReservationSpec(**fields)  # type: ignore[arg-type]  # as spec_json made it

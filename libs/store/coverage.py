@@ -44,11 +44,13 @@ def load_coverage(
     """What the current or target bindings give each of these reservations; those that do not exist are left out.
 
     Servers that are down for an unplanned reason count for nothing, those in planned maintenance count. A server of a
-    type that the reservation is not eligible for counts as a server of 0 RRU.
+    type that the reservation is not eligible for counts as a server of 0 RRU. Before its window begins a reservation
+    wants nothing, so it is short of nothing.
     """
     query = f"""
         WITH wanted AS (
-            SELECT reservation_id, capacity_rru, survives_msb_loss FROM reservations WHERE reservation_id = ANY(:ids)
+            SELECT reservation_id, CASE WHEN scheduled THEN 0 ELSE capacity_rru END AS capacity_rru, survives_msb_loss
+            FROM reservations WHERE reservation_id = ANY(:ids)
         ), {COVERAGE.format(which=which)}
         SELECT * FROM coverage"""
     rows = tx.execute(sa.text(query), {"ids": [int(i) for i in reservation_ids]})

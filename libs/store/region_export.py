@@ -14,11 +14,15 @@ from libs.store.snapshot import load_fleet_snapshot
 
 
 def load_region_image(tx: Transaction, region_name: str) -> RegionImage:
-    """Everything of a region that its files hold. `tx` comes from Database.snapshot(). Raises NotFound."""
+    """Everything of a region that its files hold: neither time windows nor what waits for one.
+
+    `tx` comes from Database.snapshot(). Raises NotFound.
+    """
     snapshot = load_fleet_snapshot(tx, region_name)
     parameters = {"region": load_region(tx, region_name).region_id}
     server = "FROM servers WHERE region_id = %(region)s ORDER BY server_id"
-    reservation = "FROM reservations WHERE region_id = %(region)s AND deleted_at IS NULL ORDER BY reservation_id"
+    live = "region_id = %(region)s AND deleted_at IS NULL AND NOT scheduled"  # as in the snapshot
+    reservation = f"FROM reservations WHERE {live} ORDER BY reservation_id"
     deleted = """
         SELECT gone.name FROM servers
         LEFT JOIN reservations gone ON gone.reservation_id = {binding}_reservation_id AND gone.deleted_at IS NOT NULL

@@ -23,7 +23,7 @@ _BY_TYPE = """
 _COVERED = f"""
     WITH wanted AS (
         SELECT reservation_id, kind, capacity_rru, survives_msb_loss FROM reservations
-        WHERE region_id = :region_id AND deleted_at IS NULL
+        WHERE region_id = :region_id AND deleted_at IS NULL AND NOT scheduled
     ), {COVERAGE.format(which="target")}
     SELECT count(*) AS reservations,
            count(*) FILTER (WHERE missing_rru > :rounding * coverage.capacity_rru) AS degraded,

@@ -15,6 +15,7 @@ from libs.domain.policy import RegionPolicy
 from libs.domain.region import Region
 from libs.reconcile.errors import StaleGeneration
 from libs.store import audit
+from libs.store.approvals import supersede_of_policy
 from libs.store.database import Transaction
 from libs.store.refusals import AlreadyExists, NotFound
 from libs.store.tables import regions
@@ -29,9 +30,10 @@ def create_region(tx: Transaction, name: str, policy: RegionPolicy, *, now: date
     return region_id
 
 
-def load_region(tx: Transaction, name: str) -> Region:
-    """One region by name. Raises NotFound."""
-    row = tx.execute(sa.select(regions).where(regions.c.name == name)).mappings().one_or_none()
+def load_region(tx: Transaction, name: str, *, lock: bool = False) -> Region:
+    """One region by name; with `lock` nobody else changes it until the transaction ends. Raises NotFound."""
+    query = sa.select(regions).where(regions.c.name == name)
+    row = tx.execute(query.with_for_update(key_share=True) if lock else query).mappings().one_or_none()
     if row is None:
         raise NotFound("region", name)
     return _region(row)
@@ -45,14 +47,20 @@ def list_regions(tx: Transaction, *, after: int | None = None, limit: int = 100)
 
 
 def update_policy(
-    tx: Transaction, name: str, policy: RegionPolicy, *, generation: int, actor: str, now: datetime
+    tx: Transaction,
+    name: str,
+    policy: RegionPolicy,
+    *,
+    generation: int,
+    actor: str,
+    now: datetime,
+    reason: str | None = None,
 ) -> Region:
-    """Set the policy of a region. Raises NotFound, and StaleGeneration unless it is at `generation`."""
-    query = sa.select(regions).where(regions.c.name == name).with_for_update(key_share=True)
-    row = tx.execute(query).mappings().one_or_none()
-    if row is None:
-        raise NotFound("region", name)
-    before = _region(row)
+    """Set the policy of a region. A change of it that waits for an approval is superseded: it rests on what was.
+
+    Raises NotFound, and StaleGeneration unless it is at `generation`.
+    """
+    before = load_region(tx, name, lock=True)
     if before.generation != generation:
         raise StaleGeneration("region", name, expected=generation, found=before.generation)
     if policy == before.policy:
@@ -68,7 +76,9 @@ def update_policy(
         now=now,
         before=asdict(before.policy),
         after=asdict(policy),
+        reason=reason,
     )
+    supersede_of_policy(tx, after.region_id, actor=actor, reason="PolicyChanged", now=now)
     return after
 
 

@@ -50,9 +50,16 @@ _SELECT = (
 
 
 def create_reservation(
-    tx: Transaction, region_id: int, *, name: str, owner: str, spec: ReservationSpec, now: datetime
+    tx: Transaction,
+    region_id: int,
+    *,
+    name: str,
+    owner: str,
+    spec: ReservationSpec,
+    now: datetime,
+    scheduled: bool = False,
 ) -> int:
-    """A new guaranteed reservation, at generation 1; its id.
+    """A new guaranteed reservation, at generation 1; its id. `scheduled`: it takes nothing until its window begins.
 
     Raises AlreadyExists where a live one has the name, NotPossible for a hardware type or datacenter that is not there.
     """
@@ -62,6 +69,7 @@ def create_reservation(
         "kind": ReservationKind.GUARANTEED,
         "owner": owner,
         "created_at": now,
+        "scheduled": scheduled,
         **_columns(spec),
     }
     live = reservations.c.deleted_at.is_(None)
@@ -74,14 +82,16 @@ def create_reservation(
     return reservation_id
 
 
-def update_spec(tx: Transaction, reservation_id: int, spec: ReservationSpec, *, generation: int) -> int:
-    """The reservation wants this from now on; its new generation.
+def update_spec(
+    tx: Transaction, reservation_id: int, spec: ReservationSpec, *, generation: int, scheduled: bool = False
+) -> int:
+    """The reservation wants this from now on, or from its start on where it is `scheduled`; its new generation.
 
     Raises NotFound, StaleGeneration unless it is live and at `generation`, NotPossible as create_reservation does.
     """
     row = _require_generation(tx, reservation_id, generation)
     # Raised here and not by the trigger alone: a change of RRUs or affinity touches no other column of this row.
-    values = _columns(spec) | {"generation": generation + 1}
+    values = _columns(spec) | {"generation": generation + 1, "scheduled": scheduled}
     tx.execute(sa.update(reservations).where(reservations.c.reservation_id == reservation_id).values(values))
     for table in (reservation_rru, reservation_affinity):
         tx.execute(sa.delete(table).where(table.c.reservation_id == reservation_id))
@@ -143,8 +153,10 @@ def list_reservations(
     query = query.where(*(column == value for column, value in wanted.items() if value is not None))
     deleted = reservations.c.deleted_at.is_not(None)
     query = query.where(deleted if phase is ReservationPhase.DELETED else ~deleted)
-    if phase is ReservationPhase.PENDING:
-        query = query.where(_found.c.phase.is_(None))
+    if phase is ReservationPhase.SCHEDULED:
+        query = query.where(reservations.c.scheduled)
+    elif phase is ReservationPhase.PENDING:
+        query = query.where(_found.c.phase.is_(None), ~reservations.c.scheduled)
     elif phase in (ReservationPhase.GRANTED, ReservationPhase.DEGRADED):
         query = query.where(_found.c.phase == phase)
     if after is not None:
@@ -178,6 +190,8 @@ def _columns(spec: ReservationSpec) -> dict[str, object]:
         "survives_msb_loss": spec.survives_msb_loss,
         "msb_spread_limit": spec.msb_spread_limit,
         "rack_spread_limit": spec.rack_spread_limit,
+        "starts_at": spec.starts_at,
+        "ends_at": spec.ends_at,
     }
 
 
@@ -245,7 +259,10 @@ def _with_parts(tx: Transaction, rows: Sequence[sa.RowMapping]) -> list[Reservat
                 msb_spread_limit=row["msb_spread_limit"],
                 rack_spread_limit=row["rack_spread_limit"],
                 affinity=affinity[row["reservation_id"]],
+                starts_at=row["starts_at"],
+                ends_at=row["ends_at"],
             ),
+            scheduled=row["scheduled"],
             generation=row["generation"],
             created_at=row["created_at"],
             deleted_at=row["deleted_at"],

@@ -11,14 +11,15 @@ from libs.store.database import Transaction
 from libs.store.regions import load_region
 from libs.store.topology import TopologyIds, load_topology, rows_of
 
-_LIVE = "region_id = %(region)s AND deleted_at IS NULL"
+_LIVE = "region_id = %(region)s AND deleted_at IS NULL AND NOT scheduled"
 
 
 def load_fleet_snapshot(tx: Transaction, region_name: str) -> FleetSnapshot:
     """Everything that a solve may look at. `tx` comes from Database.snapshot(), so that it is of one moment.
 
     Rows are in order of id, hardware types in order of name: those of its servers, and those that a reservation of
-    the region counts on. Bindings to deleted reservations read DELETED. Raises NotFound.
+    the region counts on. Bindings to deleted reservations read DELETED. Reservations whose window has not begun are
+    not there: they take nothing yet. Raises NotFound.
     """
     if tx.get_isolation_level() != "REPEATABLE READ":
         raise ValueError("a snapshot takes several queries: it needs a transaction of Database.snapshot()")
@@ -42,7 +43,7 @@ def _hardware_types(tx: Transaction, region_id: int) -> tuple[Ints, Names]:
         SELECT hardware_type_id, name FROM hardware_types
         WHERE hardware_type_id IN (SELECT hardware_type_id FROM servers WHERE region_id = :region)
            OR hardware_type_id IN (SELECT hardware_type_id FROM reservation_rru JOIN reservations USING (reservation_id)
-                                   WHERE region_id = :region AND deleted_at IS NULL)
+                                   WHERE region_id = :region AND deleted_at IS NULL AND NOT scheduled)
         ORDER BY name COLLATE "C" """
     rows = tx.execute(sa.text(query), {"region": region_id}).all()
     return np.array([i for i, _ in rows], np.int64), np.array([name for _, name in rows], object)

@@ -285,6 +285,8 @@ capacity_requests = sa.Table(
     sa.ForeignKeyConstraint(["region_id", "reservation_id"], ["reservations.region_id", "reservations.reservation_id"]),
     _one_of("kind", "create", "resize", "delete"),
     _text("given_reason", nullable=True),
+    # True once it was accepted for later: its reservation is stored, and what is left is to begin.
+    sa.Column("accepted", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("amended_by", ARRAY(sa.Text), nullable=False, server_default=sa.text("'{}'::text[]")),
     _one_of(
         "phase",

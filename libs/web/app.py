@@ -23,6 +23,7 @@ from libs.web.bodies import BodyLimit
 from libs.web.context import WebContext
 from libs.web.openapi import document
 from libs.web.problems import FieldError, Problem, invalid, not_found
+from libs.web.rates import RateLimits
 from libs.web.requests import RequestScope
 from libs.web.validation import problem_of, refuse_unknown_query
 
@@ -36,12 +37,13 @@ def create_app(
     routers: Sequence[APIRouter],
     large_bodies: Mapping[str, int] | None = None,
     collectors: Sequence[Collector] = (),
+    rates: RateLimits | None = None,
 ) -> FastAPI:
     """An app of these routers, each with its whole prefix (`/v1/...`); all of their routes need a token.
 
     Reading needs a viewer's. A route that writes adds `dependencies=[Depends(require(Role.REQUESTER))]` or above.
     large_bodies names the paths, as templates, that take more than BODY_BYTES_MAX, and how much; collectors add to
-    what /metrics tells.
+    what /metrics tells; rates limits how fast one client may ask (None: as fast as it can).
     """
     app = FastAPI(
         title=title,
@@ -57,7 +59,7 @@ def create_app(
         app.state.collectors.register(collector)
     app.openapi = lambda: document(app)  # type: ignore[method-assign]  # the way that FastAPI documents
     app.add_middleware(BodyLimit, large_bodies=large_bodies or {})
-    app.add_middleware(Authentication, database=database, clock=clock)
+    app.add_middleware(Authentication, database=database, clock=clock, rates=rates)
     app.add_middleware(RequestScope)
     app.add_exception_handler(HTTPException, _on_http_exception)
     app.add_exception_handler(RequestValidationError, _on_invalid)

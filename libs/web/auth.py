@@ -7,6 +7,7 @@ cannot forget to ask, and nobody without a token can make us parse anything.
 from __future__ import annotations
 
 import hashlib
+import math
 import secrets
 from collections.abc import Callable
 from typing import Annotated
@@ -24,10 +25,13 @@ from libs.store.database import Database
 from libs.store.errors import UNAVAILABLE
 from libs.store.tokens import load_principal
 from libs.web.problems import Problem
+from libs.web.rates import RateLimits
 
 PREFIX = "plim_"
 PUBLIC_PATHS = frozenset({"/healthz", "/readyz", "/openapi.json"})
 """What needs no token: it tells nothing of any fleet."""
+UNLIMITED_PATHS = frozenset({"/healthz", "/readyz"})
+"""What is answered at any rate: whoever watches the process must not take a flood for its death."""
 _scheme = HTTPBearer(
     scheme_name="token", bearerFormat="plim_...", description="An API token from POST /v1/tokens", auto_error=False
 )
@@ -44,18 +48,24 @@ def digest(secret: str) -> bytes:
 
 
 class Authentication:
-    """ASGI middleware: puts the principal into request.state, or answers 401."""
+    """ASGI middleware: puts the principal into request.state, or answers 401, or 429 to who asks too fast."""
 
-    def __init__(self, app: ASGIApp, database: Database, clock: Clock) -> None:
-        self._app, self._database, self._clock = app, database, clock
+    def __init__(self, app: ASGIApp, database: Database, clock: Clock, rates: RateLimits | None) -> None:
+        self._app, self._database, self._clock, self._rates = app, database, clock, rates
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the request through with its principal."""
-        if scope["type"] == "lifespan" or (scope["type"] == "http" and scope["path"] in PUBLIC_PATHS):
+        if scope["type"] == "lifespan" or (scope["type"] == "http" and scope["path"] in UNLIMITED_PATHS):
             await self._app(scope, receive, send)
             return
+        address = (scope.get("client") or ("unknown", 0))[0]
         try:
-            principal = await run_in_threadpool(self._principal, Headers(scope=scope).get("Authorization"))
+            if scope["path"] in PUBLIC_PATHS:
+                self._charge_stranger(address)
+                await self._app(scope, receive, send)
+                return
+            given = Headers(scope=scope).get("Authorization")
+            principal = await run_in_threadpool(self._principal, given, address)
         except Problem as problem:
             await problem.response(scope["state"].get("request_id"))(scope, receive, send)
             return
@@ -63,19 +73,38 @@ class Authentication:
         structlog.contextvars.bind_contextvars(principal=principal.name)
         await self._app(scope, receive, send)
 
-    def _principal(self, authorization: str | None) -> Principal:
+    def _principal(self, authorization: str | None, address: str) -> Principal:
         scheme, _, secret = (authorization or "").partition(" ")
         if scheme.lower() != "bearer" or not secret:
+            self._charge_stranger(address)
             raise _unauthenticated("unauthenticated", "Send a token: Authorization: Bearer plim_...", "")
+        key = digest(secret.strip())
+        # A stranger who has had his share does not get to ask the database; a token that was let in lately does.
+        if self._rates is not None and key not in self._rates.tokens:
+            _require_patience(self._rates.strangers.wait_s(address))
         try:
             with self._database.snapshot() as tx:
-                principal = load_principal(tx, digest(secret.strip()), now=self._clock.now())
+                principal = load_principal(tx, key, now=self._clock.now())
         except UNAVAILABLE as unreachable:
             raise unavailable() from unreachable
         if principal is None:
+            self._charge_stranger(address)
             detail = "No such token, or it was revoked. Ask an admin for a new one."
             raise _unauthenticated("invalid_token", detail, ', error="invalid_token"')
+        if self._rates is not None:
+            _require_patience(self._rates.tokens.take(key))
         return principal
+
+    def _charge_stranger(self, address: str) -> None:
+        if self._rates is not None:
+            _require_patience(self._rates.strangers.take(address))
+
+
+def _require_patience(wait_s: float) -> None:
+    """Raises Problem (429) where there is nothing to take yet."""
+    if wait_s > 0:
+        detail = f"Too many requests: try again in {math.ceil(wait_s)} s. Nothing was done."
+        raise Problem(429, "rate_limited", detail, headers={"Retry-After": str(math.ceil(wait_s))})
 
 
 def unavailable() -> Problem:

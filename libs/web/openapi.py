@@ -20,6 +20,7 @@ _DESCRIPTIONS = {
     413: "The body is too large",
     422: "Some fields are not valid; each is named",
     428: "If-Match is missing",
+    429: "Too many requests; Retry-After says when",
     500: "Our mistake; the log has it under the request id",
     503: "The database cannot be reached; try again",
 }
@@ -33,7 +34,7 @@ _HEADERS = {
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """For `responses=` of a route: how it fails, beyond what every route does (400, 401, 403, 413, 422, 500, 503)."""
+    """For `responses=` of a route: how it fails, beyond what every route does (`_complete`)."""
     return {status: _problem(status) for status in statuses}
 
 
@@ -67,7 +68,7 @@ def _operations(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _complete(operation: dict[str, Any], *, public: bool) -> None:
     responses = operation["responses"]
-    common = (500,) if public else (401, 403, 422, 500, 503)
+    common = (500,) if public else (401, 403, 422, 429, 500, 503)
     has_body = "requestBody" in operation
     writes = any(parameter["name"] == "Idempotency-Key" for parameter in operation.get("parameters", ()))
     for status in (*common, *((400, 413) if has_body else ())):

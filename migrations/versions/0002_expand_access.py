@@ -43,6 +43,7 @@ CREATE INDEX ix_reservations_windows ON reservations (region_id)
 REQUESTS = """
 ALTER TABLE capacity_requests
     ADD COLUMN given_reason TEXT,
+    ADD COLUMN accepted BOOLEAN DEFAULT false NOT NULL,
     ADD COLUMN amended_by TEXT[] DEFAULT '{}'::text[] NOT NULL,
     DROP CONSTRAINT ck_capacity_requests_phase,
     ADD CONSTRAINT ck_capacity_requests_phase CHECK (phase IN ('submitted', 'assessing', 'awaiting_approval',

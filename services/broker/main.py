@@ -22,5 +22,6 @@ def make_app() -> FastAPI:
         database=Database.from_settings(settings),
         clock=settings.clock(),
         routers=ROUTERS,
+        rates=settings.limits(),
         large_bodies=LARGE_BODIES,
     )

@@ -14,6 +14,7 @@ from services.cli.failure import CliFailure
 
 Json = dict[str, Any]
 _ATTEMPTS = 5
+_PATIENCE_S_MAX = 30.0
 
 
 class Client:
@@ -100,7 +101,9 @@ class Client:
         for attempt in range(_ATTEMPTS):
             try:
                 response = self._http.request(method, path, headers=headers, **request)
-                break
+                if response.status_code != 429 or attempt == _ATTEMPTS - 1:
+                    break
+                time.sleep(min(_PATIENCE_S_MAX, float(response.headers.get("Retry-After", "1"))))
             except httpx.TransportError as error:
                 if attempt == _ATTEMPTS - 1:
                     raise CliFailure(

@@ -22,4 +22,5 @@ def make_app() -> FastAPI:
         database=Database.from_settings(settings),
         clock=settings.clock(),
         routers=ROUTERS,
+        rates=settings.limits(),
     )

@@ -1,13 +1,14 @@
-"""What would become of a request: the real admission on the region as it is, with nothing kept."""
+"""What would become of a request: the very decision that an assessment commits, with nothing kept."""
 
 from __future__ import annotations
 
 from threading import BoundedSemaphore
 
 from libs.domain.capacity_request import CapacityRequestPhase
+from libs.reconcile.clock import Clock
 from libs.store.database import Database
 from libs.web.problems import Problem
-from services.portal.admission import assess
+from services.portal.judge import Judgement, Question, judge, load_case
 from services.portal.submissions import Submission
 
 AT_ONCE_MAX = 2
@@ -15,18 +16,20 @@ AT_ONCE_MAX = 2
 _slots = BoundedSemaphore(AT_ONCE_MAX)
 
 
-def preview(database: Database, submission: Submission) -> tuple[CapacityRequestPhase, str, str, dict[str, object]]:
-    """Phase, reason, message and numbers that the request would have by now, were it sent."""
+def preview(database: Database, clock: Clock, submission: Submission) -> Judgement:
+    """The decision on it, were it sent. Raises Problem (503) while too many others are being looked at."""
     if submission.spec is None:
         assert submission.reservation is not None
         servers = submission.reservation.target.servers
         message = f"{submission.name} would be deleted, and the mover would free its {servers} servers."
-        return CapacityRequestPhase.GRANTED, "Deleted", message, {"released_servers": servers}
+        phase, numbers = CapacityRequestPhase.GRANTED, {"released_servers": float(servers)}
+        return Judgement(phase=phase, reason="Deleted", message=message, numbers=numbers)
     if not _slots.acquire(blocking=False):
         detail = f"{AT_ONCE_MAX} dry runs are under way, and no more at a time. Try again in a few seconds."
         raise Problem(503, "unavailable", detail, headers={"Retry-After": "2"})
     try:
-        verdict = assess(database, submission.region.name, submission.name, submission.spec).verdict
+        with database.snapshot() as tx:
+            case = load_case(tx, Question.of_submission(submission), now=clock.now())
+        return judge(case)
     finally:
         _slots.release()
-    return CapacityRequestPhase(verdict.phase), verdict.reason, verdict.message, dict(verdict.numbers)

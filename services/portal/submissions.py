@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
-from libs.domain.capacity_request import CapacityRequestKind
+from libs.domain.capacity_request import CapacityRequest, CapacityRequestKind
 from libs.domain.region import Region
 from libs.domain.reservation import Reservation, ReservationKind, ReservationSpec
 from libs.reconcile.errors import StaleGeneration
@@ -12,10 +13,11 @@ from libs.store.database import Transaction
 from libs.store.known_names import known_datacenters, known_hardware_types, known_regions
 from libs.store.refusals import NotFound
 from libs.store.regions import load_region
-from libs.store.reservations import find_reservation, live_names
+from libs.store.reservations import find_reservation, live_names, load_reservation
 from libs.store.shared_buffers import NAME_PREFIX
 from libs.web.names import unknown_name
 from libs.web.problems import FieldError, Problem, invalid
+from services.portal.windows import require_window
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +36,14 @@ class Submission:
 
 
 def submit_create(
-    tx: Transaction, *, region: str, name: str, owner: str, spec: ReservationSpec, name_field: str = "reservation"
+    tx: Transaction,
+    *,
+    region: str,
+    name: str,
+    owner: str,
+    spec: ReservationSpec,
+    now: datetime,
+    name_field: str = "reservation",
 ) -> Submission:
     """A reservation is wanted; the body calls its name `name_field`.
 
@@ -49,11 +58,14 @@ def submit_create(
         errors = [FieldError(field=name_field, location="body", code="duplicate_name", message=message)]
         raise Problem(409, "duplicate_name", f"{message}.".capitalize(), errors=errors)
     _require_known(tx, found, spec)
+    require_window(spec, None, now=now)
     kind = CapacityRequestKind.CREATE
     return Submission(kind=kind, region=found, name=name, owner=owner, spec=spec, reservation=None)
 
 
-def submit_resize(tx: Transaction, reservation: Reservation, spec: ReservationSpec, *, generation: int) -> Submission:
+def submit_resize(
+    tx: Transaction, reservation: Reservation, spec: ReservationSpec, *, generation: int, now: datetime
+) -> Submission:
     """A reservation is to change. Raises StaleGeneration, and Problem: 422 for unknown names, 409 where it cannot."""
     _require_changeable(reservation, generation)
     if spec.host_profile != reservation.spec.host_profile:
@@ -61,6 +73,7 @@ def submit_resize(tx: Transaction, reservation: Reservation, spec: ReservationSp
         raise invalid(FieldError(field="spec.host_profile", location="body", code="immutable", message=message))
     region = load_region(tx, reservation.region)
     _require_known(tx, region, spec)
+    require_window(spec, reservation, now=now)
     return Submission(
         kind=CapacityRequestKind.RESIZE,
         region=region,
@@ -69,6 +82,16 @@ def submit_resize(tx: Transaction, reservation: Reservation, spec: ReservationSp
         spec=spec,
         reservation=reservation,
     )
+
+
+def check_amendment(tx: Transaction, request: CapacityRequest, spec: ReservationSpec, *, now: datetime) -> None:
+    """A request that is not decided is to ask for this. Raises as submit_create and submit_resize do."""
+    if request.reservation_id is not None:
+        reservation = load_reservation(tx, request.reservation_id)
+        submit_resize(tx, reservation, spec, generation=request.reservation_generation or 0, now=now)
+        return
+    _require_known(tx, load_region(tx, request.region), spec)
+    require_window(spec, None, now=now)
 
 
 def submit_delete(tx: Transaction, reservation: Reservation, *, generation: int) -> Submission:

@@ -6,6 +6,7 @@ from libs.jobs.kinds import JobRun, job
 from services.portal.reconcilers.capacity_request_assess import CapacityRequestAssess
 from services.portal.reconcilers.capacity_requests_enqueue import ASSESS, CapacityRequestsEnqueue
 from services.portal.reconcilers.idempotency_keys_forget import IdempotencyKeysForget
+from services.portal.reconcilers.windows_advance import WindowsAdvance
 
 
 @job(ASSESS)
@@ -26,5 +27,11 @@ def forget_idempotency_keys(run: JobRun) -> None:
     IdempotencyKeysForget(run.database).reconcile()
 
 
-KINDS = (assess, enqueue_assessments, forget_idempotency_keys)
+@job("advance_windows")
+def advance_windows(run: JobRun) -> None:
+    """Begin and end the reservations of the region that is the subject, where their time has come."""
+    WindowsAdvance(run.database, run.clock, run.job.subject).reconcile()
+
+
+KINDS = (assess, enqueue_assessments, forget_idempotency_keys, advance_windows)
 """For make_celery."""

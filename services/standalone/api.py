@@ -11,6 +11,7 @@ from libs.observability.logs import configure_logging
 from libs.reconcile.environment import read_environment
 from libs.store.database import Database
 from libs.web.app import create_app
+from libs.web.rates import RateSettings
 from services.broker.api import LARGE_BODIES
 from services.broker.api import ROUTERS as BROKER
 from services.mover.api import ROUTERS as MOVER
@@ -32,4 +33,5 @@ def make_app() -> FastAPI:
         routers=(*PORTAL, *BROKER, *SOLVER, *MOVER),
         large_bodies=LARGE_BODIES,
         collectors=[MoveCollector(database)],
+        rates=read_environment(RateSettings).limits(),
     )

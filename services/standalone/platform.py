@@ -25,6 +25,7 @@ CYCLES: Mapping[str, float] = {
     "move": 5.0,
     "draw_replacements": 60.0,
     "enqueue_assessments": 60.0,
+    "advance_windows": 60.0,
     "refresh_unavailability": 60.0,
     "forget_idempotency_keys": 3600.0,
 }

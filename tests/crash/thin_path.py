@@ -1,17 +1,21 @@
 """A small region in which everything happens that has a crash point, and what must be so when it has all ended."""
 
 from collections import defaultdict
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import sqlalchemy as sa
 
+from libs.domain.approval import ApprovalLimits
 from libs.domain.capacity_request import CapacityRequestKind, CapacityRequestPhase
 from libs.domain.reservation import ReservationSpec
+from libs.store.approval_limits import set_approval_limits
 from libs.store.capacity_requests import create_capacity_request
 from libs.store.database import Database, Transaction
 from libs.store.jobs import enqueue
 from libs.store.region_import import import_region
 from libs.store.regions import load_region
+from libs.store.reservations import create_reservation
 from libs.store.schedules import ensure_schedules
 from tests.builders.region import region_image
 from tests.crash.harness import wait_until
@@ -24,6 +28,7 @@ ENV = {
     "PLIMSOLL_MOVE_BACKOFF_S": "0.05",
     "PLIMSOLL_SOLVE_S_MAX": "5",
 }
+CYCLES = {"move": 0.05, "solve": 1.0, "refresh_unavailability": 1.0, "advance_windows": 1.0}
 SERVERS = 40
 YEAR = timedelta(days=365)
 STARTS = {f"server-{i:02d}": "web" for i in range(6)} | {f"server-{i:02d}": "db" for i in range(10, 14)}
@@ -43,7 +48,16 @@ def prepare(database: Database) -> None:
     )
     with database.write() as tx:
         region_id = import_region(tx, image, actor="test", now=now).region_id
-        for name, capacity_rru in (("a", 1.0), ("b", 2.0), ("far-too-large", 1e6)):
+        set_approval_limits(tx, region_id, ApprovalLimits(size_rru=2.5))
+        over = replace(spec, capacity_rru=1.0, starts_at=now - timedelta(days=2), ends_at=now - timedelta(days=1))
+        create_reservation(tx, region_id, name="over", owner="team", spec=over, now=now)
+        for name, capacity_rru, starts_at in (
+            ("a", 1.0, None),
+            ("b", 2.0, None),
+            ("far-too-large", 1e6, None),
+            ("for-a-person", 3.0, None),
+            ("next-year", 1.0, now + timedelta(days=365)),
+        ):
             request = create_capacity_request(
                 tx,
                 region_id,
@@ -52,13 +66,13 @@ def prepare(database: Database) -> None:
                 reservation_id=None,
                 reservation_generation=None,
                 owner="team",
-                spec=ReservationSpec(capacity_rru=capacity_rru, rru={"hw-a": 1.0}),
+                spec=ReservationSpec(capacity_rru=capacity_rru, rru={"hw-a": 1.0}, starts_at=starts_at),
                 requested_by="test",
                 message="",
                 now=now,
             )
             enqueue(tx, "assess", str(request.capacity_request_id))
-        ensure_schedules(tx, {"move": 0.05, "solve": 1.0, "refresh_unavailability": 1.0}, now=now)
+        ensure_schedules(tx, CYCLES, now=now)
 
 
 def wait_for_the_end(database: Database) -> None:
@@ -66,6 +80,8 @@ def wait_for_the_end(database: Database) -> None:
     wait_until(lambda: count(database, UNDECIDED) == 0, "every request is decided")
     stop(database, "solve")
     stop(database, "refresh_unavailability")
+    wait_until(lambda: count(database, OVER) == 0, "what is over is deleted")
+    stop(database, "advance_windows")
     wait_until(lambda: count(database, OPEN_JOBS + " AND kind = 'solve'") == 0, "the last solve has ended")
     wait_until(lambda: count(database, MOVING) == 0, "every server that is up is where it should be, and no move runs")
     stop(database, "move")
@@ -77,9 +93,15 @@ def check(database: Database) -> None:
     with database.snapshot() as tx:
         phases = {row.reservation_name: row.phase for row in tx.execute(sa.text("SELECT * FROM capacity_requests"))}
         assert phases["far-too-large"] == CapacityRequestPhase.REJECTED
+        assert phases["for-a-person"] == CapacityRequestPhase.AWAITING_APPROVAL
+        assert phases["next-year"] == CapacityRequestPhase.SCHEDULED
+        assert count_in(tx, "SELECT count(*) FROM approvals") == 1
+        assert count_in(tx, "SELECT count(*) FROM capacity_requests WHERE kind = 'delete'") == 1
         assert {phases["a"], phases["b"]} <= {CapacityRequestPhase.GRANTED, CapacityRequestPhase.DEGRADED}
         names = tx.execute(sa.text("SELECT name FROM reservations WHERE kind = 'guaranteed' ORDER BY name")).scalars()
-        assert list(names) == ["a", "b", "db", "web"], "a request was carried out twice, or not at all"
+        assert list(names) == ["a", "b", "db", "next-year", "over", "web"], (
+            "a request was carried out twice, or not at all"
+        )
         assert not tx.execute(
             sa.text("SELECT FROM jobs WHERE status = 'failed' AND error NOT LIKE 'the worker%'")
         ).all()
@@ -121,6 +143,7 @@ def check_failures(tx: Transaction) -> None:
     assert set(tx.execute(down).scalars()) == servers
 
 
+OVER = "SELECT count(*) FROM reservations WHERE name = 'over' AND deleted_at IS NULL"
 UNDECIDED = "SELECT count(*) FROM capacity_requests WHERE phase IN ('submitted', 'assessing')"
 OPEN_JOBS = "SELECT count(*) FROM jobs WHERE status IN ('queued', 'running')"
 MOVING = """SELECT (SELECT count(*) FROM moves WHERE status = 'running')

@@ -7,13 +7,14 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Response
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from libs.domain.principal import Role
 from libs.domain.region import Region
 from libs.store.database import Transaction
 from libs.store.region_summary import load_region_summary
 from libs.store.regions import list_regions, load_region, update_policy
+from libs.web.approval_out import ApprovalOut
 from libs.web.auth import Asking, require
 from libs.web.context import Context
 from libs.web.cursors import Paging, next_cursor
@@ -21,6 +22,8 @@ from libs.web.generations import ExpectedGeneration, etag
 from libs.web.idempotency import Answer, Write
 from libs.web.model import Flag, Number, PageOf, RequestModel, ResponseModel, SomeName
 from libs.web.openapi import headers, problems
+from libs.web.reasons import GivenReason
+from services.broker.policy_approval import ask_for_policy
 
 router = APIRouter(prefix="/v1/regions", tags=["regions"])
 _NOUN = "regions"
@@ -59,7 +62,9 @@ class PolicyIn(RequestModel):
 class RegionPatch(RequestModel):
     """A change of a region."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": [{"policy": {"buffer_cost": 4}}]})
     policy: PolicyIn
+    reason: GivenReason | None = Field(default=None, description="Why, for the audit trail and for whoever approves")
 
 
 class RegionOut(ResponseModel):
@@ -121,7 +126,15 @@ def get_region(region: RegionName, context: Context, response: Response) -> Regi
     operation_id="update_region",
     response_model=RegionOut,
     dependencies=[Depends(require(Role.OPERATOR))],
-    responses={200: {"headers": headers("ETag")}, **problems(404, 409)},
+    responses={
+        200: {"headers": headers("ETag")},
+        202: {
+            "model": ApprovalOut,
+            "headers": headers("Location"),
+            "description": "It changes the size of the shared buffers, which waits for an approval: all of it",
+        },
+        **problems(404, 409),
+    },
 )
 def patch_region(
     region: RegionName,
@@ -131,12 +144,20 @@ def patch_region(
     principal: Asking,
     context: Context,
 ) -> Response:
-    """Change the policy. The next solve goes by it."""
+    """Change the policy. The next solve goes by it, unless it changes the shared buffers: that waits for a person."""
 
     def effect(tx: Transaction) -> Answer:
-        policy = replace(load_region(tx, region).policy, **body.policy.model_dump(exclude_unset=True))
-        now = context.clock.now()
-        after = update_policy(tx, region, policy, generation=expected, actor=principal.name, now=now)
+        before, change, now = (
+            load_region(tx, region, lock=True),
+            body.policy.model_dump(exclude_unset=True),
+            context.clock.now(),
+        )
+        policy, actor = replace(before.policy, **change), principal.name
+        if policy.shared_buffer_share != before.policy.shared_buffer_share:
+            approval = ask_for_policy(tx, before, change, generation=expected, actor=actor, reason=body.reason, now=now)
+            location = {"Location": f"/v1/approvals/{approval.approval_id}"}
+            return Answer(202, ApprovalOut.model_validate(approval), location)
+        after = update_policy(tx, region, policy, generation=expected, actor=actor, reason=body.reason, now=now)
         return Answer(200, region_out(after), etag(after.generation))
 
     return write.once(effect)

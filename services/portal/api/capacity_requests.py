@@ -13,7 +13,15 @@ from libs.domain.capacity_request import CapacityRequest, CapacityRequestKind, C
 from libs.domain.principal import Principal, Role
 from libs.reconcile.errors import StaleGeneration
 from libs.store import audit
-from libs.store.capacity_requests import UNASSESSED, change_phase, list_capacity_requests, load_capacity_request
+from libs.store.approvals import supersede_of_request
+from libs.store.capacity_requests import (
+    UNDECIDED,
+    amend_capacity_request,
+    change_phase,
+    list_capacity_requests,
+    load_capacity_request,
+    spec_json,
+)
 from libs.store.database import Transaction
 from libs.store.jobs import enqueue
 from libs.web.auth import Asking, require, require_owner
@@ -21,15 +29,17 @@ from libs.web.context import Context, WebContext
 from libs.web.cursors import Paging, next_cursor
 from libs.web.generations import ExpectedGeneration, etag
 from libs.web.idempotency import Answer, Write
-from libs.web.model import ID_MAX, Name, PageOf, RequestModel, ResponseModel, SomeName, Whole
+from libs.web.model import ID_MAX, Name, PageOf, RequestModel, SomeName, Whole
 from libs.web.openapi import headers, problems
 from libs.web.problems import FieldError, Problem, invalid
-from services.portal.api.specs import SpecIn, SpecOut
+from libs.web.reasons import GivenReason, ReasonQuery
+from services.portal.api.capacity_request_out import CapacityRequestOut, dry_run_out, request_out
+from services.portal.api.specs import SpecIn
 from services.portal.keeping import keep
-from services.portal.preview import preview
 from services.portal.reconcilers.capacity_requests_enqueue import ASSESS
 from services.portal.submissions import (
     Submission,
+    check_amendment,
     require_live,
     require_region,
     submit_create,
@@ -64,90 +74,33 @@ class CapacityRequestIn(RequestModel):
     reservation_generation: Annotated[Whole, Field(ge=1, le=ID_MAX)] | None = Field(
         default=None, description="For a resize or delete: the generation it rests on; left out, the present one"
     )
+    reason: GivenReason | None = Field(default=None, description="Why, for the audit trail and for whoever approves")
 
 
-class CapacityRequestStatus(ResponseModel):
-    """What became of it."""
+class CapacityRequestPatch(RequestModel):
+    """What is asked for instead; what is left out of the spec stays."""
 
-    phase: CapacityRequestPhase
-    reason: str = Field(description="Identifier to match on", examples=["Covered"])
-    message: str = Field(description="For people: what is so, and what to do next")
-    numbers: dict[str, object] = Field(description="The figures behind the message")
-    changed_at: datetime | None
-
-
-class CapacityRequestOut(ResponseModel):
-    """One request; its id and times are null in the answer to a dry run."""
-
-    capacity_request_id: int | None
-    kind: CapacityRequestKind
-    region: str
-    reservation: str
-    reservation_id: int | None
-    reservation_generation: int | None
-    owner: str
-    spec: SpecOut | None
-    status: CapacityRequestStatus
-    requested_by: str
-    generation: int | None
-    created_at: datetime | None
-
-
-def request_out(request: CapacityRequest) -> CapacityRequestOut:
-    """As JSON has it."""
-    return CapacityRequestOut(
-        capacity_request_id=request.capacity_request_id,
-        kind=request.kind,
-        region=request.region,
-        reservation=request.reservation_name,
-        reservation_id=request.reservation_id,
-        reservation_generation=request.reservation_generation,
-        owner=request.owner,
-        spec=None if request.spec is None else SpecOut.model_validate(request.spec),
-        status=CapacityRequestStatus(
-            phase=request.phase,
-            reason=request.reason,
-            message=request.message,
-            numbers=dict(request.numbers),
-            changed_at=request.changed_at,
-        ),
-        requested_by=request.requested_by,
-        generation=request.generation,
-        created_at=request.created_at,
-    )
+    model_config = ConfigDict(json_schema_extra={"examples": [{"spec": {"capacity_rru": 5}, "reason": "less will do"}]})
+    spec: SpecIn
+    reason: GivenReason | None = Field(default=None, description="Why; left out, the reason that was given stays")
 
 
 def answer_submission(
-    tx: Transaction, submission: Submission, *, principal: Principal, context: WebContext, status_code: int
+    tx: Transaction,
+    submission: Submission,
+    *,
+    given_reason: str | None,
+    principal: Principal,
+    context: WebContext,
+    status_code: int,
 ) -> Answer:
     """Keep it, queue its assessment, and answer with the request to poll. Raises Problem (403) for another's."""
     require_owner(principal, submission.owner)
-    request = keep(tx, submission, principal=principal, now=context.clock.now())
+    request = keep(tx, submission, actor=principal.name, given_reason=given_reason, now=context.clock.now())
     if request.phase is CapacityRequestPhase.SUBMITTED:
         enqueue(tx, ASSESS, str(request.capacity_request_id))
     location = {"Location": f"/v1/capacity-requests/{request.capacity_request_id}"}
     return Answer(status_code, request_out(request), etag(request.generation) | location)
-
-
-def dry_run_out(submission: Submission, *, principal: Principal, context: WebContext) -> CapacityRequestOut:
-    """What would become of it. Raises Problem (403) for another's."""
-    require_owner(principal, submission.owner)
-    phase, reason, message, numbers = preview(context.database, submission)
-    reservation = submission.reservation
-    return CapacityRequestOut(
-        capacity_request_id=None,
-        kind=submission.kind,
-        region=submission.region.name,
-        reservation=submission.name,
-        reservation_id=None if reservation is None else reservation.reservation_id,
-        reservation_generation=None if reservation is None else reservation.generation,
-        owner=submission.owner,
-        spec=None if submission.spec is None else SpecOut.model_validate(submission.spec),
-        status=CapacityRequestStatus(phase=phase, reason=reason, message=message, numbers=numbers, changed_at=None),
-        requested_by=principal.name,
-        generation=None,
-        created_at=None,
-    )
 
 
 @router.post(
@@ -168,11 +121,14 @@ def create_capacity_request(
     """Ask for a reservation, for a change of one, or for its end. Poll the answer's Location for what becomes of it."""
     if dry_run:
         with context.database.snapshot() as tx:
-            submission = _submission(tx, body)
+            submission = _submission(tx, body, now=context.clock.now())
         return JSONResponse(dry_run_out(submission, principal=principal, context=context).model_dump(mode="json"))
 
     def effect(tx: Transaction) -> Answer:
-        return answer_submission(tx, _submission(tx, body), principal=principal, context=context, status_code=201)
+        submission = _submission(tx, body, now=context.clock.now())
+        return answer_submission(
+            tx, submission, given_reason=body.reason, principal=principal, context=context, status_code=201
+        )
 
     return write.once(effect)
 
@@ -211,6 +167,43 @@ def get_capacity_request(capacity_request_id: RequestId, context: Context, respo
     return request_out(request)
 
 
+@router.patch(
+    "/{capacity_request_id}",
+    operation_id="amend_capacity_request",
+    response_model=CapacityRequestOut,
+    dependencies=[Depends(require(Role.REQUESTER))],
+    responses={200: {"headers": headers("ETag"), "description": "Submitted again"}, **problems(404, 409)},
+)
+def amend_request(
+    capacity_request_id: RequestId,
+    body: CapacityRequestPatch,
+    expected: ExpectedGeneration,
+    write: Write,
+    principal: Asking,
+    context: Context,
+) -> Response:
+    """Ask for something else before it is decided. It is assessed anew; an approval of what it was is void."""
+
+    def effect(tx: Transaction) -> Answer:
+        now = context.clock.now()
+        before = _require_undecided(tx, capacity_request_id, principal, expected, "amended")
+        if before.spec is None:
+            raise Problem(409, "wrong_phase", "A delete has nothing to amend.")
+        spec = body.spec.to_spec(before.spec)
+        check_amendment(tx, before, spec, now=now)
+        supersede_of_request(tx, capacity_request_id, actor=principal.name, reason="Amended", now=now)
+        message = f"Amended by {principal.name}, and waiting to be assessed: read this request again in a few seconds."
+        reason = before.given_reason if body.reason is None else body.reason
+        request = amend_capacity_request(
+            tx, before, spec, given_reason=reason, actor=principal.name, message=message, now=now
+        )
+        enqueue(tx, ASSESS, str(capacity_request_id))
+        _audit_change(tx, "amend", before, request, principal, body.reason, now)
+        return Answer(200, request_out(request), etag(request.generation))
+
+    return write.once(effect)
+
+
 @router.delete(
     "/{capacity_request_id}",
     operation_id="withdraw_capacity_request",
@@ -219,42 +212,78 @@ def get_capacity_request(capacity_request_id: RequestId, context: Context, respo
     responses={200: {"headers": headers("ETag"), "description": "Withdrawn"}, **problems(404, 409)},
 )
 def withdraw_capacity_request(
-    capacity_request_id: RequestId, expected: ExpectedGeneration, write: Write, principal: Asking, context: Context
+    capacity_request_id: RequestId,
+    expected: ExpectedGeneration,
+    write: Write,
+    principal: Asking,
+    context: Context,
+    reason: ReasonQuery = None,
 ) -> Response:
     """Take a request back before it is decided."""
 
     def effect(tx: Transaction) -> Answer:
-        request = load_capacity_request(tx, capacity_request_id)
-        require_owner(principal, request.owner)
-        if request.phase not in UNASSESSED:
-            detail = f"Only a request that is not decided yet can be withdrawn; this one is {request.phase}."
-            raise Problem(409, "wrong_phase", detail)
-        if request.generation != expected:
-            raise StaleGeneration("capacity request", capacity_request_id, expected=expected, found=request.generation)
         now = context.clock.now()
+        before = _require_undecided(tx, capacity_request_id, principal, expected, "withdrawn")
+        supersede_of_request(tx, capacity_request_id, actor=principal.name, reason="Withdrawn", now=now)
         request = change_phase(
             tx,
-            request,
+            before,
             CapacityRequestPhase.WITHDRAWN,
             reason="Withdrawn",
             message=f"Withdrawn by {principal.name} before it was decided. Ask again whenever you like.",
             numbers={},
             now=now,
         )
-        audit.append(
-            tx,
-            actor=principal.name,
-            action="withdraw",
-            subject_kind="capacity_request",
-            subject_id=capacity_request_id,
-            now=now,
-        )
+        _audit_change(tx, "withdraw", before, request, principal, reason, now)
         return Answer(200, request_out(request), etag(request.generation))
 
     return write.once(effect)
 
 
-def _submission(tx: Transaction, body: CapacityRequestIn) -> Submission:
+def _require_undecided(
+    tx: Transaction, capacity_request_id: int, principal: Principal, expected: int, done: str
+) -> CapacityRequest:
+    """The request. Raises NotFound, StaleGeneration, and Problem: 403 for another's, 409 where it is too late."""
+    request = load_capacity_request(tx, capacity_request_id)
+    require_owner(principal, request.owner)
+    if request.accepted or request.phase is CapacityRequestPhase.SCHEDULED:
+        detail = f"It was accepted for later: resize or delete {request.reservation_name} instead."
+        raise Problem(409, "wrong_phase", detail)
+    if request.phase not in UNDECIDED:
+        detail = f"Only a request that is not decided yet can be {done}; this one is {request.phase}."
+        raise Problem(409, "wrong_phase", detail)
+    if request.generation != expected:
+        raise StaleGeneration("capacity request", capacity_request_id, expected=expected, found=request.generation)
+    return request
+
+
+def _audit_change(
+    tx: Transaction,
+    action: str,
+    before: CapacityRequest,
+    after: CapacityRequest,
+    principal: Principal,
+    reason: str | None,
+    now: datetime,
+) -> None:
+    audit.append(
+        tx,
+        actor=principal.name,
+        action=action,
+        subject_kind="capacity_request",
+        subject_id=after.capacity_request_id,
+        now=now,
+        before=_told(before),
+        after=_told(after),
+        reason=reason,
+    )
+
+
+def _told(request: CapacityRequest) -> dict[str, object]:
+    return {"phase": request.phase.value, "spec": None if request.spec is None else spec_json(request.spec)}
+
+
+def _submission(tx: Transaction, body: CapacityRequestIn, *, now: datetime) -> Submission:
     """Raises Problem where fields are missing for this kind, or do not belong to it."""
     create, delete = body.kind is CapacityRequestKind.CREATE, body.kind is CapacityRequestKind.DELETE
     errors = [
@@ -271,13 +300,14 @@ def _submission(tx: Transaction, body: CapacityRequestIn) -> Submission:
     if create:
         assert body.owner is not None
         assert body.spec is not None
-        return submit_create(tx, region=body.region, name=body.reservation, owner=body.owner, spec=body.spec.to_spec())
+        spec = body.spec.to_spec()
+        return submit_create(tx, region=body.region, name=body.reservation, owner=body.owner, spec=spec, now=now)
     reservation = require_live(tx, body.region, body.reservation)
     generation = body.reservation_generation or reservation.generation
     if delete:
         return submit_delete(tx, reservation, generation=generation)
     assert body.spec is not None
-    return submit_resize(tx, reservation, body.spec.to_spec(reservation.spec), generation=generation)
+    return submit_resize(tx, reservation, body.spec.to_spec(reservation.spec), generation=generation, now=now)
 
 
 def _error(field: str, given: bool, kind: CapacityRequestKind) -> FieldError:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from libs.domain.reservation import Coverage, Finding, Reservation, ReservationKind, ReservationPhase
+from libs.domain.reservation import Coverage, Reservation, ReservationKind, ReservationPhase
 from libs.store.reservation_servers import ServerCount
 from libs.web.model import ResponseModel
 from services.portal.api.specs import SpecOut
@@ -85,7 +85,7 @@ def reservation_out(reservation: Reservation, counts: Sequence[ServerCount] | No
         spec=SpecOut.model_validate(reservation.spec),
         status=ReservationStatus(
             phase=_phase(reservation),
-            conditions=[_covered(reservation.finding)],
+            conditions=[_covered(reservation)],
             numbers={} if reservation.finding is None else dict(reservation.finding.numbers),
             current=_coverage(reservation.current),
             target=_coverage(target),
@@ -102,10 +102,24 @@ def reservation_out(reservation: Reservation, counts: Sequence[ServerCount] | No
 def _phase(reservation: Reservation) -> ReservationPhase:
     if reservation.deleted_at is not None:
         return ReservationPhase.DELETED
+    if reservation.scheduled:
+        return ReservationPhase.SCHEDULED
     return ReservationPhase.PENDING if reservation.finding is None else reservation.finding.phase
 
 
-def _covered(finding: Finding | None) -> Condition:
+def _covered(reservation: Reservation) -> Condition:
+    finding = reservation.finding
+    if reservation.scheduled:
+        assert reservation.spec.starts_at is not None
+        return Condition(
+            type="Covered",
+            status="Unknown",
+            reason="Scheduled",
+            message=f"Begins at {reservation.spec.starts_at.isoformat()} and takes nothing before; what it gets is "
+            "decided then.",
+            observed_generation=None,
+            last_transition=None,
+        )
     if finding is None:
         return Condition(
             type="Covered",

@@ -20,7 +20,9 @@ from libs.web.generations import ExpectedGeneration, etag
 from libs.web.idempotency import Answer, Write
 from libs.web.model import ID_MAX, Name, PageOf, RequestModel, SomeName
 from libs.web.openapi import headers, problems
-from services.portal.api.capacity_requests import CapacityRequestOut, DryRun, answer_submission, dry_run_out
+from libs.web.reasons import GivenReason, ReasonQuery
+from services.portal.api.capacity_request_out import CapacityRequestOut, dry_run_out
+from services.portal.api.capacity_requests import DryRun, answer_submission
 from services.portal.api.reservation_out import ReservationOut, reservation_out
 from services.portal.api.specs import SpecIn
 from services.portal.submissions import require_region, submit_create, submit_delete, submit_resize
@@ -53,6 +55,7 @@ class ReservationIn(RequestModel):
     name: Name = Field(description="Unique among the region's live reservations")
     owner: Name = Field(description="Who answers for it")
     spec: SpecIn
+    reason: GivenReason | None = Field(default=None, description="Why, for the audit trail and for whoever approves")
 
 
 class ReservationPatch(RequestModel):
@@ -60,6 +63,7 @@ class ReservationPatch(RequestModel):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"spec": {"capacity_rru": 9}}]})
     spec: SpecIn
+    reason: GivenReason | None = Field(default=None, description="Why, for the audit trail and for whoever approves")
 
 
 @router.post(
@@ -75,15 +79,17 @@ def create_reservation(
 ) -> Response:
     """Shorthand for a capacity request of kind create."""
     spec = body.spec.to_spec()
-    wanted = {"region": body.region, "name": body.name, "owner": body.owner}
+    wanted = {"region": body.region, "name": body.name, "owner": body.owner, "name_field": "name"}
     if dry_run:
         with context.database.snapshot() as tx:
-            submission = submit_create(tx, **wanted, spec=spec, name_field="name")
+            submission = submit_create(tx, **wanted, spec=spec, now=context.clock.now())
         return JSONResponse(dry_run_out(submission, principal=principal, context=context).model_dump(mode="json"))
 
     def effect(tx: Transaction) -> Answer:
-        submission = submit_create(tx, **wanted, spec=spec, name_field="name")
-        return answer_submission(tx, submission, principal=principal, context=context, status_code=202)
+        submission = submit_create(tx, **wanted, spec=spec, now=context.clock.now())
+        return answer_submission(
+            tx, submission, given_reason=body.reason, principal=principal, context=context, status_code=202
+        )
 
     return write.once(effect)
 
@@ -145,14 +151,16 @@ def resize_reservation(
         with context.database.snapshot() as tx:
             reservation = load_reservation(tx, reservation_id)
             spec = body.spec.to_spec(reservation.spec)
-            submission = submit_resize(tx, reservation, spec, generation=expected)
+            submission = submit_resize(tx, reservation, spec, generation=expected, now=context.clock.now())
         return JSONResponse(dry_run_out(submission, principal=principal, context=context).model_dump(mode="json"))
 
     def effect(tx: Transaction) -> Answer:
         reservation = load_reservation(tx, reservation_id)
         spec = body.spec.to_spec(reservation.spec)
-        submission = submit_resize(tx, reservation, spec, generation=expected)
-        return answer_submission(tx, submission, principal=principal, context=context, status_code=202)
+        submission = submit_resize(tx, reservation, spec, generation=expected, now=context.clock.now())
+        return answer_submission(
+            tx, submission, given_reason=body.reason, principal=principal, context=context, status_code=202
+        )
 
     return write.once(effect)
 
@@ -165,12 +173,19 @@ def resize_reservation(
     responses={200: {"headers": headers("ETag", "Location"), "description": "Deleted"}, **problems(404, 409)},
 )
 def delete_reservation(
-    reservation_id: ReservationId, expected: ExpectedGeneration, write: Write, principal: Asking, context: Context
+    reservation_id: ReservationId,
+    expected: ExpectedGeneration,
+    write: Write,
+    principal: Asking,
+    context: Context,
+    reason: ReasonQuery = None,
 ) -> Response:
     """Return the capacity, at once. Never blocked: the answer is the request, granted already."""
 
     def effect(tx: Transaction) -> Answer:
         submission = submit_delete(tx, load_reservation(tx, reservation_id), generation=expected)
-        return answer_submission(tx, submission, principal=principal, context=context, status_code=200)
+        return answer_submission(
+            tx, submission, given_reason=reason, principal=principal, context=context, status_code=200
+        )
 
     return write.once(effect)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, TypeVar
 
-from pydantic import Field
+from pydantic import AwareDatetime, Field
 
 from libs.domain.reservation import CapacityUnit, ReservationSpec
 from libs.web.model import Flag, Name, Number, RequestModel, ResponseModel, SomeName, Whole
@@ -43,6 +44,8 @@ class SpecIn(RequestModel):
         description="RRU wanted in a datacenter, as a share of capacity_rru; datacenters that are not named are free. "
         "What survives the loss of an MSB holds more than capacity_rru: all shares may add up to more than 1",
     )
+    starts_at: AwareDatetime | None = Field(default=None, description="Nothing is taken before; null: at once")
+    ends_at: AwareDatetime | None = Field(default=None, description="It is deleted then; null: when its owner says so")
 
     def to_spec(self, before: ReservationSpec | None = None) -> ReservationSpec:
         """The whole spec: this one, or `before` with this one's changes.
@@ -51,7 +54,8 @@ class SpecIn(RequestModel):
         """
         capacity_rru, rru, unit = self._capacity(before)
         base = before or ReservationSpec(capacity_rru=capacity_rru, rru=rru)
-        kept = {"host_profile", "survives_msb_loss", "msb_spread_limit", "rack_spread_limit", "affinity"}
+        terms = {"host_profile", "survives_msb_loss", "msb_spread_limit", "rack_spread_limit", "affinity"}
+        kept = terms | {"starts_at", "ends_at"}
         values = {name: getattr(self if name in self.model_fields_set else base, name) for name in kept}
         return ReservationSpec(capacity_rru=capacity_rru, rru=rru, unit=unit, **values)
 
@@ -83,6 +87,8 @@ class SpecOut(ResponseModel):
     msb_spread_limit: float | None
     rack_spread_limit: float | None
     affinity: dict[str, float]
+    starts_at: datetime | None
+    ends_at: datetime | None
 
 
 def _given(given: T | None, kept: T | None, field: str) -> T:

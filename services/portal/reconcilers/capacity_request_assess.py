@@ -1,26 +1,31 @@
-"""Assess one capacity request: load → pure verdict → commit, if nothing it rests on has moved."""
+"""Assess one capacity request: load → pure judgement → commit, if nothing it rests on has moved."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import replace
 
 import structlog
 
-from libs.domain.capacity_request import CapacityRequest, CapacityRequestKind, CapacityRequestPhase
+from libs.domain.approval import ApprovalKind
+from libs.domain.capacity_request import CapacityRequest, CapacityRequestPhase
 from libs.domain.plan import PlanKind
-from libs.domain.reservation import ReservationPhase, ReservationSpec
+from libs.domain.reservation import ReservationPhase
+from libs.domain.what_if import with_reservation
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.reconcile.errors import StaleGeneration
 from libs.store import audit
-from libs.store.capacity_requests import UNASSESSED, change_phase, load_capacity_request
+from libs.store.approvals import create_approval, supersede_of_request
+from libs.store.capacity_requests import UNASSESSED, change_phase, load_capacity_request, spec_json
 from libs.store.database import Database, Transaction
 from libs.store.findings import record_findings
 from libs.store.plans import commit_plan
+from libs.store.quotas import load_quota
 from libs.store.refusals import AlreadyExists, NotFound
 from libs.store.regions import load_region
-from libs.store.reservations import create_reservation, find_reservation, load_reservation, update_spec
-from services.portal.admission import Assessment, assess
+from libs.store.reservations import create_reservation, update_spec
+from services.portal.ending import drop_scheduled_reservation, withdraw_scheduled_requests
+from services.portal.judge import Case, Judgement, Question, judge, load_case, over_quota
 
 ATTEMPTS_MAX = 10
 ACTOR = "portal.assess"
@@ -28,7 +33,7 @@ _log = structlog.get_logger("plimsoll.portal")
 
 
 class CapacityRequestAssess:
-    """Takes a request to granted, degraded or rejected. Run twice, or killed and run again, it does so once."""
+    """Takes a request to where the judgement says. Run twice, or killed and run again, it does so once."""
 
     def __init__(self, database: Database, clock: Clock, capacity_request_id: int) -> None:
         self._database, self._clock, self._id = database, clock, capacity_request_id
@@ -55,15 +60,15 @@ class CapacityRequestAssess:
         request = self._begin()
         if request.phase not in UNASSESSED:
             return request
-        refusal = self._refusal(request)
-        if refusal is not None:
-            return self._reject(request, *refusal)
-        assert request.spec is not None
-        assessment = assess(self._database, request.region, request.reservation_name, request.spec)
-        verdict = assessment.verdict
-        if verdict.plan is None:
-            return self._reject(request, verdict.reason, verdict.message, dict(verdict.numbers))
-        return self._accept(request, request.spec, assessment)
+        with self._database.snapshot() as tx:
+            case = load_case(tx, Question.of_request(request), now=self._clock.now())
+        judgement = judge(case)
+        commits = {
+            CapacityRequestPhase.REJECTED: self._reject,
+            CapacityRequestPhase.AWAITING_APPROVAL: self._wait,
+            CapacityRequestPhase.SCHEDULED: self._schedule,
+        }
+        return commits.get(judgement.phase, self._accept)(request, case, judgement)
 
     def _begin(self) -> CapacityRequest:
         with self._database.write() as tx:
@@ -83,42 +88,20 @@ class CapacityRequestAssess:
         crash_point("portal.assess.begin.after")
         return request
 
-    def _refusal(self, request: CapacityRequest) -> tuple[str, str, Mapping[str, object]] | None:
-        """Why it cannot be done whatever the region has; None where nothing speaks against it."""
-        name = request.reservation_name
-        with self._database.snapshot() as tx:
-            if request.kind is CapacityRequestKind.CREATE:
-                taken = find_reservation(tx, request.region, name)
-                if taken is None:
-                    return None
-                message = f"Somebody else created {name} first. Ask again under another name, or resize that one."
-                return "NameTaken", message, {"reservation_id": taken.reservation_id}
-            assert request.reservation_id is not None
-            reservation = load_reservation(tx, request.reservation_id)
-        if reservation.deleted_at is not None:
-            message = f"{name} was deleted after this was asked. Ask for a new reservation if it is still needed."
-            return "ReservationDeleted", message, {}
-        if reservation.generation != request.reservation_generation:
-            message = (
-                f"{name} was changed after this was asked: it is at generation {reservation.generation}, this rests "
-                f"on {request.reservation_generation}. Read it, and ask again if the change is still wanted."
-            )
-            return "ReservationChanged", message, {"found_generation": reservation.generation}
-        return None
-
-    def _accept(self, request: CapacityRequest, spec: ReservationSpec, assessment: Assessment) -> CapacityRequest:
+    def _accept(self, request: CapacityRequest, case: Case, judgement: Judgement) -> CapacityRequest:
         """Reservation, grant, finding, phase and trail, in one transaction."""
-        verdict = assessment.verdict
-        assert verdict.plan is not None
-        now = self._clock.now()
+        assert judgement.plan is not None
+        now, question = self._clock.now(), case.question
         with self._database.write() as tx:
+            _require_quota(tx, case)
             region_id = load_region(tx, request.region).region_id
-            reservation_id, generation = self._put_reservation(tx, region_id, request, spec)
-            snapshot = assessment.snapshot(request.reservation_name, spec, reservation_id)
+            reservation_id, generation = self._put_reservation(tx, region_id, case, scheduled=False)
+            withdraw_scheduled_requests(tx, reservation_id, by=request, reason="Superseded", actor=ACTOR, now=now)
+            snapshot, _ = with_reservation(case.snapshot, question.name, question.spec, reservation_id=reservation_id)
             commit_plan(
                 tx,
                 snapshot,
-                verdict.plan,
+                judgement.plan,
                 kind=PlanKind.GRANT,
                 now=now,
                 parent=snapshot.target_plan_id,
@@ -129,67 +112,133 @@ class CapacityRequestAssess:
                 region_id,
                 reservation_ids=[reservation_id],
                 observed_generations=[generation],
-                phases=[ReservationPhase(verdict.phase)],
-                reasons=[verdict.reason],
-                messages=[verdict.message],
-                numbers=[dict(verdict.numbers)],
+                phases=[ReservationPhase(judgement.phase)],
+                reasons=[judgement.reason],
+                messages=[judgement.message],
+                numbers=[dict(judgement.numbers)],
                 now=now,
             )
-            request = self._decide(
-                tx,
-                request,
-                CapacityRequestPhase(verdict.phase),
-                verdict.reason,
-                verdict.message,
-                verdict.numbers,
-                reservation_id,
-            )
+            request = self._decide(tx, request, judgement, reservation_id)
             crash_point("portal.assess.accept.before")
         crash_point("portal.assess.accept.after")
         return request
 
-    def _put_reservation(
-        self, tx: Transaction, region_id: int, request: CapacityRequest, spec: ReservationSpec
-    ) -> tuple[int, int]:
-        name, now = request.reservation_name, self._clock.now()
-        if request.kind is CapacityRequestKind.CREATE:
-            return create_reservation(tx, region_id, name=name, owner=request.owner, spec=spec, now=now), 1
-        assert request.reservation_id is not None
-        assert request.reservation_generation is not None
-        generation = update_spec(tx, request.reservation_id, spec, generation=request.reservation_generation)
-        return request.reservation_id, generation
-
-    def _reject(
-        self, request: CapacityRequest, reason: str, message: str, numbers: Mapping[str, object]
-    ) -> CapacityRequest:
-        """Rejected: nothing is kept but the answer."""
+    def _schedule(self, request: CapacityRequest, case: Case, judgement: Judgement) -> CapacityRequest:
+        """Stored, with its name taken and nothing else; services.portal.reconcilers.windows_advance begins it."""
         with self._database.write() as tx:
-            request = self._decide(tx, request, CapacityRequestPhase.REJECTED, reason, message, numbers)
+            _require_quota(tx, case)
+            region_id = load_region(tx, request.region).region_id
+            reservation_id, generation = self._put_reservation(tx, region_id, case, scheduled=True)
+            withdraw_scheduled_requests(
+                tx, reservation_id, by=request, reason="Superseded", actor=ACTOR, now=self._clock.now()
+            )
+            request = self._decide(tx, request, judgement, reservation_id, accepted_generation=generation)
+            crash_point("portal.assess.schedule.before")
+        crash_point("portal.assess.schedule.after")
+        return request
+
+    def _wait(self, request: CapacityRequest, case: Case, judgement: Judgement) -> CapacityRequest:
+        """A person is asked; nothing is stored but the question."""
+        assert request.spec is not None
+        with self._database.write() as tx:
+            create_approval(
+                tx,
+                load_region(tx, request.region).region_id,
+                kind=ApprovalKind.CAPACITY_REQUEST,
+                capacity_request_id=request.capacity_request_id,
+                causes=judgement.causes,
+                change=spec_json(request.spec),
+                before=None if case.found is None else spec_json(case.found.spec),
+                asked_by={request.requested_by, *request.amended_by},
+                given_reason=request.given_reason,
+                now=self._clock.now(),
+            )
+            request = self._decide(tx, request, judgement)
+            crash_point("portal.assess.wait.before")
+        crash_point("portal.assess.wait.after")
+        return request
+
+    def _reject(self, request: CapacityRequest, case: Case, judgement: Judgement) -> CapacityRequest:
+        """Rejected: nothing is kept but the answer."""
+        now = self._clock.now()
+        with self._database.write() as tx:
+            drop_scheduled_reservation(tx, request, actor=ACTOR, reason=judgement.reason, now=now)
+            supersede_of_request(tx, request.capacity_request_id, actor=ACTOR, reason=judgement.reason, now=now)
+            request = self._decide(tx, request, judgement)
             crash_point("portal.assess.reject.before")
         crash_point("portal.assess.reject.after")
         return request
+
+    def _put_reservation(self, tx: Transaction, region_id: int, case: Case, *, scheduled: bool) -> tuple[int, int]:
+        """Its id and generation."""
+        question, now = case.question, self._clock.now()
+        if question.reservation_id is None:
+            new_id = create_reservation(
+                tx,
+                region_id,
+                name=question.name,
+                owner=question.owner,
+                spec=question.spec,
+                now=now,
+                scheduled=scheduled,
+            )
+            return new_id, 1
+        assert question.reservation_generation is not None
+        generation = update_spec(
+            tx,
+            question.reservation_id,
+            question.spec,
+            generation=question.reservation_generation,
+            scheduled=scheduled,
+        )
+        return question.reservation_id, generation
 
     def _decide(
         self,
         tx: Transaction,
         request: CapacityRequest,
-        phase: CapacityRequestPhase,
-        reason: str,
-        message: str,
-        numbers: Mapping[str, object],
+        judgement: Judgement,
         reservation_id: int | None = None,
+        *,
+        accepted_generation: int | None = None,
     ) -> CapacityRequest:
         now = self._clock.now()
         audit.append(
             tx,
             actor=ACTOR,
-            action=phase.value,
+            action=judgement.phase.value,
             subject_kind="capacity_request",
             subject_id=request.capacity_request_id,
             now=now,
-            after={"reservation_id": reservation_id, "numbers": dict(numbers)},
-            reason=reason,
+            before={"phase": request.phase.value},
+            after={
+                "phase": judgement.phase.value,
+                "reservation_id": reservation_id,
+                "numbers": dict(judgement.numbers),
+            },
+            reason=judgement.reason,
         )
         return change_phase(
-            tx, request, phase, reason=reason, message=message, numbers=numbers, now=now, reservation_id=reservation_id
+            tx,
+            request,
+            judgement.phase,
+            reason=judgement.reason,
+            message=judgement.message,
+            numbers=judgement.numbers,
+            now=now,
+            reservation_id=reservation_id,
+            accepted_generation=accepted_generation,
         )
+
+
+def _require_quota(tx: Transaction, case: Case) -> None:
+    """Others of the owner may have been accepted since. Raises StaleGeneration where it no longer fits.
+
+    Until the transaction ends nobody else passes here for this owner.
+    """
+    question = case.question
+    before, name = question.capacity_request_id, question.name
+    found = load_quota(tx, question.region, question.owner, before=before, except_name=name, lock=True)
+    if over_quota(replace(case, quota=found)) is not None:
+        expected = case.quota.generation
+        raise StaleGeneration("quota of", question.owner, expected=expected, found=found.generation)

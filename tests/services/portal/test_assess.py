@@ -101,16 +101,16 @@ def test_a_rejection_survives_a_kill_too(client, database, database_url: str) ->
 def test_a_server_that_changes_meanwhile_starts_it_again(client, database, monkeypatch) -> None:
     request_id = ask(client, capacity_rru=9)
     other = ask(client, "other", capacity_rru=9)
-    real, seen = capacity_request_assess.assess, []
+    real, seen = capacity_request_assess.judge, []
 
-    def assess_slowly(*arguments):
-        found = real(*arguments)
+    def judge_slowly(case):
+        found = real(case)
         if not seen:
             seen.append(True)
             assess(database, other)
         return found
 
-    monkeypatch.setattr(capacity_request_assess, "assess", assess_slowly)
+    monkeypatch.setattr(capacity_request_assess, "judge", judge_slowly)
     assert assess(database, request_id).phase is CapacityRequestPhase.GRANTED
     for name in ("web", "other"):
         (reservation,) = client.get(f"/v1/reservations?name={name}").json()["items"]

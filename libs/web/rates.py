@@ -1,0 +1,73 @@
+"""How fast one token, or one stranger's address, may ask: token buckets in this process (ADR 0010)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+
+from pydantic import Field
+
+from libs.reconcile.environment import Settings
+
+KEYS_MAX = 10_000
+"""Buckets kept of each kind; the one that was unused for longest goes first, and is full when it comes back."""
+
+
+class RateSettings(Settings):
+    """Requests a second on average, and how many at once, of one token and of one address without a valid token."""
+
+    rate_per_s: float = Field(default=100.0, gt=0, le=1e6, validation_alias="PLIMSOLL_RATE_PER_S")
+    rate_burst: int = Field(default=400, ge=1, le=1_000_000, validation_alias="PLIMSOLL_RATE_BURST")
+    stranger_rate_per_s: float = Field(default=5.0, gt=0, le=1e6, validation_alias="PLIMSOLL_STRANGER_RATE_PER_S")
+    stranger_rate_burst: int = Field(default=50, ge=1, le=1_000_000, validation_alias="PLIMSOLL_STRANGER_RATE_BURST")
+
+    def limits(self) -> RateLimits:
+        """The buckets that these settings describe."""
+        return RateLimits(
+            tokens=Buckets(self.rate_per_s, self.rate_burst),
+            strangers=Buckets(self.stranger_rate_per_s, self.stranger_rate_burst),
+        )
+
+
+class Buckets:
+    """A bucket of `burst` requests for each key, filled at `per_s`. Threads may share it."""
+
+    def __init__(self, per_s: float, burst: int, *, seconds: Callable[[], float] = time.monotonic) -> None:
+        self._per_s, self._burst, self._seconds = per_s, burst, seconds
+        self._lock = threading.Lock()
+        self._known: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()  # key -> (left, at that second)
+
+    def take(self, key: Hashable) -> float:
+        """Take one request. 0 where there was one; else the seconds until there is, and nothing is taken."""
+        with self._lock:
+            left = self._left(key)
+            if left < 1.0:
+                return (1.0 - left) / self._per_s
+            self._known[key] = (left - 1.0, self._seconds())
+            self._known.move_to_end(key)
+            if len(self._known) > KEYS_MAX:
+                self._known.popitem(last=False)
+            return 0.0
+
+    def wait_s(self, key: Hashable) -> float:
+        """The seconds until there is a request to take; takes none."""
+        with self._lock:
+            return max(0.0, (1.0 - self._left(key)) / self._per_s)
+
+    def __contains__(self, key: Hashable) -> bool:
+        """Whether this key has taken one lately."""
+        with self._lock:
+            return key in self._known
+
+    def _left(self, key: Hashable) -> float:
+        left, at = self._known.get(key, (float(self._burst), self._seconds()))
+        return min(float(self._burst), left + (self._seconds() - at) * self._per_s)
+
+
+class RateLimits:
+    """The buckets of one process: by token for those who have one, by address for strangers."""
+
+    def __init__(self, *, tokens: Buckets, strangers: Buckets) -> None:
+        self.tokens, self.strangers = tokens, strangers

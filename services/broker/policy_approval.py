@@ -1,0 +1,63 @@
+"""A change of a region's shared buffers takes servers from everybody: it waits for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime
+
+from libs.domain.approval import Approval, ApprovalKind, Cause
+from libs.domain.region import Region
+from libs.reconcile.errors import StaleGeneration
+from libs.store import audit
+from libs.store.approvals import create_approval, supersede_of_policy
+from libs.store.database import Transaction
+
+
+def ask_for_policy(
+    tx: Transaction,
+    region: Region,
+    change: Mapping[str, object],
+    *,
+    generation: int,
+    actor: str,
+    reason: str | None,
+    now: datetime,
+) -> Approval:
+    """Let the change wait, in the place of one that waits already. `region` is locked. Raises StaleGeneration."""
+    if region.generation != generation:
+        raise StaleGeneration("region", region.name, expected=generation, found=region.generation)
+    supersede_of_policy(tx, region.region_id, actor=actor, reason="AskedAnew", now=now)
+    now_so = asdict(region.policy)
+    share, asked = now_so["shared_buffer_share"], change["shared_buffer_share"]
+    assert isinstance(asked, float)
+    before = {name: now_so[name] for name in change}
+    approval = create_approval(
+        tx,
+        region.region_id,
+        kind=ApprovalKind.REGION_POLICY,
+        causes=[
+            Cause(
+                reason="SharedBufferSize",
+                message=f"the shared buffers would hold {asked:g} of each hardware type instead of {share:g}",
+                numbers={"shared_buffer_share": share, "asked_shared_buffer_share": asked},
+            )
+        ],
+        change=change,
+        before=before,
+        asked_by=[actor],
+        given_reason=reason,
+        now=now,
+    )
+    audit.append(
+        tx,
+        actor=actor,
+        action="ask_for_policy",
+        subject_kind="region",
+        subject_id=region.region_id,
+        now=now,
+        before=before,
+        after={"approval_id": approval.approval_id, **change},
+        reason=reason,
+    )
+    return approval

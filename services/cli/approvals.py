@@ -1,0 +1,59 @@
+"""What waits for a person: `plimsoll approve`, `reject`, and `limits`, which says what has to wait."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from services.cli.client import Client
+from services.cli.output import Output, OutputOption, print_document, print_json, stdout
+
+ApprovalId = Annotated[int, typer.Argument(metavar="ID", help="as in `plimsoll get approvals -w status=pending`")]
+WhyOption = Annotated[str, typer.Option("--reason", help="why; whoever asked reads it")]
+
+
+def approve(identifier: ApprovalId, reason: WhyOption, output: OutputOption = Output.TABLE) -> None:
+    """Let go on what waits for an approval."""
+    _decide(identifier, "approve", reason, output)
+
+
+def reject(identifier: ApprovalId, reason: WhyOption, output: OutputOption = Output.TABLE) -> None:
+    """Refuse what waits for an approval."""
+    _decide(identifier, "reject", reason, output)
+
+
+def limits(
+    region: Annotated[str, typer.Argument(help="the region's name")],
+    size_rru: Annotated[float | None, typer.Option(min=0.0, help="a larger capacity waits")] = None,
+    hardware_share: Annotated[
+        float | None, typer.Option(min=0.0, max=1.0, help="so does what may take more of a hardware type")
+    ] = None,
+    four_eyes: Annotated[bool | None, typer.Option(help="whoever asked cannot approve")] = None,
+    none: Annotated[bool, typer.Option("--none", help="nothing waits, but for what is named beside it")] = False,
+    reason: Annotated[str | None, typer.Option(help="why; for the audit trail")] = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show what requests in a region may do without an approval, or change it; what is left out stays."""
+    client = Client.connect()
+    path = f"/v1/regions/{region}/approval-limits"
+    found = client.get(path)
+    given = {"size_rru": size_rru, "hardware_share": hardware_share, "four_eyes": four_eyes}
+    change = {name: value for name, value in given.items() if value is not None}
+    if change or none:
+        kept = {} if none else {name: found[name] for name in given}
+        body = {**kept, **change} | ({} if reason is None else {"reason": reason})
+        found = client.put(path, body, generation=found["generation"])
+    (print_json if output is Output.JSON else print_document)(found)
+
+
+def _decide(identifier: int, verb: Literal["approve", "reject"], reason: str, output: Output) -> None:
+    client = Client.connect()
+    path = f"/v1/approvals/{identifier}"
+    found = client.post(f"{path}/{verb}", {"reason": reason}, generation=client.get(path)["generation"])
+    if output is Output.JSON:
+        print_json(found)
+        return
+    request = found["capacity_request_id"]
+    what = f"the policy of {found['region']}" if request is None else f"capacity request {request}"
+    stdout.print(f"approval {identifier} of {what} is {found['status']}", highlight=False)

@@ -1,0 +1,100 @@
+"""A capacity request as JSON, one that was sent or one that might be."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pydantic import Field
+
+from libs.domain.capacity_request import CapacityRequest, CapacityRequestKind, CapacityRequestPhase
+from libs.domain.principal import Principal
+from libs.web.auth import require_owner
+from libs.web.context import WebContext
+from libs.web.model import ResponseModel
+from services.portal.api.specs import SpecOut
+from services.portal.preview import preview
+from services.portal.submissions import Submission
+
+
+class CapacityRequestStatus(ResponseModel):
+    """What became of it."""
+
+    phase: CapacityRequestPhase
+    reason: str = Field(description="Identifier to match on", examples=["Covered"])
+    message: str = Field(description="For people: what is so, and what to do next")
+    numbers: dict[str, object] = Field(description="The figures behind the message")
+    changed_at: datetime | None
+
+
+class CapacityRequestOut(ResponseModel):
+    """One request; its id and times are null in the answer to a dry run."""
+
+    capacity_request_id: int | None
+    kind: CapacityRequestKind
+    region: str
+    reservation: str
+    reservation_id: int | None
+    reservation_generation: int | None
+    owner: str
+    spec: SpecOut | None
+    status: CapacityRequestStatus
+    given_reason: str | None = Field(description="Why it is wanted, in its owner's words")
+    requested_by: str
+    amended_by: list[str] = Field(description="The tokens that changed what is asked")
+    generation: int | None
+    created_at: datetime | None
+
+
+def request_out(request: CapacityRequest) -> CapacityRequestOut:
+    """As JSON has it."""
+    return CapacityRequestOut(
+        capacity_request_id=request.capacity_request_id,
+        kind=request.kind,
+        region=request.region,
+        reservation=request.reservation_name,
+        reservation_id=request.reservation_id,
+        reservation_generation=request.reservation_generation,
+        owner=request.owner,
+        spec=None if request.spec is None else SpecOut.model_validate(request.spec),
+        status=CapacityRequestStatus(
+            phase=request.phase,
+            reason=request.reason,
+            message=request.message,
+            numbers=dict(request.numbers),
+            changed_at=request.changed_at,
+        ),
+        given_reason=request.given_reason,
+        requested_by=request.requested_by,
+        amended_by=list(request.amended_by),
+        generation=request.generation,
+        created_at=request.created_at,
+    )
+
+
+def dry_run_out(submission: Submission, *, principal: Principal, context: WebContext) -> CapacityRequestOut:
+    """What would become of it. Raises Problem (403) for another's."""
+    require_owner(principal, submission.owner)
+    judgement = preview(context.database, context.clock, submission)
+    reservation = submission.reservation
+    return CapacityRequestOut(
+        capacity_request_id=None,
+        kind=submission.kind,
+        region=submission.region.name,
+        reservation=submission.name,
+        reservation_id=None if reservation is None else reservation.reservation_id,
+        reservation_generation=None if reservation is None else reservation.generation,
+        owner=submission.owner,
+        spec=None if submission.spec is None else SpecOut.model_validate(submission.spec),
+        status=CapacityRequestStatus(
+            phase=judgement.phase,
+            reason=judgement.reason,
+            message=judgement.message,
+            numbers=dict(judgement.numbers),
+            changed_at=None,
+        ),
+        given_reason=None,
+        requested_by=principal.name,
+        amended_by=[],
+        generation=None,
+        created_at=None,
+    )

@@ -1,0 +1,157 @@
+"""`/v1/quotas`: how much an owner may be promised in a region, and how much that is by now."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Query, Response
+from pydantic import ConfigDict, Field
+
+from libs.domain.principal import Principal, Role
+from libs.domain.quota import Quota
+from libs.store import audit
+from libs.store.database import Transaction
+from libs.store.quotas import list_quotas, load_quota, set_quota
+from libs.store.regions import load_region
+from libs.web.auth import Asking, require
+from libs.web.context import Context, WebContext
+from libs.web.cursors import Paging, next_cursor
+from libs.web.generations import ExpectedGeneration, etag
+from libs.web.idempotency import Answer, Write
+from libs.web.model import Number, PageOf, RequestModel, ResponseModel, SomeName
+from libs.web.openapi import headers, problems
+from libs.web.reasons import GivenReason, ReasonQuery
+from services.portal.submissions import require_region
+
+router = APIRouter(prefix="/v1/quotas", tags=["quotas"])
+_NOUN = "quotas"
+_OPERATOR = [Depends(require(Role.OPERATOR))]
+RegionName = Annotated[SomeName, Path(description="Name of the region")]
+OwnerName = Annotated[SomeName, Path(description="Name of the owner")]
+
+
+class QuotaIn(RequestModel):
+    """A limit on what an owner is promised."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"limit_rru": 1000, "reason": "budget of 2027"}]})
+    limit_rru: Annotated[Number, Field(ge=0, le=1e12)] = Field(
+        description="Over the capacities of its reservations in the region. One below what is in use takes nothing away"
+    )
+    reason: GivenReason | None = Field(default=None, description="Why, for the audit trail")
+
+
+class QuotaOut(ResponseModel):
+    """A limit, and what counts toward it."""
+
+    region: str
+    owner: str
+    limit_rru: float | None = Field(description="null: none")
+    used_rru: float = Field(description="Of its live guaranteed reservations, scheduled ones too")
+    pending_rru: float = Field(description="What requests that are not decided yet would add")
+    generation: int = Field(description="0 where no limit was ever set: send it as If-Match")
+
+
+@router.get("", operation_id="list_quotas")
+def get_quotas(
+    context: Context,
+    paging: Paging,
+    region: Annotated[SomeName | None, Query(description="Of this region only")] = None,
+) -> PageOf[QuotaOut]:
+    """The limits that there are, in the order in which they were first set."""
+    after = paging.after(_NOUN)
+    with context.database.snapshot() as tx:
+        if region is not None:
+            require_region(tx, region, location="query")
+        page = list_quotas(tx, region, after=after, limit=paging.limit)
+    items = [QuotaOut.model_validate(quota) for quota in page.items]
+    return PageOf(items=items, next_cursor=next_cursor(_NOUN, page.next_cursor))
+
+
+@router.get(
+    "/{region}/{owner}", operation_id="get_quota", responses={200: {"headers": headers("ETag")}, **problems(404)}
+)
+def get_quota(region: RegionName, owner: OwnerName, context: Context, response: Response) -> QuotaOut:
+    """What an owner may have and has, also where there is no limit."""
+    with context.database.snapshot() as tx:
+        quota = load_quota(tx, region, owner)
+    response.headers.update(etag(quota.generation))
+    return QuotaOut.model_validate(quota)
+
+
+@router.put(
+    "/{region}/{owner}",
+    operation_id="put_quota",
+    response_model=QuotaOut,
+    dependencies=_OPERATOR,
+    responses={200: {"headers": headers("ETag")}, **problems(404, 409)},
+)
+def put_quota(
+    region: RegionName,
+    owner: OwnerName,
+    body: QuotaIn,
+    expected: ExpectedGeneration,
+    write: Write,
+    principal: Asking,
+    context: Context,
+) -> Response:
+    """Set the limit. Requests that are decided later go by it."""
+
+    def effect(tx: Transaction) -> Answer:
+        return _set(tx, region, owner, body.limit_rru, body.reason, expected, principal, context)
+
+    return write.once(effect)
+
+
+@router.delete(
+    "/{region}/{owner}",
+    operation_id="delete_quota",
+    response_model=QuotaOut,
+    dependencies=_OPERATOR,
+    responses={200: {"headers": headers("ETag")}, **problems(404, 409)},
+)
+def delete_quota(
+    region: RegionName,
+    owner: OwnerName,
+    expected: ExpectedGeneration,
+    write: Write,
+    principal: Asking,
+    context: Context,
+    reason: ReasonQuery = None,
+) -> Response:
+    """Lift the limit."""
+
+    def effect(tx: Transaction) -> Answer:
+        return _set(tx, region, owner, None, reason, expected, principal, context)
+
+    return write.once(effect)
+
+
+def _set(
+    tx: Transaction,
+    region: str,
+    owner: str,
+    limit_rru: float | None,
+    reason: str | None,
+    generation: int,
+    principal: Principal,
+    context: WebContext,
+) -> Answer:
+    before = load_quota(tx, region, owner)
+    after = set_quota(tx, region, owner, limit_rru, generation=generation)
+    audit.append(
+        tx,
+        actor=principal.name,
+        action="set_quota",
+        subject_kind="region",
+        subject_id=load_region(tx, region).region_id,
+        now=context.clock.now(),
+        before=_told(before),
+        after=_told(after),
+        reason=reason,
+    )
+    return Answer(200, QuotaOut.model_validate(after), etag(after.generation))
+
+
+def _told(quota: Quota) -> dict[str, object]:
+    return {name: value for name, value in asdict(quota).items() if name in ("owner", "limit_rru")}

@@ -1,0 +1,114 @@
+"""A person's decision on what waits, and what follows from it in the same transaction."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+
+from libs.domain.approval import Approval, ApprovalKind, ApprovalStatus
+from libs.domain.capacity_request import CapacityRequest, CapacityRequestPhase
+from libs.store import audit
+from libs.store.approval_limits import load_approval_limits
+from libs.store.approvals import decide_approval, load_approval
+from libs.store.capacity_requests import change_phase, load_capacity_request
+from libs.store.database import Transaction
+from libs.store.jobs import enqueue
+from libs.store.regions import load_region, update_policy
+from libs.web.problems import Problem
+from services.portal.ending import drop_scheduled_reservation
+from services.portal.reconcilers.capacity_requests_enqueue import ASSESS
+
+
+def approve(tx: Transaction, approval_id: int, *, generation: int, actor: str, reason: str, now: datetime) -> Approval:
+    """Let it go on: a request is assessed again, a policy is set.
+
+    Raises NotFound, StaleGeneration, and Problem: 409 for what waits no more, 403 where whoever asked may not approve.
+    """
+    approval = _require_pending(tx, approval_id)
+    # The region before the approval, as everybody does who changes its policy.
+    region = load_region(tx, approval.region, lock=approval.kind is ApprovalKind.REGION_POLICY)
+    if load_approval_limits(tx, region.region_id).four_eyes and actor in approval.asked_by:
+        detail = f"{actor} asked for this; in {approval.region} somebody else must approve it."
+        raise Problem(403, "four_eyes", detail, asked_by=list(approval.asked_by))
+    decided = _decide(tx, approval, ApprovalStatus.APPROVED, generation=generation, actor=actor, reason=reason, now=now)
+    if approval.kind is ApprovalKind.REGION_POLICY:
+        # Any other change of the policy would have superseded this one: the region is as it was read.
+        policy = replace(region.policy, **approval.change)  # type: ignore[arg-type]  # as the broker took it apart
+        update_policy(tx, region.name, policy, generation=region.generation, actor=actor, reason=reason, now=now)
+    else:
+        request = _request(tx, approval)
+        change_phase(
+            tx,
+            request,
+            CapacityRequestPhase.SUBMITTED,
+            reason="Approved",
+            message=f"{actor} approved it: {reason}. Waiting to be assessed again, which takes seconds.",
+            numbers={},
+            now=now,
+        )
+        enqueue(tx, ASSESS, str(request.capacity_request_id))
+    return decided
+
+
+def reject(tx: Transaction, approval_id: int, *, generation: int, actor: str, reason: str, now: datetime) -> Approval:
+    """Refuse it: a request is rejected with the person's reason, a policy stays.
+
+    Raises NotFound, StaleGeneration, and Problem (409) for what waits no more.
+    """
+    approval = _require_pending(tx, approval_id)
+    decided = _decide(tx, approval, ApprovalStatus.REJECTED, generation=generation, actor=actor, reason=reason, now=now)
+    if approval.kind is ApprovalKind.CAPACITY_REQUEST:
+        request = _request(tx, approval)
+        drop_scheduled_reservation(tx, request, actor=actor, reason=reason, now=now)
+        change_phase(
+            tx,
+            request,
+            CapacityRequestPhase.REJECTED,
+            reason="ApprovalRejected",
+            message=f"{actor} rejected it: {reason}",
+            numbers=request.numbers,
+            now=now,
+        )
+    return decided
+
+
+def _require_pending(tx: Transaction, approval_id: int) -> Approval:
+    approval = load_approval(tx, approval_id)
+    if approval.status is not ApprovalStatus.PENDING:
+        by = f" by {approval.decided_by}" if approval.decided_by else ""
+        raise Problem(409, "wrong_phase", f"Approval {approval_id} waits no more: it was {approval.status}{by}.")
+    return approval
+
+
+def _request(tx: Transaction, approval: Approval) -> CapacityRequest:
+    assert approval.capacity_request_id is not None
+    return load_capacity_request(tx, approval.capacity_request_id)
+
+
+def _decide(
+    tx: Transaction,
+    approval: Approval,
+    status: ApprovalStatus,
+    *,
+    generation: int,
+    actor: str,
+    reason: str,
+    now: datetime,
+) -> Approval:
+    decided = decide_approval(tx, approval, status, generation=generation, actor=actor, reason=reason, now=now)
+    audit.append(
+        tx,
+        actor=actor,
+        action="approve" if status is ApprovalStatus.APPROVED else "reject",
+        subject_kind="approval",
+        subject_id=approval.approval_id,
+        now=now,
+        before={"status": approval.status.value},
+        after={
+            "status": status.value,
+            "capacity_request_id": approval.capacity_request_id,
+            "change": dict(approval.change),
+        },
+        reason=reason,
+    )
+    return decided

@@ -1,0 +1,82 @@
+"""What goes with a reservation that ends, or that never begins: its servers' targets, and the requests behind it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from libs.domain.capacity_request import CapacityRequest, CapacityRequestPhase
+from libs.domain.reservation import Reservation
+from libs.store import audit
+from libs.store.capacity_requests import change_phase, list_scheduled_requests, spec_json
+from libs.store.database import Transaction
+from libs.store.plans import commit_release
+from libs.store.reservations import delete_reservation, load_reservation
+
+
+def end_reservation(
+    tx: Transaction, reservation: Reservation, *, by: CapacityRequest, actor: str, reason: str | None, now: datetime
+) -> int:
+    """Delete it and release its targets, for the request `by`; how many servers that frees. Raises StaleGeneration."""
+    reservation_id = reservation.reservation_id
+    # In this order: a solve that would bind servers to it waits for the deletion, or is seen by the release.
+    delete_reservation(tx, reservation_id, generation=reservation.generation, now=now)
+    plan = commit_release(tx, reservation.region, reservation_id, now=now, capacity_request_id=by.capacity_request_id)
+    withdraw_scheduled_requests(tx, reservation_id, by=by, reason="Deleted", actor=actor, now=now)
+    released = 0 if plan is None else plan.changes
+    audit.append(
+        tx,
+        actor=actor,
+        action="delete",
+        subject_kind="reservation",
+        subject_id=reservation_id,
+        now=now,
+        before={"name": reservation.name, "owner": reservation.owner, "spec": spec_json(reservation.spec)},
+        after={"capacity_request_id": by.capacity_request_id, "released_servers": released},
+        reason=reason,
+    )
+    return released
+
+
+def drop_scheduled_reservation(
+    tx: Transaction, request: CapacityRequest, *, actor: str, reason: str, now: datetime
+) -> None:
+    """Of a request that was accepted for later and is now rejected nothing is kept: its reservation goes too.
+
+    One that somebody changed since belongs to that change, and stays.
+    """
+    if not request.accepted or request.reservation_id is None:
+        return
+    reservation = load_reservation(tx, request.reservation_id)
+    if (
+        reservation.scheduled
+        and reservation.deleted_at is None
+        and reservation.generation == request.reservation_generation
+    ):
+        end_reservation(tx, reservation, by=request, actor=actor, reason=reason, now=now)
+
+
+def withdraw_scheduled_requests(
+    tx: Transaction, reservation_id: int, *, by: CapacityRequest, reason: str, actor: str, now: datetime
+) -> None:
+    """The requests that waited for this reservation's window wait no more: `by` has overtaken them."""
+    for request in list_scheduled_requests(tx, reservation_id):
+        change_phase(
+            tx,
+            request,
+            CapacityRequestPhase.WITHDRAWN,
+            reason=reason,
+            message=f"Overtaken before it began, by request {by.capacity_request_id}.",
+            numbers={},
+            now=now,
+        )
+        audit.append(
+            tx,
+            actor=actor,
+            action="withdraw",
+            subject_kind="capacity_request",
+            subject_id=request.capacity_request_id,
+            now=now,
+            before={"phase": request.phase.value},
+            after={"phase": CapacityRequestPhase.WITHDRAWN.value, "overtaken_by": by.capacity_request_id},
+            reason=reason,
+        )

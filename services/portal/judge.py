@@ -1,0 +1,229 @@
+"""The one decision on a request: the assessment commits it, a dry run prints it.
+
+`load_case` reads everything it rests on in one moment, `judge` is pure. What the order is and why:
+docs/designs/0003-access-and-approvals.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from libs.domain.approval import ApprovalLimits, Cause
+from libs.domain.capacity_request import CapacityRequest, CapacityRequestPhase
+from libs.domain.fleet import FleetSnapshot, TargetPlan
+from libs.domain.quota import Quota
+from libs.domain.reservation import Reservation, ReservationSpec
+from libs.domain.verdict import Verdict
+from libs.domain.what_if import with_reservation
+from libs.ras.admission import admit
+from libs.store.approval_limits import load_approval_limits
+from libs.store.approvals import is_approved
+from libs.store.database import Transaction
+from libs.store.quotas import load_quota
+from libs.store.regions import load_region
+from libs.store.reservations import find_reservation, load_reservation
+from libs.store.snapshot import load_fleet_snapshot
+from services.portal.approval_causes import approval_causes
+from services.portal.submissions import Submission
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is asked, whether it was sent or only might be.
+
+    capacity_request_id      None: it would be asked now, after all others
+    reservation_id           what it changes; None: a new reservation
+    reservation_generation   of that, as it was read
+    """
+
+    capacity_request_id: int | None
+    region: str
+    name: str
+    owner: str
+    spec: ReservationSpec
+    reservation_id: int | None
+    reservation_generation: int | None
+
+    @classmethod
+    def of_request(cls, request: CapacityRequest) -> Question:
+        """A request that was sent."""
+        assert request.spec is not None
+        return cls(
+            capacity_request_id=request.capacity_request_id,
+            region=request.region,
+            name=request.reservation_name,
+            owner=request.owner,
+            spec=request.spec,
+            reservation_id=request.reservation_id,
+            reservation_generation=request.reservation_generation,
+        )
+
+    @classmethod
+    def of_submission(cls, submission: Submission) -> Question:
+        """One that might be."""
+        assert submission.spec is not None
+        reservation = submission.reservation
+        return cls(
+            capacity_request_id=None,
+            region=submission.region.name,
+            name=submission.name,
+            owner=submission.owner,
+            spec=submission.spec,
+            reservation_id=None if reservation is None else reservation.reservation_id,
+            reservation_generation=None if reservation is None else reservation.generation,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Case:
+    """A question, and all that the answer rests on.
+
+    found      the reservation that it changes, or the live one that has its name; None where there is none
+    snapshot   the whole region: whether it could ever be met depends on what is bound too
+    quota      of its owner, without what is asked here and what was asked later
+    approved   a person approved it as it is
+    """
+
+    question: Question
+    found: Reservation | None
+    snapshot: FleetSnapshot
+    quota: Quota
+    limits: ApprovalLimits
+    approved: bool
+    now: datetime
+
+    @property
+    def begins_later(self) -> bool:
+        """Whether it takes nothing yet. What has begun does not stop because a later start is named."""
+        starts_at = self.question.spec.starts_at
+        return starts_at is not None and starts_at > self.now and (self.found is None or self.found.scheduled)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Judgement:
+    """What becomes of it. plan: targets to commit, where it is granted or degraded. causes: why it needs a person."""
+
+    phase: CapacityRequestPhase
+    reason: str
+    message: str
+    numbers: Mapping[str, float]
+    plan: TargetPlan | None = None
+    causes: tuple[Cause, ...] = ()
+
+
+def load_case(tx: Transaction, question: Question, *, now: datetime) -> Case:
+    """Everything in one moment: `tx` comes from Database.snapshot(). Raises NotFound."""
+    region_id = load_region(tx, question.region).region_id
+    request_id = question.capacity_request_id
+    return Case(
+        question=question,
+        found=find_reservation(tx, question.region, question.name)
+        if question.reservation_id is None
+        else load_reservation(tx, question.reservation_id),
+        snapshot=load_fleet_snapshot(tx, question.region),
+        quota=load_quota(tx, question.region, question.owner, before=request_id, except_name=question.name),
+        limits=load_approval_limits(tx, region_id),
+        approved=request_id is not None and is_approved(tx, request_id),
+        now=now,
+    )
+
+
+def judge(case: Case) -> Judgement:
+    """The decision. Pure: the same case has the same answer."""
+    refused = _overtaken(case) or over_quota(case)
+    if refused is not None:
+        return refused
+    question = case.question
+    verdict = admit(*with_reservation(case.snapshot, question.name, question.spec))
+    if verdict.plan is None:
+        return _as_it_is(verdict)
+    causes = (
+        ()
+        if case.approved
+        else approval_causes(case.snapshot, question.name, question.spec, case.found, verdict, case.limits)
+    )
+    if causes:
+        return _awaiting_approval(verdict, causes)
+    return _scheduled(verdict, question.spec) if case.begins_later else _as_it_is(verdict)
+
+
+def _overtaken(case: Case) -> Judgement | None:
+    """Why it cannot be done whatever the region has; None where nothing speaks against it."""
+    question, found, name = case.question, case.found, case.question.name
+    if found is None:
+        return None
+    if question.reservation_id is None:
+        message = f"Somebody else created {name} first. Ask again under another name, or resize that one."
+        return _rejected("NameTaken", message, {"reservation_id": found.reservation_id})
+    if found.deleted_at is not None:
+        message = f"{name} was deleted after this was asked. Ask for a new reservation if it is still needed."
+        return _rejected("ReservationDeleted", message, {})
+    if found.generation != question.reservation_generation:
+        message = (
+            f"{name} was changed after this was asked: it is at generation {found.generation}, this rests on "
+            f"{question.reservation_generation}. Read it, and ask again if the change is still wanted."
+        )
+        return _rejected("ReservationChanged", message, {"found_generation": found.generation})
+    return None
+
+
+def over_quota(case: Case) -> Judgement | None:
+    """The refusal of what its owner's quota does not cover; None where it does, or nothing more is asked for."""
+    quota, asked = case.quota, case.question.spec.capacity_rru
+    had = 0.0 if case.found is None else case.found.spec.capacity_rru
+    if quota.limit_rru is None or asked <= had or quota.used_rru + quota.pending_rru + asked <= quota.limit_rru:
+        return None
+    left = max(0.0, quota.limit_rru - quota.used_rru - quota.pending_rru)
+    pending = f", {quota.pending_rru:g} are in requests before this one" if quota.pending_rru else ""
+    message = (
+        f"{quota.owner} may have {quota.limit_rru:g} RRU in {quota.region}: {quota.used_rru:g} are in use{pending}, "
+        f"and {asked:g} are asked for. Ask for at most {left:g}, return some, or ask an operator for a larger quota."
+    )
+    numbers = {
+        "quota_rru": quota.limit_rru,
+        "used_rru": quota.used_rru,
+        "pending_rru": quota.pending_rru,
+        "asked_rru": asked,
+    }
+    return _rejected("QuotaExceeded", message, numbers)
+
+
+def _awaiting_approval(verdict: Verdict, causes: tuple[Cause, ...]) -> Judgement:
+    numbers = dict(verdict.numbers)
+    for cause in causes:
+        numbers |= cause.numbers
+    why = "; ".join(cause.message for cause in causes)
+    return Judgement(
+        phase=CapacityRequestPhase.AWAITING_APPROVAL,
+        reason="NeedsApproval",
+        message=f"Waits for an operator: {why}. Approved now, it would be {verdict.phase}: {verdict.message}",
+        numbers=numbers,
+        causes=causes,
+    )
+
+
+def _scheduled(verdict: Verdict, spec: ReservationSpec) -> Judgement:
+    assert spec.starts_at is not None
+    return Judgement(
+        phase=CapacityRequestPhase.SCHEDULED,
+        reason="Scheduled",
+        message=f"Begins at {spec.starts_at.isoformat()} and takes nothing before. Were it to begin now, it would be "
+        f"{verdict.phase}: {verdict.message} What it gets is decided when it begins.",
+        numbers=verdict.numbers,
+    )
+
+
+def _as_it_is(verdict: Verdict) -> Judgement:
+    return Judgement(
+        phase=CapacityRequestPhase(verdict.phase),
+        reason=verdict.reason,
+        message=verdict.message,
+        numbers=verdict.numbers,
+        plan=verdict.plan,
+    )
+
+
+def _rejected(reason: str, message: str, numbers: Mapping[str, float]) -> Judgement:
+    return Judgement(phase=CapacityRequestPhase.REJECTED, reason=reason, message=message, numbers=numbers)

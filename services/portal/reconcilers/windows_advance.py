@@ -1,0 +1,71 @@
+"""Begin and end the reservations of a region whose time has come."""
+
+from __future__ import annotations
+
+from libs.domain.capacity_request import CapacityRequestPhase
+from libs.reconcile.clock import Clock
+from libs.reconcile.crash import crash_point
+from libs.store import audit
+from libs.store.capacity_requests import change_phase, load_capacity_request
+from libs.store.database import Database, Transaction
+from libs.store.jobs import enqueue
+from libs.store.reservations import load_reservation
+from libs.store.windows import list_beginning, list_over
+from services.portal.keeping import keep
+from services.portal.reconcilers.capacity_requests_enqueue import ASSESS
+from services.portal.submissions import submit_delete
+
+ACTOR = "portal.windows"
+AT_ONCE_MAX = 200
+"""In one transaction; what is left is due still at the next run."""
+
+
+class WindowsAdvance:
+    """What begins is assessed as any request is; what is over is deleted as its owner would. Idempotent.
+
+    Raises StaleGeneration where somebody changed such a reservation meanwhile: the next run reads it again.
+    """
+
+    def __init__(self, database: Database, clock: Clock, region: str) -> None:
+        self._database, self._clock, self._region = database, clock, region
+
+    def reconcile(self) -> tuple[int, int]:
+        """How many began to be assessed, and how many ended."""
+        with self._database.write() as tx:
+            ended, begun = self._end(tx), self._begin(tx)
+            crash_point("portal.windows.before")
+        crash_point("portal.windows.after")
+        return begun, ended
+
+    def _end(self, tx: Transaction) -> int:
+        """Also what should have begun by now and has not: its time is over."""
+        now = self._clock.now()
+        over = list_over(tx, self._region, now=now, limit=AT_ONCE_MAX)
+        for reservation_id in over:
+            reservation = load_reservation(tx, reservation_id)
+            submission = submit_delete(tx, reservation, generation=reservation.generation)
+            assert reservation.spec.ends_at is not None
+            why = f"Its time ended at {reservation.spec.ends_at.isoformat()}"
+            keep(tx, submission, actor=ACTOR, given_reason=why, now=now)
+        return len(over)
+
+    def _begin(self, tx: Transaction) -> int:
+        now, phase, why = self._clock.now(), CapacityRequestPhase.SUBMITTED, "WindowBegins"
+        due = list_beginning(tx, self._region, now=now, limit=AT_ONCE_MAX)
+        for capacity_request_id in due:
+            request = load_capacity_request(tx, capacity_request_id)
+            message = "Its time has come: it is assessed as if it were asked for now."
+            change_phase(tx, request, phase, reason=why, message=message, numbers={}, now=now)
+            enqueue(tx, ASSESS, str(capacity_request_id))
+            audit.append(
+                tx,
+                actor=ACTOR,
+                action="begin",
+                subject_kind="capacity_request",
+                subject_id=capacity_request_id,
+                now=now,
+                before={"phase": request.phase.value},
+                after={"phase": phase.value},
+                reason=why,
+            )
+        return len(due)

@@ -1,0 +1,43 @@
+"""When a reservation may begin and end."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from libs.domain.reservation import Reservation, ReservationSpec
+from libs.web.problems import FieldError, invalid
+
+HORIZON = timedelta(days=3 * 365)
+"""Nobody plans hardware further ahead; a typing mistake in a year is found here."""
+PAST = timedelta(days=1)
+"""A start that was a moment ago is at once; one further back is a mistake."""
+
+
+def require_window(spec: ReservationSpec, before: Reservation | None, *, now: datetime) -> None:
+    """Raises Problem (422) that names the field, for a window that cannot be. What stays as it was is not looked at.
+
+    before   the reservation that changes; None for a new one
+    """
+    kept_start = before is not None and spec.starts_at == before.spec.starts_at
+    kept_end = before is not None and spec.ends_at == before.spec.ends_at
+    errors = []
+    if spec.starts_at is not None and not kept_start:
+        if before is not None and not before.scheduled:
+            errors.append(_error("starts_at", "immutable", "cannot be changed: it has begun"))
+        elif spec.starts_at < now - PAST:
+            errors.append(_error("starts_at", "past", "is more than a day ago: leave it out to begin at once"))
+        elif spec.starts_at > now + HORIZON:
+            errors.append(_error("starts_at", "too_far", f"is more than {HORIZON.days} days ahead"))
+    if spec.ends_at is not None and not kept_end:
+        if spec.ends_at <= now:
+            errors.append(_error("ends_at", "past", "is over: delete the reservation, or name a later time"))
+        elif spec.ends_at > now + HORIZON:
+            errors.append(_error("ends_at", "too_far", f"is more than {HORIZON.days} days ahead: leave it out"))
+    if not errors and spec.starts_at is not None and spec.ends_at is not None and spec.ends_at <= spec.starts_at:
+        errors.append(_error("ends_at", "not_after_start", f"must be after {spec.starts_at.isoformat()}, its start"))
+    if errors:
+        raise invalid(*errors)
+
+
+def _error(field: str, code: str, message: str) -> FieldError:
+    return FieldError(field=f"spec.{field}", location="body", code=code, message=message)

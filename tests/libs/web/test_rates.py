@@ -1,0 +1,83 @@
+"""Who asks too fast is told when to come back; others do not wait for him."""
+
+from collections.abc import Iterator
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from libs.domain.principal import Role
+from libs.reconcile.clock import SystemClock
+from libs.store.database import Database
+from libs.web import rates
+from libs.web.app import create_app
+from libs.web.rates import Buckets, RateLimits
+from tests.libs.web.conftest import Dock, bearer, ships
+
+
+class Seconds:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def seconds() -> Seconds:
+    return Seconds()
+
+
+@pytest.fixture
+def app(database: Database, dock: Dock, seconds: Seconds) -> FastAPI:
+    limits = RateLimits(
+        tokens=Buckets(2.0, 3, seconds=seconds),
+        strangers=Buckets(0.5, 2, seconds=seconds),
+    )
+    clock = SystemClock()
+    return create_app(title="t", version="1", database=database, clock=clock, routers=[ships(dock)], rates=limits)
+
+
+@pytest.fixture
+def anyone(app: FastAPI) -> Iterator[TestClient]:
+    with TestClient(app) as client:
+        yield client
+
+
+def statuses(client: TestClient, times: int, url: str = "/v1/ships", **request: object) -> list[int]:
+    return [client.get(url, **request).status_code for _ in range(times)]
+
+
+def test_each_token_has_its_own_bucket(anyone: TestClient, database: Database, seconds: Seconds) -> None:
+    one, other = bearer(database, Role.VIEWER, "one"), bearer(database, Role.VIEWER, "other")
+    assert statuses(anyone, 4, headers=one) == [200, 200, 200, 429]
+    assert statuses(anyone, 1, headers=other) == [200]
+    refused = anyone.get("/v1/ships", headers=one)
+    assert (refused.json()["code"], refused.headers["retry-after"]) == ("rate_limited", "1")
+    assert refused.headers["x-request-id"]
+    seconds.now += 1.0
+    assert statuses(anyone, 3, headers=one) == [200, 200, 429]
+    seconds.now += 1000.0
+    assert statuses(anyone, 4, headers=one) == [200, 200, 200, 429], "a bucket holds no more than its burst"
+
+
+def test_strangers_share_their_address_and_hold_up_nobody_else(anyone, database: Database, monkeypatch) -> None:
+    known = bearer(database, Role.VIEWER, "known")
+    assert statuses(anyone, 1, headers=known) == [200]
+    wrong = {"Authorization": "Bearer plim_wrong"}
+    assert [anyone.get("/v1/ships").status_code, *statuses(anyone, 2, headers=wrong)] == [401, 401, 429]
+    assert statuses(anyone, 1, url="/openapi.json") == [429]
+    assert statuses(anyone, 30, url="/healthz") == [200] * 30
+    assert statuses(anyone, 1, url="/readyz") == [200]
+    assert statuses(anyone, 1, headers=known) == [200]
+    monkeypatch.setattr(database, "snapshot", None)  # an empty bucket is answered without asking the database
+    assert anyone.get("/v1/ships", headers=wrong).headers["retry-after"] == "2"
+
+
+def test_buckets_are_bounded(seconds: Seconds, monkeypatch) -> None:
+    monkeypatch.setattr(rates, "KEYS_MAX", 3)
+    buckets = Buckets(1.0, 1, seconds=seconds)
+    for key in range(5):
+        assert buckets.take(key) == 0
+    assert [key in buckets for key in range(5)] == [False, False, True, True, True]
+    assert buckets.take(4) == buckets.wait_s(4) == 1.0

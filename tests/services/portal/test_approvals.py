@@ -1,0 +1,181 @@
+"""What waits for a person, told in order."""
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from libs.domain.principal import Role
+from libs.store.audit import list_entries
+from libs.store.database import Database
+from tests.libs.web.conftest import bearer
+from tests.services.portal.conftest import create
+from tests.services.portal.test_assess import ask, assess
+
+
+@pytest.fixture
+def operator(app: FastAPI, database: Database):
+    with TestClient(app, headers=bearer(database, Role.OPERATOR, "olga")) as client:
+        yield client
+
+
+def set_limits(admin: TestClient, **limits: object) -> None:
+    url = "/v1/regions/west/approval-limits"
+    generation = admin.get(url).json()["generation"]
+    answer = admin.put(url, json=limits, headers={"If-Match": f'"{generation}"'})
+    assert answer.status_code == 200, answer.text
+
+
+def waiting(client: TestClient) -> dict[str, object]:
+    [approval] = client.get("/v1/approvals?status=pending&region=west").json()["items"]
+    return approval
+
+
+def decide(client: TestClient, approval: dict[str, object], what: str, reason: str = "reviewed"):
+    url, match = f"/v1/approvals/{approval['approval_id']}/{what}", {"If-Match": f'"{approval["generation"]}"'}
+    return client.post(url, json={"reason": reason}, headers=match)
+
+
+def test_a_large_request_waits_is_approved_and_goes_on(admin, client, operator, database: Database) -> None:
+    set_limits(admin, size_rru=5)
+    body = create(reason="new product")
+    assert client.post("/v1/capacity-requests?dry_run=true", json=body).json()["status"]["reason"] == "NeedsApproval"
+    request_id = client.post("/v1/capacity-requests", json=body).json()["capacity_request_id"]
+    told = assess(database, request_id)
+    assert (told.phase, told.reason) == ("awaiting_approval", "NeedsApproval")
+    assert "6 RRU are above the 5" in told.message
+    assert told.numbers["size_limit_rru"] == 5
+    assert client.get("/v1/reservations?name=web").json()["items"] == []
+
+    approval = waiting(client)
+    assert (approval["capacity_request_id"], approval["asked_by"]) == (request_id, ["tester"])
+    assert (approval["given_reason"], approval["before"]) == ("new product", None)
+    assert approval["change"]["capacity_rru"] == 6
+    assert [cause["reason"] for cause in approval["causes"]] == ["AboveSize"]
+    assert decide(client, approval, "approve").status_code == 403
+    assert decide(operator, approval | {"generation": 9}, "approve").json()["code"] == "stale_generation"
+    assert decide(operator, approval, "approve", reason=" ").status_code == 422
+    approved = decide(operator, approval, "approve", "capacity review of May")
+    assert (approved.status_code, approved.json()["decided_by"]) == (200, "olga")
+    assert decide(operator, approved.json(), "reject").json()["code"] == "wrong_phase"
+
+    request = client.get(f"/v1/capacity-requests/{request_id}").json()["status"]
+    assert (request["phase"], request["reason"]) == ("submitted", "Approved")
+    assert "capacity review of May" in request["message"]
+    assert assess(database, request_id).phase == "granted"
+    with database.snapshot() as tx:
+        trail = list_entries(tx, subject_kind="approval", subject_id=approval["approval_id"]).items
+    assert [(e.actor, e.action, e.reason) for e in trail] == [("olga", "approve", "capacity review of May")]
+
+
+def test_a_rejection_gives_the_persons_reason(admin, client, operator, database: Database) -> None:
+    set_limits(admin, size_rru=5)
+    request_id = ask(client)
+    assess(database, request_id)
+    assert decide(operator, waiting(client), "reject", "use east").status_code == 200
+    status = client.get(f"/v1/capacity-requests/{request_id}").json()["status"]
+    assert (status["phase"], status["reason"]) == ("rejected", "ApprovalRejected")
+    assert "olga" in status["message"]
+    assert "use east" in status["message"]
+    assert assess(database, request_id).phase == "rejected"
+
+
+def test_an_approval_is_of_what_was_read(admin, client, operator, database: Database) -> None:
+    set_limits(admin, size_rru=5)
+    request_id = ask(client)
+    url = f"/v1/capacity-requests/{request_id}"
+    told = assess(database, request_id)
+    first = waiting(client)
+    body, match = {"spec": {"capacity_rru": 9}, "reason": "grew"}, {"If-Match": f'"{told.generation}"'}
+    assert client.patch(url, json=body).status_code == 428
+    amended = client.patch(url, json=body, headers=match)
+    assert amended.status_code == 200, amended.text
+    assert (amended.json()["spec"]["capacity_rru"], amended.json()["status"]["reason"]) == (9, "Amended")
+    assert amended.json()["spec"]["rru"] == told.spec.rru
+    assert client.patch(url, json=body, headers=match).json()["code"] == "stale_generation"
+    assert decide(operator, first, "approve").status_code == 409
+    assert client.get(f"/v1/approvals/{first['approval_id']}").json()["status"] == "superseded"
+
+    assert assess(database, request_id).phase == "awaiting_approval"
+    second = waiting(client)
+    assert second["change"]["capacity_rru"] == 9
+    assert decide(operator, second, "approve").status_code == 200
+    # an approval that was given is void too once something else is asked
+    generation = client.get(url).headers["etag"]
+    assert client.patch(url, json={"spec": {"capacity_rru": 10}}, headers={"If-Match": generation}).status_code == 200
+    assert assess(database, request_id).phase == "awaiting_approval"
+    generation = client.get(url).headers["etag"]
+    less = client.patch(url, json={"spec": {"capacity_rru": 4}}, headers={"If-Match": generation})
+    assert less.status_code == 200
+    assert assess(database, request_id).phase == "granted"
+    late = client.patch(url, json=body, headers={"If-Match": client.get(url).headers["etag"]})
+    assert (late.status_code, late.json()["code"]) == (409, "wrong_phase")
+    with database.snapshot() as tx:
+        trail = list_entries(tx, subject_kind="capacity_request", subject_id=request_id).items
+    [first_amendment, *_] = [entry for entry in trail if entry.action == "amend"]
+    assert first_amendment.reason == "grew"
+    assert first_amendment.before["spec"]["capacity_rru"] == 6
+    assert first_amendment.after["spec"]["capacity_rru"] == 9
+
+
+def test_what_waits_can_be_withdrawn(admin, client, operator, database: Database) -> None:
+    set_limits(admin, size_rru=5)
+    request_id = ask(client)
+    told = assess(database, request_id)
+    approval, match = waiting(client), {"If-Match": f'"{told.generation}"'}
+    gone = client.delete(f"/v1/capacity-requests/{request_id}?reason=not needed", headers=match)
+    assert (gone.status_code, gone.json()["status"]["phase"]) == (200, "withdrawn")
+    assert decide(operator, approval, "approve").json()["code"] == "wrong_phase"
+    with database.snapshot() as tx:
+        *_, last = list_entries(tx, subject_kind="capacity_request", subject_id=request_id).items
+    assert (last.action, last.reason, last.before["phase"]) == ("withdraw", "not needed", "awaiting_approval")
+
+
+def test_four_eyes(admin, operator, database: Database) -> None:
+    set_limits(admin, size_rru=5, four_eyes=True)
+    request_id = ask(admin)
+    told = assess(database, request_id)
+    url, match = f"/v1/capacity-requests/{request_id}", {"If-Match": f'"{told.generation}"'}
+    assert decide(admin, waiting(admin), "approve").json()["code"] == "four_eyes"
+    assert operator.patch(url, json={"spec": {"capacity_rru": 7}}, headers=match).json()["amended_by"] == ["olga"]
+    assess(database, request_id)
+    for client in (admin, operator):
+        answer = decide(client, waiting(admin), "approve")
+        assert (answer.status_code, answer.json()["asked_by"]) == (403, ["boss", "olga"])
+    assert decide(operator, waiting(admin), "reject").status_code == 200
+
+
+def test_a_share_of_a_hardware_type(admin, client, database: Database) -> None:
+    """24 servers of hw-a: 12 are half of them; what is short counts as what solves will give later."""
+    set_limits(admin, hardware_share=0.5)
+    spec = {"rru": {"hw-a": 1}, "survives_msb_loss": False}
+    assert assess(database, ask(client, "half", **spec, capacity_rru=12)).phase == "granted"
+    told = assess(database, ask(client, "more", **spec, capacity_rru=13))
+    assert (told.phase, told.numbers["hardware_servers"]) == ("awaiting_approval", 13)
+    assert "13 of 24 hw-a" in told.message
+    [half] = client.get("/v1/reservations?name=half").json()["items"]
+    url, match = f"/v1/reservations/{half['reservation_id']}", {"If-Match": '"1"'}
+    smaller_rrus = {"spec": {"rru": {"hw-a": 0.5}}}  # the same capacity is twice the servers
+    dry = client.patch(url + "?dry_run=true", json=smaller_rrus, headers=match).json()["status"]
+    assert dry["phase"] == "awaiting_approval"
+    set_limits(admin, hardware_share=0.1)
+    for change in ({"capacity_rru": 11}, {"msb_spread_limit": 0.9}):
+        dry = client.patch(url + "?dry_run=true", json={"spec": change}, headers=match).json()["status"]
+        assert dry["phase"] == "granted", "what does not grow waits for nobody"
+    assert client.delete(url, headers=match).status_code == 200
+
+
+def test_limits_are_an_admins(admin, operator) -> None:
+    url = "/v1/regions/west/approval-limits"
+    none = operator.get(url)
+    assert none.json() == {
+        "region": "west",
+        "size_rru": None,
+        "hardware_share": None,
+        "four_eyes": False,
+        "generation": 0,
+    }
+    assert operator.put(url, json={}, headers={"If-Match": '"0"'}).status_code == 403
+    assert admin.put(url, json={"hardware_share": 1.5}, headers={"If-Match": '"0"'}).status_code == 422
+    assert admin.put(url, json={"size_rru": 3}, headers={"If-Match": '"0"'}).headers["etag"] == '"1"'
+    assert admin.put(url, json={"size_rru": 4}, headers={"If-Match": '"0"'}).json()["found_generation"] == 1
+    assert admin.get("/v1/regions/wets/approval-limits").status_code == 404

@@ -1,0 +1,78 @@
+"""A dry run's verdict and numbers are those of the real request on the same snapshot, whatever decides."""
+
+from datetime import timedelta
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from libs.domain.approval import ApprovalLimits
+from libs.domain.principal import Role
+from libs.reconcile.clock import SystemClock
+from libs.store.approval_limits import load_approval_limits, set_approval_limits
+from libs.store.database import Database
+from libs.store.quotas import load_quota, set_quota
+from libs.store.regions import load_region
+from services.portal.reconcilers.capacity_request_assess import CapacityRequestAssess
+from tests.libs.web.conftest import bearer
+from tests.services.portal.conftest import create
+
+SPECS = st.fixed_dictionaries(
+    {
+        "capacity_rru": st.sampled_from([0.5, 3, 6, 14, 25, 40, 60, 4000]),
+        "rru": st.sampled_from([{"hw-a": 1}, {"hw-a": 1, "hw-b": 2}, {"hw-b": 0.25}]),
+        "survives_msb_loss": st.booleans(),
+    },
+    optional={
+        "affinity": st.sampled_from([{"dc-00": 0.5, "dc-01": 0.5}, {"dc-00": 1.4}]),
+        "starts_at": st.sampled_from([timedelta(hours=-1), timedelta(days=2)]),
+        "msb_spread_limit": st.just(0.3),
+    },
+)
+LIMITS = st.builds(
+    ApprovalLimits,
+    size_rru=st.sampled_from([None, 5, 30]),
+    hardware_share=st.sampled_from([None, 0.1, 0.6]),
+)
+ACTIONS = st.tuples(SPECS, st.sampled_from(["create", "resize"]), LIMITS, st.sampled_from([None, 2, 20, 60]))
+
+
+@pytest.fixture
+def operator(app: FastAPI, database: Database):
+    with TestClient(app, headers=bearer(database, Role.OPERATOR, "olga")) as client:
+        yield client
+
+
+@settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(actions=st.lists(ACTIONS, min_size=1, max_size=4))
+def test_a_dry_run_says_what_the_request_becomes(operator: TestClient, database: Database, actions) -> None:
+    """On a region that fills from example to example."""
+    for spec, kind, limits, quota_rru in actions:
+        set_rules(database, limits, quota_rru)
+        name = f"r{len(operator.get('/v1/capacity-requests?limit=1000').json()['items'])}"
+        if "starts_at" in spec:
+            spec = spec | {"starts_at": (SystemClock().now() + spec["starts_at"]).isoformat()}
+        body = create(name, spec)
+        if kind == "resize":
+            spec.pop("starts_at", None)
+            body = {"kind": "resize", "region": "west", "reservation": "old", "spec": spec}
+        would = operator.post("/v1/capacity-requests?dry_run=true", json=body)
+        sent = operator.post("/v1/capacity-requests", json=body)
+        assert (would.status_code, sent.status_code) == (200, 201), (would.text, sent.text)
+        became = CapacityRequestAssess(database, SystemClock(), sent.json()["capacity_request_id"]).reconcile()
+        said = would.json()["status"]
+        assert said["phase"] == became.phase
+        assert said["reason"] == became.reason
+        assert said["message"] == became.message
+        assert said["numbers"] == became.numbers
+
+
+def set_rules(database: Database, limits: ApprovalLimits, quota_rru: float | None) -> None:
+    with database.write() as tx:
+        region_id = load_region(tx, "west").region_id
+        before = load_approval_limits(tx, region_id)
+        rules = {"size_rru": limits.size_rru, "hardware_share": limits.hardware_share}
+        set_approval_limits(tx, region_id, ApprovalLimits(**rules, generation=before.generation))
+        set_quota(tx, "west", "team", quota_rru, generation=load_quota(tx, "west", "team").generation)

@@ -1,0 +1,88 @@
+"""What an owner may be promised in a region."""
+
+import threading
+
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from libs.domain.principal import Role
+from libs.store.audit import list_entries
+from libs.store.database import Database
+from tests.libs.web.conftest import bearer
+from tests.services.portal.conftest import create
+from tests.services.portal.test_assess import ask, assess
+
+SMALL = {"rru": {"hw-a": 1, "hw-b": 1}, "survives_msb_loss": False}
+
+
+def set_limit(admin: TestClient, limit_rru: float, reason: str = "budget") -> dict[str, object]:
+    generation = admin.get("/v1/quotas/west/team").json()["generation"]
+    body, match = {"limit_rru": limit_rru, "reason": reason}, {"If-Match": f'"{generation}"'}
+    answer = admin.put("/v1/quotas/west/team", json=body, headers=match)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_a_limit_is_set_read_listed_and_lifted(admin: TestClient, client: TestClient, database: Database) -> None:
+    none = client.get("/v1/quotas/west/team")
+    assert none.json() == {
+        "region": "west",
+        "owner": "team",
+        "limit_rru": None,
+        "used_rru": 2,
+        "pending_rru": 0,
+        "generation": 0,
+    }
+    ask(client, capacity_rru=4)
+    assert set_limit(admin, 10) == none.json() | {"limit_rru": 10, "pending_rru": 4, "generation": 1}
+    stale = admin.put("/v1/quotas/west/team", json={"limit_rru": 1}, headers={"If-Match": '"0"'})
+    assert (stale.status_code, stale.json()["found_generation"]) == (409, 1)
+    assert [q["owner"] for q in client.get("/v1/quotas?region=west").json()["items"]] == ["team"]
+    lifted = admin.delete("/v1/quotas/west/team?reason=over", headers={"If-Match": '"1"'}).json()
+    assert (lifted["limit_rru"], lifted["generation"]) == (None, 2)
+    assert client.get("/v1/quotas").json()["items"] == []
+    assert client.get("/v1/quotas/wets/team").status_code == 404
+    assert client.put("/v1/quotas/west/team", json={"limit_rru": 9}, headers={"If-Match": '"2"'}).status_code == 403
+    with database.snapshot() as tx:
+        trail = [e for e in list_entries(tx, subject_kind="region").items if e.action == "set_quota"]
+    assert [(e.before["limit_rru"], e.after["limit_rru"], e.reason) for e in trail] == [
+        (None, 10, "budget"),
+        (10, None, "over"),
+    ]
+
+
+def test_what_is_above_it_is_refused_with_the_numbers(admin, client, database: Database) -> None:
+    set_limit(admin, 10)
+    first, second = ask(client, "a", **SMALL, capacity_rru=5), ask(client, "b", **SMALL, capacity_rru=4)
+    told = assess(database, second)  # the first, which is not decided, came before it
+    assert (told.phase, told.reason) == ("rejected", "QuotaExceeded")
+    assert told.numbers == {"quota_rru": 10, "used_rru": 2, "pending_rru": 5, "asked_rru": 4}
+    assert "at most 3" in told.message
+    assert assess(database, first).phase == "granted"
+    assert assess(database, ask(client, "c", **SMALL, capacity_rru=3)).phase == "granted"
+    would = client.post("/v1/capacity-requests?dry_run=true", json=create("d")).json()["status"]
+    assert (would["phase"], would["reason"], would["numbers"]["used_rru"]) == ("rejected", "QuotaExceeded", 10)
+    other = create("other", SMALL | {"capacity_rru": 3}, owner="one")
+    assert client.post("/v1/capacity-requests?dry_run=true", json=other).json()["status"]["phase"] == "granted"
+
+
+def test_a_resize_that_does_not_grow_is_never_refused(admin, client, database: Database) -> None:
+    assert assess(database, ask(client, "a", **SMALL, capacity_rru=6)).phase == "granted"
+    set_limit(admin, 1)
+    for rru, phase in ((6, "granted"), (7, "rejected"), (5, "granted")):
+        body = {"kind": "resize", "region": "west", "reservation": "a", "spec": {"capacity_rru": rru}}
+        request = client.post("/v1/capacity-requests", json=body).json()
+        assert assess(database, request["capacity_request_id"]).phase == phase
+
+
+def test_many_at_once_stay_within_it(app: FastAPI, admin, database: Database) -> None:
+    set_limit(admin, 8)
+    with TestClient(app, headers=bearer(database, Role.OPERATOR, "olga")) as operator:
+        ids = [ask(operator, f"w{i}", **SMALL, capacity_rru=3) for i in range(5)]
+    threads = [threading.Thread(target=assess, args=(database, i)) for i in ids]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    quota = admin.get("/v1/quotas/west/team").json()
+    assert (quota["used_rru"], quota["pending_rru"]) == (8, 0)

@@ -1,0 +1,201 @@
+"""Reservations that begin and end, on a clock that passes when the test says so."""
+
+from datetime import timedelta
+
+import pytest
+from fastapi.testclient import TestClient
+
+from libs.domain.principal import Role
+from libs.store.audit import list_entries
+from libs.store.database import Database
+from libs.store.region_export import load_region_image
+from libs.store.snapshot import load_fleet_snapshot
+from libs.web.app import create_app
+from services.portal.api import ROUTERS
+from services.portal.reconcilers.capacity_request_assess import CapacityRequestAssess
+from services.portal.reconcilers.windows_advance import WindowsAdvance
+from tests.libs.web.conftest import bearer
+from tests.services.mover.conftest import ManualClock
+from tests.services.portal.conftest import OWNERS, WEB, create
+
+DAY_S = 86_400.0
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def owner(database: Database, clock: ManualClock):
+    app = create_app(title="Portal", version="1", database=database, clock=clock, routers=ROUTERS)
+    with TestClient(app, headers=bearer(database, Role.REQUESTER, "owner", OWNERS)) as client:
+        yield client
+
+
+@pytest.fixture
+def advance(database: Database, clock: ManualClock):
+    """What the scheduler and the workers would do: (begun, ended), after the assessments that follow."""
+
+    def run() -> tuple[int, int]:
+        counts = WindowsAdvance(database, clock, "west").reconcile()
+        assess_waiting(database, clock)
+        return counts
+
+    return run
+
+
+def assess_waiting(database: Database, clock: ManualClock) -> None:
+    from libs.store.capacity_requests import list_unassessed
+
+    with database.snapshot() as tx:
+        waiting = list_unassessed(tx, job_kind="none", limit=100)
+    for capacity_request_id in waiting:
+        CapacityRequestAssess(database, clock, capacity_request_id).reconcile()
+
+
+def window(clock: ManualClock, starts_d: float | None, ends_d: float | None, **spec: object) -> dict[str, object]:
+    def at(days: float | None) -> str | None:
+        return None if days is None else (clock.now() + timedelta(days=days)).isoformat()
+
+    return WEB | {"starts_at": at(starts_d), "ends_at": at(ends_d)} | spec
+
+
+def get(client: TestClient, name: str = "web") -> dict[str, object]:
+    [found] = client.get("/v1/reservations", params={"name": name}).json()["items"]
+    return found
+
+
+def ask(client: TestClient, database: Database, clock: ManualClock, body: dict[str, object]) -> str:
+    answer = client.post("/v1/capacity-requests", json=body)
+    assert answer.status_code == 201, answer.text
+    assess_waiting(database, clock)
+    return answer.headers["location"]
+
+
+def test_it_begins_and_ends(owner: TestClient, database: Database, clock: ManualClock, advance) -> None:
+    body = create(spec=window(clock, 2, 5))
+    would = owner.post("/v1/capacity-requests?dry_run=true", json=body).json()["status"]
+    url = ask(owner, database, clock, body)
+    status = owner.get(url).json()["status"]
+    assert (status["phase"], status["reason"]) == ("scheduled", "Scheduled")
+    assert status["message"] == would["message"]
+    assert "it would be granted" in status["message"]
+    web = get(owner)
+    assert (web["status"]["phase"], web["status"]["shortfall_rru"]) == ("scheduled", 0)
+    assert web["status"]["conditions"][0]["reason"] == "Scheduled"
+    assert [r["name"] for r in owner.get("/v1/reservations?phase=scheduled").json()["items"]] == ["web"]
+    with database.snapshot() as tx:
+        assert "web" not in load_fleet_snapshot(tx, "west").reservations.name
+        image = load_region_image(tx, "west")
+    assert len(image.reservation_owner) == len(image.snapshot.reservations) == 2
+    assert owner.post("/v1/capacity-requests", json=create()).json()["code"] == "duplicate_name"
+
+    clock.sleep(DAY_S)
+    assert advance() == (0, 0)
+    clock.sleep(DAY_S)
+    assert advance() == (1, 0)
+    assert advance() == (0, 0)
+    assert owner.get(url).json()["status"]["phase"] == "granted"
+    web = get(owner)
+    assert (web["status"]["phase"], web["status"]["shortfall_rru"]) == ("granted", 0)
+    servers = web["status"]["target"]["servers"]
+    assert servers > 0
+    with database.snapshot() as tx:
+        assert "web" in load_fleet_snapshot(tx, "west").reservations.name
+
+    clock.sleep(3 * DAY_S)
+    assert advance() == (0, 1)
+    assert advance() == (0, 0)
+    gone = owner.get(f"/v1/reservations/{web['reservation_id']}").json()
+    assert (gone["status"]["phase"], gone["status"]["target"]["servers"]) == ("deleted", 0)
+    [delete] = [r for r in owner.get("/v1/capacity-requests").json()["items"] if r["kind"] == "delete"]
+    assert (delete["requested_by"], delete["status"]["numbers"]) == ("portal.windows", {"released_servers": servers})
+    with database.snapshot() as tx:
+        *_, last = list_entries(tx, subject_kind="reservation", subject_id=web["reservation_id"]).items
+    assert (last.actor, last.action) == ("portal.windows", "delete")
+    assert "Its time ended at" in last.reason
+
+
+def test_it_may_begin_short_since_nothing_was_promised(owner, database, clock, advance) -> None:
+    big = {"rru": {"hw-a": 1, "hw-b": 1}, "capacity_rru": 30}
+    later = ask(owner, database, clock, create("later", window(clock, 1, None, **big)))
+    ask(owner, database, clock, create("sooner", WEB | big))
+    clock.sleep(DAY_S)
+    advance()
+    assert owner.get(later).json()["status"]["phase"] == "degraded"
+
+
+def test_a_change_before_it_begins(owner, database, clock, advance) -> None:
+    url = ask(owner, database, clock, create(spec=window(clock, 2, None)))
+    etag = owner.get(url).headers["etag"]
+    for answer in (
+        owner.delete(url, headers={"If-Match": etag}),
+        owner.patch(url, json={"spec": {"capacity_rru": 7}}, headers={"If-Match": etag}),
+    ):
+        assert (answer.status_code, "resize or delete web" in answer.json()["detail"]) == (409, True)
+    resize = {"kind": "resize", "region": "west", "reservation": "web", "spec": {"capacity_rru": 7}}
+    second = ask(owner, database, clock, resize)
+    assert owner.get(second).json()["status"]["phase"] == "scheduled"
+    first = owner.get(url).json()["status"]
+    assert (first["phase"], first["reason"]) == ("withdrawn", "Superseded")
+    clock.sleep(2 * DAY_S)
+    assert advance() == (1, 0)
+    assert owner.get(second).json()["status"]["phase"] == "granted"
+    assert get(owner)["spec"]["capacity_rru"] == 7
+    late = owner.post("/v1/capacity-requests", json=resize | {"spec": window(clock, 3, None)})
+    assert late.json()["errors"][0]["code"] == "immutable"
+    ends = ask(owner, database, clock, resize | {"spec": {"ends_at": (clock.now() + timedelta(days=1)).isoformat()}})
+    assert owner.get(ends).json()["status"]["phase"] == "granted"
+
+
+def test_one_that_is_deleted_or_called_at_once_waits_no_more(owner, database, clock, advance) -> None:
+    for name in ("dropped", "hurried"):
+        ask(owner, database, clock, create(name, window(clock, 2, None)))
+    dropped, hurried = get(owner, "dropped"), get(owner, "hurried")
+    match = {"If-Match": '"1"'}
+    assert owner.delete(f"/v1/reservations/{dropped['reservation_id']}", headers=match).status_code == 200
+    at_once = {"spec": {"starts_at": None}}
+    owner.patch(f"/v1/reservations/{hurried['reservation_id']}", json=at_once, headers=match)
+    assess_waiting(database, clock)
+    assert get(owner, "hurried")["status"]["phase"] == "granted"
+    clock.sleep(3 * DAY_S)
+    assert advance() == (0, 0)
+    assert owner.get("/v1/capacity-requests?phase=scheduled").json()["items"] == []
+
+
+def test_one_that_can_never_be_met_when_it_begins_is_not_kept(owner, database, clock, advance) -> None:
+    url = ask(owner, database, clock, create(spec=window(clock, 1, None)))
+    from libs.store.quotas import set_quota
+
+    with database.write() as tx:  # what grows no more is not refused: its promise counts already
+        set_quota(tx, "west", "team", 1.0, generation=0)
+        import sqlalchemy as sa
+
+        query = "DELETE FROM servers WHERE server_id NOT IN (SELECT server_id FROM servers ORDER BY 1 LIMIT 3)"
+        tx.execute(sa.text(query))
+    clock.sleep(DAY_S)
+    advance()
+    status = owner.get(url).json()["status"]
+    assert (status["phase"], status["reason"]) == ("rejected", "BeyondRegion")
+    assert owner.get("/v1/reservations?name=web").json()["items"] == []
+
+
+@pytest.mark.parametrize(
+    ("starts_d", "ends_d", "field", "code"),
+    [
+        (2, 1, "ends_at", "not_after_start"),
+        (None, -1, "ends_at", "past"),
+        (-2, None, "starts_at", "past"),
+        (4000, None, "starts_at", "too_far"),
+        (None, 4000, "ends_at", "too_far"),
+    ],
+)
+def test_windows_that_cannot_be(owner, clock, starts_d, ends_d, field: str, code: str) -> None:
+    answer = owner.post("/v1/capacity-requests", json=create(spec=window(clock, starts_d, ends_d)))
+    assert [(e["field"], e["code"]) for e in answer.json()["errors"]] == [(f"spec.{field}", code)]
+
+
+def test_a_time_without_a_zone_is_refused(owner) -> None:
+    answer = owner.post("/v1/capacity-requests", json=create(spec=WEB | {"starts_at": "2026-12-01T00:00:00"}))
+    assert answer.json()["errors"][0]["field"] == "spec.starts_at"
