@@ -10,6 +10,7 @@ import structlog
 
 from libs.actuators.actuator import Actuator, ActuatorUnavailable, StepOutcome, StepRequest, StepState
 from libs.domain.move import MoveChange, MovePostponed, MovesSnapshot, MoveStatus, RunningMove, StepResult
+from libs.domain.mover import Mover
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.store.database import Database
@@ -42,6 +43,14 @@ class Report:
     unanswered: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """What the actuator said of each step that it was asked for; of none, and why, where it was not reached."""
+
+    outcomes: Sequence[StepOutcome]
+    unreachable: str | None = None
+
+
 class MovesAdvance:
     """The reconciler of one region's moves."""
 
@@ -56,8 +65,9 @@ class MovesAdvance:
             snapshot = load_moves_snapshot(tx, self._region, moves_max=self._policy.moves_max, now=now)
         plan = plan_moves(snapshot, self._policy, now)
         started = self._start(snapshot, plan)
-        outcomes = self._ask(snapshot, plan.ask)
-        changes, postponed = self._judge(snapshot, plan, outcomes)
+        answers = self._ask(plan.ask)
+        mover, outcomes = self._note(snapshot.mover, answers), answers.outcomes
+        changes, postponed = self._judge(mover, plan, outcomes)
         written = self._write(snapshot, changes, postponed, outcomes)
         by_status = Counter(change.status for change in changes)
         report = Report(
@@ -83,36 +93,34 @@ class MovesAdvance:
         crash_point("mover.start.after")
         return started
 
-    def _ask(self, snapshot: MovesSnapshot, moves: Sequence[RunningMove]) -> Sequence[StepOutcome]:
-        """One outcome for each, or none where the actuator cannot be reached: then nobody is judged."""
+    def _ask(self, moves: Sequence[RunningMove]) -> _Answers:
         if not moves:
-            return ()
+            return _Answers(())
         crash_point("mover.actuate.before")
-        message = None
         try:
-            outcomes = self._actuator.perform([_request(move, self._region) for move in moves])
+            answers = _Answers(self._actuator.perform([_request(move, self._region) for move in moves]))
         except ActuatorUnavailable as unreachable:
-            outcomes, message = (), str(unreachable)
+            answers = _Answers((), str(unreachable) or "it cannot be reached")
         crash_point("mover.actuate.after")
-        self._note(snapshot, outcomes, message)
-        return outcomes
+        return answers
 
-    def _note(self, snapshot: MovesSnapshot, outcomes: Sequence[StepOutcome], message: str | None) -> None:
-        """Tell the circuit breaker."""
-        now, mover = self._clock.now(), snapshot.mover
-        if message is None and answered(outcomes) is not False:
-            if (mover.ticks_failed or mover.probe_at is not None) and answered(outcomes):
-                with self._database.write() as tx:
-                    note_answered(tx, self._region, now=now)
-            return
-        said = message or next((o.message for o in outcomes if o.message is not None), None) or "no reason given"
+    def _note(self, mover: Mover, answers: _Answers) -> Mover:
+        """Tell the circuit breaker; the mover as it is then."""
+        now, heard = self._clock.now(), answered(answers.outcomes)
+        if answers.unreachable is None and heard is not False:
+            if not heard or not (mover.ticks_failed or mover.probe_at):
+                return mover
+            with self._database.write() as tx:
+                return note_answered(tx, self._region, now=now)
+        messages = (answers.unreachable, *(outcome.message for outcome in answers.outcomes))
+        said = next((message for message in messages if message), "no reason given")
         probe_at = next_probe(mover, now)
-        with self._database.write() as tx:
-            note_unanswered(tx, self._region, probe_at=probe_at, message=said, now=now)
         _log.warning("actuator does not answer", region=self._region, error=said, probe_at=probe_at)
+        with self._database.write() as tx:
+            return note_unanswered(tx, self._region, probe_at=probe_at, message=said, now=now)
 
     def _judge(
-        self, snapshot: MovesSnapshot, plan: MovesPlan, outcomes: Sequence[StepOutcome]
+        self, mover: Mover, plan: MovesPlan, outcomes: Sequence[StepOutcome]
     ) -> tuple[list[MoveChange], list[MovePostponed]]:
         now = self._clock.now()
         changes, postponed = list(plan.cancel), []
@@ -123,7 +131,7 @@ class MovesAdvance:
                 outcome.message,
                 self._policy,
                 now,
-                patient_since=snapshot.mover.patient_since,
+                patient_since=mover.patient_since,
                 is_known=outcome.state is not StepState.UNKNOWN,
             )
             if change is not None:
