@@ -8,8 +8,13 @@ from collections.abc import Callable
 
 from benchmarks.broker import bench_broker
 from benchmarks.region import bench_region
+from benchmarks.replacements import bench_replacements
 
-BENCHES: dict[str, Callable[[list[str]], dict[str, object]]] = {"region": bench_region, "broker": bench_broker}
+BENCHES: dict[str, Callable[[list[str]], dict[str, object]]] = {
+    "region": bench_region,
+    "broker": bench_broker,
+    "replacements": bench_replacements,
+}
 """By name; a new benchmark is one file and one entry."""
 
 

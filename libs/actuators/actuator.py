@@ -22,6 +22,7 @@ class StepRequest:
     step: MoveStep
     attempt: int
     started_at: datetime
+    region: str
     server: str
     from_reservation: str | None
     to_reservation: str | None
@@ -35,14 +36,23 @@ class StepState(StrEnum):
     RUNNING = "running"
     DONE = "done"
     FAILED = "failed"
+    UNKNOWN = "unknown"
+    """Nothing could be learned: no server is to blame, and the same request comes again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepOutcome:
-    """How one request stands. `message` says why it failed."""
+    """How one request stands.
+
+    message       why it failed, or why nothing is known
+    ask_again_s   not to be asked again before so many seconds; None: the mover decides
+    call          how the call behind it ended, for metrics: one of a few words; None: there was none
+    """
 
     state: StepState
     message: str | None = None
+    ask_again_s: float | None = None
+    call: str | None = None
 
 
 @runtime_checkable
@@ -56,6 +66,7 @@ class Actuator(Protocol):
     def perform(self, steps: Sequence[StepRequest]) -> Sequence[StepOutcome]:
         """See to it that these steps get done, and say how each stands, in their order.
 
+        It may leave the last ones for the next tick, as RUNNING: they come in the order of how long they have waited.
         Raises ActuatorUnavailable where nothing can be said: no step counts as failed then.
         """
 

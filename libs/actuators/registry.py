@@ -9,7 +9,7 @@ import libs.actuators
 from libs.actuators.actuator import Actuator
 from libs.reconcile.clock import Clock
 
-_NOT_ACTUATORS = frozenset({"actuator", "registry"})
+_NOT_ACTUATORS = frozenset({"actuator", "registry", "signature"})
 
 
 def actuator_names() -> frozenset[str]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
 from libs.domain.fleet import Bools, Ints
+from libs.domain.mover import Mover
 
 
 class MoveStep(StrEnum):
@@ -31,11 +32,26 @@ class MoveStatus(StrEnum):
     FAILED = "failed"
 
 
+class DeadLetter(StrEnum):
+    """A move that failed for good is one; only OPEN keeps its server from moving again."""
+
+    OPEN = "open"
+    RETRIED = "retried"
+    """An operator had the mover start afresh."""
+    SKIPPED = "skipped"
+    """An operator did the step by hand, and the move went on behind it."""
+    MENDED = "mended"
+    """Somebody ended the event that had reported its server."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
     """A row of the mover. `steps` are fixed when the move starts; `step_index` is the one under way.
 
-    attempt    of the step under way, from 1
+    attempt        of the step under way, from 1
+    ask_at         not to be asked for before that; None: on the next tick
+    calls_failed   calls in a row about this step that brought no answer
+    note           what the actuator said last
     """
 
     move_id: int
@@ -55,6 +71,10 @@ class Move:
     generation: int
     created_at: datetime
     finished_at: datetime | None
+    ask_at: datetime | None
+    calls_failed: int
+    note: str | None
+    dead_letter: DeadLetter | None
 
     @property
     def step(self) -> MoveStep:
@@ -67,6 +87,8 @@ class StepResult(StrEnum):
 
     DONE = "done"
     FAILED = "failed"
+    SKIPPED = "skipped"
+    """An operator says that it was done by hand."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +112,9 @@ class RunningMove:
     wanted             its `to` is still the server's target
     available          the server is not down
     to_host_profile    that of the reservation it goes to
+    from_buffer        what it leaves is a shared buffer: it is a replacement
+    ask_at             not to be asked for before that
+    calls_failed       calls in a row about this step that brought no answer
     """
 
     move_id: int
@@ -110,6 +135,9 @@ class RunningMove:
     available: bool
     host_profile: str
     to_host_profile: str | None
+    from_buffer: bool = False
+    ask_at: datetime | None = None
+    calls_failed: int = 0
 
     @property
     def step(self) -> MoveStep:
@@ -117,9 +145,14 @@ class RunningMove:
         return self.steps[self.step_index]
 
     @property
+    def due_at(self) -> datetime:
+        """When the actuator is to be asked for it next."""
+        return self.step_started_at if self.ask_at is None else max(self.ask_at, self.step_started_at)
+
+    @property
     def takes_capacity(self) -> bool:
-        """Whether its server was bound when it started, and so counts against its MSB's share."""
-        return self.from_reservation_id is not None
+        """Whether a reservation had its server when it started, so that it counts against its MSB's share."""
+        return self.from_reservation_id is not None and not self.from_buffer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -131,6 +164,7 @@ class WaitingServers:
     in_use                     (N,) bool
     other_profile              (N,) bool   the target's host profile differs from the server's
     uncleaned                  (N,) bool   its last move ended after it had left a reservation and before it was cleaned
+    urgent                     (N,) bool   on its way out of a shared buffer into a reservation: a replacement
     """
 
     id: Ints
@@ -141,6 +175,7 @@ class WaitingServers:
     in_use: Bools
     other_profile: Bools
     uncleaned: Bools
+    urgent: Bools
 
     def __len__(self) -> int:
         return len(self.id)
@@ -148,9 +183,10 @@ class WaitingServers:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MovesSnapshot:
-    """What the mover decides on, of one moment. `waiting` is empty while no further move could start anyway.
+    """What the mover decides on, of one moment. `waiting` has only urgent ones while no other could start anyway.
 
     msb_servers    msb_id -> its number of servers
+    msb_started    msb_id -> moves that started in the last minute; only where their number is bounded
     """
 
     region: str
@@ -158,6 +194,8 @@ class MovesSnapshot:
     running: tuple[RunningMove, ...]
     waiting: WaitingServers
     msb_servers: Mapping[int, int]
+    mover: Mover
+    msb_started: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,3 +225,16 @@ class MoveChange:
     step_index: int
     attempt: int
     step_started_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MovePostponed:
+    """A running move whose step is under way, or of which nothing could be learned: when to ask again.
+
+    calls_failed   calls in a row that brought no answer, this one included
+    """
+
+    move: RunningMove
+    ask_at: datetime
+    calls_failed: int
+    note: str | None

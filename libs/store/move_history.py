@@ -7,7 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from libs.domain.move import Move, MoveStatus, MoveStep, StepRecord, StepResult
+from libs.domain.move import DeadLetter, Move, MoveStatus, MoveStep, StepRecord, StepResult
 from libs.domain.page import Page
 from libs.store.database import Transaction
 from libs.store.refusals import NotFound
@@ -43,6 +43,7 @@ def list_moves(
     region: str | None = None,
     server: str | None = None,
     status: MoveStatus | None = None,
+    dead_letter: DeadLetter | None = None,
     after: int | None = None,
     limit: int = 100,
 ) -> Page[Move]:
@@ -54,11 +55,13 @@ def list_moves(
         query = query.where(servers.c.name == server)
     if status is not None:
         query = query.where(moves.c.status == status)
+    if dead_letter is not None:
+        query = query.where(moves.c.dead_letter == dead_letter.value)
     return Page.of([_move(row) for row in tx.execute(query).mappings()], limit, lambda move: move.move_id)
 
 
 def load_step_records(tx: Transaction, move_id: int) -> tuple[StepRecord, ...]:
-    """Every attempt of a move that is over, in order."""
+    """Every attempt of a move that is over, in order; skipped ones among them."""
     columns = [move_steps.c[name] for name in StepRecord.__dataclass_fields__]
     query = sa.select(*columns).where(move_steps.c.move_id == move_id)
     rows = tx.execute(query.order_by(move_steps.c.step_index, move_steps.c.attempt)).mappings()
@@ -70,4 +73,5 @@ def load_step_records(tx: Transaction, move_id: int) -> tuple[StepRecord, ...]:
 def _move(row: Mapping[Any, Any]) -> Move:
     fields = {name: row[name] for name in Move.__dataclass_fields__}
     steps = tuple(MoveStep(step) for step in row["steps"])
-    return Move(**{**fields, "steps": steps, "status": MoveStatus(row["status"])})
+    dead_letter = None if row["dead_letter"] is None else DeadLetter(row["dead_letter"])
+    return Move(**{**fields, "steps": steps, "status": MoveStatus(row["status"]), "dead_letter": dead_letter})

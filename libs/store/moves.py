@@ -11,10 +11,10 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from libs.domain.move import MoveChange, MoveStart, MoveStatus, MoveStep, StepResult
+from libs.domain.move import MoveChange, MovePostponed, MoveStart, MoveStatus, MoveStep, StepResult
 from libs.store import audit
 from libs.store.database import Transaction
-from libs.store.unavailability_events import refresh_unavailability
+from libs.store.unavailability_events import MOVE_FAILED, refresh_unavailability
 
 _START = sa.text("""
     INSERT INTO moves (region_id, server_id, from_reservation_id, to_reservation_id, steps, status, step_started_at,
@@ -44,7 +44,9 @@ _CHANGE = sa.text(f"""
         UPDATE moves SET status = change.status, reason = change.reason, step_index = change.step_index,
                          attempt = change.attempt, step_started_at = change.started_at,
                          finished_at = CASE WHEN change.status = 'running' THEN NULL
-                                            ELSE CAST(:now AS timestamptz) END
+                                            ELSE CAST(:now AS timestamptz) END,
+                         ask_at = NULL, calls_failed = 0, note = coalesce(change.message, moves.note),
+                         dead_letter = CASE WHEN change.status = 'failed' THEN 'open' ELSE moves.dead_letter END
         FROM {_CHANGES}
         WHERE moves.move_id = change.move_id AND moves.generation = change.move_generation
           AND moves.status = 'running'
@@ -65,6 +67,13 @@ _CHANGE = sa.text(f"""
         FROM moved WHERE servers.server_id = moved.server_id AND effect IS NOT NULL
     )
     SELECT server_id, status FROM moved""")
+
+_POSTPONE = sa.text("""
+    UPDATE moves SET ask_at = later.ask_at, calls_failed = later.calls_failed, note = later.note
+    FROM unnest(CAST(:move_ids AS bigint[]), CAST(:generations AS bigint[]), CAST(:ask_ats AS timestamptz[]),
+                CAST(:calls_failed AS int[]), CAST(:notes AS text[]))
+         AS later (move_id, generation, ask_at, calls_failed, note)
+    WHERE moves.move_id = later.move_id AND moves.generation = later.generation AND moves.status = 'running'""")
 
 _REPORT = sa.text("""
     INSERT INTO unavailability_events (region_id, scope, server_id, kind, reason, starts_at)
@@ -97,14 +106,32 @@ def change_moves(tx: Transaction, changes: Sequence[MoveChange], *, now: datetim
     return len(tx.execute(_CHANGE, _arrays(changes) | {"now": now}).all())
 
 
+def postpone_moves(tx: Transaction, postponed: Sequence[MovePostponed]) -> int:
+    """Note when moves are to be asked for again; how many. Those that have changed since stay as they are."""
+    arrays = {
+        "move_ids": [later.move.move_id for later in postponed],
+        "generations": [later.move.generation for later in postponed],
+        "ask_ats": [later.ask_at for later in postponed],
+        "calls_failed": [later.calls_failed for later in postponed],
+        "notes": [later.note for later in postponed],
+    }
+    return tx.execute(_POSTPONE, arrays).rowcount
+
+
 def fail_moves(tx: Transaction, region_id: int, changes: Sequence[MoveChange], *, now: datetime, actor: str) -> int:
-    """End moves that have failed for good, and report their servers as unavailable; how many.
+    """End moves that have failed for good as dead letters, and report servers that are to blame as unavailable.
+
+    How many. Where the actuator never answered, no server is to blame: its reason is not MOVE_FAILED.
 
     A transaction of its own: it changes servers' unavailability, which has a lock that comes before the servers' own.
     """
     rows = tx.execute(_CHANGE, _arrays(changes) | {"now": now}).all()
     failed = {row.server_id for row in rows}
-    reasons = {change.move.server_id: str(change.reason) for change in changes if change.move.server_id in failed}
+    reasons = {
+        change.move.server_id: str(change.reason)
+        for change in changes
+        if change.move.server_id in failed and str(change.reason).startswith(MOVE_FAILED)
+    }
     if reasons:
         values = {"region_id": region_id, "server_ids": list(reasons), "reasons": list(reasons.values()), "now": now}
         tx.execute(_REPORT, values)
@@ -122,7 +149,7 @@ def fail_moves(tx: Transaction, region_id: int, changes: Sequence[MoveChange], *
 
 
 def _effect(change: MoveChange) -> str | None:
-    done = change.result is StepResult.DONE and change.move.step in _EFFECTS
+    done = change.result in (StepResult.DONE, StepResult.SKIPPED) and change.move.step in _EFFECTS
     return change.move.step.value if done else None
 
 
@@ -146,6 +173,13 @@ def _arrays(changes: Sequence[MoveChange]) -> dict[str, object]:
         "messages": [change.message for change in changes],
         "host_profiles": [change.move.to_host_profile for change in changes],
     }
+
+
+def count_dead_letters(tx: Transaction) -> dict[str, int]:
+    """Region -> open dead letters."""
+    query = """SELECT name, count(*) AS number FROM moves JOIN regions USING (region_id)
+               WHERE dead_letter = 'open' GROUP BY name"""
+    return {row.name: row.number for row in tx.execute(sa.text(query))}
 
 
 def count_moves(tx: Transaction) -> dict[tuple[str, MoveStatus], int]:

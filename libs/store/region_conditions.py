@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 import sqlalchemy as sa
 from psycopg.types.json import Json
 
 from libs.domain.region_condition import ConditionStatus, RegionCondition, RegionConditionType
 from libs.store.database import Transaction
-from libs.store.tables import region_conditions
+from libs.store.tables import region_conditions, regions
 
 _SET = sa.text("""
     INSERT INTO region_conditions AS known
@@ -46,7 +47,19 @@ def load_conditions(tx: Transaction, region_ids: Sequence[int]) -> dict[int, tup
     query = sa.select(table).where(table.c.region_id.in_(region_ids)).order_by(table.c.type)
     found: dict[int, list[RegionCondition]] = {region_id: [] for region_id in region_ids}
     for row in tx.execute(query).mappings():
-        values = {str(key): value for key, value in row.items() if key != "region_id"}
-        kinds = {"type": RegionConditionType(row["type"]), "status": ConditionStatus(row["status"])}
-        found[row["region_id"]].append(RegionCondition(**{**values, **kinds}))
+        found[row["region_id"]].append(_condition(row))
     return {region_id: tuple(conditions) for region_id, conditions in found.items()}
+
+
+def load_conditions_of_type(tx: Transaction, kind: RegionConditionType) -> dict[str, RegionCondition]:
+    """Region -> its condition of this type; those that have none are left out."""
+    table = region_conditions
+    query = sa.select(table, regions.c.name).join(regions, regions.c.region_id == table.c.region_id)
+    rows = tx.execute(query.where(table.c.type == kind.value).order_by(regions.c.name)).mappings()
+    return {row["name"]: _condition(row) for row in rows}
+
+
+def _condition(row: Mapping[Any, Any]) -> RegionCondition:
+    fields = {name: row[name] for name in RegionCondition.__dataclass_fields__}
+    kinds = {"type": RegionConditionType(row["type"]), "status": ConditionStatus(row["status"])}
+    return RegionCondition(**{**fields, **kinds})

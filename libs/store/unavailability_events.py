@@ -61,13 +61,18 @@ _REFRESH = """
     SELECT count(*) AS changed, count(*) FILTER (WHERE unavailability = 'unplanned') AS lost FROM written"""
 
 
+MOVE_FAILED = "move_failed"
+"""What the reason begins with, of a move that failed and of the event that reports its server for it."""
+_MENDED = sa.text("UPDATE moves SET dead_letter = 'mended' WHERE server_id = :server_id AND dead_letter = 'open'")
+
+
 def refresh_unavailability(tx: Transaction, region_id: int, *, now: datetime) -> int:
     """Close events that are over by now, and set every server's unavailability by those that are open and have begun.
 
     Unplanned outranks planned. Returns the number of servers that changed; where some were lost, asks for replacements
     in the same transaction. Idempotent; the scheduler's tick calls it.
     """
-    _lock(tx, region_id)
+    lock_events(tx, region_id)
     over = (_events.c.region_id == region_id, _events.c.ended_at.is_(None), _events.c.ends_at <= now)
     tx.execute(sa.update(_events).where(*over).values(ended_at=_events.c.ends_at))
     found = tx.execute(sa.text(_REFRESH), {"region_id": region_id, "now": now}).one()
@@ -117,18 +122,22 @@ def end_event(
 ) -> UnavailabilityEvent:
     """End an event now; one that has ended stays as it is. `generation` None: whatever it is at.
 
+    The end of one that a failed move reported says that its server is mended: the move is no open dead letter then.
+
     Raises NotFound and StaleGeneration.
     """
     one = _events.c.unavailability_event_id == event_id
     region_id = tx.execute(sa.select(_events.c.region_id).where(one)).scalar_one_or_none()
     if region_id is None:
         raise NotFound("unavailability event", event_id)
-    _lock(tx, region_id)
+    lock_events(tx, region_id)
     row = tx.execute(sa.select(_events).where(one)).mappings().one()
     if generation is not None and row["generation"] != generation:
         raise StaleGeneration("unavailability event", event_id, expected=generation, found=row["generation"])
     if row["ended_at"] is None:
         tx.execute(sa.update(_events).where(one).values(ended_at=now))
+        if row["server_id"] is not None and row["reason"].startswith(MOVE_FAILED):
+            tx.execute(_MENDED, {"server_id": row["server_id"]})
         refresh_unavailability(tx, region_id, now=now)
         _audit(tx, load_event(tx, event_id), "end", actor, now, {})
     return load_event(tx, event_id)
@@ -164,7 +173,7 @@ def list_events(
     return Page.of(found, limit, lambda event: event.unavailability_event_id)
 
 
-def _lock(tx: Transaction, region_id: int) -> None:
+def lock_events(tx: Transaction, region_id: int) -> None:
     """One writer of a region's events at a time: of two at once, neither would see the event that the other writes."""
     query = "SELECT pg_advisory_xact_lock(hashtextextended('unavailability', :region_id))"
     tx.execute(sa.text(query), {"region_id": region_id})

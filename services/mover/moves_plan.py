@@ -1,18 +1,22 @@
 """Which moves start, which steps are asked for, and what an outcome means. Pure.
 
-It lies in the mover and not in libs because nobody else decides this; it imports nothing but the domain.
+It lies in the mover and not in libs because nobody else decides this; it imports nothing but the domain and what an
+actuator may answer.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 
 import numpy as np
 
+from libs.actuators.actuator import StepOutcome, StepState
 from libs.domain.move import (
     MoveChange,
+    MovePostponed,
     MovesSnapshot,
     MoveStart,
     MoveStatus,
@@ -21,6 +25,7 @@ from libs.domain.move import (
     StepResult,
     WaitingServers,
 )
+from libs.domain.mover import MoverBounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +38,8 @@ class MovePolicy:
     attempts_max     at one step; then the move has failed for good
     backoff_s        before the second attempt; doubles with each further one
     step_s_max       an attempt that takes longer has failed, so every move ends
+    call_backoff_s   before a step is asked for again after a call without an answer; doubles up to call_backoff_s_max
+    msb_moves_max, msb_starts_per_minute   of an MSB; None: no bound
     """
 
     moves_max: int
@@ -40,6 +47,14 @@ class MovePolicy:
     attempts_max: int
     backoff_s: float
     step_s_max: float
+    call_backoff_s: float = 5.0
+    call_backoff_s_max: float = 300.0
+    msb_moves_max: int | None = None
+    msb_starts_per_minute: int | None = None
+
+    def bounded_by(self, bounds: MoverBounds) -> MovePolicy:
+        """The policy with what a region's operators have set."""
+        return replace(self, **{name: value for name, value in asdict(bounds).items() if value is not None})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,27 +72,51 @@ class MovesPlan:
 
 
 def plan_moves(snapshot: MovesSnapshot, policy: MovePolicy, now: datetime) -> MovesPlan:
-    """Decide what to start, to cancel and to ask for. The same snapshot gives the same plan."""
-    pausing = [move for move in snapshot.running if move.step_started_at > now]
+    """Decide what to start, to cancel and to ask for. The same snapshot gives the same plan.
+
+    Paused, no move starts and no step begins. With the circuit breaker open, nothing is asked for; once it is time to
+    probe, one step is, and one move may start, so that the probe is not always about the same server.
+    """
+    mover, policy = snapshot.mover, policy.bounded_by(snapshot.mover.bounds)
+    begun_by = now if mover.paused_at is None else min(now, mover.paused_at)
     cancel = tuple(
         _end(move, None, None, MoveStatus.CANCELLED, reason)
-        for move in pausing
-        if (reason := _unwanted(move)) is not None
+        for move in snapshot.running
+        if move.step_started_at > begun_by and (reason := _unwanted(move)) is not None
     )
-    ask = tuple(move for move in snapshot.running if move.step_started_at <= now)
-    return MovesPlan(start=tuple(_starts(snapshot, policy)), cancel=cancel, ask=ask)
+    due = [move for move in snapshot.running if move.step_started_at <= begun_by and move.due_at <= now]
+    due.sort(key=lambda move: (not move.from_buffer, move.due_at, move.move_id))
+    starts = [] if mover.paused_at is not None else _starts(snapshot, policy)
+    if mover.probe_at is not None:
+        probes = int(mover.probe_at <= now)
+        due, starts = sorted(due, key=lambda move: (move.due_at, move.move_id))[:probes], starts[:probes]
+    return MovesPlan(start=tuple(starts), cancel=cancel, ask=tuple(due))
 
 
 def judge_outcome(
-    move: RunningMove, result: StepResult | None, message: str | None, policy: MovePolicy, now: datetime
+    move: RunningMove,
+    result: StepResult | None,
+    message: str | None,
+    policy: MovePolicy,
+    now: datetime,
+    *,
+    patient_since: datetime | None = None,
+    is_known: bool = True,
 ) -> MoveChange | None:
-    """What becomes of a move whose step stands so; None: nothing yet. `result` None: the step is under way."""
+    """What becomes of a move whose step stands so; None: nothing yet.
+
+    result          None: the step is under way
+    patient_since   time before it does not count against the step
+    is_known        False, with no result: the actuator could not say, so a failure is not the server's
+    """
     if result is None:
-        if now - move.step_started_at <= timedelta(seconds=policy.step_s_max):
+        since = move.step_started_at if patient_since is None else max(move.step_started_at, patient_since)
+        if now - since <= timedelta(seconds=policy.step_s_max):
             return None
-        result, message = StepResult.FAILED, f"no answer in {policy.step_s_max:g} s"
+        waited = f"no answer in {policy.step_s_max:g} s"
+        result, message = StepResult.FAILED, waited if message is None else f"{waited}: {message}"
     unwanted = _unwanted(move)
-    if result is StepResult.DONE:
+    if result is not StepResult.FAILED:
         if move.step_index + 1 == len(move.steps):
             return _end(move, result, message, MoveStatus.DONE, None)
         if unwanted is not None:
@@ -86,9 +125,22 @@ def judge_outcome(
     if unwanted is not None:
         return _end(move, result, message, MoveStatus.CANCELLED, unwanted)
     if move.attempt >= policy.attempts_max:
-        return _end(move, result, message, MoveStatus.FAILED, f"move_failed: {move.step}")
+        reason = f"move_failed: {move.step}" if is_known else f"no_answer: {move.step}"
+        return _end(move, result, message, MoveStatus.FAILED, reason)
     again_at = now + timedelta(seconds=policy.backoff_s * 2.0 ** (move.attempt - 1))
     return _go_on(move, result, message, step_index=move.step_index, attempt=move.attempt + 1, at=again_at)
+
+
+def postpone(move: RunningMove, outcome: StepOutcome, policy: MovePolicy, now: datetime) -> MovePostponed | None:
+    """When to ask again for a step that is neither done nor failed; None: on the next tick, as it comes."""
+    if outcome.state is not StepState.UNKNOWN:
+        if outcome.ask_again_s is None:
+            return None
+        ask_at = now + timedelta(seconds=outcome.ask_again_s)
+        return MovePostponed(move=move, ask_at=ask_at, calls_failed=0, note=outcome.message)
+    wait_s = min(policy.call_backoff_s * 2.0 ** min(move.calls_failed, 30), policy.call_backoff_s_max)
+    ask_at = now + timedelta(seconds=max(wait_s, outcome.ask_again_s or 0.0))
+    return MovePostponed(move=move, ask_at=ask_at, calls_failed=move.calls_failed + 1, note=outcome.message)
 
 
 def steps_of(
@@ -105,25 +157,32 @@ def steps_of(
 
 
 def _starts(snapshot: MovesSnapshot, policy: MovePolicy) -> list[MoveStart]:
-    """Unused servers first, among them those that bring capacity; then by id. Bounded by region and by MSB."""
+    """Replacements, all of them; then unused servers, among them those that bring capacity first; then by id.
+
+    Bounded by region and by MSB, but for replacements: the size of the shared buffers bounds those.
+    """
     free = policy.moves_max - len(snapshot.running)
     waiting = snapshot.waiting
-    if free <= 0 or len(waiting) == 0:
-        return []
     leaving = Counter(move.msb_id for move in snapshot.running if move.takes_capacity)
-    room = {
-        msb_id: max(1, int(servers * policy.msb_share_max)) - leaving[msb_id]
-        for msb_id, servers in snapshot.msb_servers.items()
-    }
+    running = Counter(move.msb_id for move in snapshot.running)
+    to_leave, to_start = {}, {}
+    for msb_id, servers in snapshot.msb_servers.items():
+        to_leave[msb_id] = max(1, int(servers * policy.msb_share_max)) - leaving[msb_id]
+        at_a_time = math.inf if policy.msb_moves_max is None else policy.msb_moves_max - running[msb_id]
+        rate = policy.msb_starts_per_minute
+        to_start[msb_id] = min(at_a_time, math.inf if rate is None else rate - snapshot.msb_started.get(msb_id, 0))
     starts: list[MoveStart] = []
-    for row in np.lexsort((waiting.id, waiting.target_id == 0, waiting.in_use)).tolist():
-        if len(starts) == free:
-            break
-        if waiting.current_id[row] != 0:
-            msb_id = int(waiting.msb_id[row])
-            if room[msb_id] <= 0:
+    for row in np.lexsort((waiting.id, waiting.target_id == 0, waiting.in_use, ~waiting.urgent)).tolist():
+        msb_id = int(waiting.msb_id[row])
+        if not waiting.urgent[row]:
+            if free <= 0:
+                break
+            takes = waiting.current_id[row] != 0
+            if to_start[msb_id] <= 0 or (takes and to_leave[msb_id] <= 0):
                 continue
-            room[msb_id] -= 1
+            to_leave[msb_id] -= takes
+        to_start[msb_id] -= 1
+        free -= 1
         starts.append(_start(waiting, row))
     return starts
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Annotated
@@ -11,7 +12,9 @@ from pydantic import ConfigDict, Field
 
 from libs.domain.principal import Role
 from libs.domain.region import Region
+from libs.domain.region_condition import ConditionStatus, RegionCondition, RegionConditionType
 from libs.store.database import Transaction
+from libs.store.region_conditions import load_conditions
 from libs.store.region_summary import load_region_summary
 from libs.store.regions import list_regions, load_region, update_policy
 from libs.web.approval_out import ApprovalOut
@@ -67,12 +70,25 @@ class RegionPatch(RequestModel):
     reason: GivenReason | None = Field(default=None, description="Why, for the audit trail and for whoever approves")
 
 
+class RegionConditionOut(ResponseModel):
+    """One thing that is so, or not. True is how it should be."""
+
+    type: RegionConditionType
+    status: ConditionStatus
+    reason: str = Field(description="Identifier to match on")
+    message: str = Field(description="For people: what is so, and what to do next")
+    numbers: dict[str, object] = Field(description="The figures in the message")
+    changed_at: datetime = Field(description="Since when it has this status")
+    observed_at: datetime = Field(description="When it was last found to be other than before")
+
+
 class RegionOut(ResponseModel):
     """A region."""
 
     name: str
     policy: PolicyOut
     target_plan_id: int | None = Field(description="The plan that heads the lineage of its target bindings")
+    conditions: list[RegionConditionOut] = Field(description="What its loops have found; empty: they have not run")
     generation: int
     created_at: datetime
 
@@ -108,7 +124,8 @@ def get_regions(context: Context, paging: Paging) -> PageOf[RegionOut]:
     after = paging.after(_NOUN)
     with context.database.snapshot() as tx:
         page = list_regions(tx, after=after, limit=paging.limit)
-    items = [region_out(region) for region in page.items]
+        conditions = load_conditions(tx, [region.region_id for region in page.items])
+    items = [region_out(region, conditions[region.region_id]) for region in page.items]
     return PageOf(items=items, next_cursor=next_cursor(_NOUN, page.next_cursor))
 
 
@@ -117,8 +134,9 @@ def get_region(region: RegionName, context: Context, response: Response) -> Regi
     """One region."""
     with context.database.snapshot() as tx:
         found = load_region(tx, region)
+        conditions = load_conditions(tx, [found.region_id])[found.region_id]
     response.headers.update(etag(found.generation))
-    return region_out(found)
+    return region_out(found, conditions)
 
 
 @router.patch(
@@ -158,7 +176,8 @@ def patch_region(
             location = {"Location": f"/v1/approvals/{approval.approval_id}"}
             return Answer(202, ApprovalOut.model_validate(approval), location)
         after = update_policy(tx, region, policy, generation=expected, actor=actor, reason=body.reason, now=now)
-        return Answer(200, region_out(after), etag(after.generation))
+        conditions = load_conditions(tx, [after.region_id])[after.region_id]
+        return Answer(200, region_out(after, conditions), etag(after.generation))
 
     return write.once(effect)
 
@@ -170,6 +189,13 @@ def get_region_summary(region: RegionName, context: Context) -> RegionSummaryOut
         return RegionSummaryOut.model_validate(load_region_summary(tx, region))
 
 
-def region_out(region: Region) -> RegionOut:
+def region_out(region: Region, conditions: Sequence[RegionCondition] = ()) -> RegionOut:
     """A region as clients see it."""
-    return RegionOut.model_validate(region)
+    return RegionOut(
+        name=region.name,
+        policy=PolicyOut.model_validate(region.policy),
+        target_plan_id=region.target_plan_id,
+        conditions=[RegionConditionOut.model_validate(condition) for condition in conditions],
+        generation=region.generation,
+        created_at=region.created_at,
+    )

@@ -1,6 +1,6 @@
 """The mover's routes: one router per resource."""
 
-from services.mover.api import moves
+from services.mover.api import movers, moves
 
-ROUTERS = (moves.router,)
+ROUTERS = (moves.router, movers.router)
 """For create_app."""

@@ -5,19 +5,33 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import Field
 
-from libs.domain.move import MoveStatus, MoveStep, StepResult
+from libs.domain.move import DeadLetter, Move, MoveStatus, MoveStep, StepResult
+from libs.domain.principal import Role
+from libs.store.database import Transaction
+from libs.store.dead_letters import retry_dead_letter
+from libs.store.jobs import enqueue
 from libs.store.move_history import list_moves, load_move, load_step_records
+from libs.store.refusals import NotPossible
 from libs.store.regions import load_region
+from libs.web.auth import Asking, require
 from libs.web.context import Context
 from libs.web.cursors import Paging, next_cursor
+from libs.web.generations import etag
+from libs.web.idempotency import Answer, Write
 from libs.web.model import ID_MAX, PageOf, ResponseModel, SomeName
-from libs.web.openapi import problems
+from libs.web.openapi import headers, problems
+from libs.web.problems import Problem
+from services.mover.api.movers import WhyIn
+from services.mover.reconcilers.moves_advance import MOVE
+from services.mover.settings import MoverSettings
+from services.mover.skipping import skip_step
 
 router = APIRouter(prefix="/v1/moves", tags=["moves"])
 _NOUN = "moves"
+MoveId = Annotated[int, Path(ge=1, le=ID_MAX, description="Id of the move")]
 
 
 class MoveOut(ResponseModel):
@@ -34,6 +48,12 @@ class MoveOut(ResponseModel):
     step: MoveStep = Field(description="The step under way; of a move that is over, the one it ended at")
     attempt: int = Field(description="Of that step, from 1")
     step_started_at: datetime = Field(description="In the future while a failed attempt is waited out")
+    ask_at: datetime | None = Field(description="Not to be asked for again before; null: on the next tick")
+    calls_failed: int = Field(description="Calls in a row about this step that brought no answer")
+    note: str | None = Field(description="What the actuator said last")
+    dead_letter: DeadLetter | None = Field(
+        description="It failed for good; open: its server moves no more until somebody retries, skips or mends"
+    )
     generation: int
     created_at: datetime
     finished_at: datetime | None
@@ -63,23 +83,81 @@ def get_moves(
     region: Annotated[SomeName | None, Query(description="Of this region only")] = None,
     server: Annotated[SomeName | None, Query(description="Of the server of this name only")] = None,
     status: Annotated[MoveStatus | None, Query(description="Of this status only")] = None,
+    dead_letter: Annotated[DeadLetter | None, Query(description="Dead letters of this state only")] = None,
 ) -> PageOf[MoveOut]:
     """Moves in the order in which they started."""
     after = paging.after(_NOUN)
     with context.database.snapshot() as tx:
         if region is not None:
             load_region(tx, region)
-        page = list_moves(tx, region=region, server=server, status=status, after=after, limit=paging.limit)
+        page = list_moves(
+            tx,
+            region=region,
+            server=server,
+            status=status,
+            dead_letter=dead_letter,
+            after=after,
+            limit=paging.limit,
+        )
     items = [MoveOut.model_validate(move) for move in page.items]
     return PageOf(items=items, next_cursor=next_cursor(_NOUN, page.next_cursor))
 
 
 @router.get("/{move_id}", operation_id="get_move", responses=problems(404))
-def get_move(
-    move_id: Annotated[int, Path(ge=1, le=ID_MAX, description="Id of the move")], context: Context
-) -> MoveWithHistoryOut:
+def get_move(move_id: MoveId, context: Context) -> MoveWithHistoryOut:
     """One move with its history."""
     with context.database.snapshot() as tx:
         move, records = load_move(tx, move_id), load_step_records(tx, move_id)
     history = [StepRecordOut.model_validate(record) for record in records]
     return MoveWithHistoryOut(**MoveOut.model_validate(move).model_dump(), history=history)
+
+
+@router.post(
+    "/{move_id}/retry",
+    operation_id="retry_move",
+    response_model=MoveOut,
+    dependencies=[Depends(require(Role.OPERATOR))],
+    responses={200: {"headers": headers("ETag")}, **problems(404, 409)},
+)
+def post_retry(move_id: MoveId, body: WhyIn, write: Write, principal: Asking, context: Context) -> Response:
+    """Let a dead letter's server move again: a new move starts from how it stands then. Ends the event about it."""
+
+    def effect(tx: Transaction) -> Answer:
+        try:
+            move = retry_dead_letter(tx, move_id, reason=body.reason, actor=principal.name, now=context.clock.now())
+        except NotPossible as closed:
+            raise _no_dead_letter(closed) from closed
+        return _answer(tx, move)
+
+    return write.once(effect)
+
+
+@router.post(
+    "/{move_id}/skip",
+    operation_id="skip_move_step",
+    response_model=MoveOut,
+    dependencies=[Depends(require(Role.OPERATOR))],
+    responses={200: {"headers": headers("ETag")}, **problems(404, 409)},
+)
+def post_skip(move_id: MoveId, body: WhyIn, write: Write, principal: Asking, context: Context) -> Response:
+    """Say that the step that a dead letter failed at was done by hand: the move goes on behind it."""
+
+    def effect(tx: Transaction) -> Answer:
+        policy, now = MoverSettings().policy(), context.clock.now()
+        try:
+            move = skip_step(tx, move_id, policy, reason=body.reason, actor=principal.name, now=now)
+        except NotPossible as closed:
+            raise _no_dead_letter(closed) from closed
+        return _answer(tx, move)
+
+    return write.once(effect)
+
+
+def _answer(tx: Transaction, move: Move) -> Answer:
+    enqueue(tx, MOVE, move.region)
+    return Answer(200, MoveOut.model_validate(move), etag(move.generation))
+
+
+def _no_dead_letter(closed: NotPossible) -> Problem:
+    detail = f"{str(closed).capitalize()}. `plimsoll get moves --where dead_letter=open` lists those that are."
+    return Problem(409, "wrong_phase", detail)

@@ -8,24 +8,30 @@ from dataclasses import dataclass
 
 import structlog
 
-from libs.actuators.actuator import Actuator, StepRequest, StepState
-from libs.domain.move import MoveChange, MovesSnapshot, MoveStatus, RunningMove, StepResult
+from libs.actuators.actuator import Actuator, ActuatorUnavailable, StepOutcome, StepRequest, StepState
+from libs.domain.move import MoveChange, MovePostponed, MovesSnapshot, MoveStatus, RunningMove, StepResult
+from libs.domain.mover import Mover
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.store.database import Database
-from libs.store.moves import change_moves, fail_moves, start_moves
+from libs.store.movers import count_calls, note_answered, note_unanswered
+from libs.store.moves import change_moves, fail_moves, postpone_moves, start_moves
 from libs.store.moves_snapshot import load_moves_snapshot
-from services.mover.moves_plan import MovePolicy, MovesPlan, judge_outcome, plan_moves
+from services.mover.breaker import answered, next_probe
+from services.mover.moves_plan import MovePolicy, MovesPlan, judge_outcome, plan_moves, postpone
 
 MOVE = "move"
 """The kind of job that advances the moves of a region; its subject is the region's name."""
 _log = structlog.get_logger(__name__)
-_RESULTS = {StepState.DONE: StepResult.DONE, StepState.FAILED: StepResult.FAILED, StepState.RUNNING: None}
+_RESULTS = {StepState.DONE: StepResult.DONE, StepState.FAILED: StepResult.FAILED}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What one tick did to moves. `left` were changed by somebody else meanwhile and wait for the next tick."""
+    """What one tick did to moves. `left` were changed by somebody else meanwhile and wait for the next tick.
+
+    unanswered   of those asked for, the actuator could not say how they stand
+    """
 
     started: int
     asked: int
@@ -34,6 +40,15 @@ class Report:
     cancelled: int
     failed: int
     left: int
+    unanswered: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """What the actuator said of each step that it was asked for; of none, and why, where it was not reached."""
+
+    outcomes: Sequence[StepOutcome]
+    unreachable: str | None = None
 
 
 class MovesAdvance:
@@ -44,16 +59,16 @@ class MovesAdvance:
         self._policy, self._region = policy, region
 
     def reconcile(self) -> Report:
-        """Do one tick. Idempotent; reads its own input.
-
-        Raises ActuatorUnavailable after it has started what was to be started, and NotFound for the region.
-        """
+        """Do one tick. Idempotent; reads its own input. Raises NotFound for the region."""
+        now = self._clock.now()
         with self._database.snapshot() as tx:
-            snapshot = load_moves_snapshot(tx, self._region, moves_max=self._policy.moves_max)
-        plan = plan_moves(snapshot, self._policy, self._clock.now())
+            snapshot = load_moves_snapshot(tx, self._region, moves_max=self._policy.moves_max, now=now)
+        plan = plan_moves(snapshot, self._policy, now)
         started = self._start(snapshot, plan)
-        changes = [*plan.cancel, *self._ask(plan.ask)]
-        written = self._write(snapshot, changes)
+        answers = self._ask(plan.ask)
+        mover, outcomes = self._note(snapshot.mover, answers), answers.outcomes
+        changes, postponed = self._judge(mover, plan, outcomes)
+        written = self._write(snapshot, changes, postponed, outcomes)
         by_status = Counter(change.status for change in changes)
         report = Report(
             started=started,
@@ -63,6 +78,7 @@ class MovesAdvance:
             cancelled=by_status[MoveStatus.CANCELLED],
             failed=by_status[MoveStatus.FAILED],
             left=len(changes) - written,
+            unanswered=len(plan.ask) - sum(outcome.state is not StepState.UNKNOWN for outcome in outcomes),
         )
         if started or changes:
             _log.info("moves advanced", region=self._region, report=report)
@@ -77,28 +93,72 @@ class MovesAdvance:
         crash_point("mover.start.after")
         return started
 
-    def _ask(self, moves: Sequence[RunningMove]) -> list[MoveChange]:
+    def _ask(self, moves: Sequence[RunningMove]) -> _Answers:
         if not moves:
-            return []
+            return _Answers(())
         crash_point("mover.actuate.before")
-        outcomes = self._actuator.perform([_request(move) for move in moves])
+        try:
+            answers = _Answers(self._actuator.perform([_request(move, self._region) for move in moves]))
+        except ActuatorUnavailable as unreachable:
+            answers = _Answers((), str(unreachable) or "it cannot be reached")
         crash_point("mover.actuate.after")
-        now = self._clock.now()
-        judged = (
-            judge_outcome(move, _RESULTS[outcome.state], outcome.message, self._policy, now)
-            for move, outcome in zip(moves, outcomes, strict=True)
-        )
-        return [change for change in judged if change is not None]
+        return answers
 
-    def _write(self, snapshot: MovesSnapshot, changes: Sequence[MoveChange]) -> int:
-        """How many were written. What failed for good comes last: it has a transaction of its own."""
+    def _note(self, mover: Mover, answers: _Answers) -> Mover:
+        """Tell the circuit breaker; the mover as it is then."""
+        now, heard = self._clock.now(), answered(answers.outcomes)
+        if answers.unreachable is None and heard is not False:
+            if not heard or not (mover.ticks_failed or mover.probe_at):
+                return mover
+            with self._database.write() as tx:
+                return note_answered(tx, self._region, now=now)
+        messages = (answers.unreachable, *(outcome.message for outcome in answers.outcomes))
+        said = next((message for message in messages if message), "no reason given")
+        probe_at = next_probe(mover, now)
+        _log.warning("actuator does not answer", region=self._region, error=said, probe_at=probe_at)
+        with self._database.write() as tx:
+            return note_unanswered(tx, self._region, probe_at=probe_at, message=said, now=now)
+
+    def _judge(
+        self, mover: Mover, plan: MovesPlan, outcomes: Sequence[StepOutcome]
+    ) -> tuple[list[MoveChange], list[MovePostponed]]:
+        now = self._clock.now()
+        changes, postponed = list(plan.cancel), []
+        for move, outcome in zip(plan.ask, outcomes, strict=False):  # none at all where it was not reached
+            change = judge_outcome(
+                move,
+                _RESULTS.get(outcome.state),
+                outcome.message,
+                self._policy,
+                now,
+                patient_since=mover.patient_since,
+                is_known=outcome.state is not StepState.UNKNOWN,
+            )
+            if change is not None:
+                changes.append(change)
+            elif (later := postpone(move, outcome, self._policy, now)) is not None:
+                postponed.append(later)
+        return changes, postponed
+
+    def _write(
+        self,
+        snapshot: MovesSnapshot,
+        changes: Sequence[MoveChange],
+        postponed: Sequence[MovePostponed],
+        outcomes: Sequence[StepOutcome],
+    ) -> int:
+        """How many changes were written. What failed for good comes last: it has a transaction of its own."""
         written = 0
         failed = [change for change in changes if change.status is MoveStatus.FAILED]
         others = [change for change in changes if change.status is not MoveStatus.FAILED]
-        if others:
+        calls = Counter(outcome.call for outcome in outcomes if outcome.call is not None)
+        if others or postponed or calls:
             crash_point("mover.commit.before")
             with self._database.write() as tx:
-                written += change_moves(tx, others, now=self._clock.now())
+                written += change_moves(tx, others, now=self._clock.now()) if others else 0
+                if postponed:
+                    postpone_moves(tx, postponed)
+                count_calls(tx, snapshot.region_id, calls)
             crash_point("mover.commit.after")
         if failed:
             crash_point("mover.fail.before")
@@ -108,12 +168,13 @@ class MovesAdvance:
         return written
 
 
-def _request(move: RunningMove) -> StepRequest:
+def _request(move: RunningMove, region: str) -> StepRequest:
     return StepRequest(
         move_id=move.move_id,
         step=move.step,
         attempt=move.attempt,
         started_at=move.step_started_at,
+        region=region,
         server=move.server,
         from_reservation=move.from_reservation,
         to_reservation=move.to_reservation,

@@ -12,7 +12,9 @@ def test_there_is_the_simulated_one() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(actuator_names()))
-def test_each_can_be_made_and_does_nothing_when_asked_for_nothing(name: str) -> None:
+def test_each_can_be_made_and_does_nothing_when_asked_for_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLIMSOLL_WEBHOOK_URL", "http://127.0.0.1:9/")
+    monkeypatch.setenv("PLIMSOLL_WEBHOOK_SECRET", "0123456789abcdef")
     actuator = create_actuator(name, SystemClock())
     assert isinstance(actuator, Actuator)
     assert list(actuator.perform([])) == []

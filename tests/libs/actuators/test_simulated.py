@@ -27,6 +27,7 @@ def request(move_id: int, step: MoveStep = MoveStep.PREEMPT, attempt: int = 1) -
         step=step,
         attempt=attempt,
         started_at=T0,
+        region="west",
         server="s",
         from_reservation=None,
         to_reservation=None,

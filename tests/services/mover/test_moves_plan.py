@@ -18,8 +18,10 @@ from libs.domain.move import (
     StepResult,
     WaitingServers,
 )
+from libs.domain.mover import Mover
 from services.mover.moves_plan import MovePolicy, judge_outcome, plan_moves, steps_of
 
+MOVER = Mover(region="r")
 T0 = datetime(2026, 1, 1, tzinfo=UTC)
 EFFECTIVE = (MoveStep.PREEMPT, MoveStep.HOST_PROFILE, MoveStep.JOIN)
 
@@ -54,10 +56,11 @@ class World:
             in_use=np.array([s in self.in_use for s in waits], bool),
             other_profile=np.array([self.profile.get(s) != self.target[s] for s in waits], bool),
             uncleaned=np.array([s in self.uncleaned for s in waits], bool),
+            urgent=np.zeros(len(waits), bool),
         )
         moves = tuple(self._as_read(move) for move in self.running.values())
         servers = Counter(s % self.msbs for s in self.target)
-        return MovesSnapshot(region="r", region_id=1, running=moves, waiting=waiting, msb_servers=servers)
+        return MovesSnapshot(region="r", region_id=1, running=moves, waiting=waiting, msb_servers=servers, mover=MOVER)
 
     def _as_read(self, move: RunningMove) -> RunningMove:
         fields = {name: getattr(move, name) for name in RunningMove.__dataclass_fields__}
@@ -91,7 +94,7 @@ class World:
     def change(self, change: MoveChange) -> None:
         move = change.move
         s = move.server_id
-        if change.result is StepResult.DONE:
+        if change.result in (StepResult.DONE, StepResult.SKIPPED):
             if move.step is MoveStep.PREEMPT:
                 assert self.current[s] == move.from_reservation_id
                 self.current[s] = 0

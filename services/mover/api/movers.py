@@ -1,0 +1,148 @@
+"""`/v1/movers`: what operators set for the mover of a region, and whether it can move anything."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Response
+from pydantic import Field
+
+from libs.domain.mover import Mover, MoverBounds
+from libs.domain.principal import Role
+from libs.store.database import Transaction
+from libs.store.jobs import enqueue
+from libs.store.movers import load_mover, pause_mover, resume_mover, set_bounds
+from libs.web.auth import Asking, require
+from libs.web.context import Context
+from libs.web.generations import ExpectedGeneration, etag
+from libs.web.idempotency import Answer, Write
+from libs.web.model import Number, RequestModel, ResponseModel, SomeName, Whole
+from libs.web.openapi import headers, problems
+from services.mover.reconcilers.moves_advance import MOVE
+
+router = APIRouter(prefix="/v1/movers", tags=["movers"])
+RegionName = Annotated[SomeName, Path(description="Name of the region")]
+_Operator = Depends(require(Role.OPERATOR))
+_MOVES_MAX = 100_000
+
+
+class MoverPatch(RequestModel):
+    """The bounds that change; what is left out stays, and null takes a bound back."""
+
+    moves_max: Whole | None = Field(default=None, ge=1, le=_MOVES_MAX, description="Moves at a time")
+    msb_share_max: Number | None = Field(
+        default=None, gt=0, le=1, description="Share of an MSB's servers on their way out of reservations at a time"
+    )
+    msb_moves_max: Whole | None = Field(default=None, ge=1, le=_MOVES_MAX, description="Moves at a time in one MSB")
+    msb_starts_per_minute: Whole | None = Field(
+        default=None, ge=1, le=_MOVES_MAX, description="Moves that start in one MSB in any minute"
+    )
+
+
+class WhyIn(RequestModel):
+    """Why somebody does it; it is kept in the audit trail."""
+
+    reason: SomeName
+
+
+class MoverOut(ResponseModel):
+    """The mover of a region. null in a bound: what its environment says, or none."""
+
+    region: str
+    moves_max: int | None
+    msb_share_max: float | None
+    msb_moves_max: int | None
+    msb_starts_per_minute: int | None
+    paused_at: datetime | None = Field(description="Since when no step begins; null: it is not paused")
+    paused_reason: str | None
+    actuator_probe_at: datetime | None = Field(
+        description="The actuator answers nothing, and is tried again then; null: nothing is known to be wrong"
+    )
+    generation: int
+
+
+@router.get("/{region}", operation_id="get_mover", responses={200: {"headers": headers("ETag")}, **problems(404)})
+def get_mover(region: RegionName, context: Context, response: Response) -> MoverOut:
+    """One region's mover."""
+    with context.database.snapshot() as tx:
+        mover = load_mover(tx, region)
+    response.headers.update(etag(mover.generation))
+    return _out(mover)
+
+
+@router.patch(
+    "/{region}",
+    operation_id="update_mover",
+    response_model=MoverOut,
+    dependencies=[_Operator],
+    responses={200: {"headers": headers("ETag")}, **problems(404, 409)},
+)
+def patch_mover(
+    region: RegionName,
+    body: MoverPatch,
+    write: Write,
+    expected: ExpectedGeneration,
+    principal: Asking,
+    context: Context,
+) -> Response:
+    """Bound what is under way. The next tick goes by it; moves that run already are not stopped."""
+
+    def effect(tx: Transaction) -> Answer:
+        bounds: MoverBounds = replace(load_mover(tx, region).bounds, **body.model_dump(exclude_unset=True))
+        now = context.clock.now()
+        return _answer(set_bounds(tx, region, bounds, generation=expected, actor=principal.name, now=now))
+
+    return write.once(effect)
+
+
+@router.post(
+    "/{region}/pause",
+    operation_id="pause_mover",
+    response_model=MoverOut,
+    dependencies=[_Operator],
+    responses={200: {"headers": headers("ETag")}, **problems(404)},
+)
+def post_pause(region: RegionName, body: WhyIn, write: Write, principal: Asking, context: Context) -> Response:
+    """Let no move start and no step begin; steps under way end. Replacements are drawn, and wait too."""
+
+    def effect(tx: Transaction) -> Answer:
+        now, actor = context.clock.now(), principal.name
+        return _answer(pause_mover(tx, region, reason=body.reason, actor=actor, now=now))
+
+    return write.once(effect)
+
+
+@router.post(
+    "/{region}/resume",
+    operation_id="resume_mover",
+    response_model=MoverOut,
+    dependencies=[_Operator],
+    responses={200: {"headers": headers("ETag")}, **problems(404)},
+)
+def post_resume(region: RegionName, body: WhyIn, write: Write, principal: Asking, context: Context) -> Response:
+    """Go on, at once."""
+
+    def effect(tx: Transaction) -> Answer:
+        now, actor = context.clock.now(), principal.name
+        mover = resume_mover(tx, region, reason=body.reason, actor=actor, now=now)
+        enqueue(tx, MOVE, region)
+        return _answer(mover)
+
+    return write.once(effect)
+
+
+def _answer(mover: Mover) -> Answer:
+    return Answer(200, _out(mover), etag(mover.generation))
+
+
+def _out(mover: Mover) -> MoverOut:
+    return MoverOut(
+        region=mover.region,
+        **asdict(mover.bounds),
+        paused_at=mover.paused_at,
+        paused_reason=mover.paused_reason,
+        actuator_probe_at=mover.probe_at,
+        generation=mover.generation,
+    )

@@ -1,0 +1,34 @@
+"""Skip the step that a move failed at: an operator has done it by hand, and the move goes on behind it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from libs.domain.move import Move, StepResult
+from libs.store.database import Transaction
+from libs.store.dead_letters import reopen_to_skip
+from libs.store.move_history import load_move
+from libs.store.moves import change_moves
+from libs.store.moves_snapshot import load_running_move
+from services.mover.moves_plan import MovePolicy, judge_outcome
+
+
+def skip_step(
+    tx: Transaction,
+    move_id: int,
+    policy: MovePolicy,
+    *,
+    reason: str,
+    actor: str,
+    now: datetime,
+) -> Move:
+    """Treat the step as done: what it does to the server is written, and the next one, if there is one, follows.
+
+    A move that is not wanted any more ends as cancelled. Raises NotFound and NotPossible.
+    """
+    reopen_to_skip(tx, move_id, reason=reason, actor=actor, now=now)
+    move = load_running_move(tx, move_id)
+    change = judge_outcome(move, StepResult.SKIPPED, f"skipped by {actor}: {reason}", policy, now)
+    assert change is not None, "a step with a result changes its move"
+    change_moves(tx, [change], now=now)
+    return load_move(tx, move_id)

@@ -1,0 +1,262 @@
+"""The webhook actuator against a real HTTP server on loopback, which does what a test says, and that is seldom nice."""
+
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
+
+import pytest
+
+from libs.actuators.actuator import StepRequest, StepState
+from libs.actuators.signature import is_signed, sign
+from libs.actuators.webhook import WebhookActuator, WebhookSettings
+from libs.domain.move import MoveStep
+from tests.libs.actuators.test_simulated import T0
+
+SECRET, NEXT = "s" * 16, "n" * 16
+Answer = Callable[[BaseHTTPRequestHandler], None]
+
+
+class Receiver:
+    """Keeps what it was sent; `answer` says what it does."""
+
+    def __init__(self) -> None:
+        self.bodies: list[dict] = []
+        self.headers: list[dict[str, str]] = []
+        self.signed: list[bool] = []
+        self.answer: Answer = status(200)
+        self.over = threading.Event()
+        self.at_a_time, self._now, self._lock = 0, 0, threading.Lock()
+        receiver = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                with receiver._lock:
+                    receiver.bodies.append(json.loads(body))
+                    receiver.headers.append(dict(self.headers))
+                    signature = self.headers["Plimsoll-Signature"]
+                    at_s = int(signature.split(",")[0].removeprefix("t="))
+                    receiver.signed.append(is_signed(signature, body, [SECRET.encode()], now_s=at_s))
+                    receiver._now += 1
+                    receiver.at_a_time = max(receiver.at_a_time, receiver._now)
+                try:
+                    receiver.answer(self)
+                except OSError:  # the caller has hung up
+                    pass
+                finally:
+                    with receiver._lock:
+                        receiver._now -= 1
+
+            def log_message(self, *arguments: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}/steps"
+        self._thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02})
+        self._thread.start()
+
+    def close(self) -> None:
+        self.over.set()
+        self.server.shutdown()
+        self.server.server_close()
+        self._thread.join()
+
+
+def status(code: int, body: bytes = b"", **headers: str) -> Answer:
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(code)
+        for name, value in headers.items():
+            handler.send_header(name.replace("_", "-"), value)
+        handler.send_header("Content-Length", str(len(body)))
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    return answer
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    receiver = Receiver()
+    yield receiver
+    receiver.close()
+
+
+def actuator(url: str, **settings: object) -> WebhookActuator:
+    values = {"PLIMSOLL_WEBHOOK_URL": url, "PLIMSOLL_WEBHOOK_SECRET": SECRET, **settings}
+    return WebhookActuator(WebhookSettings.model_validate(values))
+
+
+def steps(number: int = 1) -> list[StepRequest]:
+    return [
+        StepRequest(
+            move_id=i,
+            step=MoveStep.CLEAN,
+            attempt=2,
+            started_at=T0,
+            region="west",
+            server=f"s{i}",
+            from_reservation="web",
+            to_reservation=None,
+            from_host_profile="default",
+            to_host_profile=None,
+        )
+        for i in range(1, number + 1)
+    ]
+
+
+def test_a_step_is_posted_signed_with_its_key(receiver: Receiver) -> None:
+    (outcome,) = actuator(receiver.url).perform(steps())
+    assert (outcome.state, outcome.call) == (StepState.DONE, "done")
+    assert receiver.signed == [True]
+    assert receiver.headers[0]["Idempotency-Key"] == "1/clean/2"
+    assert receiver.bodies[0] == {
+        "move_id": 1,
+        "step": "clean",
+        "attempt": 2,
+        "region": "west",
+        "server": "s1",
+        "from_reservation": "web",
+        "to_reservation": None,
+        "from_host_profile": "default",
+        "to_host_profile": None,
+    }
+
+
+def test_while_secrets_change_either_is_enough(receiver: Receiver) -> None:
+    for present, following in ((SECRET, NEXT), (NEXT, SECRET)):
+        both = {"PLIMSOLL_WEBHOOK_SECRET": present, "PLIMSOLL_WEBHOOK_SECRET_NEXT": following}
+        actuator(receiver.url, **both).perform(steps())
+    actuator(receiver.url, PLIMSOLL_WEBHOOK_SECRET=NEXT).perform(steps())
+    assert receiver.signed == [True, True, False]
+
+
+def test_a_signature_is_of_this_body_this_secret_and_this_moment() -> None:
+    secrets = [b"one", b"two"]
+    header = sign(b"body", secrets, at_s=1000)
+    assert is_signed(header, b"body", [b"two"], now_s=1299.0)
+    assert not is_signed(header, b"body", [b"two"], now_s=1301.0)
+    assert not is_signed(header, b"body", [b"two"], now_s=690.0)
+    assert not is_signed(header, b"bodY", secrets, now_s=1000.0)
+    assert not is_signed(header, b"body", [b"three"], now_s=1000.0)
+    assert not is_signed(header.replace("t=1000", "t=1001"), b"body", secrets, now_s=1000.0)
+    for broken in ("", "t=1000", "v1=00", "t=,v1=", "t=1000,t=1000," + header, "t=9" * 9999, "v1=\u00e9,t=1000"):
+        assert not is_signed(broken, b"body", secrets, now_s=1000.0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "state", "call", "message", "again_s"),
+    [
+        (status(204), StepState.DONE, "done", None, None),
+        (status(202), StepState.RUNNING, "accepted", None, 15.0),
+        (status(202, Retry_After="40"), StepState.RUNNING, "accepted", None, 40.0),
+        (status(202, Retry_After="999999"), StepState.RUNNING, "accepted", None, 3600.0),
+        (status(202, Retry_After="soon"), StepState.RUNNING, "accepted", None, 15.0),
+        (status(202, Retry_After="Thu, 01 Jan 1970 00:00:00 GMT"), StepState.RUNNING, "accepted", None, 0.0),
+        (status(422, b'{"message": "disk is\\nbroken"}'), StepState.FAILED, "failed", "HTTP 422: disk is broken", None),
+        (status(409, b"busy"), StepState.FAILED, "failed", "HTTP 409: busy", None),
+        (status(400, b"[1]"), StepState.FAILED, "failed", "HTTP 400: [1]", None),
+        (status(401), StepState.UNKNOWN, "refused", "HTTP 401", None),
+        (status(404, b"no such route"), StepState.UNKNOWN, "refused", "HTTP 404: no such route", None),
+        (status(429, Retry_After="7"), StepState.UNKNOWN, "refused", "HTTP 429", 7.0),
+        (status(500, b'{"detail": "oops"}'), StepState.UNKNOWN, "server_error", "HTTP 500: oops", None),
+        (status(503, Retry_After="9"), StepState.UNKNOWN, "server_error", "HTTP 503", 9.0),
+    ],
+)
+def test_what_each_answer_means(
+    receiver: Receiver, answer: Answer, state: StepState, call: str, message: str | None, again_s: float | None
+) -> None:
+    receiver.answer = answer
+    (outcome,) = actuator(receiver.url).perform(steps())
+    assert (outcome.state, outcome.call, outcome.message, outcome.ask_again_s) == (state, call, message, again_s)
+
+
+def test_a_redirect_is_not_followed(receiver: Receiver) -> None:
+    receiver.answer = status(307, Location=receiver.url + "/elsewhere")
+    (outcome,) = actuator(receiver.url).perform(steps())
+    assert (outcome.state, outcome.call) == (StepState.UNKNOWN, "redirect")
+    assert len(receiver.bodies) == 1
+
+
+def test_messages_are_bounded_and_one_line(receiver: Receiver) -> None:
+    receiver.answer = status(422, b"x\r\n\x00" * 100_000)
+    (outcome,) = actuator(receiver.url).perform(steps())
+    assert outcome.state is StepState.FAILED
+    assert outcome.message is not None
+    assert len(outcome.message) < 600
+    assert outcome.message.isprintable()
+
+
+def hang(receiver: Receiver) -> Answer:
+    return lambda handler: (receiver.over.wait(60), None)[1]
+
+
+def drip(receiver: Receiver) -> Answer:
+    """A byte now and then: each read is quick, the whole never ends."""
+
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+        while not receiver.over.wait(0.05):
+            handler.wfile.write(b"z")
+
+    return answer
+
+
+def garbage(receiver: Receiver) -> Answer:
+    return lambda handler: (handler.wfile.write(b"\x00\xff not HTTP at all\r\n\r\n"), None)[1]
+
+
+@pytest.mark.parametrize(("misbehave", "call"), [(hang, "timeout"), (drip, "timeout"), (garbage, "unreadable")])
+def test_what_hangs_drips_or_babbles_blames_no_server(
+    receiver: Receiver, misbehave: Callable[[Receiver], Answer], call: str
+) -> None:
+    receiver.answer = misbehave(receiver)
+    (outcome,) = actuator(receiver.url, PLIMSOLL_WEBHOOK_TIMEOUT_S=0.3).perform(steps())
+    assert (outcome.state, outcome.call) == (StepState.UNKNOWN, call)
+    assert outcome.message
+
+
+def test_nobody_there(receiver: Receiver) -> None:
+    with socket.socket() as taken:  # bound and not listening: a connection is refused
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/"
+        (outcome,) = actuator(url).perform(steps())
+    assert (outcome.state, outcome.call) == (StepState.UNKNOWN, "unreachable")
+
+
+def test_a_dead_receiver_is_not_asked_for_every_step(receiver: Receiver) -> None:
+    receiver.answer = hang(receiver)
+    outcomes = actuator(
+        receiver.url, PLIMSOLL_WEBHOOK_TIMEOUT_S=0.3, PLIMSOLL_WEBHOOK_PARALLEL=4, PLIMSOLL_WEBHOOK_TICK_S=60
+    ).perform(steps(100))
+    assert len(outcomes) == 100
+    assert [outcome.call for outcome in outcomes[:4]] == ["timeout"] * 4
+    assert all(outcome.state is StepState.RUNNING and outcome.call is None for outcome in outcomes[8:])
+    assert len(receiver.bodies) <= 8
+
+
+def test_a_tick_ends_in_time_and_leaves_the_rest_for_the_next(receiver: Receiver) -> None:
+    def slow(handler: BaseHTTPRequestHandler) -> None:
+        receiver.over.wait(0.15)
+        status(200)(handler)
+
+    receiver.answer = slow
+    outcomes = actuator(receiver.url, PLIMSOLL_WEBHOOK_PARALLEL=4, PLIMSOLL_WEBHOOK_TICK_S=0.5).perform(steps(200))
+    states = [outcome.state for outcome in outcomes]
+    done = states.count(StepState.DONE)
+    assert 4 <= done < 200, "the sum of the answers' times would be 7.5 s"
+    assert all(first is StepState.DONE or second is StepState.RUNNING for first, second in pairwise(states))
+    assert receiver.at_a_time <= 4
+
+
+def test_one_bad_answer_does_not_stop_the_others(receiver: Receiver) -> None:
+    def some(handler: BaseHTTPRequestHandler) -> None:
+        status(500 if handler.headers["Idempotency-Key"].startswith("3/") else 200)(handler)
+
+    receiver.answer = some
+    outcomes = actuator(receiver.url).perform(steps(10))
+    assert [o.state for o in outcomes].count(StepState.DONE) == 9
+    assert outcomes[2].state is StepState.UNKNOWN
