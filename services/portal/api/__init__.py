@@ -1,6 +1,12 @@
 """The portal's routes: one router per resource."""
 
-from services.portal.api import capacity_requests, reservation_servers, reservations, tokens
+from services.portal.api import capacity_requests, explanations, reservation_servers, reservations, tokens
 
-ROUTERS = (capacity_requests.router, reservations.router, reservation_servers.router, tokens.router)
+ROUTERS = (
+    capacity_requests.router,
+    reservations.router,
+    reservation_servers.router,
+    explanations.router,
+    tokens.router,
+)
 """For create_app: alone in services.portal.main, or beside another service's in one process."""
