@@ -11,6 +11,7 @@ from libs.reconcile.environment import read_environment
 from libs.store.database import Database
 from libs.web.app import create_app
 from services.solver.api import ROUTERS
+from services.solver.metrics import SolveCollector
 from services.solver.settings import SolverSettings
 from services.solver.tasks import KINDS
 
@@ -20,7 +21,14 @@ def make_app() -> FastAPI:
     settings = read_environment(WorkerSettings)
     configure_logging("solver")
     database = Database.from_settings(settings)
-    return create_app(title="Plimsoll solver", version="1", database=database, clock=settings.clock(), routers=ROUTERS)
+    return create_app(
+        title="Plimsoll solver",
+        version="1",
+        database=database,
+        clock=settings.clock(),
+        routers=ROUTERS,
+        collectors=[SolveCollector(database)],
+    )
 
 
 def run() -> None:

@@ -17,6 +17,7 @@ from services.mover.api import ROUTERS as MOVER
 from services.mover.metrics import MoveCollector
 from services.portal.api import ROUTERS as PORTAL
 from services.solver.api import ROUTERS as SOLVER
+from services.solver.metrics import SolveCollector
 
 
 def make_app() -> FastAPI:
@@ -31,5 +32,5 @@ def make_app() -> FastAPI:
         clock=settings.clock(),
         routers=(*PORTAL, *BROKER, *SOLVER, *MOVER),
         large_bodies=LARGE_BODIES,
-        collectors=[MoveCollector(database)],
+        collectors=[MoveCollector(database), SolveCollector(database)],
     )

@@ -144,7 +144,7 @@ def _last(last: LastSolve | None) -> str:
         return "No solve has changed anything in this region yet."
     if not last.gained and not last.lost:
         return f"The last solve (plan {last.plan_id}) changed nothing for it."
-    said = f"The last solve (plan {last.plan_id}) gave it {last.gained} servers and took {last.lost}"
+    said = f"The last solve (plan {last.plan_id}) gave it {_servers(last.gained)} and took {last.lost}"
     saved = last.before.total - last.after.total
     if last.before.shortfall_rru > last.after.shortfall_rru:
         lacked = f"{last.before.shortfall_rru:.4g}"
@@ -177,10 +177,14 @@ def _effect(outcome: Outcome) -> str:
     elif outcome.saves > 1e-3:
         parts.append(f"it would cost {outcome.saves:.4g} less")
     if fewer > 0:
-        parts.append(f"{fewer} servers fewer would do")
+        parts.append(f"{_servers(fewer)} fewer would do")
     if elsewhere:
-        parts.append(f"{elsewhere} of its servers would be others")
-    return " and ".join(parts) or "another answer would be better"
+        parts.append(f"{_servers(elsewhere)} would be others")
+    return _listed(parts) or "another answer would be better"
+
+
+def _servers(count: int) -> str:
+    return f"{count} server{'' if count == 1 else 's'}"
 
 
 def _listed(names: list[str]) -> str:

@@ -17,6 +17,7 @@ from libs.interchange.tables import Content
 from libs.store.database import Transaction
 from libs.store.region_export import load_region_image
 from libs.store.region_import import import_region
+from libs.store.solve_conditions import NEVER
 from libs.web.auth import Asking, require
 from libs.web.context import Context
 from libs.web.generations import etag
@@ -67,7 +68,7 @@ def post_import(
     def effect(tx: Transaction) -> Answer:
         made = import_region(tx, image, actor=principal.name, now=context.clock.now())
         return Answer(
-            201, region_out(made), {"Location": f"/v1/regions/{quote(region, safe='')}", **etag(made.generation)}
+            201, region_out(made, NEVER), {"Location": f"/v1/regions/{quote(region, safe='')}", **etag(made.generation)}
         )
 
     return write.once(effect)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Path, Response
 from pydantic import Field
 
+from libs.domain.condition import RegionCondition
 from libs.domain.principal import Role
 from libs.domain.region import Region
 from libs.store.database import Transaction
 from libs.store.region_summary import load_region_summary
 from libs.store.regions import list_regions, load_region, update_policy
+from libs.store.solve_conditions import NEVER, load_solve_conditions
 from libs.web.auth import Asking, require
 from libs.web.context import Context
 from libs.web.cursors import Paging, next_cursor
@@ -62,10 +64,21 @@ class RegionPatch(RequestModel):
     policy: PolicyIn
 
 
+class RegionConditionOut(ResponseModel):
+    """One thing that is so, not so, or not known."""
+
+    type: str = Field(description="Solved: its latest solve ended as it should")
+    status: Literal["True", "False", "Unknown"]
+    reason: str = Field(description="Identifier to match on", examples=["SolveFailed"])
+    message: str = Field(description="For people: what is so, and what to do next")
+    last_transition: datetime | None = Field(description="Since when it is so")
+
+
 class RegionOut(ResponseModel):
     """A region."""
 
     name: str
+    conditions: list[RegionConditionOut]
     policy: PolicyOut
     target_plan_id: int | None = Field(description="The plan that heads the lineage of its target bindings")
     generation: int
@@ -103,7 +116,8 @@ def get_regions(context: Context, paging: Paging) -> PageOf[RegionOut]:
     after = paging.after(_NOUN)
     with context.database.snapshot() as tx:
         page = list_regions(tx, after=after, limit=paging.limit)
-    items = [region_out(region) for region in page.items]
+        conditions = load_solve_conditions(tx)
+    items = [region_out(region, conditions.get(region.name, NEVER)) for region in page.items]
     return PageOf(items=items, next_cursor=next_cursor(_NOUN, page.next_cursor))
 
 
@@ -111,9 +125,9 @@ def get_regions(context: Context, paging: Paging) -> PageOf[RegionOut]:
 def get_region(region: RegionName, context: Context, response: Response) -> RegionOut:
     """One region."""
     with context.database.snapshot() as tx:
-        found = load_region(tx, region)
+        found, solved = load_region(tx, region), load_solve_conditions(tx, region)[region]
     response.headers.update(etag(found.generation))
-    return region_out(found)
+    return region_out(found, solved)
 
 
 @router.patch(
@@ -137,7 +151,8 @@ def patch_region(
         policy = replace(load_region(tx, region).policy, **body.policy.model_dump(exclude_unset=True))
         now = context.clock.now()
         after = update_policy(tx, region, policy, generation=expected, actor=principal.name, now=now)
-        return Answer(200, region_out(after), etag(after.generation))
+        solved = load_solve_conditions(tx, region)[region]
+        return Answer(200, region_out(after, solved), etag(after.generation))
 
     return write.once(effect)
 
@@ -149,6 +164,13 @@ def get_region_summary(region: RegionName, context: Context) -> RegionSummaryOut
         return RegionSummaryOut.model_validate(load_region_summary(tx, region))
 
 
-def region_out(region: Region) -> RegionOut:
+def region_out(region: Region, *conditions: RegionCondition) -> RegionOut:
     """A region as clients see it."""
-    return RegionOut.model_validate(region)
+    return RegionOut(
+        name=region.name,
+        conditions=[RegionConditionOut.model_validate(condition) for condition in conditions],
+        policy=PolicyOut.model_validate(region.policy),
+        target_plan_id=region.target_plan_id,
+        generation=region.generation,
+        created_at=region.created_at,
+    )

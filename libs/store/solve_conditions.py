@@ -1,0 +1,90 @@
+"""Whether each region's solves do what they should: read off the runs, so that there is nothing to forget to update."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import sqlalchemy as sa
+
+from libs.domain.condition import RegionCondition
+from libs.domain.plan import SolveStatus
+from libs.store.database import Transaction
+
+SOLVED = "Solved"
+_JOB_KIND = "solve"
+
+# The latest run that says anything: one that runs says nothing yet, unless no job runs it any more. And the first of
+# the runs in a row, up to it, that ended as it did.
+_LATEST = """
+    WITH told AS (
+        SELECT solve_run_id, solve_runs.region_id, regions.name AS region, error, started_at, finished_at,
+               CASE WHEN status = 'running' THEN 'crashed'
+                    WHEN status IN ('committed', 'unchanged') AND report ->> 'stopped_by' = 'time' THEN 'out_of_time'
+                    WHEN status = 'unchanged' THEN 'committed' ELSE status END AS ended
+        FROM solve_runs JOIN regions USING (region_id)
+        WHERE (CAST(:region AS text) IS NULL OR regions.name = :region)
+          AND NOT (status = 'running' AND EXISTS (
+              SELECT FROM jobs WHERE kind = :job_kind AND subject = regions.name AND status = 'running'))
+    ), latest AS (
+        SELECT DISTINCT ON (region_id) * FROM told ORDER BY region_id, solve_run_id DESC
+    )
+    SELECT latest.*, (
+        SELECT min(coalesce(same.finished_at, same.started_at)) FROM told AS same
+        WHERE same.region_id = latest.region_id AND same.solve_run_id > coalesce((
+            SELECT max(other.solve_run_id) FROM told AS other
+            WHERE other.region_id = latest.region_id AND other.ended <> latest.ended), 0)
+    ) AS since
+    FROM latest"""
+
+_STANDS = "The last target stands"
+_TELL: Mapping[str, tuple[Literal["True", "False"], str, str]] = {
+    SolveStatus.COMMITTED: ("True", "Solved", "The last solve ended as it should."),
+    SolveStatus.STALE: (
+        "False",
+        "SolveStale",
+        f"{_STANDS}: another plan came first, and the region is solved again at once.",
+    ),
+    SolveStatus.FAILED: (
+        "False",
+        "SolveFailed",
+        f"{_STANDS}: solve run {{run}} failed ({{error}}). It is tried again; its replay bundle shows what it read.",
+    ),
+    "crashed": (
+        "False",
+        "SolverCrashed",
+        f"{_STANDS}: whoever ran solve run {{run}} is gone. Another worker begins anew, if one runs.",
+    ),
+    "out_of_time": (
+        "False",
+        "SolveOutOfTime",
+        "Solve run {run} was ended by its time limit and kept the best plan found by then. Give it more time "
+        "(PLIMSOLL_SOLVE_S_MAX) or more processor.",
+    ),
+}
+
+
+def load_solve_conditions(tx: Transaction, region: str | None = None) -> dict[str, RegionCondition]:
+    """By region name, of one region or of all: how its latest solve ended. Regions that none has looked at say so."""
+    rows = tx.execute(sa.text(_LATEST), {"region": region, "job_kind": _JOB_KIND}).mappings()
+    found = {row["region"]: _condition(row) for row in rows}
+    query = "SELECT name FROM regions WHERE CAST(:region AS text) IS NULL OR name = :region"
+    for name in tx.execute(sa.text(query), {"region": region}).scalars():
+        found.setdefault(name, NEVER)
+    return found
+
+
+NEVER = RegionCondition(
+    type=SOLVED,
+    status="Unknown",
+    reason="AwaitingSolve",
+    message="No solve has looked at this region yet.",
+    last_transition=None,
+)
+
+
+def _condition(row: Mapping[Any, Any]) -> RegionCondition:
+    status, reason, message = _TELL[row["ended"]]
+    error = str(row["error"] or "").splitlines()[:1]
+    said = message.format(run=row["solve_run_id"], error=error[0][:200] if error else "no reason recorded")
+    return RegionCondition(type=SOLVED, status=status, reason=reason, message=said, last_transition=row["since"])
