@@ -22,6 +22,7 @@ class RegionConditionType(StrEnum):
     LOST_SERVERS_REPLACED = "LostServersReplaced"
     ACTUATOR_REACHABLE = "ActuatorReachable"
     MOVING = "Moving"
+    SOLVED = "Solved"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

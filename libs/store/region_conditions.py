@@ -1,9 +1,10 @@
-"""Conditions of regions: one row of a type, overwritten by whoever looks next."""
+"""Conditions of regions: one row of a type, overwritten by whoever looks next, and Solved, which the runs tell."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
 import sqlalchemy as sa
@@ -11,6 +12,7 @@ from psycopg.types.json import Json
 
 from libs.domain.region_condition import ConditionStatus, RegionCondition, RegionConditionType
 from libs.store.database import Transaction
+from libs.store.solve_conditions import load_solve_conditions
 from libs.store.tables import region_conditions, regions
 
 _SET = sa.text("""
@@ -44,19 +46,20 @@ def set_condition(
 def load_conditions(tx: Transaction, region_ids: Sequence[int]) -> dict[int, tuple[RegionCondition, ...]]:
     """The conditions of these regions, by type; each region is there."""
     table = region_conditions
-    query = sa.select(table).where(table.c.region_id.in_(region_ids)).order_by(table.c.type)
-    found: dict[int, list[RegionCondition]] = {region_id: [] for region_id in region_ids}
+    query = sa.select(table).where(table.c.region_id.in_(region_ids))
+    found = {region_id: [solved] for region_id, solved in load_solve_conditions(tx, region_ids).items()}
     for row in tx.execute(query).mappings():
         found[row["region_id"]].append(_condition(row))
-    return {region_id: tuple(conditions) for region_id, conditions in found.items()}
+    by_type = attrgetter("type")
+    return {region_id: tuple(sorted(conditions, key=by_type)) for region_id, conditions in found.items()}
 
 
 def load_conditions_of_type(tx: Transaction, kind: RegionConditionType) -> dict[str, RegionCondition]:
     """Region -> its condition of this type; those that have none are left out."""
-    table = region_conditions
-    query = sa.select(table, regions.c.name).join(regions, regions.c.region_id == table.c.region_id)
-    rows = tx.execute(query.where(table.c.type == kind.value).order_by(regions.c.name)).mappings()
-    return {row["name"]: _condition(row) for row in rows}
+    rows = tx.execute(sa.select(regions.c.region_id, regions.c.name).order_by(regions.c.name))
+    names = {row.region_id: row.name for row in rows}
+    conditions = load_conditions(tx, list(names))
+    return {name: told for key, name in names.items() for told in conditions[key] if told.type is kind}
 
 
 def _condition(row: Mapping[Any, Any]) -> RegionCondition:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from alembic import op
 
-revision = "0002_access"
+revision = "0002"
 down_revision = "0001"
 branch_labels = None
 depends_on = None

@@ -140,7 +140,7 @@ def get(
     """Show one thing, or a list of them."""
     client = Client.connect()
     if identifier is not None and noun in NAMED and not identifier.isdecimal():
-        identifier = _id_of(client, noun, identifier)
+        identifier = id_of(client, noun, identifier)
     if identifier is not None:
         document = client.get(f"/v1/{noun}/{identifier}")
         (print_json if output is Output.JSON else print_document)(document)
@@ -153,7 +153,7 @@ def get(
         print_rows(items, COLUMNS[noun])
 
 
-def _id_of(client: Client, noun: Noun, name: str) -> str:
+def id_of(client: Client, noun: Noun, name: str) -> str:
     """The id behind a name. Raises CliFailure unless there is one such thing."""
     found = [str(item[NAMED[noun]]) for item in client.items(f"/v1/{noun}", name=name)]
     if len(found) != 1:

@@ -22,6 +22,7 @@ COMMANDS = {
     "create": "services.cli.requests:create",
     "resize": "services.cli.requests:resize",
     "delete": "services.cli.requests:delete",
+    "explain": "services.cli.explain:explain",
     "plan": "services.cli.plan:plan",
     "drain": "services.cli.drain:drain",
     "solve": "services.cli.solve:solve",

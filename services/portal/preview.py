@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from threading import BoundedSemaphore
-
 from libs.domain.capacity_request import CapacityRequestPhase
 from libs.reconcile.clock import Clock
 from libs.store.database import Database
-from libs.web.problems import Problem
 from services.portal.judge import Judgement, Question, judge, load_case
+from services.portal.slots import solving_slot
 from services.portal.submissions import Submission
-
-AT_ONCE_MAX = 2
-"""Each loads a whole region and solves: more at a time would keep the process from answering anything else."""
-_slots = BoundedSemaphore(AT_ONCE_MAX)
 
 
 def preview(database: Database, clock: Clock, submission: Submission) -> Judgement:
@@ -24,12 +18,7 @@ def preview(database: Database, clock: Clock, submission: Submission) -> Judgeme
         message = f"{submission.name} would be deleted, and the mover would free its {servers} servers."
         phase, numbers = CapacityRequestPhase.GRANTED, {"released_servers": float(servers)}
         return Judgement(phase=phase, reason="Deleted", message=message, numbers=numbers)
-    if not _slots.acquire(blocking=False):
-        detail = f"{AT_ONCE_MAX} dry runs are under way, and no more at a time. Try again in a few seconds."
-        raise Problem(503, "unavailable", detail, headers={"Retry-After": "2"})
-    try:
+    with solving_slot():
         with database.snapshot() as tx:
             case = load_case(tx, Question.of_submission(submission), now=clock.now())
         return judge(case)
-    finally:
-        _slots.release()

@@ -12,6 +12,7 @@ from libs.store.database import Database
 from libs.web.app import create_app
 from libs.web.rates import RateSettings
 from services.solver.api import ROUTERS
+from services.solver.metrics import SolveCollector
 from services.solver.settings import SolverSettings
 from services.solver.tasks import KINDS
 
@@ -27,6 +28,7 @@ def make_app() -> FastAPI:
         database=database,
         clock=settings.clock(),
         routers=ROUTERS,
+        collectors=[SolveCollector(database)],
         rates=read_environment(RateSettings).limits(),
     )
 

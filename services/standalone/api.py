@@ -18,6 +18,7 @@ from services.mover.api import ROUTERS as MOVER
 from services.mover.metrics import MoveCollector
 from services.portal.api import ROUTERS as PORTAL
 from services.solver.api import ROUTERS as SOLVER
+from services.solver.metrics import SolveCollector
 
 
 def make_app() -> FastAPI:
@@ -32,6 +33,6 @@ def make_app() -> FastAPI:
         clock=settings.clock(),
         routers=(*PORTAL, *BROKER, *SOLVER, *MOVER),
         large_bodies=LARGE_BODIES,
-        collectors=[MoveCollector(database)],
+        collectors=[MoveCollector(database), SolveCollector(database)],
         rates=read_environment(RateSettings).limits(),
     )

@@ -8,6 +8,10 @@ from libs.mip.model import Indices, Mip
 from libs.ras.columns import Columns
 from libs.ras.problem import CountProblem
 
+FEASIBLE = 1e-6
+"""RRU by which the solver may miss the limit: less, and it takes what meets it for infeasible. Answers are counts, and
+phases.py judges those exactly."""
+
 
 def add_regression(m: Mip, v: Columns, p: CountProblem) -> Indices:
     """No reservation's shortfall and affinity together cost more than they do as things stand.
@@ -27,5 +31,5 @@ def add_regression(m: Mip, v: Columns, p: CountProblem) -> Indices:
         len(limited),
         (np.arange(len(limited)), v.short[limited], p.policy.shortfall_cost / unit),
         (row_of[v.banded_reservation[banded]], v.outside[banded], p.policy.affinity_cost / unit),
-        upper=(p.penalty_most[limited] + p.penalty_slack) / unit,
+        upper=p.penalty_most[limited] / unit + FEASIBLE,
     )

@@ -12,7 +12,7 @@ from libs.domain.fleet import FleetSnapshot
 from libs.mip.highs import Limits, solve_mip
 from libs.ras.alone import alone, own_and_free
 from libs.ras.cost import cost_of
-from libs.ras.explain.relaxations import ALWAYS, MOVE_COST, Relaxation, supply_of
+from libs.ras.explain.relaxations import ALWAYS, MOVE_COST, Relaxation, of_use, supply_of
 from libs.ras.goal import goal_of
 from libs.ras.model import build_model
 from libs.ras.problem import CountProblem, Counts, group_servers
@@ -127,7 +127,8 @@ def decide(snapshot: FleetSnapshot, reservation: int, *, time_s_max: float = 5.0
     """
     deadline = time.monotonic() + time_s_max
     q = snapshot.reservations
-    problem = goal_of(group_servers(alone(snapshot, reservation, own_and_free(snapshot, reservation))))
+    problem = group_servers(alone(snapshot, reservation, own_and_free(snapshot, reservation)))
+    problem = goal_of(of_use(problem))
     types = [t for t in np.flatnonzero(q.rru[reservation] > 0) if problem.msbs]
     supplies = [supply_of(int(t), str(snapshot.hardware_types[t]), float(q.rru[reservation, t])) for t in types]
     asked = [relaxation for relaxation in (*ALWAYS, *supplies) if relaxation.applies(problem)]

@@ -82,6 +82,12 @@ def enough_of(problem: CountProblem, rru: float) -> int:
     return math.ceil(share * float(problem.capacity_rru[0]) / rru) + 1
 
 
+def of_use(p: CountProblem) -> CountProblem:
+    """The problem of one reservation without the servers that could not be of use to it: its places look alike then."""
+    useful = [enough_of(p, rru) if rru > 0 else 0 for rru in p.rru.tolist()]
+    return replace(p, most=np.minimum(p.most, np.maximum(p.held, np.array(useful, np.int64))))
+
+
 def with_plenty(p: CountProblem, hardware_type: int, rru: float) -> CountProblem:
     """The problem of one reservation with `enough_of` a hardware type free in every MSB, where it has racks or not."""
     types = len(p.supply) // p.msbs
@@ -106,6 +112,6 @@ def with_plenty(p: CountProblem, hardware_type: int, rru: float) -> CountProblem
         rru=value,
         held_cheap=held_cheap,
         held_dear=held_dear,
-        most=np.where(value > 0, supply[places], held_cheap + held_dear),
+        most=np.where(places % types == hardware_type, supply[places], spread(p.most, 0)),
         supply=supply,
     )

@@ -16,6 +16,7 @@ from libs.interchange.region_files import dump_region
 from libs.interchange.tables import Content
 from libs.reconcile.crash import crash_point
 from libs.store.database import Transaction
+from libs.store.region_conditions import load_conditions
 from libs.store.region_export import load_region_image
 from libs.store.region_import import import_region
 from libs.web.auth import Asking, require
@@ -69,9 +70,9 @@ def post_import(
         crash_point("broker.import.before")
         made = import_region(tx, image, actor=principal.name, now=context.clock.now())
         crash_point("broker.import.after")
-        return Answer(
-            201, region_out(made), {"Location": f"/v1/regions/{quote(region, safe='')}", **etag(made.generation)}
-        )
+        conditions = load_conditions(tx, [made.region_id])[made.region_id]
+        location = {"Location": f"/v1/regions/{quote(region, safe='')}"}
+        return Answer(201, region_out(made, conditions), {**location, **etag(made.generation)})
 
     return write.once(effect)
 

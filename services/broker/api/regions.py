@@ -189,7 +189,7 @@ def get_region_summary(region: RegionName, context: Context) -> RegionSummaryOut
         return RegionSummaryOut.model_validate(load_region_summary(tx, region))
 
 
-def region_out(region: Region, conditions: Sequence[RegionCondition] = ()) -> RegionOut:
+def region_out(region: Region, conditions: Sequence[RegionCondition]) -> RegionOut:
     """A region as clients see it."""
     return RegionOut(
         name=region.name,

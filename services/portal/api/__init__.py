@@ -4,6 +4,7 @@ from services.portal.api import (
     approval_limits,
     approvals,
     capacity_requests,
+    explanations,
     quotas,
     reservation_servers,
     reservations,
@@ -17,6 +18,7 @@ ROUTERS = (
     approvals.router,
     approval_limits.router,
     quotas.router,
+    explanations.router,
     tokens.router,
 )
 """For create_app: alone in services.portal.main, or beside another service's in one process."""

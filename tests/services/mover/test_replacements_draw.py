@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from libs.domain.plan import PlanKind
-from libs.domain.region_condition import ConditionStatus, RegionCondition
+from libs.domain.region_condition import ConditionStatus, RegionCondition, RegionConditionType
 from libs.domain.reservation import ReservationSpec
 from libs.domain.server import Unavailability, UnavailabilityEvent, UnavailabilityScope
 from libs.reconcile.errors import StaleGeneration
@@ -73,7 +73,11 @@ class Region:
     def condition(self) -> RegionCondition:
         with self.database.snapshot() as tx:
             region_id = load_region(tx, "west").region_id
-            (condition,) = load_conditions(tx, [region_id])[region_id]
+            (condition,) = (
+                c
+                for c in load_conditions(tx, [region_id])[region_id]
+                if c.type is RegionConditionType.LOST_SERVERS_REPLACED
+            )
             return condition
 
 

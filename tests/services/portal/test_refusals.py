@@ -3,7 +3,7 @@
 import pytest
 from fastapi.testclient import TestClient
 
-from services.portal import preview
+from services.portal import slots
 from tests.services.portal.conftest import WEB, create
 
 RESIZE = {"kind": "resize", "region": "west", "reservation": "old"}
@@ -122,12 +122,12 @@ def test_a_host_profile_is_not_changed_in_place(client, assess_all) -> None:
 
 
 def test_more_dry_runs_than_it_can_bear_are_turned_away(client) -> None:
-    for _ in range(preview.AT_ONCE_MAX):
-        assert preview._slots.acquire(blocking=False)
+    for _ in range(slots.AT_ONCE_MAX):
+        assert slots._slots.acquire(blocking=False)
     try:
         answer = client.post("/v1/capacity-requests", params={"dry_run": "true"}, json=create())
     finally:
-        for _ in range(preview.AT_ONCE_MAX):
-            preview._slots.release()
+        for _ in range(slots.AT_ONCE_MAX):
+            slots._slots.release()
     assert (answer.status_code, answer.json()["code"], answer.headers["Retry-After"]) == (503, "unavailable", "2")
     assert client.post("/v1/capacity-requests", params={"dry_run": "true"}, json=create()).status_code == 200

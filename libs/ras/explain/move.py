@@ -1,0 +1,104 @@
+"""What would become better and what worse if one server were somewhere else: by recomputation, not by estimate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
+from libs.domain.violation import Violation
+from libs.plan_check.check import check_plan
+from libs.ras.descent import marginal_costs
+from libs.ras.evaluate import Coverage, Score, coverage_of, evaluate
+from libs.ras.problem import group_servers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """What a reservation has: RRU in all, in its largest MSB, missing, and outside its datacenters' bands."""
+
+    total_rru: float
+    worst_msb_rru: float
+    shortfall_rru: float
+    off_affinity_rru: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Affected:
+    """A reservation that the move takes from or gives to."""
+
+    reservation: str
+    before: Standing
+    after: Standing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveEffect:
+    """One server bound elsewhere, all others as they are; None: free.
+
+    before, after  the whole region's costs by term
+    violations     why no plan may do this, if there is anything
+    """
+
+    server: str
+    from_reservation: str | None
+    to_reservation: str | None
+    before: Score
+    after: Score
+    affected: tuple[Affected, ...]
+    violations: tuple[Violation, ...]
+
+    @property
+    def costs(self) -> float:
+        """What all terms together grow by; below 0: the region would be better off."""
+        return self.after.total - self.before.total
+
+
+def move_effect(snapshot: FleetSnapshot, server: int, to: int) -> MoveEffect:
+    """The effect of binding a server (row) to a reservation (row) or FREE."""
+    here = np.maximum(snapshot.servers.target, FREE)
+    there = here.copy()
+    there[server] = to
+    covered = coverage_of(snapshot, here), coverage_of(snapshot, there)
+    names, home = snapshot.reservations.name, int(here[server])
+    return MoveEffect(
+        server=str(snapshot.servers.name[server]),
+        from_reservation=str(names[home]) if home >= 0 else None,
+        to_reservation=str(names[to]) if to >= 0 else None,
+        before=evaluate(snapshot, here),
+        after=evaluate(snapshot, there),
+        affected=tuple(
+            Affected(reservation=str(names[r]), before=_standing(covered[0], r), after=_standing(covered[1], r))
+            for r in dict.fromkeys((home, to))
+            if r >= 0
+        ),
+        violations=tuple(check_plan(snapshot, TargetPlan(target=there, parent_plan_id=snapshot.target_plan_id))),
+    )
+
+
+def alternatives(snapshot: FleetSnapshot, server: int, *, most: int = 3) -> tuple[MoveEffect, ...]:
+    """Free, and the reservations that one more server of its type in its MSB costs least, each by its exact effect."""
+    problem = group_servers(snapshot)
+    types = len(snapshot.hardware_types)
+    place = int(snapshot.server_msb[server]) * types + int(snapshot.servers.hardware_type[server])
+    home = int(snapshot.servers.target[server])
+    counts, first = problem.held, problem.first
+    costs = []
+    for column in np.flatnonzero((problem.place == place) & (problem.rru > 0)):
+        r = int(problem.reservation[column])
+        if r != home:
+            mine = slice(first[r], first[r + 1])
+            costs.append((float(marginal_costs(problem, r, mine, counts[mine])[0][column - first[r]]), r))
+    takers = [r for _, r in sorted(costs)[:most]]
+    elsewhere = [*([FREE] if home >= 0 else []), *takers]
+    return tuple(move_effect(snapshot, server, to) for to in elsewhere)
+
+
+def _standing(covered: Coverage, r: int) -> Standing:
+    return Standing(
+        total_rru=float(covered.total[r]),
+        worst_msb_rru=float(covered.worst_msb[r]),
+        shortfall_rru=float(covered.shortfall[r]),
+        off_affinity_rru=float(covered.off_affinity[r].sum()),
+    )

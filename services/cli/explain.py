@@ -1,0 +1,114 @@
+"""`plimsoll explain`: why a reservation has the servers that it has, and what moving one would change."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from services.cli.client import Client, Json
+from services.cli.get import Noun, id_of
+from services.cli.output import Output, OutputOption, print_json, print_rows, stderr, stdout
+
+_TERMS = {
+    "moving": "stability",
+    "spread over racks": "rack_spread",
+    "spread over MSBs": "msb_spread",
+    "embedded buffer": "buffer",
+    "shortfall": "short",
+    "affinity": "affinity",
+    "total": "total",
+}
+_MARK = {True: "yes", False: "no", None: "not settled"}
+
+
+def explain(
+    reservation: Annotated[str, typer.Argument(help="the reservation, by name or id")],
+    server: Annotated[str | None, typer.Option(help="why this server of it is where it is, instead")] = None,
+    to: Annotated[
+        str | None, typer.Option(help="with --server: what would change if it were in this reservation, or free")
+    ] = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Say why: what it needs, what it has, what decides, and what the last solve did for it."""
+    if to is not None and server is None:
+        raise typer.BadParameter("say which server: --server NAME", param_hint="--to")
+    client = Client.connect()
+    identifier = reservation if reservation.isdecimal() else id_of(client, Noun.RESERVATIONS, reservation)
+    with stderr.status(f"{reservation}: solving again without each thing that may decide"):
+        found = client.get(f"/v1/reservations/{identifier}/explain", server=server, to=to)
+    if output is Output.JSON:
+        print_json(found)
+        return
+    stdout.print(found["summary"], highlight=False, markup=False)
+    stdout.print()
+    if server is None:
+        _tell_reservation(found)
+    else:
+        _tell_moves(found["moves"])
+
+
+def _tell_reservation(found: Json) -> None:
+    types: dict[str, dict[str, float]] = {}
+    for holding in found["holdings"]:
+        types.setdefault(holding["msb"], {})[holding["hardware_type"]] = holding["servers"]
+    names = [use["hardware_type"] for use in found["types"] if use["servers"]]
+    rows = [{"msb": msb, **{name: held.get(name, "-") for name in names}} for msb, held in types.items()]
+    print_rows(rows, {"MSB": "msb", **{name: name for name in names}}, right=names)
+    stdout.print()
+    print_rows(
+        found["types"],
+        {"TYPE": "hardware_type", "RRU EACH": "rru_per_server", "HAS": "servers", "FREE": "free_servers"},
+        right=("RRU EACH", "HAS", "FREE"),
+    )
+    stdout.print()
+    deciders = [
+        {
+            "what": f"{decider['name']} {decider['subject'] or ''}".strip(),
+            "shape": "-" if decider["afresh"] is None else _MARK[decider["afresh"]["decides"]],
+            "now": _MARK[decider["now"]["decides"]],
+            "claim": decider["claim"],
+        }
+        for decider in found["deciders"]
+    ]
+    print_rows(deciders, {"DECIDES": "what", "ITS SHAPE": "shape", "NOW": "now", "WITHOUT IT": "claim"})
+    stdout.print()
+    last = found["last_solve"]
+    costs = [("cost", found["cost"])]
+    if last is not None and (last["gained"] or last["lost"]):
+        costs += [("before the last solve", last["before"]), ("after it", last["after"])]
+    _tell_costs(costs)
+
+
+def _tell_moves(moves: list[Json]) -> None:
+    if not moves:
+        return
+    places = [(move["to_reservation"] or "free", move["after"]) for move in moves]
+    _tell_costs([(f"in {moves[0]['from_reservation'] or 'no reservation'}", moves[0]["before"]), *places])
+    for move in moves:
+        stdout.print()
+        stdout.print(move["summary"], highlight=False, markup=False)
+        rows = [
+            {"name": one["reservation"], "when": when, **one[when]}
+            for one in move["affected"]
+            for when in ("before", "after")
+        ]
+        print_rows(
+            rows,
+            {
+                "RESERVATION": "name",
+                "": "when",
+                "RRU": "total_rru",
+                "LARGEST MSB": "worst_msb_rru",
+                "SHORT": "shortfall_rru",
+                "OFF AFFINITY": "off_affinity_rru",
+            },
+            right=("RRU", "LARGEST MSB", "SHORT", "OFF AFFINITY"),
+        )
+
+
+def _tell_costs(costs: list[tuple[str, Json]]) -> None:
+    """A row per term, a column per situation."""
+    headings = [name for name, _ in costs]
+    rows = [{"term": label, **{name: cost[term] for name, cost in costs}} for label, term in _TERMS.items()]
+    print_rows(rows, {"COST": "term", **{name.upper(): name for name in headings}}, right=[n.upper() for n in headings])

@@ -1,0 +1,70 @@
+"""Load what an explanation needs, and explain."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from libs.domain.fleet import FREE, FleetSnapshot
+from libs.domain.reservation import Reservation
+from libs.ras.explain.explanation import Explanation, explain, last_solve_of
+from libs.ras.explain.move import MoveEffect, alternatives, move_effect
+from libs.store.database import Database
+from libs.store.plan_history import load_last_solve_changes
+from libs.store.reservations import live_names, load_reservation
+from libs.store.snapshot import load_fleet_snapshot
+from libs.web.names import unknown_name
+from libs.web.problems import FieldError, Problem, invalid
+from services.portal.slots import solving_slot
+
+FREE_NAME = "free"
+"""What a server that is to be bound to nothing is bound to, in `to`."""
+
+
+def explain_reservation(database: Database, reservation_id: int) -> Explanation:
+    """Why it has what it has. Raises NotFound, and Problem (409) where it was deleted."""
+    with solving_slot():
+        with database.snapshot() as tx:
+            reservation = _live(load_reservation(tx, reservation_id))
+            snapshot = load_fleet_snapshot(tx, reservation.region)
+            last = load_last_solve_changes(tx, reservation.region)
+        row = _row(snapshot, reservation)
+        solved = None if last is None else last_solve_of(snapshot, row, last[0], last[1])
+        return explain(snapshot, row, last_solve=solved)
+
+
+def explain_server(database: Database, reservation_id: int, server: str, to: str | None) -> list[MoveEffect]:
+    """The effect of binding a server of the reservation elsewhere: to `to`, or to the places nearest to being better.
+
+    Raises NotFound, and Problem: 409 where the reservation was deleted, 422 for a server or `to` that is not known.
+    """
+    with solving_slot():
+        with database.snapshot() as tx:
+            reservation = _live(load_reservation(tx, reservation_id))
+            snapshot = load_fleet_snapshot(tx, reservation.region)
+            names = live_names(tx, reservation.region)
+        found = np.flatnonzero(snapshot.servers.name == server)
+        mine = snapshot.servers.name[snapshot.servers.target == _row(snapshot, reservation)]
+        if not len(found):
+            raise invalid(unknown_name("server", "server of it", server, mine.tolist(), location="query"))
+        row = int(found[0])
+        if snapshot.servers.target[row] != _row(snapshot, reservation) and to != reservation.name:
+            message = f"is not one of {reservation.name}'s: ask its own reservation, or give to={reservation.name}"
+            raise invalid(FieldError(field="server", location="query", code="not_its_server", message=message))
+        if to is None:
+            return list(alternatives(snapshot, row))
+        if to == FREE_NAME and to not in names:
+            return [move_effect(snapshot, row, FREE)]
+        wanted = np.flatnonzero(snapshot.reservations.name == to)
+        if not len(wanted):
+            raise invalid(unknown_name("to", "reservation", to, [*names, FREE_NAME], location="query"))
+        return [move_effect(snapshot, row, int(wanted[0]))]
+
+
+def _live(reservation: Reservation) -> Reservation:
+    if reservation.deleted_at is not None:
+        raise Problem(409, "wrong_phase", f"{reservation.name} was deleted: it has nothing to explain.")
+    return reservation
+
+
+def _row(snapshot: FleetSnapshot, reservation: Reservation) -> int:
+    return int(np.flatnonzero(snapshot.reservations.id == reservation.reservation_id)[0])

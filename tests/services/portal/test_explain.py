@@ -1,0 +1,88 @@
+"""Over REST: why a reservation has what it has, and what moving one of its servers would change."""
+
+from collections.abc import Callable
+
+import pytest
+from fastapi.testclient import TestClient
+
+from libs.domain.plan import PlanKind
+from libs.domain.principal import Role
+from libs.ras.limits import SolveLimits
+from libs.ras.phases import plan_target_bindings
+from libs.reconcile.clock import SystemClock
+from libs.store.database import Database
+from libs.store.plans import commit_plan
+from tests.builders.stored import read, reservation_id
+from tests.libs.web.conftest import bearer
+from tests.services.portal.conftest import create
+
+
+@pytest.fixture
+def web(client: TestClient, database: Database, assess_all: Callable[[], None]) -> int:
+    client.post("/v1/capacity-requests", json=create())
+    assess_all()
+    return reservation_id(read(database), "web")
+
+
+def test_a_viewer_hears_why(client: TestClient, database: Database, web: int) -> None:
+    found = client.get(f"/v1/reservations/{web}/explain", headers=bearer(database, Role.VIEWER, "vera")).json()
+    assert found["summary"].startswith("web needs 6 RRU whichever MSB is lost and holds ")
+    assert sum(holding["servers"] for holding in found["holdings"]) == found["servers"] > 0
+    assert found["standing"]["shortfall_rru"] == 0
+    named = {(d["name"], d["subject"]): d for d in found["deciders"]}
+    assert named["MsbLoss", None]["afresh"]["decides"] is True
+    assert named["Supply", "hw-b"]["afresh"]["decides"] is False, "12 of them are free"
+    assert found["settled"]
+    assert found["last_solve"] is None
+
+
+def test_what_the_last_solve_did_is_told_whatever_came_after(
+    client: TestClient, database: Database, web: int, assess_all: Callable[[], None]
+) -> None:
+    snapshot = read(database)
+    mine = [str(n) for n in snapshot.servers.name[snapshot.servers.target == rows(snapshot, "web")]]
+    target = plan_target_bindings(snapshot, SolveLimits()).plan
+    taken = target.target.copy()
+    taken[snapshot.servers.name == mine[0]] = -1
+    plan = type(target)(target=taken, parent_plan_id=snapshot.target_plan_id)
+    with database.write() as tx:
+        commit_plan(tx, snapshot, plan, kind=PlanKind.SOLVE, now=SystemClock().now(), parent=snapshot.target_plan_id)
+    client.post("/v1/capacity-requests", json=create("late", {"count": 20, "hardware_types": ["hw-a", "hw-b"]}))
+    assess_all()
+    last = client.get(f"/v1/reservations/{web}/explain").json()["last_solve"]
+    assert (last["gained"], last["lost"]) == (0, 1)
+    assert last["after"]["stability"] - last["before"]["stability"] == 1.0
+    assert last["after"]["short"] > last["before"]["short"] == 0
+
+
+def rows(snapshot, name: str) -> int:
+    return snapshot.reservations.name.tolist().index(name)
+
+
+def test_one_server_elsewhere(client: TestClient, database: Database, web: int) -> None:
+    snapshot = read(database)
+    server = str(snapshot.servers.name[snapshot.servers.target == rows(snapshot, "web")][0])
+    path = f"/v1/reservations/{web}/explain"
+    [effect] = client.get(path, params={"server": server, "to": "old"}).json()["moves"]
+    assert (effect["from_reservation"], effect["to_reservation"]) == ("web", "old")
+    assert [one["reservation"] for one in effect["affected"]] == ["web", "old"]
+    nearest = client.get(path, params={"server": server}).json()
+    assert nearest["moves"][0]["to_reservation"] is None
+    assert server in nearest["summary"]
+
+
+def test_what_cannot_be_explained_is_said_by_field(client: TestClient, database: Database, web: int) -> None:
+    path = f"/v1/reservations/{web}/explain"
+    for query, field in (
+        ({"server": "server-99"}, "server"),
+        ({"server": "server-00"}, "server"),
+        ({"to": "old"}, "server"),
+        ({"server": "server-00", "to": "odl"}, "server"),
+    ):
+        refused = client.get(path, params=query)
+        assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, field), query
+    assert client.get("/v1/reservations/999/explain").status_code == 404
+    client.delete(
+        f"/v1/reservations/{web}", headers={"If-Match": client.get(f"/v1/reservations/{web}").headers["etag"]}
+    )
+    assert client.get(path).json()["code"] == "wrong_phase"
