@@ -76,7 +76,7 @@ def plan_with_free_servers(
 ) -> TargetPlan:
     """The best plan for one reservation that uses only its own servers and free ones."""
     servers = snapshot.servers
-    rows = np.flatnonzero((servers.target == reservation) | ((servers.target < 0) & servers.available))
+    rows = np.flatnonzero((servers.target == reservation) | ((servers.target < 0) & servers.lasting))
     alone = _only(snapshot, reservation, rows.astype(np.int32))
     found = plan_target_bindings(alone, limits, cancelled=cancelled).plan.target
     target = np.maximum(servers.target, FREE)
@@ -122,6 +122,7 @@ def _beyond_affinity(snapshot: FleetSnapshot, r: int, p: Potential) -> tuple[str
     q = snapshot.reservations
     name, asked, share = q.name[r], p.asked_rru, q.affinity_share[r]
     value, tolerance = q.rru[r, snapshot.servers.hardware_type], snapshot.policy.affinity_tolerance
+    value = value * ~snapshot.servers.leaving
     there = np.bincount(snapshot.server_datacenter, value, len(share))
     lacking = np.flatnonzero((share - tolerance) * asked > there + TOLERANCE_RRU)
     if len(lacking):

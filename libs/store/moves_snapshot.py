@@ -50,7 +50,7 @@ _FIELDS = {
 }
 _MSBS = sa.text("""
     SELECT msb_id, count(*) AS servers FROM servers JOIN racks USING (rack_id)
-    WHERE servers.region_id = :region_id GROUP BY msb_id""")
+    WHERE servers.region_id = :region_id AND decommissioned_at IS NULL GROUP BY msb_id""")
 _STEPS = {step.value: step for step in MoveStep}
 
 

@@ -49,7 +49,7 @@ _REFRESH = """
         FROM hit GROUP BY server_id
     ), changed AS (  -- in order of id, as every writer of servers locks them
         SELECT server_id, worst.unavailability FROM servers JOIN worst USING (server_id)
-        WHERE servers.unavailability <> worst.unavailability
+        WHERE servers.unavailability <> worst.unavailability AND decommissioned_at IS NULL
         ORDER BY server_id FOR NO KEY UPDATE OF servers
     )
     UPDATE servers SET unavailability = changed.unavailability FROM changed
@@ -61,7 +61,7 @@ def refresh_unavailability(tx: Transaction, region_id: int, *, now: datetime) ->
 
     Unplanned outranks planned. Returns the number of servers that changed. Idempotent; the scheduler's tick calls it.
     """
-    _lock(tx, region_id)
+    lock_events(tx, region_id)
     over = (_events.c.region_id == region_id, _events.c.ended_at.is_(None), _events.c.ends_at <= now)
     tx.execute(sa.update(_events).where(*over).values(ended_at=_events.c.ends_at))
     return tx.execute(sa.text(_REFRESH), {"region_id": region_id, "now": now}).rowcount
@@ -89,6 +89,8 @@ def open_event(
     region_id = load_region(tx, region_name).region_id
     table, key = _SCOPES[scope]
     found = sa.select(table.c[key]).where(table.c.region_id == region_id, table.c.name == scope_name)
+    if scope is UnavailabilityScope.SERVER:
+        found = found.where(servers.c.decommissioned_at.is_(None))
     scope_id = tx.execute(found).scalar_one_or_none()
     if scope_id is None:
         raise NotFound(scope.value, f"{region_name}/{scope_name}")
@@ -113,7 +115,7 @@ def end_event(
     region_id = tx.execute(sa.select(_events.c.region_id).where(one)).scalar_one_or_none()
     if region_id is None:
         raise NotFound("unavailability event", event_id)
-    _lock(tx, region_id)
+    lock_events(tx, region_id)
     row = tx.execute(sa.select(_events).where(one)).mappings().one()
     if generation is not None and row["generation"] != generation:
         raise StaleGeneration("unavailability event", event_id, expected=generation, found=row["generation"])
@@ -154,7 +156,7 @@ def list_events(
     return Page.of(found, limit, lambda event: event.unavailability_event_id)
 
 
-def _lock(tx: Transaction, region_id: int) -> None:
+def lock_events(tx: Transaction, region_id: int) -> None:
     """One writer of a region's events at a time: of two at once, neither would see the event that the other writes."""
     query = "SELECT pg_advisory_xact_lock(hashtextextended('unavailability', :region_id))"
     tx.execute(sa.text(query), {"region_id": region_id})

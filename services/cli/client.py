@@ -49,9 +49,17 @@ class Client:
             if cursor is None:
                 return
 
-    def post(self, path: str, body: object = None, *, files: object = None, timeout_s: float | None = None) -> Json:
-        """POST, and what it answered."""
-        answer: Json = self._send("POST", path, json=body, files=files, timeout=timeout_s).json()
+    def post(
+        self,
+        path: str,
+        body: object = None,
+        *,
+        files: object = None,
+        generation: int | None = None,
+        timeout_s: float | None = None,
+    ) -> Json:
+        """POST, at a generation where one is given, and what it answered."""
+        answer: Json = self._send("POST", path, json=body, files=files, generation=generation, timeout=timeout_s).json()
         return answer
 
     def patch(self, path: str, body: object, *, generation: int | None = None) -> Json:

@@ -24,6 +24,8 @@ COMMANDS = {
     "delete": "services.cli.requests:delete",
     "plan": "services.cli.plan:plan",
     "drain": "services.cli.drain:drain",
+    "decommission": "services.cli.retire:decommission",
+    "refresh": "services.cli.retire:refresh",
     "solve": "services.cli.solve:solve",
     "token": "services.cli.token:app",
 }

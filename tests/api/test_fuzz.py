@@ -85,6 +85,14 @@ class Seeds:
         body = {"region": "west", "scope": "server", "scope_name": server, "kind": "planned", "reason": "test"}
         return self._client.post("/v1/unavailability-events", json=body).json()["unavailability_event_id"]
 
+    def retirements(self) -> object:
+        found = self._client.get("/v1/retirements", params={"status": "announced"}).json()["items"]
+        if found:
+            return found[0]["retirement_id"]
+        body = {"region": "west", "scope": "rack", "scope_name": "rack-00", "kind": "decommission", "reason": "test"}
+        made = self._client.post("/v1/retirements", json=body | {"due_at": "2100-01-01T00:00:00Z"})
+        return made.json()["retirement_id"]
+
     def _first(self, noun: str, key: str) -> object:
         return self._client.get(f"/v1/{noun}", params={"limit": 1}).json()["items"][0][key]
 

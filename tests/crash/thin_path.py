@@ -57,7 +57,9 @@ def prepare(database: Database) -> None:
                 now=now,
             )
             enqueue(tx, "assess", str(request.capacity_request_id))
-        ensure_schedules(tx, {"move": 0.05, "solve": 1.0, "refresh_unavailability": 1.0}, now=now)
+        ensure_schedules(
+            tx, {"move": 0.05, "solve": 1.0, "refresh_unavailability": 1.0, "finish_retirements": 0.5}, now=now
+        )
 
 
 def wait_for_the_end(database: Database) -> None:
@@ -65,6 +67,7 @@ def wait_for_the_end(database: Database) -> None:
     wait_until(lambda: count(database, UNDECIDED) == 0, "every request is decided")
     stop(database, "solve")
     stop(database, "refresh_unavailability")
+    stop(database, "finish_retirements")
     wait_until(lambda: count(database, OPEN_JOBS + " AND kind = 'solve'") == 0, "the last solve has ended")
     wait_until(lambda: count(database, MOVING) == 0, "every server that is up is where it should be, and no move runs")
     stop(database, "move")

@@ -6,6 +6,7 @@ from services.broker.api import (
     plans,
     region_files,
     regions,
+    retirements,
     servers,
     unavailability_events,
 )
@@ -16,6 +17,7 @@ ROUTERS = (
     hardware_types.router,
     servers.router,
     unavailability_events.router,
+    retirements.router,
     plans.router,
     audit_entries.router,
 )
