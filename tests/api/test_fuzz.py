@@ -6,6 +6,7 @@ and generation are those of something that is there, and its body is the example
 
 from __future__ import annotations
 
+import io
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -24,6 +25,8 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from libs.domain.principal import Role
+from libs.interchange.inventory import dump_inventory
+from libs.interchange.servers_csv import load_csv
 from libs.reconcile.clock import SystemClock
 from libs.store.database import Database
 from libs.web.app import create_app
@@ -50,7 +53,8 @@ class Seeds:
     def parameters(self, path: str, names: list[str]) -> dict[str, object]:
         noun = path.split("/")[2] if path.count("/") > 1 else ""
         make = getattr(self, noun.replace("-", "_"), None)
-        return {} if make is None or not names else dict.fromkeys(names, make())
+        found = {} if make is None or not names else dict.fromkeys(names, make())
+        return found | ({"import_id": self.imports()} if "import_id" in names else {})
 
     def capacity_requests(self) -> int:
         return self._client.post("/v1/capacity-requests", json=create(f"asked-{next(self._number)}")).json()[
@@ -84,6 +88,13 @@ class Seeds:
         server = self._client.get("/v1/servers", params={"limit": 1}).json()["items"][0]["name"]
         body = {"region": "west", "scope": "server", "scope_name": server, "kind": "planned", "reason": "test"}
         return self._client.post("/v1/unavailability-events", json=body).json()["unavailability_event_id"]
+
+    def imports(self) -> object:
+        content = dump_inventory(
+            load_csv(io.BytesIO(b"server,datacenter,msb,rack,hardware_type\nx,d,m,r,hw-a\n"), "a.csv")
+        )
+        made = self._client.post("/v1/regions/west/imports", files={"servers": ("servers.parquet", content)})
+        return made.json()["import_id"]
 
     def retirements(self) -> object:
         found = self._client.get("/v1/retirements", params={"status": "announced"}).json()["items"]
