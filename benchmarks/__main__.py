@@ -7,9 +7,14 @@ import sys
 from collections.abc import Callable
 
 from benchmarks.broker import bench_broker
+from benchmarks.imports import bench_imports
 from benchmarks.region import bench_region
 
-BENCHES: dict[str, Callable[[list[str]], dict[str, object]]] = {"region": bench_region, "broker": bench_broker}
+BENCHES: dict[str, Callable[[list[str]], dict[str, object]]] = {
+    "region": bench_region,
+    "broker": bench_broker,
+    "imports": bench_imports,
+}
 """By name; a new benchmark is one file and one entry."""
 
 

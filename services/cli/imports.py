@@ -20,7 +20,7 @@ _WORDS = {
     "change": "changed",
     "retire": "to leave the fleet",
     "refuse": "refused",
-    "keep": "not in the list and kept",
+    "keep": "not in the list and kept (--prune: the list is the whole region)",
 }
 
 
@@ -41,7 +41,8 @@ def import_servers(
     to_do = counts["add"] + counts["change"] + counts["retire"]
     if output is Output.TABLE:
         _show(client, region, one, counts)
-    if dry_run or not to_do or not (yes or _asked()):
+    agreed = yes or (to_do > 0 and not dry_run and _asked())
+    if dry_run or not to_do or not agreed:
         result = client.post(f"{one}/discard")
         said = "nothing was changed" if to_do else "there is nothing to do"
     else:
@@ -53,22 +54,29 @@ def import_servers(
         print_json(result if not dry_run else proposal)
     else:
         stdout.print(said, highlight=False, markup=False)
+    if agreed is None:
+        raise CliFailure("there is nobody to ask here: add --yes to do it or --dry-run to look")
     if counts["refuse"] and not to_do:
         raise CliFailure("not possible as asked: all that differs was refused", status=EXIT_NOT_POSSIBLE)
 
 
 def _show(client: Client, region: str, one: str, counts: Json) -> None:
-    listed = ", ".join(f"{number:,} {_WORDS[action]}" for action, number in counts.items() if number)
+    listed = ", ".join(f"{counts[action]:,} {words}" for action, words in _WORDS.items() if counts[action])
     stdout.print(f"{region}: {listed or 'no difference'}", highlight=False, markup=False)
-    for action, number in counts.items():
-        if not number:
+    for action, words in _WORDS.items():
+        number = counts[action]
+        if not number or action == "keep":  # of those the number says all
             continue
         page = client.get(f"{one}/items", action=action, limit=_SHOWN_MAX)
         rows = [dict(item) for item in islice(page["items"], _SHOWN_MAX)]
-        print_rows(rows, {_WORDS[action].upper(): "server", "": "message"})
+        print_rows(rows, {words.upper(): "server", "": "message"})
         if number > len(rows):
             stdout.print(f"... and {number - len(rows):,} more", highlight=False)
 
 
-def _asked() -> bool:
-    return typer.confirm("do this?", default=False, err=True)
+def _asked() -> bool | None:
+    """None: nobody answers."""
+    try:
+        return typer.confirm("do this?", default=False, err=True)
+    except typer.Abort:
+        return None
