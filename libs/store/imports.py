@@ -137,6 +137,12 @@ def _columns(import_id: int, known: KnownServers, inventory: Inventory, items: I
         return _picked(values, of)
 
     ours, theirs, msb = known.topology, inventory.topology, inventory.msb
+    reported = was(known.reported)
+    # What is so anyway, by whomever's report, needs none of ours beside it.
+    said = [
+        mine if now is not None and now == so else now
+        for now, so, mine in zip(says(inventory.unavailability), was(known.unavailability), reported, strict=True)
+    ]
     return {
         "import_id": [import_id] * len(items),
         "item_index": np.arange(1, len(items) + 1),
@@ -149,11 +155,11 @@ def _columns(import_id: int, known: KnownServers, inventory: Inventory, items: I
         "msb": says(theirs.msbs[msb]),
         "rack": says(theirs.racks[inventory.rack]),
         "hardware_type": says(inventory.hardware_types[inventory.hardware_type]),
-        "unavailability": says(inventory.unavailability),
+        "unavailability": said,
         "was_msb": was(ours.msbs[ours.rack_msb[known.rack]]),
         "was_rack": was(ours.racks[known.rack]),
         "was_hardware_type": was(known.hardware_type),
-        "was_unavailability": was(known.reported),
+        "was_unavailability": reported,
     }
 
 

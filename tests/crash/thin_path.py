@@ -7,11 +7,13 @@ import sqlalchemy as sa
 
 from libs.domain.capacity_request import CapacityRequestKind, CapacityRequestPhase
 from libs.domain.reservation import ReservationSpec
+from libs.domain.retirement import RetirementKind, RetirementScope
 from libs.store.capacity_requests import create_capacity_request
 from libs.store.database import Database, Transaction
 from libs.store.jobs import enqueue
 from libs.store.region_import import import_region
 from libs.store.regions import load_region
+from libs.store.retirements import announce_retirement
 from libs.store.schedules import ensure_schedules
 from tests.builders.region import region_image
 from tests.crash.harness import wait_until
@@ -25,6 +27,8 @@ ENV = {
     "PLIMSOLL_SOLVE_S_MAX": "5",
 }
 SERVERS = 40
+RETIRES = f"server-{SERVERS - 1:02d}"
+"""Free at the start, and due."""
 STARTS = {f"server-{i:02d}": "web" for i in range(6)} | {f"server-{i:02d}": "db" for i in range(10, 14)}
 
 
@@ -57,6 +61,19 @@ def prepare(database: Database) -> None:
                 now=now,
             )
             enqueue(tx, "assess", str(request.capacity_request_id))
+        announce_retirement(
+            tx,
+            "west",
+            scope=RetirementScope.SERVER,
+            scope_name=RETIRES,
+            kind=RetirementKind.DECOMMISSION,
+            to_hardware_type=None,
+            reason="end of life",
+            due_at=now,
+            back_at=None,
+            actor="test",
+            now=now,
+        )
         ensure_schedules(
             tx, {"move": 0.05, "solve": 1.0, "refresh_unavailability": 1.0, "finish_retirements": 0.5}, now=now
         )
@@ -88,6 +105,9 @@ def check(database: Database) -> None:
         assert not tx.execute(sa.text("SELECT FROM solve_runs WHERE status = 'running'")).all()
         assert count_in(tx, MOVING) == 0
         check_bindings(tx)
+        gone = tx.execute(sa.text("SELECT name FROM servers WHERE decommissioned_at IS NOT NULL")).scalars()
+        assert list(gone) == [RETIRES]
+        assert count_in(tx, "SELECT count(*) FROM audit_entries WHERE action = 'finish'") == 1, "it was retired twice"
         check_failures(tx)
 
 

@@ -166,6 +166,10 @@ def test_imports_end_their_own_events_only(database: Database) -> None:
         )
     sick = WEST | {name: (*WEST[name][:3], "unplanned") for name in ("server-00", "server-01")}
     assert done(propose(database, sick).counts) == {}  # what is so anyway needs no second report
+    moved = sick | {"server-01": ("msb-00", "rack-09", "hw-a", "unplanned")}
+    confirm(database, propose(database, moved))
+    with database.snapshot() as tx:
+        assert [event.reason for event in list_events(tx, "west", is_open=True).items] == ["imported", "disk"]
     confirm(database, propose(database, WEST))
     assert as_rows(known(database))["server-00"][3] == "none"
     assert as_rows(known(database))["server-01"][3] == "unplanned"

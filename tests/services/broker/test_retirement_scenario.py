@@ -6,15 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from libs.domain.reservation import ReservationSpec
+from libs.domain.reservation import ReservationKind, ReservationSpec
 from libs.domain.retirement import Retirement, RetirementKind, RetirementScope, RetirementStatus, condition_of
 from libs.domain.server import Unavailability, UnavailabilityScope
 from libs.store.database import Database
 from libs.store.hardware_types import ensure_hardware_types
 from libs.store.region_export import load_region_image
+from libs.store.region_summary import load_region_summary
+from libs.store.regions import load_region
 from libs.store.reservations import list_reservations
 from libs.store.retirements import announce_retirement, cancel_retirement, load_retirement
 from libs.store.servers import InUse, ServerFilter, list_servers, set_in_use
+from libs.store.shared_buffers import size_shared_buffers
 from libs.store.unavailability_events import open_event
 from services.broker.reconcilers.retirements_finish import RetirementsFinish
 from services.broker.reconcilers.servers_refresh import ServersRefresh
@@ -145,8 +148,14 @@ def test_a_rack_is_emptied_without_a_dip_and_leaves_when_due(world: World) -> No
     assert len(snapshot.servers) == 21
     with world.database.snapshot() as tx:
         assert len(load_region_image(tx, "west").server_host_profile) == 21
+        [by_type] = load_region_summary(tx, "west").hardware_types
+    assert (by_type.servers, by_type.unavailable) == (21, 0)
     world.solve()
     world.require_whole()
+    with world.database.write() as tx:
+        size_shared_buffers(tx, load_region(tx, "west").region_id, share=0.5, now=world.clock.now())
+        [buffer] = list_reservations(tx, region="west", kind=ReservationKind.SHARED_BUFFER).items
+    assert buffer.spec.capacity_rru == 11  # half of 21, rounded up
 
 
 def test_what_is_not_empty_when_due_stays_and_is_said(world: World) -> None:
