@@ -13,10 +13,10 @@ def extract_targets(snapshot: FleetSnapshot, problem: CountProblem, counts: Coun
     """(S,) target bindings with exactly these counts.
 
     Servers that are down or leaving keep their target (a deleted reservation's are freed), but for leaving ones that
-    can be given up, see give_up_leaving. Of each (reservation, place), the
-    dearest to move stay first. A place's other servers are handed to the reservations that grow there: first those
-    that are bound to it already (a move under way is called off), then free ones, then idle, then in use; among
-    equals, those of the rack in which the reservation has least, then the lowest row.
+    can be given up, see give_up_leaving. Of each (reservation, place), the dearest to move stay first. A place's other
+    servers are handed to the reservations that grow there: first those that are bound to it already (a move under way
+    is called off), then free ones, then idle, then in use; among equals, those of the rack in which the reservation has
+    least, then the lowest row.
     """
     servers = snapshot.servers
     T = len(snapshot.hardware_types)

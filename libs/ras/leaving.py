@@ -7,7 +7,8 @@ import numpy as np
 from libs.domain.fleet import FREE, FleetSnapshot, Indices
 from libs.ras.evaluate import coverage_of
 
-_ROUNDING = 1e-9
+_ROUNDING_RRU = 1e-7
+"""Less than plan_check tolerates: what this gives up, that lets pass."""
 
 
 def give_up_leaving(snapshot: FleetSnapshot, target: Indices) -> Indices:
@@ -23,6 +24,5 @@ def give_up_leaving(snapshot: FleetSnapshot, target: Indices) -> Indices:
     if not leaving.any():
         return target
     there = np.where(servers.current == target, target, FREE)
-    capacity = snapshot.reservations.capacity_rru
-    covered = coverage_of(snapshot, there).shortfall <= _ROUNDING * np.maximum(capacity, 1.0)
+    covered = coverage_of(snapshot, there).shortfall <= _ROUNDING_RRU
     return np.where(leaving & covered[target], FREE, target).astype(np.int32)

@@ -13,8 +13,9 @@ from libs.mip.model import Mip
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Potential:
-    """In RRU of the reservation, servers that are down included (an outage is no reason to refuse for
-    ever), leaving ones not.
+    """In RRU of the reservation: servers that are down included (an outage is no reason to refuse for ever).
+
+    Not those that are leaving.
 
     eligible_rru     all servers it may use
     largest_msb_rru  of those, in the MSB that has most; largest_msb its name

@@ -9,15 +9,14 @@ from libs.domain.inventory_diff import KnownServers
 from libs.store.bulk import copy_out, raw_rows
 from libs.store.database import Transaction
 from libs.store.regions import load_region
+from libs.store.snapshot import LEAVING
 from libs.store.topology import load_topology, rows_of
 
 IMPORTED = "imported"
 """The reason of the events that imports open and end; nobody else's are touched."""
 
-_SERVERS = """
-    SELECT server_id, servers.generation, rack_id,
-           rack_id IN (SELECT rack_id FROM retirements WHERE status = 'announced' AND rack_id IS NOT NULL)
-           OR server_id IN (SELECT server_id FROM retirements WHERE status = 'announced' AND server_id IS NOT NULL)
+_SERVERS = f"""
+    SELECT server_id, generation, rack_id, {LEAVING}
     FROM servers WHERE region_id = %(region)s AND decommissioned_at IS NULL ORDER BY server_id"""
 _WORDS = """
     SELECT servers.name, hardware_types.name, coalesce(holds.name, wants.name), unavailability,

@@ -13,7 +13,7 @@ from libs.store.topology import TopologyIds, load_topology, rows_of
 
 _LIVE = "region_id = %(region)s AND deleted_at IS NULL"
 # Those that somebody announced to be retired: read anew each time, so that no writer of servers has to know.
-_LEAVING = """
+LEAVING = """
     (rack_id IN (SELECT rack_id FROM retirements WHERE region_id = %(region)s AND status = 'announced'
                  AND rack_id IS NOT NULL)
      OR server_id IN (SELECT server_id FROM retirements WHERE region_id = %(region)s AND status = 'announced'
@@ -96,7 +96,7 @@ def _servers(
     found = copy_out(
         tx,
         "SELECT server_id, rack_id, hardware_type_id, coalesce(current_reservation_id, 0), "
-        f"coalesce(target_reservation_id, 0), in_use, unavailability <> 'unplanned', {_LEAVING}, "
+        f"coalesce(target_reservation_id, 0), in_use, unavailability <> 'unplanned', {LEAVING}, "
         f"generation {chosen}",
         parameters,
         {
