@@ -50,6 +50,7 @@ def region(
             target=target.astype(np.int32),
             in_use=in_use.astype(bool),
             available=available.astype(bool),
+            leaving=np.zeros(S, bool),
             generation=np.ones(S, np.int64),
         ),
         reservations=Reservations(

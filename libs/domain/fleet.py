@@ -49,6 +49,7 @@ class Servers:
     target         (S,) int    decided binding, likewise; what leaving is measured from (X in RAS, expression 1)
     in_use         (S,) bool   runs containers: costly to move
     available      (S,) bool   False while down for an unplanned reason; planned maintenance stays usable (RAS, 3.3.1)
+    leaving        (S,) bool   to be retired: what it is bound to keeps it until it is covered elsewhere; no new target
     generation     (S,) int    row generation at the time of the snapshot
     """
 
@@ -60,7 +61,13 @@ class Servers:
     target: Indices
     in_use: Bools
     available: Bools
+    leaving: Bools
     generation: Ints
+
+    @property
+    def lasting(self) -> Bools:
+        """(S,) what capacity may be planned on: servers that are up and are to stay."""
+        return self.available & ~self.leaving
 
     def __len__(self) -> int:
         return len(self.id)

@@ -41,6 +41,7 @@ class Server:
     host_profile: str
     unavailability: Unavailability
     generation: int
+    decommissioned_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -106,6 +106,7 @@ def region_of(inventory: Inventory, name: str) -> RegionImage:
         target=free,
         in_use=np.zeros(n, bool),
         available=inventory.unavailability != Unavailability.UNPLANNED.value,
+        leaving=np.zeros(n, bool),
         generation=np.ones(n, np.int64),
     )
     none = np.zeros(0)

@@ -44,12 +44,12 @@ def load_region(source: Source, *, name: str = "region") -> RegionImage:
 
     A reservation that servers name and reservations.parquet lacks was deleted; a hardware type that only rru.parquet
     names is one that the region has none of. Beyond what the format names, the files may say more. Where they do not,
-    a server's `target` is its current binding, a reservation's `kind` guaranteed, its `unit` RRU and its `owner` OWNER,
-    and the `host_profile` of both HOST_PROFILE.
+    a server's `target` is its current binding and it is not `leaving`, a reservation's `kind` guaranteed, its `unit`
+    RRU and its `owner` OWNER, and the `host_profile` of both HOST_PROFILE.
     Raises: InterchangeError, with up to 20 problems.
     """
     problems = Problems()
-    servers_table = Table(source, "servers.parquet", problems, fields=_SERVERS | {"target", "host_profile"})
+    servers_table = Table(source, "servers.parquet", problems, fields=_SERVERS | {"target", "host_profile", "leaving"})
     reservations_table = Table(
         source, "reservations.parquet", problems, fields=_RESERVATIONS | {"kind", "unit", "owner", "host_profile"}
     )
@@ -132,6 +132,7 @@ def _servers(table: Table, rack: Indices, types: Names, reservations: Names) -> 
         target=target,
         in_use=table.booleans("in_use"),
         available=table.booleans("available"),
+        leaving=table.booleans("leaving") if table.has("leaving") else np.zeros(len(names), bool),
         generation=np.ones(len(names), np.int64),
     )
     return servers, deleted_current, deleted_target

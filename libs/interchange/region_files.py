@@ -39,7 +39,9 @@ def image_of(snapshot: FleetSnapshot) -> RegionImage:
 
 
 def dump_region(image: RegionImage) -> dict[str, bytes]:
-    """The content of each file. The `target` column is written where targets differ from the current bindings."""
+    """The content of each file. The `target` column is written where targets differ from the current bindings,
+    `leaving` where any server is.
+    """
     s, q = image.snapshot.servers, image.snapshot.reservations
     topology = image.snapshot.topology
     msb, types = image.snapshot.server_msb, image.snapshot.hardware_types
@@ -57,6 +59,8 @@ def dump_region(image: RegionImage) -> dict[str, bytes]:
     deleted = image.server_deleted_current, image.server_deleted_target
     if not np.array_equal(s.current, s.target) or not np.array_equal(*deleted):
         servers["target"] = _strings(_named(s.target, q.name, image.server_deleted_target))
+    if s.leaving.any():
+        servers["leaving"] = s.leaving
     reservations = {
         "reservation": _strings(q.name),
         "capacity_rru": q.capacity_rru,

@@ -8,7 +8,7 @@ import numpy as np
 
 from libs.domain.fleet import FREE, Bools, FleetSnapshot, TargetPlan
 from libs.domain.violation import Violation
-from libs.plan_check.regression import check_regression
+from libs.plan_check.regression import TOLERANCE, check_regression, shortfall_rru
 
 SHOWN_MAX = 20
 SHAPE = frozenset({"WrongParent", "WrongShape", "UnknownReservation"})
@@ -38,8 +38,9 @@ def check_legal(snapshot: FleetSnapshot, plan: TargetPlan) -> list[Violation]:
     """What no plan may do, whatever the policy's costs say.
 
     It is for this snapshot's servers and its parent plan; every target is free or a reservation of the snapshot; a
-    server is newly bound only where its hardware type is of use and while it is not down (staying is always legal); a
-    server that is down is not taken from a reservation, since nobody gains by it.
+    server is newly bound only where its hardware type is of use and while it is neither down nor leaving (staying is
+    always legal); a server that is down is not taken from a reservation, since nobody gains by it; one that is leaving
+    is given up only where the servers that are there and stay cover the reservation (docs/adr/0013).
     """
     shape = list(_shape(snapshot, plan))
     if shape:
@@ -49,13 +50,20 @@ def check_legal(snapshot: FleetSnapshot, plan: TargetPlan) -> list[Violation]:
     useless = new.copy()
     useless[new] = snapshot.reservations.rru[target[new], servers.hardware_type[new]] <= 0
     down = ~servers.available
+    given_up = servers.leaving & (servers.target >= 0) & (target == FREE)
+    there = np.where(servers.current == target, target, FREE)
+    needed = np.append(shortfall_rru(snapshot, there) > TOLERANCE, False)[np.maximum(servers.target, FREE)]
     return [
         *_servers(snapshot, plan, useless, "Ineligible", "its hardware type is of no use there"),
         *_servers(snapshot, plan, new & down, "Unavailable", "it is down"),
+        *_servers(snapshot, plan, new & servers.leaving, "Leaving", "it is to be retired"),
+        *_servers(
+            snapshot, plan, given_up & needed, "GivenUpTooEarly", "its reservation is not covered without it yet"
+        ),
         *_servers(
             snapshot,
             plan,
-            down & (servers.target >= 0) & (target == FREE),
+            down & ~servers.leaving & (servers.target >= 0) & (target == FREE),
             "TakenWhileDown",
             "it is down, so nobody gains by it",
         ),

@@ -54,9 +54,9 @@ def check_regression(snapshot: FleetSnapshot, target: Indices) -> list[Violation
 
 
 def _by_place(snapshot: FleetSnapshot, binding: Indices, place: Indices, places: int) -> Floats:
-    """(R, places) RRU available in each place."""
+    """(R, places) RRU in each place, of servers that are up and not leaving."""
     q = snapshot.reservations
-    rows = np.flatnonzero((binding >= 0) & snapshot.servers.available)
+    rows = np.flatnonzero((binding >= 0) & snapshot.servers.lasting)
     value = q.rru[binding[rows], snapshot.servers.hardware_type[rows]]
     return (
         np.bincount(binding[rows] * places + place[rows], value, len(q) * places)

@@ -107,6 +107,7 @@ def _beyond_affinity(snapshot: FleetSnapshot, r: int, p: Potential) -> tuple[str
     q = snapshot.reservations
     name, asked, share = q.name[r], p.asked_rru, q.affinity_share[r]
     value, tolerance = q.rru[r, snapshot.servers.hardware_type], snapshot.policy.affinity_tolerance
+    value = value * ~snapshot.servers.leaving
     there = np.bincount(snapshot.server_datacenter, value, len(share))
     lacking = np.flatnonzero((share - tolerance) * asked > there + TOLERANCE_RRU)
     if len(lacking):

@@ -10,9 +10,9 @@ from libs.domain.fleet import FREE, FleetSnapshot, Indices
 
 
 def own_and_free(snapshot: FleetSnapshot, reservation: int) -> Indices:
-    """Rows of the servers that it has by target, and of those that are free and not down."""
+    """Rows of the servers that it has by target, and of those that are free, not down and not to be retired."""
     servers = snapshot.servers
-    mine = (servers.target == reservation) | ((servers.target < 0) & servers.available)
+    mine = (servers.target == reservation) | ((servers.target < 0) & servers.lasting)
     return np.flatnonzero(mine).astype(np.int32)
 
 

@@ -11,9 +11,9 @@ from libs.domain.fleet import Bools, FleetSnapshot, Floats, Indices
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Coverage:
-    """What each reservation has. Servers that are down count for nothing.
+    """What each reservation has. Servers that are down or leaving count for nothing.
 
-    total      (R,) RRU   bound and available
+    total      (R,) RRU   bound, up and not leaving
     worst_msb  (R,) RRU   in the MSB that holds most of it
     surviving  (R,) RRU   total, less the worst MSB where the reservation must survive one
     shortfall  (R,) RRU   asked and not surviving
@@ -107,7 +107,7 @@ def evaluate(snapshot: FleetSnapshot, binding: Indices) -> Score:
     by_rack, of = np.bincount(inverse, value, len(keys)).astype(np.float64, copy=False), keys // max(racks, 1)
     buffer = np.where(q.survives_msb_loss, covered.worst_msb, 0.0)
     return Score(
-        stability=float(leave[moved].sum()),
+        stability=float(leave[moved & ~s.leaving].sum()),  # that a leaving server goes is not the plan's choice
         rack_spread=policy.spread_cost * float(_above(by_rack, q.rack_spread_limit[of], q.capacity_rru[of]).sum()),
         msb_spread=policy.spread_cost
         * float(_above(covered.by_msb, q.msb_spread_limit[:, None], q.capacity_rru[:, None]).sum()),
@@ -123,8 +123,8 @@ def evaluate(snapshot: FleetSnapshot, binding: Indices) -> Score:
 
 
 def _usable(snapshot: FleetSnapshot, binding: Indices) -> tuple[np.ndarray[tuple[int], np.dtype[np.intp]], Floats]:
-    """Rows of servers that are bound and available, and the RRU of each."""
-    usable: Bools = (binding >= 0) & snapshot.servers.available
+    """Rows of servers that are bound, up and not leaving, and the RRU of each."""
+    usable: Bools = (binding >= 0) & snapshot.servers.lasting
     rows = np.flatnonzero(usable)
     return rows, snapshot.reservations.rru[binding[rows], snapshot.servers.hardware_type[rows]]
 

@@ -5,34 +5,36 @@ from __future__ import annotations
 import numpy as np
 
 from libs.domain.fleet import FREE, Bools, FleetSnapshot, Indices
+from libs.ras.leaving import give_up_leaving
 from libs.ras.problem import CountProblem, Counts, Index
 
 
 def extract_targets(snapshot: FleetSnapshot, problem: CountProblem, counts: Counts) -> Indices:
     """(S,) target bindings with exactly these counts.
 
-    Servers that are down keep their target (a deleted reservation's are freed). Of each (reservation, place), the
-    dearest to move stay first. A place's other servers are handed to the reservations that grow there: first those
-    that are bound to it already (a move under way is called off), then free ones, then idle, then in use; among
-    equals, those of the rack in which the reservation has least, then the lowest row.
+    Servers that are down or leaving keep their target (a deleted reservation's are freed), but for leaving ones that
+    can be given up, see give_up_leaving. Of each (reservation, place), the dearest to move stay first. A place's other
+    servers are handed to the reservations that grow there: first those that are bound to it already (a move under way
+    is called off), then free ones, then idle, then in use; among equals, those of the rack in which the reservation has
+    least, then the lowest row.
     """
     servers = snapshot.servers
     T = len(snapshot.hardware_types)
     place = snapshot.server_msb.astype(np.intp) * T + servers.hardware_type
-    target = np.where(servers.available, FREE, np.maximum(servers.target, FREE)).astype(np.int32)
+    target = np.where(servers.lasting, FREE, np.maximum(servers.target, FREE)).astype(np.int32)
     wanted = np.zeros((problem.reservations, len(problem.supply)), np.int64)
     wanted[problem.reservation, problem.place] = counts
 
-    held = np.flatnonzero(servers.available & (servers.target >= 0))
+    held = np.flatnonzero(servers.lasting & (servers.target >= 0))
     stay = held[_stays(snapshot, held, place, wanted)]
     target[stay] = servers.target[stay]
 
     bound = target >= 0
-    usable = bound & servers.available
+    usable = bound & servers.lasting
     missing = wanted - np.bincount(
         target[usable].astype(np.int64) * len(problem.supply) + place[usable], minlength=wanted.size
     ).reshape(wanted.shape)
-    pool = np.flatnonzero(servers.available & ~bound)
+    pool = np.flatnonzero(servers.lasting & ~bound)
     pool = pool[np.argsort(place[pool], kind="stable")]
     starts = np.searchsorted(place[pool], np.arange(len(problem.supply) + 1))
     crowd = _RackCrowd(snapshot, target, usable)
@@ -42,7 +44,7 @@ def extract_targets(snapshot: FleetSnapshot, problem: CountProblem, counts: Coun
             chosen = _best(snapshot, candidates, int(r), crowd)[: missing[r, g]]
             target[candidates[chosen]] = r
             candidates = np.delete(candidates, chosen)
-    return target
+    return give_up_leaving(snapshot, target)
 
 
 def _stays(snapshot: FleetSnapshot, held: Index, place: Index, wanted: Counts) -> Bools:

@@ -20,6 +20,7 @@ from libs.ras.descent import Descent
 from libs.ras.evaluate import coverage_of, evaluate
 from libs.ras.extraction import extract_targets
 from libs.ras.goal import FIX_FIRST, goal_of, regresses
+from libs.ras.leaving import give_up_leaving
 from libs.ras.limits import SolveLimits
 from libs.ras.model import CountModel, build_model
 from libs.ras.neighbourhoods import Effort, Search
@@ -93,7 +94,7 @@ class _Solve:
         with self._step("extraction"):
             target = extract_targets(self.snapshot, problem, counts)
         with self._step("evaluation"):
-            present = np.maximum(self.snapshot.servers.target, FREE)
+            present = give_up_leaving(self.snapshot, np.maximum(self.snapshot.servers.target, FREE))
             score, stay = evaluate(self.snapshot, target), evaluate(self.snapshot, present)
             weight = FIX_FIRST if self.snapshot.policy.fix_first else 1.0
             # Racks, which the counts do not see, decide here. Ties stay.

@@ -13,7 +13,9 @@ from libs.mip.model import Mip
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Potential:
-    """In RRU of the reservation, servers that are down included (an outage is no reason to refuse for ever).
+    """In RRU of the reservation: servers that are down included (an outage is no reason to refuse for ever).
+
+    Not those that are leaving.
 
     eligible_rru     all servers it may use
     largest_msb_rru  of those, in the MSB that has most; largest_msb its name
@@ -44,7 +46,7 @@ class Potential:
 def potential_of(snapshot: FleetSnapshot, reservation: int) -> Potential:
     """Without affinity it is best to hold everything: one more server never lowers what survives the worst MSB."""
     q, M = snapshot.reservations, len(snapshot.topology.msbs)
-    value = q.rru[reservation, snapshot.servers.hardware_type]
+    value = q.rru[reservation, snapshot.servers.hardware_type] * ~snapshot.servers.leaving
     by_msb = np.bincount(snapshot.server_msb, value, M).astype(np.float64, copy=False)
     eligible, largest = float(by_msb.sum()), float(by_msb.max(initial=0.0))
     survives, share = bool(q.survives_msb_loss[reservation]), q.affinity_share[reservation]

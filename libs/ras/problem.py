@@ -26,9 +26,9 @@ class CountProblem:
     reservation, msb, hardware_type  (N,) int
     rru           (N,) RRU     V per server
     most          (N,) int     servers that may be bound at most
-    held_cheap    (N,) int     available servers bound now whose leaving costs leave_cost_cheap each (idle ones)
+    held_cheap    (N,) int     lasting servers bound now whose leaving costs leave_cost_cheap each (idle ones)
     held_dear     (N,) int     likewise leave_cost_dear (servers in use)
-    supply        (M*T,) int   available servers of each place
+    supply        (M*T,) int   lasting servers of each place
     msb_datacenter   (M,) int
     capacity_rru     (R,) RRU  C_r
     survives         (R,) bool
@@ -36,7 +36,7 @@ class CountProblem:
     affinity_share   (R, D)    A; nan: not constrained
     penalty_most     (R,)      what shortfall and affinity may cost each at most, see blocks/regression; inf: any
 
-    Unavailable servers are not in it: they count for nothing and stay where they are, which is free.
+    Servers that are down or leaving are not in it: they count for nothing and stay where they are, which is free.
     Movement need not split a count by where its servers come from: the cost of leaving is convex in the number that
     leaves, the cheap ones first (docs/adr/0003).
     """
@@ -76,7 +76,7 @@ class CountProblem:
 
     @property
     def held(self) -> Counts:
-        """(N,) available servers bound now."""
+        """(N,) lasting servers bound now."""
         return self.held_cheap + self.held_dear
 
     @property
@@ -129,10 +129,10 @@ def group_servers(snapshot: FleetSnapshot) -> CountProblem:
     servers, reservations, policy = snapshot.servers, snapshot.reservations, snapshot.policy
     M, T, R = len(snapshot.topology.msbs), len(snapshot.hardware_types), len(reservations)
     place = snapshot.server_msb.astype(np.intp) * T + servers.hardware_type
-    supply = np.bincount(place[servers.available], minlength=M * T)
+    supply = np.bincount(place[servers.lasting], minlength=M * T)
     dear = servers.in_use if policy.move_cost_in_use >= policy.move_cost_idle else ~servers.in_use
     held = np.zeros((2, R, M * T), np.int64)
-    stays = servers.available & (servers.target >= 0)
+    stays = servers.lasting & (servers.target >= 0)
     np.add.at(held, (dear[stays].astype(np.intp), servers.target[stays], place[stays]), 1)
     eligible = np.tile(reservations.rru > 0, (1, M)) & (supply > 0)
     reservation, at = np.nonzero(eligible | (held.sum(0) > 0))

@@ -66,5 +66,6 @@ def describe_shortage(
 
 
 def stock_of(snapshot: FleetSnapshot) -> Ints:
-    """(T,) servers of each hardware type in the region."""
-    return np.bincount(snapshot.servers.hardware_type, minlength=len(snapshot.hardware_types)).astype(np.int64)
+    """(T,) servers of each hardware type in the region that are to stay."""
+    staying = snapshot.servers.hardware_type[~snapshot.servers.leaving]
+    return np.bincount(staying, minlength=len(snapshot.hardware_types)).astype(np.int64)

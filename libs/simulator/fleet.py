@@ -68,6 +68,7 @@ def made_up_fleet(
             target=free,
             in_use=np.zeros(servers, bool),
             available=np.ones(servers, bool),
+            leaving=np.zeros(servers, bool),
             generation=np.ones(servers, np.int64),
         ),
         reservations=_no_reservations(len(types), datacenters),

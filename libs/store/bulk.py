@@ -66,6 +66,12 @@ def copy_out(tx: Transaction, query: str, parameters: Mapping[str, object], row:
     return np.frombuffer(memoryview(answer)[_HEADER_BYTES : len(answer) - _TRAILER_BYTES], np.dtype(record))
 
 
+def raw_rows(tx: Transaction, query: str, parameters: Mapping[str, object]) -> list[tuple[object, ...]]:
+    """All rows of a query, past SQLAlchemy: for texts by the hundred thousand."""
+    with raw(tx).cursor() as cursor:
+        return cursor.execute(query, parameters).fetchall()
+
+
 def load_names(tx: Transaction, query: str, parameters: Mapping[str, object]) -> Names:
     """(N,) the single text column of a query."""
     with raw(tx).cursor() as cursor:

@@ -57,7 +57,8 @@ def load_failures(tx: Transaction, region_name: str, *, now: datetime) -> Failur
     row_of = {int(reservation_id): row for row, reservation_id in enumerate(fleet.reservations.id)}
 
     buffer = np.array([row_of[buffers[t]] if t in buffers else FREE for t in fleet.hardware_types], np.int32)
-    in_its_buffer = (fleet.servers.target >= 0) & (fleet.servers.target == buffer[fleet.servers.hardware_type])
+    in_its_buffer = fleet.servers.lasting & (fleet.servers.target >= 0)
+    in_its_buffer &= fleet.servers.target == buffer[fleet.servers.hardware_type]
 
     def rows(ids: list[int]) -> np.ndarray:
         found = np.zeros(len(fleet.servers), bool)

@@ -62,7 +62,7 @@ _FIELDS = {
 }
 _MSBS = sa.text("""
     SELECT msb_id, count(*) AS servers FROM servers JOIN racks USING (rack_id)
-    WHERE servers.region_id = :region_id GROUP BY msb_id""")
+    WHERE servers.region_id = :region_id AND decommissioned_at IS NULL GROUP BY msb_id""")
 _STARTED = sa.text("""
     SELECT msb_id, count(*) AS moves FROM moves JOIN servers USING (server_id) JOIN racks USING (rack_id)
     WHERE moves.region_id = :region_id AND moves.created_at > :since GROUP BY msb_id""")

@@ -20,13 +20,13 @@ def load_region_image(tx: Transaction, region_name: str) -> RegionImage:
     """
     snapshot = load_fleet_snapshot(tx, region_name)
     parameters = {"region": load_region(tx, region_name).region_id}
-    server = "FROM servers WHERE region_id = %(region)s ORDER BY server_id"
+    server = "FROM servers WHERE region_id = %(region)s AND decommissioned_at IS NULL ORDER BY server_id"
     live = "region_id = %(region)s AND deleted_at IS NULL AND NOT scheduled"  # as in the snapshot
     reservation = f"FROM reservations WHERE {live} ORDER BY reservation_id"
     deleted = """
         SELECT gone.name FROM servers
         LEFT JOIN reservations gone ON gone.reservation_id = {binding}_reservation_id AND gone.deleted_at IS NOT NULL
-        WHERE servers.region_id = %(region)s ORDER BY server_id"""
+        WHERE servers.region_id = %(region)s AND decommissioned_at IS NULL ORDER BY server_id"""
     current, target = (load_names(tx, deleted.format(binding=b), parameters) for b in ("current", "target"))
     new_name = _told_apart({*current, *target} - {None}, set(snapshot.reservations.name))
     return RegionImage(

@@ -15,6 +15,7 @@ from libs.store import audit
 from libs.store.bulk import copy_in, new_ids
 from libs.store.database import Transaction
 from libs.store.hardware_types import ensure_hardware_types
+from libs.store.inventory_snapshot import IMPORTED
 from libs.store.refusals import NotPossible
 from libs.store.regions import create_region, load_region
 from libs.store.shared_buffers import NAME_PREFIX as BUFFER_PREFIX
@@ -231,7 +232,7 @@ def _add_events(tx: Transaction, region_id: int, server_ids: Ints, now: datetime
         "region_id": region_id,
         "scope": "server",
         "kind": "unplanned",
-        "reason": "imported",
+        "reason": IMPORTED,
         "starts_at": now,
     }
     copy_in(

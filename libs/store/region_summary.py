@@ -17,7 +17,7 @@ _BY_TYPE = """
                count(*) FILTER (WHERE current_reservation_id IS DISTINCT FROM target_reservation_id) AS to_move,
                count(*) FILTER (WHERE unavailability = 'unplanned') AS unavailable,
                count(*) FILTER (WHERE unavailability = 'planned') AS in_maintenance
-        FROM servers WHERE region_id = :region_id GROUP BY 1
+        FROM servers WHERE region_id = :region_id AND decommissioned_at IS NULL GROUP BY 1
     ) AS counts USING (hardware_type_id) ORDER BY name COLLATE "C" """
 
 _COVERED = f"""

@@ -34,6 +34,7 @@ _SELECT = (
         servers.c.host_profile,
         servers.c.unavailability,
         servers.c.generation,
+        servers.c.decommissioned_at,
     )
     .join(regions, regions.c.region_id == servers.c.region_id)
     .join(racks, racks.c.rack_id == servers.c.rack_id)
@@ -47,7 +48,9 @@ _SELECT = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerFilter:
-    """Which servers to list; None: whichever. Reservations by name, deleted ones are not found."""
+    """Which servers to list; None: whichever. Reservations by name, deleted ones are not found; of
+    decommissioned servers only those, or none.
+    """
 
     name: str | None = None
     current_reservation: str | None = None
@@ -56,6 +59,7 @@ class ServerFilter:
     rack: str | None = None
     hardware_type: str | None = None
     unavailability: Unavailability | None = None
+    decommissioned: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +93,8 @@ def list_servers(
     Raises NotFound for the region.
     """
     query = _SELECT.where(servers.c.server_id > (after or 0))
+    gone = servers.c.decommissioned_at.is_not(None)
+    query = query.where(gone if chosen.decommissioned else ~gone)
     if region_name is not None:
         query = query.where(servers.c.region_id == load_region(tx, region_name).region_id)
     live = sa.and_(reservations.c.name == chosen.current_reservation, reservations.c.deleted_at.is_(None))

@@ -12,7 +12,7 @@ _SIZES = """
     sizes AS (
         SELECT t.hardware_type_id, t.name, ceil(:share * count(*) - 1e-9) AS capacity_rru
         FROM servers s JOIN hardware_types t USING (hardware_type_id)
-        WHERE s.region_id = :region_id
+        WHERE s.region_id = :region_id AND s.decommissioned_at IS NULL
         GROUP BY t.hardware_type_id, t.name
     ), buffers AS (
         SELECT r.reservation_id, v.hardware_type_id

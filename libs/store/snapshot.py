@@ -12,6 +12,12 @@ from libs.store.regions import load_region
 from libs.store.topology import TopologyIds, load_topology, rows_of
 
 _LIVE = "region_id = %(region)s AND deleted_at IS NULL AND NOT scheduled"
+# Those that somebody announced to be retired: read anew each time, so that no writer of servers has to know.
+LEAVING = """
+    (rack_id IN (SELECT rack_id FROM retirements WHERE region_id = %(region)s AND status = 'announced'
+                  AND rack_id IS NOT NULL)
+     OR server_id IN (SELECT server_id FROM retirements WHERE region_id = %(region)s AND status = 'announced'
+                       AND server_id IS NOT NULL))"""
 
 
 def load_fleet_snapshot(tx: Transaction, region_name: str) -> FleetSnapshot:
@@ -41,7 +47,8 @@ def load_fleet_snapshot(tx: Transaction, region_name: str) -> FleetSnapshot:
 def _hardware_types(tx: Transaction, region_id: int) -> tuple[Ints, Names]:
     query = """
         SELECT hardware_type_id, name FROM hardware_types
-        WHERE hardware_type_id IN (SELECT hardware_type_id FROM servers WHERE region_id = :region)
+        WHERE hardware_type_id IN (SELECT hardware_type_id FROM servers
+                                   WHERE region_id = :region AND decommissioned_at IS NULL)
            OR hardware_type_id IN (SELECT hardware_type_id FROM reservation_rru JOIN reservations USING (reservation_id)
                                    WHERE region_id = :region AND deleted_at IS NULL AND NOT scheduled)
         ORDER BY name COLLATE "C" """
@@ -86,11 +93,12 @@ def _servers(
     tx: Transaction, region_id: int, topology_ids: TopologyIds, type_ids: Ints, reservation_ids: Ints
 ) -> Servers:
     parameters = {"region": region_id}
-    chosen = "FROM servers WHERE region_id = %(region)s ORDER BY server_id"
+    chosen = "FROM servers WHERE region_id = %(region)s AND decommissioned_at IS NULL ORDER BY server_id"
     found = copy_out(
         tx,
         "SELECT server_id, rack_id, hardware_type_id, coalesce(current_reservation_id, 0), "
-        f"coalesce(target_reservation_id, 0), in_use, unavailability <> 'unplanned', generation {chosen}",
+        f"coalesce(target_reservation_id, 0), in_use, unavailability <> 'unplanned', {LEAVING}, "
+        f"generation {chosen}",
         parameters,
         {
             "id": ">i8",
@@ -100,6 +108,7 @@ def _servers(
             "target": ">i8",
             "in_use": "?",
             "available": "?",
+            "leaving": "?",
             "generation": ">i8",
         },
     )
@@ -112,6 +121,7 @@ def _servers(
         target=_binding(found["target"], reservation_ids),
         in_use=found["in_use"].copy(),
         available=found["available"].copy(),
+        leaving=found["leaving"].copy(),
         generation=found["generation"].astype(np.int64),
     )
 

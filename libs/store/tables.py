@@ -203,7 +203,7 @@ servers = sa.Table(
     _text("host_profile", default="default"),
     _text("unavailability", default="none"),
     _generation(),
-    sa.UniqueConstraint("region_id", "name"),
+    _at("decommissioned_at", nullable=True),
     sa.UniqueConstraint("region_id", "server_id"),
     sa.ForeignKeyConstraint(["region_id", "rack_id"], ["racks.region_id", "racks.rack_id"]),
     sa.ForeignKeyConstraint(
@@ -214,6 +214,15 @@ servers = sa.Table(
     ),
     _one_of("unavailability", "none", "planned", "unplanned"),
     sa.CheckConstraint("NOT in_use OR current_reservation_id IS NOT NULL", name="in_use"),
+    # A query that forgets to ask whether a server is still there takes it for one that is down.
+    sa.CheckConstraint(
+        "decommissioned_at IS NULL OR (current_reservation_id IS NULL AND target_reservation_id IS NULL "
+        "AND unavailability = 'unplanned')",
+        name="decommissioned",
+    ),
+    sa.Index(
+        "uq_servers_live_name", "region_id", "name", unique=True, postgresql_where=sa.text("decommissioned_at IS NULL")
+    ),
     sa.Index("ix_servers_current", "current_reservation_id"),
     sa.Index("ix_servers_target", "target_reservation_id"),
     sa.Index("ix_servers_rack", "rack_id"),
@@ -592,4 +601,83 @@ schedules = sa.Table(
     sa.Column("interval_s", sa.Double, nullable=False),
     _at("next_at"),
     sa.CheckConstraint("interval_s > 0 AND interval_s < 'infinity'", name="interval_s"),
+)
+
+# A rack or server that leaves the fleet, or becomes another type, once it is empty and due.
+retirements = sa.Table(
+    "retirements",
+    metadata,
+    _key("retirement_id"),
+    _ref("regions.region_id"),
+    _text("scope"),
+    sa.Column("rack_id", sa.BigInteger, nullable=True),
+    sa.Column("server_id", sa.BigInteger, nullable=True),
+    _text("kind"),
+    sa.Column("to_hardware_type_id", sa.BigInteger, sa.ForeignKey("hardware_types.hardware_type_id"), nullable=True),
+    _text("reason"),
+    _at("due_at"),
+    _at("back_at", nullable=True),
+    _text("status", default="announced"),
+    _generation(),
+    _at("created_at"),
+    _at("finished_at", nullable=True),
+    _one_of("scope", "server", "rack"),
+    _one_of("kind", "decommission", "refresh"),
+    _one_of("status", "announced", "done", "cancelled"),
+    sa.CheckConstraint(
+        "num_nonnulls(rack_id, server_id) = 1 AND CASE scope WHEN 'rack' THEN rack_id ELSE server_id END IS NOT NULL",
+        name="scope_id",
+    ),
+    sa.CheckConstraint("(kind = 'refresh') = (to_hardware_type_id IS NOT NULL)", name="to_hardware_type_id"),
+    sa.CheckConstraint("back_at IS NULL OR (back_at > due_at AND kind = 'refresh')", name="back_at"),
+    sa.CheckConstraint("(status = 'announced') = (finished_at IS NULL)", name="finished_at"),
+    sa.ForeignKeyConstraint(["region_id", "rack_id"], ["racks.region_id", "racks.rack_id"]),
+    sa.ForeignKeyConstraint(["region_id", "server_id"], ["servers.region_id", "servers.server_id"]),
+    sa.Index("ix_retirements_region_id", "region_id", "retirement_id"),
+    sa.Index("uq_retirements_rack", "rack_id", unique=True, postgresql_where=sa.text("status = 'announced'")),
+    sa.Index("uq_retirements_server", "server_id", unique=True, postgresql_where=sa.text("status = 'announced'")),
+)
+
+# A proposal to change the servers of a region, and what it comes to; applied as it stands or not at all.
+imports = sa.Table(
+    "imports",
+    metadata,
+    _key("import_id"),
+    _ref("regions.region_id"),
+    _text("mode"),
+    _text("status"),
+    _json("counts"),
+    _json("attributes"),
+    _text("proposed_by"),
+    _text("decided_by", nullable=True),
+    _generation(),
+    _at("created_at"),
+    _at("decided_at", nullable=True),
+    _one_of("mode", "merge", "only_add", "prune"),
+    _one_of("status", "proposed", "confirmed", "discarded"),
+    sa.Index("ix_imports_region_id", "region_id", "import_id"),
+)
+
+import_items = sa.Table(
+    "import_items",
+    metadata,
+    sa.Column("import_id", sa.BigInteger, sa.ForeignKey("imports.import_id"), primary_key=True),
+    sa.Column("item_index", sa.BigInteger, primary_key=True),
+    _text("action"),
+    _text("server"),
+    _ref("servers.server_id", nullable=True),
+    sa.Column("server_generation", sa.BigInteger, nullable=True),
+    _text("reservation", nullable=True),
+    _text("datacenter", nullable=True),
+    _text("msb", nullable=True),
+    _text("rack", nullable=True),
+    _text("hardware_type", nullable=True),
+    _text("unavailability", nullable=True),
+    _text("was_msb", nullable=True),
+    _text("was_rack", nullable=True),
+    _text("was_hardware_type", nullable=True),
+    _text("was_unavailability", nullable=True),
+    _one_of("action", "add", "change", "retire", "refuse", "keep"),
+    sa.CheckConstraint("(action = 'add') = (server_id IS NULL)", name="server_id"),
+    sa.Index("ix_import_items_action", "import_id", "action", "item_index"),
 )

@@ -51,7 +51,7 @@ _REFRESH = """
         FROM hit GROUP BY server_id
     ), changed AS (  -- in order of id, as every writer of servers locks them
         SELECT server_id, worst.unavailability FROM servers JOIN worst USING (server_id)
-        WHERE servers.unavailability <> worst.unavailability
+        WHERE servers.unavailability <> worst.unavailability AND decommissioned_at IS NULL
         ORDER BY server_id FOR NO KEY UPDATE OF servers
     ), written AS (
         UPDATE servers SET unavailability = changed.unavailability FROM changed
@@ -104,6 +104,8 @@ def open_event(
     region_id = load_region(tx, region_name).region_id
     table, key = _SCOPES[scope]
     found = sa.select(table.c[key]).where(table.c.region_id == region_id, table.c.name == scope_name)
+    if scope is UnavailabilityScope.SERVER:
+        found = found.where(servers.c.decommissioned_at.is_(None))
     scope_id = tx.execute(found).scalar_one_or_none()
     if scope_id is None:
         raise NotFound(scope.value, f"{region_name}/{scope_name}")

@@ -28,6 +28,7 @@ TITLES = {
     "precondition_required": "Say which generation you have read",
     "rate_limited": "Too many requests",
     "stale_generation": "Somebody else has changed it",
+    "stale_import": "The region is not as the import was compared with",
     "stale_plan": "The region has moved on",
     "too_large": "The request body is too large",
     "unauthenticated": "A token is needed",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from libs.jobs.kinds import JobRun, job
+from services.broker.reconcilers.retirements_finish import RetirementsFinish
 from services.broker.reconcilers.servers_refresh import ServersRefresh
 
 
@@ -12,5 +13,11 @@ def refresh_unavailability(run: JobRun) -> None:
     ServersRefresh(run.database, run.clock, run.job.subject).reconcile()
 
 
-KINDS = (refresh_unavailability,)
+@job("finish_retirements")
+def finish_retirements(run: JobRun) -> None:
+    """Retire what is empty and due in the region that is the subject."""
+    RetirementsFinish(run.database, run.clock, run.job.subject).reconcile()
+
+
+KINDS = (refresh_unavailability, finish_retirements)
 """For make_celery."""

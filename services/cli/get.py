@@ -22,6 +22,7 @@ class Noun(StrEnum):
     CAPACITY_REQUESTS = "capacity-requests"
     SERVERS = "servers"
     UNAVAILABILITY_EVENTS = "unavailability-events"
+    RETIREMENTS = "retirements"
     SOLVE_RUNS = "solve-runs"
     PLANS = "plans"
     MOVES = "moves"
@@ -73,6 +74,17 @@ COLUMNS: dict[Noun, dict[str, str]] = {
         "REASON": "reason",
         "FROM": "starts_at",
         "ENDED": "ended_at",
+    },
+    Noun.RETIREMENTS: {
+        "ID": "retirement_id",
+        "SCOPE": "scope",
+        "NAME": "scope_name",
+        "KIND": "kind",
+        "TO": "to_hardware_type",
+        "DUE": "due_at",
+        "STATUS": "status",
+        "CONDITION": "condition",
+        "MESSAGE": "message",
     },
     Noun.SOLVE_RUNS: {
         "ID": "solve_run_id",

@@ -25,6 +25,8 @@ COMMANDS = {
     "explain": "services.cli.explain:explain",
     "plan": "services.cli.plan:plan",
     "drain": "services.cli.drain:drain",
+    "decommission": "services.cli.retire:decommission",
+    "refresh": "services.cli.retire:refresh",
     "solve": "services.cli.solve:solve",
     "token": "services.cli.token:app",
 }

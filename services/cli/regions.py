@@ -6,30 +6,70 @@ import io
 import zipfile
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import quote
 
 import typer
 
+from libs.interchange.inventory import region_of
 from libs.interchange.region import FILES
+from libs.interchange.region_files import dump_region
+from libs.interchange.sources import SourceFormat
 from services.cli.client import Client
 from services.cli.failure import CliFailure
+from services.cli.imports import IMPORT_S_MAX, import_servers
 from services.cli.output import Output, OutputOption, print_json, stderr, stdout
-
-_IMPORT_S_MAX = 600.0
+from services.cli.sources import (
+    DefaultOption,
+    FormatOption,
+    LabelsOption,
+    MapOption,
+    SourceArgument,
+    found_format,
+    read_source,
+)
 
 
 def import_region(
-    folder: Annotated[Path, typer.Argument(help="a region folder of the interchange format", exists=True)],
-    region: Annotated[str | None, typer.Option("--region", "-r", help="its name; the folder's where left out")] = None,
+    source: SourceArgument,
+    region: Annotated[str | None, typer.Option("--region", "-r", help="its name; the source's where left out")] = None,
+    source_format: FormatOption = None,
+    labels: LabelsOption = None,
+    keys: MapOption = None,
+    defaults: DefaultOption = None,
+    only_add: Annotated[bool, typer.Option("--only-add", help="add servers that are new, and change nothing")] = False,
+    prune: Annotated[bool, typer.Option("--prune", help="the list is the whole region: what it lacks retires")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="do it without asking")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="show what would change, and change nothing")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Bring a region in: its servers, reservations and policy, all or nothing."""
-    name = region or folder.resolve().name
-    missing = [file for file in FILES if not (folder / file).is_file()]
-    if missing:
-        raise CliFailure(f"{folder} lacks {', '.join(missing)}: it is not a region folder")
-    files = {Path(file).stem: (file, (folder / file).read_bytes()) for file in FILES}
+    """Bring servers in: a new region, or what a list changes in one that is there, shown before it is done.
+
+    Into a region that is there go servers only; a region folder's reservations and policy are for a new region.
+    """
+    if only_add and prune:
+        raise CliFailure("--only-add and --prune exclude each other")
+    whole = source.resolve()
+    name = region or (whole.name if source.is_dir() else whole.stem)
+    client = Client.connect()
+    if any(found["name"] == name for found in client.items("/v1/regions")):
+        inventory = read_source(source, source_format, labels, keys, defaults)
+        mode = "prune" if prune else "only_add" if only_add else "merge"
+        import_servers(client, name, inventory, mode=mode, yes=yes, dry_run=dry_run, output=output)
+        return
+    kind = found_format(source, source_format)
+    if kind is SourceFormat.REGION and not (labels or keys or defaults):
+        missing = [file for file in FILES if not (source / file).is_file()]
+        if missing:
+            raise CliFailure(f"{source} lacks {', '.join(missing)}: it is not a region folder")
+        contents = {file: (source / file).read_bytes() for file in FILES}
+    else:
+        contents = dump_region(region_of(read_source(source, kind, labels, keys, defaults), name))
+    if dry_run:
+        stdout.print(f"{name} is not there: it would be made", highlight=False)
+        return
+    files = {Path(file).stem: (file, content) for file, content in contents.items()}
     with stderr.status(f"importing {name}"):
-        answer = Client.connect().post(f"/v1/regions/{name}/import", files=files, timeout_s=_IMPORT_S_MAX)
+        answer = client.post(f"/v1/regions/{quote(name, safe='')}/import", files=files, timeout_s=IMPORT_S_MAX)
     if output is Output.JSON:
         print_json(answer)
     else:

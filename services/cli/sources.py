@@ -47,15 +47,24 @@ def read_source(
     defaults: list[str] | None,
 ) -> Inventory:
     """The servers that a source lists. Raises CliFailure that names them and the label or column."""
+    kind = found_format(source, source_format)
     try:
         with stderr.status(f"reading {source}"):
             return load_source(
                 source,
-                source_format or format_of(source),
+                kind,
                 mapping_file=labels,
                 keys=keys or (),
                 defaults=defaults or (),
             )
+    except InterchangeError as error:
+        raise CliFailure(str(error)) from error
+
+
+def found_format(source: Path, given: SourceFormat | None) -> SourceFormat:
+    """What a source is written in. Raises CliFailure where nobody says."""
+    try:
+        return given or format_of(source)
     except InterchangeError as error:
         raise CliFailure(str(error)) from error
 

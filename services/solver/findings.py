@@ -24,7 +24,7 @@ def record_solve_findings(tx: Transaction, snapshot: FleetSnapshot, plan: Target
     """
     q = snapshot.reservations
     coverage = load_coverage(tx, q.id.tolist(), "target")
-    free = (plan.target == FREE) & snapshot.servers.available
+    free = (plan.target == FREE) & snapshot.servers.lasting
     free_by_type = np.bincount(snapshot.servers.hardware_type[free], minlength=len(snapshot.hardware_types))
     stock = stock_of(snapshot)
     found = [

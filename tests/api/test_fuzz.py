@@ -6,6 +6,7 @@ and generation are those of something that is there, and its body is the example
 
 from __future__ import annotations
 
+import io
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -24,6 +25,8 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from libs.domain.principal import Role
+from libs.interchange.inventory import dump_inventory
+from libs.interchange.servers_csv import load_csv
 from libs.reconcile.clock import SystemClock
 from libs.store.database import Database
 from libs.web.app import create_app
@@ -53,7 +56,8 @@ class Seeds:
         if make is None or not names:
             return {}
         made = make()
-        return dict(zip(names, made, strict=True)) if isinstance(made, tuple) else dict.fromkeys(names, made)
+        found = dict(zip(names, made, strict=True)) if isinstance(made, tuple) else dict.fromkeys(names, made)
+        return found | ({"import_id": self.imports()} if "import_id" in names else {})
 
     def capacity_requests(self) -> int:
         return self._client.post("/v1/capacity-requests", json=create(f"asked-{next(self._number)}")).json()[
@@ -96,6 +100,21 @@ class Seeds:
         server = self._client.get("/v1/servers", params={"limit": 1}).json()["items"][0]["name"]
         body = {"region": "west", "scope": "server", "scope_name": server, "kind": "planned", "reason": "test"}
         return self._client.post("/v1/unavailability-events", json=body).json()["unavailability_event_id"]
+
+    def imports(self) -> object:
+        content = dump_inventory(
+            load_csv(io.BytesIO(b"server,datacenter,msb,rack,hardware_type\nx,d,m,r,hw-a\n"), "a.csv")
+        )
+        made = self._client.post("/v1/regions/west/imports", files={"servers": ("servers.parquet", content)})
+        return made.json()["import_id"]
+
+    def retirements(self) -> object:
+        found = self._client.get("/v1/retirements", params={"status": "announced"}).json()["items"]
+        if found:
+            return found[0]["retirement_id"]
+        body = {"region": "west", "scope": "rack", "scope_name": "rack-00", "kind": "decommission", "reason": "test"}
+        made = self._client.post("/v1/retirements", json=body | {"due_at": "2100-01-01T00:00:00Z"})
+        return made.json()["retirement_id"]
 
     def _first(self, noun: str, key: str) -> object:
         return self._client.get(f"/v1/{noun}", params={"limit": 1}).json()["items"][0][key]

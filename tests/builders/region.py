@@ -48,6 +48,7 @@ def region_image(
     target: Mapping[str, str] | None = None,
     in_use: Collection[str] = (),
     down: Collection[str] = (),
+    leaving: Collection[str] = (),
     owner: Mapping[str, str] = NONE,
     kind: Mapping[str, str] = NONE,
     host_profile: Mapping[str, str] = NONE,
@@ -57,6 +58,7 @@ def region_image(
 
     current, target   server -> reservation; one that `reservations` lacks was deleted. target None: as current
     in_use, down      servers that run containers; that are down for an unplanned reason
+    leaving           servers that are to be retired
     owner, kind       reservation -> owner, kind; `team` and `guaranteed` where it is not said
     host_profile      server -> profile; `default` where it is not said
     """
@@ -88,6 +90,7 @@ def region_image(
             target=rows[1],
             in_use=np.array([name in in_use for name in servers], bool),
             available=np.array([name not in down for name in servers], bool),
+            leaving=np.array([name in leaving for name in servers], bool),
             generation=np.ones(len(servers), np.int64),
         ),
         reservations=_reservations(specs, types, topology),

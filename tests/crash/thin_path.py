@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from libs.domain.approval import ApprovalLimits
 from libs.domain.capacity_request import CapacityRequestKind, CapacityRequestPhase
 from libs.domain.reservation import ReservationSpec
+from libs.domain.retirement import RetirementKind, RetirementScope
 from libs.store.approval_limits import set_approval_limits
 from libs.store.capacity_requests import create_capacity_request
 from libs.store.database import Database, Transaction
@@ -16,6 +17,7 @@ from libs.store.jobs import enqueue
 from libs.store.region_import import import_region
 from libs.store.regions import load_region
 from libs.store.reservations import create_reservation
+from libs.store.retirements import announce_retirement
 from libs.store.schedules import ensure_schedules
 from tests.builders.region import region_image
 from tests.crash.harness import wait_until
@@ -28,9 +30,11 @@ ENV = {
     "PLIMSOLL_MOVE_BACKOFF_S": "0.05",
     "PLIMSOLL_SOLVE_S_MAX": "5",
 }
-CYCLES = {"move": 0.05, "solve": 1.0, "refresh_unavailability": 1.0, "advance_windows": 1.0}
+CYCLES = {"move": 0.05, "solve": 1.0, "refresh_unavailability": 1.0, "advance_windows": 1.0, "finish_retirements": 0.5}
 SERVERS = 40
 YEAR = timedelta(days=365)
+RETIRES = f"server-{SERVERS - 1:02d}"
+"""Free at the start, and due."""
 STARTS = {f"server-{i:02d}": "web" for i in range(6)} | {f"server-{i:02d}": "db" for i in range(10, 14)}
 
 
@@ -72,6 +76,19 @@ def prepare(database: Database) -> None:
                 now=now,
             )
             enqueue(tx, "assess", str(request.capacity_request_id))
+        announce_retirement(
+            tx,
+            "west",
+            scope=RetirementScope.SERVER,
+            scope_name=RETIRES,
+            kind=RetirementKind.DECOMMISSION,
+            to_hardware_type=None,
+            reason="end of life",
+            due_at=now,
+            back_at=None,
+            actor="test",
+            now=now,
+        )
         ensure_schedules(tx, CYCLES, now=now)
 
 
@@ -82,6 +99,7 @@ def wait_for_the_end(database: Database) -> None:
     stop(database, "refresh_unavailability")
     wait_until(lambda: count(database, OVER) == 0, "what is over is deleted")
     stop(database, "advance_windows")
+    stop(database, "finish_retirements")
     wait_until(lambda: count(database, OPEN_JOBS + " AND kind = 'solve'") == 0, "the last solve has ended")
     wait_until(lambda: count(database, MOVING) == 0, "every server that is up is where it should be, and no move runs")
     stop(database, "move")
@@ -108,6 +126,9 @@ def check(database: Database) -> None:
         assert not tx.execute(sa.text("SELECT FROM solve_runs WHERE status = 'running'")).all()
         assert count_in(tx, MOVING) == 0
         check_bindings(tx)
+        gone = tx.execute(sa.text("SELECT name FROM servers WHERE decommissioned_at IS NOT NULL")).scalars()
+        assert list(gone) == [RETIRES]
+        assert count_in(tx, "SELECT count(*) FROM audit_entries WHERE action = 'finish'") == 1, "it was retired twice"
         check_failures(tx)
 
 

@@ -163,7 +163,7 @@ def _holdings(snapshot: FleetSnapshot, reservation: int, rows: Indices) -> tuple
 def _types(snapshot: FleetSnapshot, reservation: int) -> tuple[TypeUse, ...]:
     servers, T = snapshot.servers, len(snapshot.hardware_types)
     mine = np.bincount(servers.hardware_type[servers.target == reservation], minlength=T)
-    free = np.bincount(servers.hardware_type[(servers.target < 0) & servers.available], minlength=T)
+    free = np.bincount(servers.hardware_type[(servers.target < 0) & servers.lasting], minlength=T)
     rru = snapshot.reservations.rru[reservation]
     return tuple(
         TypeUse(

@@ -3,9 +3,11 @@
 from services.broker.api import (
     audit_entries,
     hardware_types,
+    imports,
     plans,
     region_files,
     regions,
+    retirements,
     servers,
     unavailability_events,
 )
@@ -13,12 +15,17 @@ from services.broker.api import (
 ROUTERS = (
     regions.router,
     region_files.router,
+    imports.router,
     hardware_types.router,
     servers.router,
     unavailability_events.router,
+    retirements.router,
     plans.router,
     audit_entries.router,
 )
 
-LARGE_BODIES = {"/v1/regions/{region}/import": region_files.IMPORT_BYTES_MAX}
+LARGE_BODIES = {
+    "/v1/regions/{region}/import": region_files.IMPORT_BYTES_MAX,
+    "/v1/regions/{region}/imports": imports.LIST_BYTES_MAX,
+}
 """For create_app."""

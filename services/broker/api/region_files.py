@@ -64,7 +64,7 @@ def post_import(
     try:
         image = load_region(files, name=region)
     except InterchangeError as error:
-        raise _invalid(error) from error
+        raise bad_files(error) from error
 
     def effect(tx: Transaction) -> Answer:
         crash_point("broker.import.before")
@@ -100,7 +100,7 @@ def get_export(region: RegionName, context: Context) -> Response:
     return Response(stream.getvalue(), media_type="application/zip")
 
 
-def _invalid(error: InterchangeError) -> Problem:
+def bad_files(error: InterchangeError) -> Problem:
     """422 that names the file, the row and the field of each problem: `servers.parquet[3].rack`."""
     errors = []
     for problem in error.problems:

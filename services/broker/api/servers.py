@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Response
@@ -42,6 +43,7 @@ class ServerOut(ResponseModel):
     host_profile: str
     unavailability: Unavailability
     generation: int
+    decommissioned_at: datetime | None = Field(description="When it left the fleet; null while it is there")
 
 
 class ServerPatch(RequestModel):
@@ -81,6 +83,7 @@ def get_servers(
     rack: Annotated[SomeName | None, Query(description="In this rack only")] = None,
     hardware_type: Annotated[SomeName | None, Query(description="Of this hardware type only")] = None,
     unavailability: Annotated[Unavailability | None, Query(description="With this unavailability only")] = None,
+    decommissioned: Annotated[bool, Query(description="true: those that have left the fleet, and only those")] = False,
 ) -> PageOf[ServerOut]:
     """Servers by id. All filters must hold."""
     after = paging.after(_NOUN)
@@ -92,6 +95,7 @@ def get_servers(
         rack=rack,
         hardware_type=hardware_type,
         unavailability=unavailability,
+        decommissioned=decommissioned,
     )
     with context.database.snapshot() as tx:
         page = list_servers(tx, region, chosen, after=after, limit=paging.limit)

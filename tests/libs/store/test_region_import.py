@@ -168,7 +168,7 @@ def broken(**servers: object) -> RegionImage:
 
 def test_what_the_schema_forbids_changes_nothing(database: Database) -> None:
     twice = np.array([f"server-{max(i, 1)}" for i in range(8)], object)
-    with pytest.raises(NotPossible, match="uq_servers_region_id_name"):
+    with pytest.raises(NotPossible, match="uq_servers_live_name"):
         put(database, broken(name=twice))
     with pytest.raises(NotPossible, match="reservations_capacity_rru"):
         put(database, region_image(reservations={"web": dataclasses.replace(WEB, capacity_rru=-1)}))

@@ -37,7 +37,16 @@ def plimsoll(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plimsoll]:
 
     def run(*arguments: object) -> subprocess.CompletedProcess[str]:
         argv = [*command, *map(str, arguments)]
-        return subprocess.run(argv, env=env, cwd=up.cwd, capture_output=True, text=True, timeout=120, check=False)
+        return subprocess.run(
+            argv,
+            env=env,
+            cwd=up.cwd,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
 
     yield run
     process.stop(60)
@@ -54,7 +63,7 @@ def test_a_region_from_import_to_export(plimsoll: Plimsoll, tmp_path: Path) -> N
         save_region(image, tmp_path / name)
         assert plimsoll("import", tmp_path / name).returncode == 0
     again = plimsoll("import", tmp_path / "west")
-    assert (again.returncode, "west" in again.stderr) == (1, True)
+    assert (again.returncode, "no difference" in again.stdout) == (0, True), again.stderr
 
     created = plimsoll("create", "web", "-r", "west", "--owner", "a", "--count", 6, "-t", "hw-a")
     assert created.returncode == 0, created.stderr
@@ -81,6 +90,41 @@ def test_a_region_from_import_to_export(plimsoll: Plimsoll, tmp_path: Path) -> N
     assert out.returncode == 0, out.stderr
     solved = plimsoll("solve", tmp_path / "today", "--out", tmp_path / "a.parquet")
     assert (solved.returncode, "above a bound" in solved.stdout) == (0, True)
+
+
+def test_lists_of_servers(plimsoll: Plimsoll, tmp_path: Path) -> None:
+    nodes = tmp_path / "nodes.json"
+    labels = {"topology.kubernetes.io/zone": "z-1", "topology.kubernetes.io/rack": "r-1"}
+    items = [
+        {"metadata": {"name": f"n-{i}", "labels": labels | {"node.kubernetes.io/instance-type": "hw-n"}}}
+        for i in range(4)
+    ]
+    nodes.write_text(json.dumps({"items": items}))
+    made = plimsoll("import", nodes, "-r", "kube")
+    assert (made.returncode, "kube is in" in made.stdout) == (0, True), made.stderr
+
+    items[0]["metadata"]["labels"]["node.kubernetes.io/instance-type"] = "hw-m"
+    items[3]["metadata"]["name"] = "n-4"
+    nodes.write_text(json.dumps({"items": items}))
+    look = plimsoll("import", nodes, "-r", "kube", "--prune", "--dry-run")
+    assert (look.returncode, "nothing was changed" in look.stdout) == (0, True), look.stderr
+    assert "kube: 1 new, 1 changed, 1 to leave the fleet" in look.stdout
+    assert "type hw-n to hw-m" in look.stdout
+    assert plimsoll("import", nodes, "-r", "kube", "-o", "json").returncode == 1  # it cannot ask
+    alone = plimsoll("import", nodes, "-r", "kube")
+    assert (alone.returncode, "nobody to ask" in alone.stderr) == (1, True)
+    applied = document(plimsoll("import", nodes, "-r", "kube", "--prune", "--yes", "-o", "json"))
+    assert (applied["status"], applied["counts"]["retire"]) == ("confirmed", 1)
+    names = [item["name"] for item in document(plimsoll("get", "servers", "-w", "region=kube", "-o", "json"))["items"]]
+    assert sorted(names) == ["n-0", "n-1", "n-2", "n-4"]
+
+    at = ("--at", "2100-01-31T08:00", "--reason", "end of life")
+    announced = plimsoll("decommission", "rack", "r-1", "-r", "kube", *at)
+    assert (announced.returncode, "Empty" in announced.stdout) == (0, True), announced.stderr
+    assert plimsoll("decommission", "rack", "r-1", "-r", "kube", *at).returncode == 1  # it is announced already
+    assert "Cancelled" in plimsoll("decommission", "rack", "r-1", "-r", "kube", "--cancel").stdout
+    refresh = document(plimsoll("refresh", "server", "n-1", "-r", "kube", "--to-type", "hw-m", *at[:2], "-o", "json"))
+    assert (refresh["kind"], refresh["to_hardware_type"]) == ("refresh", "hw-m")
 
 
 def test_every_noun_is_listed(plimsoll: Plimsoll) -> None:

@@ -1,0 +1,140 @@
+"""What importing an inventory would change in a region. Pure; names and generations in, items out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from libs.domain.fleet import FREE, Bools, Indices, Ints, Names, Topology
+from libs.domain.inventory import Inventory
+
+CONFLICTS_MAX = 20
+
+
+class ImportMode(StrEnum):
+    """What a list may change. Only PRUNE takes it for the whole of the region."""
+
+    MERGE = "merge"
+    ONLY_ADD = "only_add"
+    PRUNE = "prune"
+
+
+class ImportAction(StrEnum):
+    """What becomes of one server; nothing is done about the last two."""
+
+    ADD = "add"
+    CHANGE = "change"
+    RETIRE = "retire"
+    REFUSE = "refuse"
+    """It is bound, and a guarantee rests on where it stands or what it is."""
+    KEEP = "keep"
+    """The list does not have it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class KnownServers:
+    """The servers of a region (N of them) as an import is compared with them.
+
+    id, generation   (N,) int
+    name             (N,) str
+    rack             (N,) int         index into topology.racks
+    hardware_type    (N,) str
+    reservation      (N,) str, None   that it is bound to, now or by target
+    leaving          (N,) bool        a retirement is announced for it
+    unavailability   (N,) str         by all open events
+    reported         (N,) str         by what imports have reported alone
+    """
+
+    topology: Topology
+    id: Ints
+    generation: Ints
+    name: Names
+    rack: Indices
+    hardware_type: Names
+    reservation: Names
+    leaving: Bools
+    unavailability: Names
+    reported: Names
+
+    @property
+    def bound(self) -> Bools:
+        """(N,) whether a server is bound."""
+        return np.array([name is not None for name in self.reservation], bool)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ImportItems:
+    """One row per server that is concerned (K of them), those of the list first, in its order.
+
+    action            (K,) str     values of ImportAction
+    known, listed     (K,) int     row in KnownServers and in the Inventory; -1: it is not there
+    """
+
+    action: Names
+    known: Indices
+    listed: Indices
+
+    def __len__(self) -> int:
+        return len(self.action)
+
+    def counts(self) -> dict[str, int]:
+        """Action -> items, of every action."""
+        return {action.value: int((self.action == action.value).sum()) for action in ImportAction}
+
+
+def diff_inventory(known: KnownServers, inventory: Inventory, mode: ImportMode) -> ImportItems:
+    """Compare by name.
+
+    A bound server may change its rack within its MSB and its health: no guarantee rests on either. Health differs
+    where it is neither what imports reported nor what is so anyway: other reporters' events are not theirs to end.
+    """
+    row_of = {name: row for row, name in enumerate(known.name)}
+    at = np.array([row_of.get(name, FREE) for name in inventory.server], np.int32)
+    there = np.flatnonzero(at >= 0)
+    row = at[there]
+    ours, theirs = known.topology, inventory.topology
+    moved = ours.racks[known.rack[row]] != theirs.racks[inventory.rack[there]]
+    other_msb = ours.msbs[ours.rack_msb[known.rack[row]]] != theirs.msbs[inventory.msb[there]]
+    other_type = known.hardware_type[row] != inventory.hardware_types[inventory.hardware_type[there]]
+    said = inventory.unavailability[there]
+    health = (said != known.reported[row]) & (said != known.unavailability[row])
+    refused = (other_msb | other_type) & known.bound[row]
+    action = np.full(len(inventory), "", object)
+    action[at < 0] = ImportAction.ADD.value
+    if mode is not ImportMode.ONLY_ADD:
+        action[there[moved | other_msb | other_type | health]] = ImportAction.CHANGE.value
+        action[there[refused]] = ImportAction.REFUSE.value
+    listed = np.flatnonzero(action != "")
+    gone = np.setdiff1d(np.arange(len(known.name)), row) if mode is not ImportMode.ONLY_ADD else np.zeros(0, np.intp)
+    retires = (mode is ImportMode.PRUNE) & ~known.leaving[gone]
+    return ImportItems(
+        action=np.concatenate([action[listed], np.where(retires, "retire", "keep").astype(object)]),
+        known=np.concatenate([at[listed], gone]).astype(np.int32),
+        listed=np.concatenate([listed, np.full(len(gone), FREE)]).astype(np.int32),
+    )
+
+
+def find_conflicts(known: Topology, listed: Topology) -> list[tuple[str, str]]:
+    """(field, message) of racks and MSBs that the list has elsewhere than they stand, up to CONFLICTS_MAX."""
+    found = [
+        *_elsewhere("msb", "datacenter", known.msbs, known.datacenters[known.msb_datacenter], listed.msbs,
+                    listed.datacenters[listed.msb_datacenter]),
+        *_elsewhere("rack", "msb", known.racks, known.msbs[known.rack_msb], listed.racks, listed.msbs[listed.rack_msb]),
+    ]  # fmt: skip
+    return found[:CONFLICTS_MAX]
+
+
+def _elsewhere(
+    noun: str, parent: str, known: Names, known_in: Names, listed: Names, listed_in: Names
+) -> Iterator[tuple[str, str]]:
+    stands = dict(zip(known, known_in, strict=True))
+    for name, place in zip(listed, listed_in, strict=True):
+        if stands.get(name, place) != place:
+            yield (
+                noun,
+                f"{noun} {name} stands in {parent} {stands[name]}, not in {place}, and keeps its place: correct "
+                "the list, or let the names begin with where they stand (--map rack=MSB-KEY+RACK-KEY)",
+            )

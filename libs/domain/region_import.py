@@ -1,0 +1,87 @@
+"""An import into a region that is there: proposed, then confirmed or discarded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from libs.domain.inventory_diff import ImportAction, ImportMode
+
+
+class ImportStatus(StrEnum):
+    """Decided once."""
+
+    PROPOSED = "proposed"
+    CONFIRMED = "confirmed"
+    DISCARDED = "discarded"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Import:
+    """A proposal and what it comes to. counts: action -> servers."""
+
+    import_id: int
+    region: str
+    mode: ImportMode
+    status: ImportStatus
+    counts: Mapping[str, int]
+    proposed_by: str
+    decided_by: str | None
+    generation: int
+    created_at: datetime
+    decided_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportItem:
+    """What an import makes of one server.
+
+    reservation                   that it is bound to; None: free, or new
+    datacenter ... unavailability what the list says; None: it does not have it
+    was_...                       how the server is; None: it is new
+    """
+
+    item_index: int
+    action: ImportAction
+    server: str
+    server_id: int | None
+    reservation: str | None
+    datacenter: str | None
+    msb: str | None
+    rack: str | None
+    hardware_type: str | None
+    unavailability: str | None
+    was_msb: str | None
+    was_rack: str | None
+    was_hardware_type: str | None
+    was_unavailability: str | None
+
+
+def describe_item(item: ImportItem) -> str:
+    """One sentence: what is done, and where nothing is, why and what to do."""
+    if item.action is ImportAction.ADD:
+        return f"new in {item.rack}, {item.msb}, {item.datacenter}: {item.hardware_type}"
+    differences = ", ".join(
+        f"{noun} {was} to {now}"
+        for noun, was, now in (
+            ("MSB", item.was_msb, item.msb),
+            ("rack", item.was_rack, item.rack),
+            ("type", item.was_hardware_type, item.hardware_type),
+            ("unavailability", item.was_unavailability, item.unavailability),
+        )
+        if now is not None and was != now
+    )
+    if item.action is ImportAction.CHANGE:
+        return differences
+    if item.action is ImportAction.REFUSE:
+        return (
+            f"{differences}: refused, because it is bound to {item.reservation}, which counts on it as it is. "
+            f"`plimsoll decommission server {item.server}` has it emptied; then import again"
+        )
+    if item.action is ImportAction.KEEP:
+        return "not in the list; it stays unless the list is the whole of the region (--prune)"
+    if item.reservation is None:
+        return "not in the list: it leaves the fleet at once"
+    return f"not in the list: it leaves the fleet once {item.reservation} is covered without it"

@@ -1,0 +1,207 @@
+"""`/v1/regions/{region}/imports`: lists of servers, compared with the region, then confirmed or discarded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Annotated
+from urllib.parse import quote
+
+from fastapi import APIRouter, Depends, File, Path, Query, Response, UploadFile
+from pydantic import Field
+
+from libs.domain.inventory_diff import ImportAction, ImportMode, diff_inventory, find_conflicts
+from libs.domain.principal import Role
+from libs.domain.region_import import Import, ImportStatus, describe_item
+from libs.interchange.errors import InterchangeError
+from libs.interchange.inventory import load_inventory
+from libs.store.database import Transaction
+from libs.store.import_confirm import confirm_import
+from libs.store.imports import (
+    StaleImport,
+    discard_import,
+    list_import_items,
+    list_imports,
+    load_import,
+    propose_import,
+)
+from libs.store.inventory_snapshot import load_known_servers
+from libs.web.auth import Asking, require
+from libs.web.context import Context
+from libs.web.cursors import Paging, next_cursor
+from libs.web.idempotency import Answer, Write
+from libs.web.model import ID_MAX, PageOf, ResponseModel
+from libs.web.openapi import headers, problems
+from libs.web.problems import FieldError, Problem, invalid
+from services.broker.api.region_files import bad_files
+from services.broker.api.regions import RegionName
+
+router = APIRouter(prefix="/v1/regions/{region}/imports", tags=["imports"])
+LIST_BYTES_MAX = 100_000_000
+"""servers.parquet of 100,000 servers is half a megabyte."""
+_NOUN, _ITEMS = "imports", "import-items"
+ImportId = Annotated[int, Path(ge=1, le=ID_MAX, description="Id of the import")]
+Operator = Depends(require(Role.OPERATOR))
+
+
+class ImportOut(ResponseModel):
+    """A proposal, and what it comes to."""
+
+    import_id: int
+    region: str
+    mode: ImportMode
+    status: ImportStatus
+    counts: dict[str, int] = Field(
+        description="Servers to add, change and retire; refuse: bound, and different where it counts; keep: not listed",
+        examples=[{"add": 40, "change": 2, "retire": 0, "refuse": 1, "keep": 1999}],
+    )
+    proposed_by: str
+    decided_by: str | None
+    generation: int
+    created_at: datetime
+    decided_at: datetime | None
+
+
+class ImportItemOut(ResponseModel):
+    """What becomes of one server."""
+
+    item_index: int
+    action: ImportAction
+    server: str
+    server_id: int | None = Field(description="null: it is new")
+    reservation: str | None = Field(description="That it is bound to")
+    datacenter: str | None
+    msb: str | None
+    rack: str | None
+    hardware_type: str | None
+    unavailability: str | None
+    was_msb: str | None
+    was_rack: str | None
+    was_hardware_type: str | None
+    was_unavailability: str | None
+    message: str = Field(description="For people: what is done, or why nothing is")
+
+
+@router.post(
+    "",
+    operation_id="propose_import",
+    status_code=201,
+    response_model=ImportOut,
+    dependencies=[Operator],
+    responses={201: {"headers": headers("Location")}, **problems(404)},
+)
+def post_import(
+    region: RegionName,
+    servers: Annotated[
+        UploadFile, File(description="servers.parquet of the region format; bindings are not looked at")
+    ],
+    write: Write,
+    principal: Asking,
+    context: Context,
+    mode: Annotated[
+        ImportMode,
+        Query(description="merge: add and change; only_add; prune: what is not listed retires as well"),
+    ] = ImportMode.MERGE,
+) -> Response:
+    """Compare a list of servers with the region. Nothing changes until it is confirmed."""
+    write = write.about(servers.file)
+    try:
+        inventory = load_inventory({"servers.parquet": servers.file})
+    except InterchangeError as error:
+        raise bad_files(error) from error
+    with context.database.snapshot() as tx:
+        known = load_known_servers(tx, region)
+    conflicts = find_conflicts(known.topology, inventory.topology)
+    if conflicts:
+        raise invalid(
+            *(
+                FieldError(field=f"servers.parquet.{field}", location="body", code="elsewhere", message=message)
+                for field, message in conflicts
+            )
+        )
+    items = diff_inventory(known, inventory, mode)
+
+    def effect(tx: Transaction) -> Answer:
+        now, actor = context.clock.now(), principal.name
+        found = propose_import(tx, region, known, inventory, items, mode=mode, actor=actor, now=now)
+        location = f"/v1/regions/{quote(region, safe='')}/imports/{found.import_id}"
+        return Answer(201, ImportOut.model_validate(found), {"Location": location})
+
+    return write.once(effect)
+
+
+@router.get("", operation_id="list_imports", responses=problems(404))
+def get_imports(region: RegionName, context: Context, paging: Paging) -> PageOf[ImportOut]:
+    """Imports into a region, latest first."""
+    before = paging.after(_NOUN)
+    with context.database.snapshot() as tx:
+        page = list_imports(tx, region, before=before, limit=paging.limit)
+    items = [ImportOut.model_validate(found) for found in page.items]
+    return PageOf(items=items, next_cursor=next_cursor(_NOUN, page.next_cursor))
+
+
+@router.get("/{import_id}", operation_id="get_import", responses=problems(404))
+def get_import(region: RegionName, import_id: ImportId, context: Context) -> ImportOut:
+    """One import."""
+    with context.database.snapshot() as tx:
+        return ImportOut.model_validate(load_import(tx, region, import_id))
+
+
+@router.get("/{import_id}/items", operation_id="list_import_items", responses=problems(404))
+def get_items(
+    region: RegionName,
+    import_id: ImportId,
+    context: Context,
+    paging: Paging,
+    action: Annotated[ImportAction | None, Query(description="With this action only")] = None,
+) -> PageOf[ImportItemOut]:
+    """What becomes of each server that is concerned. Those of a discarded import are gone."""
+    after = paging.after(_ITEMS)
+    with context.database.snapshot() as tx:
+        page = list_import_items(tx, region, import_id, action=action, after=after, limit=paging.limit)
+    items = [
+        ImportItemOut(**{name: getattr(item, name) for name in item.__dataclass_fields__}, message=describe_item(item))
+        for item in page.items
+    ]
+    return PageOf(items=items, next_cursor=next_cursor(_ITEMS, page.next_cursor))
+
+
+@router.post(
+    "/{import_id}/confirm",
+    operation_id="confirm_import",
+    response_model=ImportOut,
+    dependencies=[Operator],
+    responses=problems(404, 409),
+)
+def post_confirm(
+    region: RegionName, import_id: ImportId, write: Write, principal: Asking, context: Context
+) -> Response:
+    """Do exactly what was proposed, or nothing: 409 where something that it rests on has changed since."""
+    return _decide(
+        write,
+        lambda tx: confirm_import(tx, region, import_id, actor=principal.name, now=context.clock.now()),
+    )
+
+
+@router.post(
+    "/{import_id}/discard",
+    operation_id="discard_import",
+    response_model=ImportOut,
+    dependencies=[Operator],
+    responses=problems(404, 409),
+)
+def post_discard(
+    region: RegionName, import_id: ImportId, write: Write, principal: Asking, context: Context
+) -> Response:
+    """Decide against it. Its counts stay, its items go."""
+    return _decide(
+        write,
+        lambda tx: discard_import(tx, region, import_id, actor=principal.name, now=context.clock.now()),
+    )
+
+
+def _decide(write: Write, decision: Callable[[Transaction], Import]) -> Response:
+    try:
+        return write.once(lambda tx: Answer(200, ImportOut.model_validate(decision(tx))))
+    except StaleImport as stale:
+        raise Problem(409, "stale_import", f"{str(stale).capitalize()}. Import the list again.") from stale

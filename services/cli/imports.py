@@ -1,0 +1,82 @@
+"""Servers into a region that is there: the difference is shown, and done once somebody says so."""
+
+from __future__ import annotations
+
+from itertools import islice
+from urllib.parse import quote
+
+import typer
+
+from libs.domain.inventory import Inventory
+from libs.interchange.inventory import dump_inventory
+from services.cli.client import Client, Json
+from services.cli.failure import EXIT_NOT_POSSIBLE, CliFailure
+from services.cli.output import Output, print_json, print_rows, stderr, stdout
+
+IMPORT_S_MAX = 600.0
+_SHOWN_MAX = 20
+_WORDS = {
+    "add": "new",
+    "change": "changed",
+    "retire": "to leave the fleet",
+    "refuse": "refused",
+    "keep": "not in the list and kept (--prune: the list is the whole region)",
+}
+
+
+def import_servers(
+    client: Client, region: str, inventory: Inventory, *, mode: str, yes: bool, dry_run: bool, output: Output
+) -> None:
+    """Propose, show, ask, confirm. Raises CliFailure where nothing but refusals came of it (status 2)."""
+    if output is Output.JSON and not (yes or dry_run):
+        raise CliFailure("--output json cannot ask: add --yes to do it or --dry-run to look")
+    path = f"/v1/regions/{quote(region, safe='')}/imports"
+    content = dump_inventory(inventory)
+    with stderr.status(f"comparing {len(inventory):,} servers with {region}"):
+        proposal = client.post(
+            f"{path}?mode={mode}", files={"servers": ("servers.parquet", content)}, timeout_s=IMPORT_S_MAX
+        )
+    one = f"{path}/{proposal['import_id']}"
+    counts = proposal["counts"]
+    to_do = counts["add"] + counts["change"] + counts["retire"]
+    if output is Output.TABLE:
+        _show(client, region, one, counts)
+    agreed = yes or (to_do > 0 and not dry_run and _asked())
+    if dry_run or not to_do or not agreed:
+        result = client.post(f"{one}/discard")
+        said = "nothing was changed" if to_do else "there is nothing to do"
+    else:
+        with stderr.status("confirming"):
+            result = client.post(f"{one}/confirm", timeout_s=IMPORT_S_MAX)
+        said = f"{region} is as shown; `plimsoll get retirements --where region={region}` has what is still to leave"
+        said = said if counts["retire"] else f"{region} is as shown"
+    if output is Output.JSON:
+        print_json(result if not dry_run else proposal)
+    else:
+        stdout.print(said, highlight=False, markup=False)
+    if agreed is None:
+        raise CliFailure("there is nobody to ask here: add --yes to do it or --dry-run to look")
+    if counts["refuse"] and not to_do:
+        raise CliFailure("not possible as asked: all that differs was refused", status=EXIT_NOT_POSSIBLE)
+
+
+def _show(client: Client, region: str, one: str, counts: Json) -> None:
+    listed = ", ".join(f"{counts[action]:,} {words}" for action, words in _WORDS.items() if counts[action])
+    stdout.print(f"{region}: {listed or 'no difference'}", highlight=False, markup=False)
+    for action, words in _WORDS.items():
+        number = counts[action]
+        if not number or action == "keep":  # of those the number says all
+            continue
+        page = client.get(f"{one}/items", action=action, limit=_SHOWN_MAX)
+        rows = [dict(item) for item in islice(page["items"], _SHOWN_MAX)]
+        print_rows(rows, {words.upper(): "server", "": "message"})
+        if number > len(rows):
+            stdout.print(f"... and {number - len(rows):,} more", highlight=False)
+
+
+def _asked() -> bool | None:
+    """None: nobody answers."""
+    try:
+        return typer.confirm("do this?", default=False, err=True)
+    except typer.Abort:
+        return None

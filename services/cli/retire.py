@@ -1,0 +1,91 @@
+"""`plimsoll decommission` and `plimsoll refresh`: racks and servers that leave, or come back as another type."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from libs.domain.retirement import RetirementKind, RetirementScope
+from services.cli.client import Client, Json
+from services.cli.failure import CliFailure
+from services.cli.output import Output, OutputOption, print_json, stdout
+from services.cli.requests import RegionOption
+
+ScopeArgument = Annotated[RetirementScope, typer.Argument(help="a rack or a single server")]
+NameArgument = Annotated[str, typer.Argument(help="which one")]
+AtOption = Annotated[datetime | None, typer.Option("--at", help="by when it is to be empty (UTC)")]
+ReasonOption = Annotated[str, typer.Option(help="why; people read it")]
+CancelOption = Annotated[bool, typer.Option("--cancel", help="it stays: cancel what was announced")]
+
+
+def decommission(
+    scope: ScopeArgument,
+    name: NameArgument,
+    region: RegionOption,
+    at: AtOption = None,
+    reason: ReasonOption = "decommission",
+    cancel: CancelOption = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Announce that a rack or server leaves the fleet. Solves empty it first; what is not empty when due stays."""
+    _retire(RetirementKind.DECOMMISSION, scope, name, region, {"reason": reason}, at, cancel, output)
+
+
+def refresh(
+    scope: ScopeArgument,
+    name: NameArgument,
+    region: RegionOption,
+    to_type: Annotated[str | None, typer.Option("--to-type", help="the hardware type that comes back")] = None,
+    at: AtOption = None,
+    back: Annotated[datetime | None, typer.Option("--back", help="until when it is away; left out: a moment")] = None,
+    reason: ReasonOption = "hardware refresh",
+    cancel: CancelOption = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Announce that a rack or server becomes another hardware type. Solves empty it first."""
+    body: Json = {"reason": reason, "to_hardware_type": to_type}
+    if back is not None:
+        body["back_at"] = _utc(back)
+    if to_type is None and not cancel:
+        raise CliFailure("say which hardware type comes back, with --to-type")
+    _retire(RetirementKind.REFRESH, scope, name, region, body, at, cancel, output)
+
+
+def _retire(
+    kind: RetirementKind,
+    scope: RetirementScope,
+    name: str,
+    region: str,
+    body: Json,
+    at: datetime | None,
+    cancel: bool,
+    output: Output,
+) -> None:
+    client = Client.connect()
+    if cancel:
+        found = [
+            one
+            for one in client.items("/v1/retirements", region=region, status="announced")
+            if (one["scope"], one["scope_name"], one["kind"]) == (scope, name, kind)
+        ]
+        if not found:
+            raise CliFailure(f"no {kind} of {scope} {name} is announced")
+        path = f"/v1/retirements/{found[0]['retirement_id']}/cancel"
+        retirement = client.post(path, generation=found[0]["generation"])
+    else:
+        if at is None:
+            raise CliFailure("say by when it is to be empty, with --at, such as --at 2027-01-31T08:00")
+        body |= {"region": region, "scope": scope, "scope_name": name, "kind": kind, "due_at": _utc(at)}
+        retirement = client.post("/v1/retirements", body)
+    if output is Output.JSON:
+        print_json(retirement)
+    else:
+        said = f"{kind} {retirement['retirement_id']} of {scope} {name}: {retirement['condition']}"
+        stdout.print(said, highlight=False, markup=False)
+        stdout.print(retirement["message"], highlight=False, markup=False)
+
+
+def _utc(moment: datetime) -> str:
+    return moment.isoformat() + ("" if moment.tzinfo else "Z")
