@@ -8,6 +8,8 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
+from libs.observability.logs import redact
+
 MEDIA_TYPE = "application/problem+json"
 TITLES = {
     "bad_request": "The request cannot be read",
@@ -79,7 +81,7 @@ class Problem(HTTPException):
         self.code, self.title, self.errors, self.members = code, TITLES[code], tuple(errors), members
 
     def response(self, request_id: str | None) -> JSONResponse:
-        """The answer that this problem is."""
+        """The answer that this problem is. What a client put into a path or a name is told back without secrets."""
         document = ProblemDocument(
             type=f"urn:plimsoll:problem:{self.code}",
             title=self.title,
@@ -90,7 +92,7 @@ class Problem(HTTPException):
             request_id=request_id,
             **self.members,
         )
-        content = document.model_dump(mode="json")
+        content = redact(document.model_dump(mode="json"))
         return JSONResponse(content, self.status_code, dict(self.headers or {}), media_type=MEDIA_TYPE)
 
 

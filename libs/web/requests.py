@@ -10,6 +10,7 @@ import structlog
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from libs.observability.logs import redact
 from libs.web.metrics import observe_request
 from libs.web.problems import Problem
 
@@ -58,7 +59,8 @@ class RequestScope:
 
 def _request_id(offered: str | None) -> str:
     """The client's own id where it is harmless, so that its log and ours can be read side by side."""
-    return offered if offered and re.fullmatch(r"[A-Za-z0-9._-]{1,64}", offered) else uuid.uuid4().hex
+    harmless = offered and re.fullmatch(r"[A-Za-z0-9._-]{1,64}", offered) and redact(offered) == offered
+    return offered if offered and harmless else uuid.uuid4().hex
 
 
 def _route(scope: Scope) -> str:

@@ -74,9 +74,9 @@ class Client:
         answer: Json = self._send("PUT", path, json=body, generation=generation).json()
         return answer
 
-    def delete(self, path: str, *, generation: int | None = None) -> Json | None:
+    def delete(self, path: str, *, generation: int | None = None, **query: object) -> Json | None:
         """DELETE at a generation."""
-        response = self._send("DELETE", path, generation=generation)
+        response = self._send("DELETE", path, generation=generation, params=_given(query) or None)
         return response.json() if response.content else None
 
     def wait(self, path: str, done: Callable[[Json], bool], *, s_max: float, each: Callable[[Json], None]) -> Json:

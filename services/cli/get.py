@@ -20,6 +20,8 @@ class Noun(StrEnum):
     HARDWARE_TYPES = "hardware-types"
     RESERVATIONS = "reservations"
     CAPACITY_REQUESTS = "capacity-requests"
+    APPROVALS = "approvals"
+    QUOTAS = "quotas"
     SERVERS = "servers"
     UNAVAILABILITY_EVENTS = "unavailability-events"
     RETIREMENTS = "retirements"
@@ -54,6 +56,24 @@ COLUMNS: dict[Noun, dict[str, str]] = {
         "PHASE": "status.phase",
         "REASON": "status.reason",
         "MESSAGE": "status.message",
+    },
+    Noun.APPROVALS: {
+        "ID": "approval_id",
+        "REGION": "region",
+        "KIND": "kind",
+        "REQUEST": "capacity_request_id",
+        "ASKED BY": "asked_by",
+        "WHY": "given_reason",
+        "CAUSES": "causes.message",
+        "STATUS": "status",
+        "DECIDED BY": "decided_by",
+    },
+    Noun.QUOTAS: {
+        "REGION": "region",
+        "OWNER": "owner",
+        "LIMIT": "limit_rru",
+        "USED": "used_rru",
+        "PENDING": "pending_rru",
     },
     Noun.SERVERS: {
         "ID": "server_id",

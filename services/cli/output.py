@@ -66,10 +66,13 @@ def _lines(value: Mapping[str, Any], indent: str) -> list[str]:
 
 
 def _at(row: Mapping[str, Any], path: str) -> object:
-    """The value at a dotted path; one that ends in % is a fraction to be shown as such."""
+    """The value at a dotted path, of each item where it leads through a list; % at its end shows a fraction as such."""
     value: Any = row
     for name in path.removesuffix("%").split("."):
-        value = value.get(name) if isinstance(value, Mapping) else None
+        if isinstance(value, list):
+            value = [_at(item, name) for item in value]
+        else:
+            value = value.get(name) if isinstance(value, Mapping) else None
     return percent(value) if path.endswith("%") and isinstance(value, float) else value
 
 

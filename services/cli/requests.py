@@ -13,20 +13,31 @@ from services.cli.specs import (
     AffinityOption,
     CapacityOption,
     CountOption,
+    EndsOption,
     HostProfileOption,
     MsbLimitOption,
     RackLimitOption,
     RruOption,
+    StartsOption,
     SurvivesOption,
     TypesOption,
     spec_of,
 )
 
-DECIDED = frozenset({"granted", "degraded", "rejected", "withdrawn"})
-_COLOURS = {"granted": "green", "degraded": "yellow", "rejected": "red"}
+DECIDED = frozenset({"granted", "degraded", "rejected", "withdrawn", "scheduled", "awaiting_approval"})
+"""Phases in which nothing more happens by itself in the next seconds."""
+_COLOURS = {
+    "granted": "green",
+    "scheduled": "green",
+    "degraded": "yellow",
+    "awaiting_approval": "yellow",
+    "rejected": "red",
+}
 
 RegionOption = Annotated[str, typer.Option("--region", "-r", envvar="PLIMSOLL_REGION", help="the region's name")]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="say what would become of it, and change nothing")]
+ReasonOption = Annotated[str | None, typer.Option(help="why; for the audit trail, and for whoever approves")]
+RequestId = Annotated[int, typer.Argument(metavar="ID", help="as in `plimsoll get capacity-requests`")]
 WaitOption = Annotated[float, typer.Option("--wait", min=0.0, metavar="SECONDS", help="for the answer; 0: do not")]
 
 
@@ -43,6 +54,9 @@ def create(
     msb_spread_limit: MsbLimitOption = None,
     rack_spread_limit: RackLimitOption = None,
     affinity: AffinityOption = None,
+    starts_at: StartsOption = None,
+    ends_at: EndsOption = None,
+    reason: ReasonOption = None,
     dry_run: DryRunOption = False,
     wait: WaitOption = 60.0,
     output: OutputOption = Output.TABLE,
@@ -58,9 +72,11 @@ def create(
         msb_spread_limit=msb_spread_limit,
         rack_spread_limit=rack_spread_limit,
         affinity=affinity,
+        starts_at=starts_at,
+        ends_at=ends_at,
     )
     body = {"kind": "create", "region": region, "reservation": name, "owner": owner, "spec": spec}
-    send(body, dry_run=dry_run, wait_s=wait, output=output)
+    send(_with(body, reason=reason), dry_run=dry_run, wait_s=wait, output=output)
 
 
 def resize(
@@ -75,6 +91,9 @@ def resize(
     msb_spread_limit: MsbLimitOption = None,
     rack_spread_limit: RackLimitOption = None,
     affinity: AffinityOption = None,
+    starts_at: StartsOption = None,
+    ends_at: EndsOption = None,
+    reason: ReasonOption = None,
     dry_run: DryRunOption = False,
     wait: WaitOption = 60.0,
     output: OutputOption = Output.TABLE,
@@ -90,38 +109,96 @@ def resize(
         msb_spread_limit=msb_spread_limit,
         rack_spread_limit=rack_spread_limit,
         affinity=affinity,
+        starts_at=starts_at,
+        ends_at=ends_at,
     )
-    send(
-        {"kind": "resize", "region": region, "reservation": name, "spec": spec},
-        dry_run=dry_run,
-        wait_s=wait,
-        output=output,
-    )
+    body = {"kind": "resize", "region": region, "reservation": name, "spec": spec}
+    send(_with(body, reason=reason), dry_run=dry_run, wait_s=wait, output=output)
 
 
 def delete(
     name: Annotated[str, typer.Argument(help="of the reservation")],
     region: RegionOption,
+    reason: ReasonOption = None,
     dry_run: DryRunOption = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Return a reservation: its servers are freed."""
-    send({"kind": "delete", "region": region, "reservation": name}, dry_run=dry_run, wait_s=60.0, output=output)
+    body = {"kind": "delete", "region": region, "reservation": name}
+    send(_with(body, reason=reason), dry_run=dry_run, wait_s=60.0, output=output)
+
+
+def amend(
+    identifier: RequestId,
+    capacity: CapacityOption = None,
+    rru: RruOption = None,
+    count: CountOption = None,
+    hardware_type: TypesOption = None,
+    host_profile: HostProfileOption = None,
+    survive_msb_loss: SurvivesOption = None,
+    msb_spread_limit: MsbLimitOption = None,
+    rack_spread_limit: RackLimitOption = None,
+    affinity: AffinityOption = None,
+    starts_at: StartsOption = None,
+    ends_at: EndsOption = None,
+    reason: ReasonOption = None,
+    wait: WaitOption = 60.0,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Ask for something else in a request that is not decided yet; what is left out stays as it is."""
+    spec = spec_of(
+        capacity=capacity,
+        rru=rru,
+        count=count,
+        hardware_type=hardware_type,
+        host_profile=host_profile,
+        survive_msb_loss=survive_msb_loss,
+        msb_spread_limit=msb_spread_limit,
+        rack_spread_limit=rack_spread_limit,
+        affinity=affinity,
+        starts_at=starts_at,
+        ends_at=ends_at,
+    )
+    client = Client.connect()
+    path = f"/v1/capacity-requests/{identifier}"
+    body = _with({"spec": spec}, reason=reason)
+    request = client.patch(path, body, generation=client.get(path)["generation"])
+    _tell(_await(client, request, wait), dry_run=False, output=output)
+
+
+def withdraw(identifier: RequestId, reason: ReasonOption = None, output: OutputOption = Output.TABLE) -> None:
+    """Take back a request that is not decided yet."""
+    client = Client.connect()
+    path = f"/v1/capacity-requests/{identifier}"
+    request = client.delete(path, generation=client.get(path)["generation"], reason=reason)
+    assert request is not None
+    _tell(request, dry_run=False, output=output)
 
 
 def send(body: Json, *, dry_run: bool, wait_s: float, output: Output) -> None:
     """Send a request, wait for its answer, print it. Raises CliFailure of status 2 where it is rejected."""
     client = Client.connect()
     request = client.post("/v1/capacity-requests" + ("?dry_run=true" if dry_run else ""), body)
-    if not dry_run and wait_s > 0 and _phase(request) not in DECIDED:
-        with stderr.status(f"{body['kind']} {body['reservation']}: waiting for the answer"):
-            request = client.wait(
-                f"/v1/capacity-requests/{request['capacity_request_id']}",
-                lambda found: _phase(found) in DECIDED,
-                s_max=wait_s,
-                each=lambda found: None,
-            )
+    if not dry_run:
+        request = _await(client, request, wait_s)
     _tell(request, dry_run=dry_run, output=output)
+
+
+def _with(body: Json, *, reason: str | None) -> Json:
+    return body if reason is None else {**body, "reason": reason}
+
+
+def _await(client: Client, request: Json, wait_s: float) -> Json:
+    """The request once nothing more happens by itself, or the time is over."""
+    if wait_s <= 0 or _phase(request) in DECIDED:
+        return request
+    with stderr.status(f"{request['kind']} {request['reservation']}: waiting for the answer"):
+        return client.wait(
+            f"/v1/capacity-requests/{request['capacity_request_id']}",
+            lambda found: _phase(found) in DECIDED,
+            s_max=wait_s,
+            each=lambda found: None,
+        )
 
 
 def _tell(request: Json, *, dry_run: bool, output: Output) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import Annotated, TypeVar
 
 import typer
@@ -28,6 +29,8 @@ RackLimitOption = Annotated[float | None, typer.Option(help="likewise in one rac
 AffinityOption = Annotated[
     list[str] | None, typer.Option("--affinity", metavar=_Share, help="share wanted in a datacenter; repeatable")
 ]
+StartsOption = Annotated[datetime | None, typer.Option(help="takes nothing before; UTC, such as 2027-01-31T08:00:00")]
+EndsOption = Annotated[datetime | None, typer.Option(help="is deleted then; UTC")]
 
 
 def spec_of(
@@ -41,6 +44,8 @@ def spec_of(
     msb_spread_limit: float | None,
     rack_spread_limit: float | None,
     affinity: Sequence[str] | None,
+    starts_at: datetime | None,
+    ends_at: datetime | None,
 ) -> dict[str, object]:
     """The spec with what was given; the platform fills in or keeps the rest."""
     given = {
@@ -53,6 +58,8 @@ def spec_of(
         "msb_spread_limit": msb_spread_limit,
         "rack_spread_limit": rack_spread_limit,
         "affinity": _pairs(affinity, "--affinity", float),
+        "starts_at": None if starts_at is None else starts_at.replace(tzinfo=UTC).isoformat(),
+        "ends_at": None if ends_at is None else ends_at.replace(tzinfo=UTC).isoformat(),
     }
     return {name: value for name, value in given.items() if value is not None}
 

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -125,6 +126,44 @@ def test_lists_of_servers(plimsoll: Plimsoll, tmp_path: Path) -> None:
     assert "Cancelled" in plimsoll("decommission", "rack", "r-1", "-r", "kube", "--cancel").stdout
     refresh = document(plimsoll("refresh", "server", "n-1", "-r", "kube", "--to-type", "hw-m", *at[:2], "-o", "json"))
     assert (refresh["kind"], refresh["to_hardware_type"]) == ("refresh", "hw-m")
+
+
+def test_what_waits_for_a_person(plimsoll: Plimsoll) -> None:
+    """In west, which the story before left without a reservation of its own."""
+    limits = document(plimsoll("limits", "west", "--size-rru", 4, "--reason", "review of May", "-o", "json"))
+    assert (limits["size_rru"], limits["four_eyes"]) == (4, False)
+    kept = document(plimsoll("limits", "west", "--hardware-share", 0.9, "-o", "json"))
+    assert (kept["size_rru"], kept["hardware_share"]) == (4, 0.9)
+    assert document(plimsoll("quota", "a", "-r", "west", "--limit", 20, "-o", "json"))["limit_rru"] == 20
+    ask = ("create", "big", "-r", "west", "--owner", "a", "-t", "hw-a", "--reason", "launch")
+    waits = plimsoll(*ask, "--count", 6)
+    assert (waits.returncode, "awaiting_approval" in waits.stdout) == (0, True), waits.stderr
+    [request] = document(plimsoll("get", "capacity-requests", "-w", "reservation=big", "-o", "json"))["items"]
+    amended = plimsoll("amend", request["capacity_request_id"], "--count", 5)
+    assert "5 RRU are above the 4" in " ".join(amended.stdout.split())
+    listed = plimsoll("get", "approvals", "-w", "status=pending")
+    assert ("launch" in listed.stdout, "5 RRU" in " ".join(listed.stdout.split())) == (True, True)
+    [approval] = document(plimsoll("get", "approvals", "-w", "status=pending", "-o", "json"))["items"]
+    assert "is approved" in plimsoll("approve", approval["approval_id"], "--reason", "fine").stdout
+    second = plimsoll("create", "other", "-r", "west", "--owner", "a", "-t", "hw-a", "--count", 5, "-o", "json")
+    withdrawn = plimsoll("withdraw", document(second)["capacity_request_id"], "--reason", "no need")
+    assert (withdrawn.returncode, "withdrawn" in withdrawn.stdout) == (0, True), withdrawn.stderr
+    third = plimsoll("create", "third", "-r", "west", "--owner", "a", "-t", "hw-a", "--count", 7)
+    assert third.returncode == 0, third.stderr
+    [approval] = document(plimsoll("get", "approvals", "-w", "status=pending", "-o", "json"))["items"]
+    assert "is rejected" in plimsoll("reject", approval["approval_id"], "--reason", "no").stdout
+    assert plimsoll("reject", approval["approval_id"], "--reason", "no").returncode == 1
+    over = plimsoll("create", "over", "-r", "west", "--owner", "a", "-t", "hw-a", "--count", 21)
+    assert (over.returncode, "QuotaExceeded" in over.stdout) == (2, True)
+    later = plimsoll("create", "later", "-r", "west", "--owner", "a", "-t", "hw-a", "--count", 1)
+    assert later.returncode == 0, later.stderr
+    begins = (datetime.now(UTC) + timedelta(days=30)).strftime("%Y-%m-%dT%H:%M:%S")
+    scheduled = plimsoll(
+        *("create", "in-a-month", "-r", "west", "--owner", "a", "-t", "hw-a", "--count", 1, "--starts-at", begins)
+    )
+    assert (scheduled.returncode, "scheduled" in scheduled.stdout) == (0, True), scheduled.stderr
+    assert document(plimsoll("limits", "west", "--none", "-o", "json"))["size_rru"] is None
+    assert document(plimsoll("quota", "a", "-r", "west", "--lift", "-o", "json"))["limit_rru"] is None
 
 
 def test_every_noun_is_listed(plimsoll: Plimsoll) -> None:
