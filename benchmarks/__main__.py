@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 
 from benchmarks.broker import bench_broker
+from benchmarks.mover import bench_mover
 from benchmarks.region import bench_region
 from benchmarks.replacements import bench_replacements
 
@@ -14,6 +15,7 @@ BENCHES: dict[str, Callable[[list[str]], dict[str, object]]] = {
     "region": bench_region,
     "broker": bench_broker,
     "replacements": bench_replacements,
+    "mover": bench_mover,
 }
 """By name; a new benchmark is one file and one entry."""
 

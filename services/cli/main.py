@@ -23,6 +23,9 @@ COMMANDS = {
     "delete": "services.cli.requests:delete",
     "plan": "services.cli.plan:plan",
     "drain": "services.cli.drain:drain",
+    "moves": "services.cli.moves:app",
+    "pause": "services.cli.moves:pause",
+    "resume": "services.cli.moves:resume",
     "solve": "services.cli.solve:solve",
     "token": "services.cli.token:app",
 }
