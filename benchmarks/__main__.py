@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from benchmarks.broker import bench_broker
 from benchmarks.imports import bench_imports
+from benchmarks.mover import bench_mover
 from benchmarks.region import bench_region
 from benchmarks.replacements import bench_replacements
 
@@ -16,6 +17,7 @@ BENCHES: dict[str, Callable[[list[str]], dict[str, object]]] = {
     "broker": bench_broker,
     "replacements": bench_replacements,
     "imports": bench_imports,
+    "mover": bench_mover,
 }
 """By name; a new benchmark is one file and one entry."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+import orjson
 import sqlalchemy as sa
 
 from libs.domain.move import MoveChange, MovePostponed, MoveStart, MoveStatus, MoveStep, StepResult
@@ -26,15 +27,11 @@ _START = sa.text("""
     JOIN servers USING (server_id, generation)
     ON CONFLICT (server_id) WHERE status = 'running' DO NOTHING""")
 
-_CHANGES = """unnest(CAST(:move_ids AS bigint[]), CAST(:move_generations AS bigint[]), CAST(:server_ids AS bigint[]),
-                     CAST(:server_generations AS bigint[]), CAST(:statuses AS text[]), CAST(:reasons AS text[]),
-                     CAST(:step_indices AS int[]), CAST(:attempts AS int[]), CAST(:started_ats AS timestamptz[]),
-                     CAST(:effects AS text[]), CAST(:old_indices AS int[]), CAST(:old_attempts AS int[]),
-                     CAST(:old_steps AS text[]), CAST(:old_started_ats AS timestamptz[]), CAST(:results AS text[]),
-                     CAST(:messages AS text[]), CAST(:host_profiles AS text[]))
-              AS change (move_id, move_generation, server_id, server_generation, status, reason, step_index, attempt,
-                         started_at, effect, old_index, old_attempt, old_step, old_started_at, result, message,
-                         host_profile)"""
+# One JSON document: at 10,000 changes it is written and read many times faster than an array for each column.
+_CHANGES = """json_to_recordset(CAST(:changes AS json)) AS change (
+    move_id bigint, move_generation bigint, server_id bigint, server_generation bigint, status text, reason text,
+    step_index int, attempt int, started_at timestamptz, effect text, old_index int, old_attempt int, old_step text,
+    old_started_at timestamptz, result text, message text, host_profile text)"""
 
 _LOCK_SERVERS = sa.text("SELECT FROM servers WHERE server_id = ANY(:ids) ORDER BY server_id FOR NO KEY UPDATE")
 
@@ -70,9 +67,8 @@ _CHANGE = sa.text(f"""
 
 _POSTPONE = sa.text("""
     UPDATE moves SET ask_at = later.ask_at, calls_failed = later.calls_failed, note = later.note
-    FROM unnest(CAST(:move_ids AS bigint[]), CAST(:generations AS bigint[]), CAST(:ask_ats AS timestamptz[]),
-                CAST(:calls_failed AS int[]), CAST(:notes AS text[]))
-         AS later (move_id, generation, ask_at, calls_failed, note)
+    FROM json_to_recordset(CAST(:postponed AS json))
+         AS later (move_id bigint, generation bigint, ask_at timestamptz, calls_failed int, note text)
     WHERE moves.move_id = later.move_id AND moves.generation = later.generation AND moves.status = 'running'""")
 
 _REPORT = sa.text("""
@@ -103,19 +99,22 @@ def change_moves(tx: Transaction, changes: Sequence[MoveChange], *, now: datetim
     affected = [change.move.server_id for change in changes if _effect(change) is not None]
     if affected:
         tx.execute(_LOCK_SERVERS, {"ids": affected})
-    return len(tx.execute(_CHANGE, _arrays(changes) | {"now": now}).all())
+    return len(tx.execute(_CHANGE, {"changes": _document(changes), "now": now}).all())
 
 
 def postpone_moves(tx: Transaction, postponed: Sequence[MovePostponed]) -> int:
     """Note when moves are to be asked for again; how many. Those that have changed since stay as they are."""
-    arrays = {
-        "move_ids": [later.move.move_id for later in postponed],
-        "generations": [later.move.generation for later in postponed],
-        "ask_ats": [later.ask_at for later in postponed],
-        "calls_failed": [later.calls_failed for later in postponed],
-        "notes": [later.note for later in postponed],
-    }
-    return tx.execute(_POSTPONE, arrays).rowcount
+    rows = [
+        {
+            "move_id": later.move.move_id,
+            "generation": later.move.generation,
+            "ask_at": later.ask_at,
+            "calls_failed": later.calls_failed,
+            "note": later.note,
+        }
+        for later in postponed
+    ]
+    return tx.execute(_POSTPONE, {"postponed": orjson.dumps(rows).decode()}).rowcount
 
 
 def fail_moves(tx: Transaction, region_id: int, changes: Sequence[MoveChange], *, now: datetime, actor: str) -> int:
@@ -125,7 +124,7 @@ def fail_moves(tx: Transaction, region_id: int, changes: Sequence[MoveChange], *
 
     A transaction of its own: it changes servers' unavailability, which has a lock that comes before the servers' own.
     """
-    rows = tx.execute(_CHANGE, _arrays(changes) | {"now": now}).all()
+    rows = tx.execute(_CHANGE, {"changes": _document(changes), "now": now}).all()
     failed = {row.server_id for row in rows}
     reasons = {
         change.move.server_id: str(change.reason)
@@ -148,30 +147,35 @@ def fail_moves(tx: Transaction, region_id: int, changes: Sequence[MoveChange], *
     return len(rows)
 
 
-def _effect(change: MoveChange) -> str | None:
-    done = change.result in (StepResult.DONE, StepResult.SKIPPED) and change.move.step in _EFFECTS
-    return change.move.step.value if done else None
+def _effect(change: MoveChange) -> MoveStep | None:
+    done = change.result in (StepResult.DONE, StepResult.SKIPPED)
+    return step if done and (step := change.move.step) in _EFFECTS else None
 
 
-def _arrays(changes: Sequence[MoveChange]) -> dict[str, object]:
+def _document(changes: Sequence[MoveChange]) -> str:
+    return orjson.dumps([_row(change) for change in changes]).decode()
+
+
+def _row(change: MoveChange) -> dict[str, object]:
+    move = change.move
     return {
-        "move_ids": [change.move.move_id for change in changes],
-        "move_generations": [change.move.generation for change in changes],
-        "server_ids": [change.move.server_id for change in changes],
-        "server_generations": [change.move.server_generation for change in changes],
-        "statuses": [change.status.value for change in changes],
-        "reasons": [change.reason for change in changes],
-        "step_indices": [change.step_index for change in changes],
-        "attempts": [change.attempt for change in changes],
-        "started_ats": [change.step_started_at for change in changes],
-        "effects": [_effect(change) for change in changes],
-        "old_indices": [change.move.step_index for change in changes],
-        "old_attempts": [change.move.attempt for change in changes],
-        "old_steps": [change.move.step.value for change in changes],
-        "old_started_ats": [change.move.step_started_at for change in changes],
-        "results": [None if change.result is None else change.result.value for change in changes],
-        "messages": [change.message for change in changes],
-        "host_profiles": [change.move.to_host_profile for change in changes],
+        "move_id": move.move_id,
+        "move_generation": move.generation,
+        "server_id": move.server_id,
+        "server_generation": move.server_generation,
+        "status": change.status,
+        "reason": change.reason,
+        "step_index": change.step_index,
+        "attempt": change.attempt,
+        "started_at": change.step_started_at,
+        "effect": _effect(change),
+        "old_index": move.step_index,
+        "old_attempt": move.attempt,
+        "old_step": move.step,
+        "old_started_at": move.step_started_at,
+        "result": change.result,
+        "message": change.message,
+        "host_profile": move.to_host_profile,
     }
 
 

@@ -133,6 +133,7 @@ COLUMNS: dict[Noun, dict[str, str]] = {
         "STATUS": "status",
         "STEP": "step",
         "ATTEMPT": "attempt",
+        "NOTE": "note",
         "CREATED": "created_at",
     },
     Noun.AUDIT_ENTRIES: {

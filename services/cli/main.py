@@ -33,6 +33,9 @@ COMMANDS = {
     "drain": "services.cli.drain:drain",
     "decommission": "services.cli.retire:decommission",
     "refresh": "services.cli.retire:refresh",
+    "moves": "services.cli.moves:app",
+    "pause": "services.cli.moves:pause",
+    "resume": "services.cli.moves:resume",
     "solve": "services.cli.solve:solve",
     "token": "services.cli.token:app",
 }

@@ -30,25 +30,45 @@ ENV = {
     "PLIMSOLL_MOVE_BACKOFF_S": "0.05",
     "PLIMSOLL_SOLVE_S_MAX": "5",
 }
-CYCLES = {"move": 0.05, "solve": 1.0, "refresh_unavailability": 1.0, "advance_windows": 1.0, "finish_retirements": 0.5}
+CYCLES = {
+    "move": 0.05,
+    "solve": 1.0,
+    "refresh_unavailability": 1.0,
+    "advance_windows": 1.0,
+    "finish_retirements": 0.5,
+    "draw_replacements": 0.05,
+}
 SERVERS = 40
 YEAR = timedelta(days=365)
-RETIRES = f"server-{SERVERS - 1:02d}"
+OF_HW_A, OF_HW_B = ([f"server-{i:02d}" for i in range(SERVERS) if i // 5 % 2 == kind] for kind in (0, 1))
+MOVING_OUT = dict.fromkeys(OF_HW_A[:6], "web") | dict.fromkeys(OF_HW_A[6:10], "db")
+# No solve can mend the loss of one of these: every other server of the type is bound as well.
+STARTS = MOVING_OUT | dict.fromkeys(OF_HW_B[:17], "pinned") | dict.fromkeys(OF_HW_B[17:], "spare")
+LOST = OF_HW_B[0]
+RETIRES = OF_HW_A[-1]
 """Free at the start, and due."""
-STARTS = {f"server-{i:02d}": "web" for i in range(6)} | {f"server-{i:02d}": "db" for i in range(10, 14)}
 
 
 def prepare(database: Database) -> None:
-    """Servers that are not where they should be, requests that can and cannot be met, and cycles that are due."""
+    """Servers that are not where they should be, a lost one and spare ones, requests, and cycles that are due."""
     now = datetime.now(UTC)
     spec = ReservationSpec(capacity_rru=4, rru={"hw-a": 1.0})
     image = region_image(
         msbs=4,
-        servers_per_rack=SERVERS // 4,
-        reservations={"web": spec, "db": ReservationSpec(capacity_rru=3, rru={"hw-a": 1.0}, host_profile="big-pages")},
+        racks_per_msb=2,
+        servers_per_rack=SERVERS // 8,
+        hardware_types=("hw-a", "hw-b"),
+        reservations={
+            "web": spec,
+            "db": ReservationSpec(capacity_rru=3, rru={"hw-a": 1.0}, host_profile="big-pages"),
+            "pinned": ReservationSpec(capacity_rru=17, rru={"hw-b": 1.0}, survives_msb_loss=False),
+            "spare": ReservationSpec(capacity_rru=3, rru={"hw-b": 1.0}, survives_msb_loss=False),
+        },
+        kind={"spare": "shared_buffer"},
         current=STARTS,
-        target={name: "db" if binding == "web" else "web" for name, binding in STARTS.items()},
+        target=STARTS | {name: "db" if binding == "web" else "web" for name, binding in MOVING_OUT.items()},
         in_use=set(list(STARTS)[:3]),
+        down={LOST},
     )
     with database.write() as tx:
         region_id = import_region(tx, image, actor="test", now=now).region_id
@@ -100,6 +120,7 @@ def wait_for_the_end(database: Database) -> None:
     wait_until(lambda: count(database, OVER) == 0, "what is over is deleted")
     stop(database, "advance_windows")
     stop(database, "finish_retirements")
+    stop(database, "draw_replacements")  # a move that fails asks for replacements itself
     wait_until(lambda: count(database, OPEN_JOBS + " AND kind = 'solve'") == 0, "the last solve has ended")
     wait_until(lambda: count(database, MOVING) == 0, "every server that is up is where it should be, and no move runs")
     stop(database, "move")
@@ -117,7 +138,7 @@ def check(database: Database) -> None:
         assert count_in(tx, "SELECT count(*) FROM capacity_requests WHERE kind = 'delete'") == 1
         assert {phases["a"], phases["b"]} <= {CapacityRequestPhase.GRANTED, CapacityRequestPhase.DEGRADED}
         names = tx.execute(sa.text("SELECT name FROM reservations WHERE kind = 'guaranteed' ORDER BY name")).scalars()
-        assert list(names) == ["a", "b", "db", "next-year", "over", "web"], (
+        assert list(names) == ["a", "b", "db", "next-year", "over", "pinned", "web"], (
             "a request was carried out twice, or not at all"
         )
         assert not tx.execute(
@@ -155,13 +176,21 @@ def check_bindings(tx: Transaction) -> None:
 
 
 def check_failures(tx: Transaction) -> None:
-    """Each server whose move failed for good was reported once, and has not been tried since."""
+    """Each server whose move failed for good was reported once, and has not been tried since; one was down before."""
     failed = sa.text("SELECT server_id, max(move_id) FROM moves WHERE status = 'failed' GROUP BY server_id")
     servers = {row.server_id for row in tx.execute(failed)}
     reported = sa.text("SELECT server_id FROM unavailability_events WHERE reason LIKE 'move_failed%'")
     assert sorted(tx.execute(reported).scalars()) == sorted(servers)
     down = sa.text("SELECT server_id FROM servers WHERE unavailability = 'unplanned'")
-    assert set(tx.execute(down).scalars()) == servers
+    lost = tx.execute(sa.text("SELECT server_id FROM servers WHERE name = :name"), {"name": LOST}).scalar_one()
+    assert set(tx.execute(down).scalars()) == servers | {lost}
+    drawn = sa.text("""
+        SELECT server_id FROM plan_changes JOIN plans USING (plan_id)
+        JOIN reservations ON reservation_id = to_reservation_id
+        WHERE plans.kind = 'replacement' AND reservations.kind = 'shared_buffer'""")
+    swapped = list(tx.execute(drawn).scalars())
+    assert lost in swapped, "the lost server was never replaced"
+    assert len(swapped) == len(set(swapped)), "a lost server was replaced twice"
 
 
 OVER = "SELECT count(*) FROM reservations WHERE name = 'over' AND deleted_at IS NULL"
@@ -169,7 +198,8 @@ UNDECIDED = "SELECT count(*) FROM capacity_requests WHERE phase IN ('submitted',
 OPEN_JOBS = "SELECT count(*) FROM jobs WHERE status IN ('queued', 'running')"
 MOVING = """SELECT (SELECT count(*) FROM moves WHERE status = 'running')
     + (SELECT count(*) FROM servers WHERE unavailability = 'none'
-       AND current_reservation_id IS DISTINCT FROM target_reservation_id)"""
+       AND current_reservation_id IS DISTINCT FROM target_reservation_id)
+    + (SELECT count(*) FROM jobs WHERE kind = 'draw_replacements' AND status IN ('queued', 'running'))"""
 
 
 def stop(database: Database, kind: str) -> None:

@@ -62,7 +62,6 @@ class ReplacementsDraw:
             return {}
         drawn = plan_replacements(failures)
         require_clean(check_replacements(failures, drawn.plan))
-        crash_point("mover.replace.before")
         with self._database.write() as tx:
             plan = commit_plan(
                 tx,
@@ -75,9 +74,10 @@ class ReplacementsDraw:
             _say(tx, load_region(tx, self._region).region_id, self._clock, failures, drawn)
             if plan is not None:
                 enqueue(tx, MOVE, self._region)
-        crash_point("mover.replace.after")
+                crash_point("mover.replace.before")
         counts = Counter(drawn.verdict)
         if plan is not None:
+            crash_point("mover.replace.after")
             figures = {verdict.value: number for verdict, number in counts.items()}
             _log.info("replacements drawn", region=self._region, plan_id=plan.plan_id, **figures)
         return counts

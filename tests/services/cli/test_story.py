@@ -85,6 +85,12 @@ def test_a_region_from_import_to_export(plimsoll: Plimsoll, tmp_path: Path) -> N
     assert "has begun" in plimsoll("drain", "msb", "msb-00", "-r", "west").stdout
     assert "has ended" in plimsoll("drain", "msb", "msb-00", "-r", "west", "--end").stdout
     assert "no open planned event" in plimsoll("drain", "msb", "msb-00", "-r", "west", "--end").stdout
+    assert plimsoll("pause", "west", "--reason", "power work").stdout == "west is paused: power work\n"
+    paused = document(plimsoll("get", "regions", "west", "-o", "json"))["conditions"]
+    assert [(c["type"], c["reason"]) for c in paused if c["status"] == "False"] == [("Moving", "Paused")]
+    assert plimsoll("resume", "west", "--reason", "done").stdout == "west moves again\n"
+    for verb in ("retry", "skip"):
+        assert "no move 999" in plimsoll("moves", verb, 999, "--reason", "by hand").stderr
     assert plimsoll("resize", "web", "-r", "west", "--count", 3).returncode == 0
     assert "granted" in plimsoll("delete", "web", "-r", "west").stdout
     out = plimsoll("export", "west", "--out", tmp_path / "today")

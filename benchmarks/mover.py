@@ -1,0 +1,94 @@
+"""`bench mover`: one tick of the mover with many steps under way."""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from libs.actuators.actuator import StepOutcome, StepRequest, StepState
+from libs.domain.fleet import FREE, TargetPlan
+from libs.domain.plan import PlanKind
+from libs.interchange.region import load_region
+from libs.reconcile.clock import SystemClock
+from libs.store.database import Database
+from libs.store.migrate import migrate
+from libs.store.plans import commit_plan
+from libs.store.region_import import import_region
+from libs.store.snapshot import load_fleet_snapshot
+from services.mover.moves_plan import MovePolicy
+from services.mover.reconcilers.moves_advance import MovesAdvance
+from services.standalone.postgres import running_postgres
+
+_REGION = "bench"
+_UNDER_WAY = StepOutcome(state=StepState.RUNNING)
+_ACCEPTED = StepOutcome(state=StepState.RUNNING, ask_again_s=0.0, call="accepted")
+_DONE = StepOutcome(state=StepState.DONE, call="done")
+
+
+class _Says:
+    """Says one thing of every step, at once: what is measured is the mover."""
+
+    def __init__(self) -> None:
+        self.outcome = _UNDER_WAY
+
+    def perform(self, steps: Sequence[StepRequest]) -> Sequence[StepOutcome]:
+        return [self.outcome] * len(steps)
+
+
+def bench_mover(argv: list[str]) -> dict[str, object]:
+    """Seconds of a tick with `--moves` under way, the median of `--runs`, by what the actuator says of all of them.
+
+    start_s        they start, with twice as many more waiting
+    under_way_s    nothing new of any;  accepted_s   each is to be asked for again at its own time
+    done_s         each is done and the next step, or the end, is written
+    """
+    parser = argparse.ArgumentParser(prog="bench mover")
+    parser.add_argument("region", type=Path)
+    parser.add_argument("--moves", type=int, default=10_000)
+    parser.add_argument("--runs", type=int, default=3)
+    given = parser.parse_args(argv)
+    image = load_region(given.region)
+    image = replace(image, snapshot=replace(image.snapshot, region=_REGION))
+    taken: dict[str, list[float]] = {}
+    with tempfile.TemporaryDirectory() as home, running_postgres(Path(home)) as url:
+        migrate(url)
+        database = Database(url, pool_size=2)
+        with database.write() as tx:
+            import_region(tx, image, actor="bench", now=datetime.now(UTC))
+        _retarget(database, 3 * given.moves)
+        policy = MovePolicy(moves_max=given.moves, msb_share_max=1.0, attempts_max=3, backoff_s=30.0, step_s_max=3600.0)
+        says = _Says()
+        mover = MovesAdvance(database, SystemClock(), says, policy, _REGION)
+        kinds = (("under_way_s", _UNDER_WAY), ("accepted_s", _ACCEPTED), ("done_s", _DONE))
+        schedule = [("start_s", _UNDER_WAY), *(kind for _ in range(given.runs) for kind in kinds)]
+        asked = 0
+        for name, says.outcome in schedule:
+            began = time.perf_counter()
+            report = mover.reconcile()
+            taken.setdefault(name, []).append(time.perf_counter() - began)
+            asked = max(asked, report.asked)
+        database.close()
+    sizes = {"servers": len(image.snapshot.servers), "asked_max": asked, "runs": given.runs}
+    return {**sizes, **{name: round(statistics.median(seconds), 2) for name, seconds in taken.items()}}
+
+
+def _retarget(database: Database, number: int) -> None:
+    """Free so many servers that are bound and up: each has to leave and be cleaned."""
+    with database.snapshot() as tx:
+        snapshot = load_fleet_snapshot(tx, _REGION)
+    servers = snapshot.servers
+    rows = np.flatnonzero(servers.available & (servers.target >= 0) & (servers.current == servers.target))[:number]
+    target = servers.target.copy()
+    target[rows] = FREE
+    with database.write() as tx:
+        plan = TargetPlan(target=target, parent_plan_id=snapshot.target_plan_id)
+        parent = snapshot.target_plan_id
+        commit_plan(tx, snapshot, plan, kind=PlanKind.SOLVE, now=datetime.now(UTC), parent=parent)
