@@ -20,6 +20,7 @@ TITLES = {
     "invalid_token": "The token is not valid",
     "method_not_allowed": "The method is not allowed here",
     "managed_by_policy": "The region's policy decides that",
+    "not_a_decision": "This can be imagined, and not decided",
     "not_found": "There is no such thing",
     "precondition_required": "Say which generation you have read",
     "stale_generation": "Somebody else has changed it",

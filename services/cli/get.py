@@ -23,6 +23,7 @@ class Noun(StrEnum):
     SERVERS = "servers"
     UNAVAILABILITY_EVENTS = "unavailability-events"
     SOLVE_RUNS = "solve-runs"
+    SIMULATIONS = "simulations"
     PLANS = "plans"
     MOVES = "moves"
     AUDIT_ENTRIES = "audit-entries"
@@ -83,6 +84,16 @@ COLUMNS: dict[Noun, dict[str, str]] = {
         "GAP": "report.gap%",
         "SECONDS": "report.solve_s",
         "PLAN": "plan_id",
+    },
+    Noun.SIMULATIONS: {
+        "ID": "simulation_id",
+        "REGION": "region",
+        "BY": "requested_by",
+        "STATUS": "status",
+        "CREATED": "created_at",
+        "MOVES": "report.moves",
+        "SHORT AFTER": "report.cost.after.shortfall_rru",
+        "APPLIED": "applied_at",
     },
     Noun.PLANS: {
         "ID": "plan_id",

@@ -23,6 +23,7 @@ COMMANDS = {
     "delete": "services.cli.requests:delete",
     "explain": "services.cli.explain:explain",
     "plan": "services.cli.plan:plan",
+    "simulate": "services.cli.simulate:simulate",
     "drain": "services.cli.drain:drain",
     "solve": "services.cli.solve:solve",
     "token": "services.cli.token:app",

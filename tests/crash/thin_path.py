@@ -7,12 +7,14 @@ import sqlalchemy as sa
 
 from libs.domain.capacity_request import CapacityRequestKind, CapacityRequestPhase
 from libs.domain.reservation import ReservationSpec
+from libs.domain.simulation import Loss, WhatIf
 from libs.store.capacity_requests import create_capacity_request
 from libs.store.database import Database, Transaction
 from libs.store.jobs import enqueue
 from libs.store.region_import import import_region
 from libs.store.regions import load_region
 from libs.store.schedules import ensure_schedules
+from libs.store.simulations import create_simulation
 from tests.builders.region import region_image
 from tests.crash.harness import wait_until
 
@@ -57,6 +59,9 @@ def prepare(database: Database) -> None:
                 now=now,
             )
             enqueue(tx, "assess", str(request.capacity_request_id))
+        what_if = WhatIf(policy={}, lose=(Loss(scope="msb", name="msb-00"),))
+        simulation_id = create_simulation(tx, region_id, what_if, requested_by="test", now=now)
+        enqueue(tx, "simulate", str(simulation_id))
         ensure_schedules(tx, {"move": 0.05, "solve": 1.0, "refresh_unavailability": 1.0}, now=now)
 
 
@@ -83,6 +88,7 @@ def check(database: Database) -> None:
             sa.text("SELECT FROM jobs WHERE status = 'failed' AND error NOT LIKE 'the worker%'")
         ).all()
         assert not tx.execute(sa.text("SELECT FROM solve_runs WHERE status = 'running'")).all()
+        assert list(tx.execute(sa.text("SELECT status FROM simulations")).scalars()) == ["done"]
         assert count_in(tx, MOVING) == 0
         check_bindings(tx)
         check_failures(tx)

@@ -24,7 +24,7 @@ from libs.web.idempotency import Answer, Write
 from libs.web.model import ID_MAX, Name, PageOf, RequestModel, ResponseModel, SomeName, Whole
 from libs.web.openapi import headers, problems
 from libs.web.problems import FieldError, Problem, invalid
-from services.portal.api.specs import SpecIn, SpecOut
+from libs.web.specs import SpecIn, SpecOut
 from services.portal.keeping import keep
 from services.portal.preview import preview
 from services.portal.reconcilers.capacity_requests_enqueue import ASSESS
