@@ -41,6 +41,7 @@ def _reservations(
 ) -> list[dict[str, Any]]:
     """Those of which anything differs, or that are short; new ones have nothing before."""
     was, shocked, becomes = coverage_of(before, present), coverage_of(imagined, stay), coverage_of(imagined, target)
+    lacked, lacks, will_lack = (np.where(c.shortfall > _SAME_RRU, c.shortfall, 0.0) for c in (was, shocked, becomes))
     old, new = len(before.reservations), len(imagined.reservations)
     gained = np.bincount(target[(target >= 0) & (target != stay)], minlength=new)
     lost = np.bincount(stay[(stay >= 0) & (target != stay)], minlength=new)
@@ -53,9 +54,9 @@ def _reservations(
             "capacity_rru": float(imagined.reservations.capacity_rru[r]),
             "total_rru_now": float(was.total[r]) if known else 0.0,
             "total_rru_after": float(becomes.total[r]),
-            "short_rru_now": float(was.shortfall[r]) if known else 0.0,
-            "short_rru_at_once": float(shocked.shortfall[r]),
-            "short_rru_after": float(becomes.shortfall[r]),
+            "short_rru_now": float(lacked[r]) if known else 0.0,
+            "short_rru_at_once": float(lacks[r]),
+            "short_rru_after": float(will_lack[r]),
             "gained": int(gained[r]),
             "lost": int(lost[r]),
         }

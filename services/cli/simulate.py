@@ -34,9 +34,7 @@ def simulate(
     ] = None,
     scale: Annotated[
         list[str] | None,
-        typer.Option(
-            "--scale", metavar="[NAME=]FACTOR", help="this reservation, or all, at so many times its capacity"
-        ),
+        typer.Option("--scale", metavar="[NAME=]FACTOR", help="this reservation, or all, so many times larger"),
     ] = None,
     scale_owner: Annotated[
         list[str] | None, typer.Option("--scale-owner", metavar="OWNER=FACTOR", help="all of an owner's likewise")
