@@ -1,13 +1,16 @@
-"""A snapshot with one reservation other than it is: what an assessment asks about before anything is stored."""
+"""A snapshot with some things other than they are: what assessments and simulations ask about. Nothing is stored."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 
-from libs.domain.fleet import FleetSnapshot, Reservations
+from libs.domain.fleet import FREE, Bools, FleetSnapshot, Reservations
 from libs.domain.reservation import ReservationSpec
+from libs.domain.simulation import Demand, Loss, NewRacks, WhatIf
 
 
 def with_reservation(
@@ -40,3 +43,112 @@ def with_reservation(
         new[0] = value
         columns[field] = np.concatenate([column[:row], new, column[row + 1 :]])
     return replace(snapshot, reservations=Reservations(**columns)), row
+
+
+class UnknownName(ValueError):
+    """A what-if names something that the snapshot lacks. `field` says which part of it."""
+
+    def __init__(self, field: str, noun: str, name: str, known: Collection[str]) -> None:
+        self.field, self.noun, self.name, self.known = field, noun, name, known
+        super().__init__(f"{field}: there is no {noun} {name}")
+
+
+def imagine(
+    snapshot: FleetSnapshot, what_if: WhatIf, owned: Mapping[str, str], *, ids: Mapping[str, int] | None = None
+) -> FleetSnapshot:
+    """The snapshot with everything that the what-if says. Servers that it adds come last and have negative ids.
+
+    owned   reservation -> owner, of those that owners have: what demand for an owner, or for all, is about
+    ids     of reservations that it creates, once they are stored
+    Raises UnknownName.
+    """
+    snapshot = replace(snapshot, policy=replace(snapshot.policy, **what_if.policy))
+    for k, demand in enumerate(what_if.demand):
+        snapshot = _with_demand(snapshot, demand, owned, f"demand[{k}]")
+    for new in what_if.create:
+        snapshot, _ = with_reservation(snapshot, new.name, new.spec, reservation_id=(ids or {}).get(new.name, 0))
+    for k, loss in enumerate(what_if.lose):
+        snapshot = _without(snapshot, _lost(snapshot, loss, f"lose[{k}].name"))
+    types, racks = snapshot.hardware_types, snapshot.topology.racks
+    for k, name in enumerate(what_if.remove_hardware_types):
+        gone = _index(types, name, f"remove_hardware_types[{k}]", "hardware type")
+        snapshot = _without(snapshot, snapshot.servers.hardware_type == gone)
+    for k, name in enumerate(what_if.withdraw_racks):
+        snapshot = _without(snapshot, snapshot.servers.rack == _index(racks, name, f"withdraw_racks[{k}]", "rack"))
+    for k, added in enumerate(what_if.add_racks):
+        snapshot = _with_racks(snapshot, added, f"add_racks[{k}]")
+    return snapshot
+
+
+def _with_demand(snapshot: FleetSnapshot, demand: Demand, owned: Mapping[str, str], field: str) -> FleetSnapshot:
+    q = snapshot.reservations
+    if demand.reservation is not None:
+        chosen = [_index(q.name, demand.reservation, f"{field}.reservation", "reservation")]
+        if demand.reservation not in owned:
+            raise UnknownName(f"{field}.reservation", "reservation of an owner", demand.reservation, owned)
+    else:
+        if demand.owner is not None and demand.owner not in owned.values():
+            raise UnknownName(f"{field}.owner", "owner", demand.owner, set(owned.values()))
+        wanted = {name for name, owner in owned.items() if demand.owner in (None, owner)}
+        chosen = [row for row, name in enumerate(q.name) if name in wanted]
+    capacity = q.capacity_rru.copy()
+    if demand.capacity_rru is not None:
+        capacity[chosen] = demand.capacity_rru
+    elif demand.scale is not None:
+        capacity[chosen] *= demand.scale
+    return replace(snapshot, reservations=replace(q, capacity_rru=capacity))
+
+
+def _lost(snapshot: FleetSnapshot, loss: Loss, field: str) -> Bools:
+    """(S,) which servers stand there."""
+    t = snapshot.topology
+    where: dict[str, tuple[Any, Callable[[], Any]]] = {
+        "datacenter": (t.datacenters, lambda: snapshot.server_datacenter),
+        "msb": (t.msbs, lambda: snapshot.server_msb),
+        "rack": (t.racks, lambda: snapshot.servers.rack),
+    }
+    names, of = where[loss.scope]
+    return np.asarray(of() == _index(names, loss.name, field, loss.scope))
+
+
+def _without(snapshot: FleetSnapshot, gone: Bools) -> FleetSnapshot:
+    servers = snapshot.servers
+    return replace(snapshot, servers=replace(servers, available=servers.available & ~gone))
+
+
+def _with_racks(snapshot: FleetSnapshot, added: NewRacks, field: str) -> FleetSnapshot:
+    """The racks take free names; a hardware type that the region lacks so far cannot be of use to anybody yet."""
+    s, t = snapshot.servers, snapshot.topology
+    msb = _index(t.msbs, added.msb, f"{field}.msb", "MSB")
+    hardware_type = _index(snapshot.hardware_types, added.hardware_type, f"{field}.hardware_type", "hardware type")
+    first, count = len(t.racks), added.racks * added.servers_per_rack
+    rack = first + np.arange(added.racks).repeat(added.servers_per_rack)
+    names = [f"new-{first + k}" for k in range(added.racks)]
+    topology = replace(
+        t,
+        racks=np.concatenate([t.racks, np.array(names, object)]),
+        rack_msb=np.concatenate([t.rack_msb, np.full(added.racks, msb, t.rack_msb.dtype)]),
+    )
+    new: dict[str, Any] = {
+        "id": -1 - len(s) - np.arange(count),
+        "name": np.array([f"new-{len(s) + k}" for k in range(count)], object),
+        "rack": rack,
+        "hardware_type": np.full(count, hardware_type),
+        "current": np.full(count, FREE),
+        "target": np.full(count, FREE),
+        "in_use": np.zeros(count, bool),
+        "available": np.ones(count, bool),
+        "generation": np.ones(count),
+    }
+    columns = {}
+    for column in fields(s):
+        old = getattr(s, column.name)
+        columns[column.name] = np.concatenate([old, np.asarray(new[column.name]).astype(old.dtype)])
+    return replace(snapshot, topology=topology, servers=replace(s, **columns))
+
+
+def _index(names: Any, name: str, field: str, noun: str) -> int:
+    found = np.flatnonzero(names == name)
+    if not len(found):
+        raise UnknownName(field, noun, name, names.tolist())
+    return int(found[0])

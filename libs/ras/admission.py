@@ -32,7 +32,7 @@ def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], 
     survives = bool(snapshot.reservations.survives_msb_loss[reservation])
     potential = potential_of(snapshot, reservation)
     asked = potential.asked_rru
-    if potential.most_rru < asked - TOLERANCE_RRU:
+    if _beyond(potential):
         return _rejected(snapshot, reservation, potential)
     for limits in (QUICK, THOROUGH):
         plan = plan_with_free_servers(snapshot, reservation, limits, cancelled=cancelled)
@@ -65,6 +65,16 @@ def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], 
     message = f"{servers} servers cover {asked:g} RRU" + (" and the loss of any one MSB" if survives else "") + "; "
     message += f"the mover brings {gained} of them." if gained else "nothing is left to do."
     return Verdict(phase="granted", reason="Granted", message=message, numbers=numbers, plan=plan)
+
+
+def refusal_of(snapshot: FleetSnapshot, reservation: int) -> Verdict | None:
+    """The verdict on a reservation that no state of the region could meet; None for any other."""
+    potential = potential_of(snapshot, reservation)
+    return _rejected(snapshot, reservation, potential) if _beyond(potential) else None
+
+
+def _beyond(potential: Potential) -> bool:
+    return potential.most_rru < potential.asked_rru - TOLERANCE_RRU
 
 
 def plan_with_free_servers(

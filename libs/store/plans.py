@@ -98,7 +98,7 @@ def commit_plan(
         raise ValueError("a new target has no id: its reservation was never stored")
     region = load_region(tx, snapshot.region)
     if kind is PlanKind.SOLVE:
-        _lock_lineage(tx, region.region_id, snapshot.region, parent)
+        lock_lineage(tx, region.region_id, snapshot.region, parent)
     if len(rows) == 0:
         return None
     delta = {
@@ -213,7 +213,8 @@ def _plan(row: Mapping[Any, Any]) -> Plan:
     return Plan(**values | {"kind": PlanKind(row["kind"])})
 
 
-def _lock_lineage(tx: Transaction, region_id: int, region_name: str, parent: int | None) -> None:
+def lock_lineage(tx: Transaction, region_id: int, region_name: str, parent: int | None) -> None:
+    """Nobody else commits a solve until this transaction ends. Raises StalePlan unless `parent` is the target plan."""
     query = sa.select(regions.c.target_plan_id).where(regions.c.region_id == region_id).with_for_update(key_share=True)
     target_plan_id = tx.execute(query).scalar_one()
     if target_plan_id != parent:

@@ -363,6 +363,47 @@ plan_changes = sa.Table(
     sa.Index("ix_plan_changes_server_id", "server_id", "plan_id"),
 )
 
+simulations = sa.Table(
+    "simulations",
+    metadata,
+    _key("simulation_id"),
+    _ref("regions.region_id"),
+    _text("requested_by"),
+    _json("what_if"),
+    _text("status"),
+    _json("progress"),
+    _json("report", nullable=True),
+    _text("error", nullable=True),
+    _text("bundle", nullable=True),
+    _json("rests_on", nullable=True),
+    sa.Column("cancel_requested", sa.Boolean, nullable=False, server_default=sa.false()),
+    _at("created_at"),
+    _at("started_at", nullable=True),
+    _at("finished_at", nullable=True),
+    sa.Column("applied_plan_id", sa.BigInteger, nullable=True),
+    _text("applied_by", nullable=True),
+    _at("applied_at", nullable=True),
+    sa.ForeignKeyConstraint(["applied_plan_id", "region_id"], ["plans.plan_id", "plans.region_id"]),
+    _one_of("status", "queued", "running", "done", "failed", "cancelled"),
+    sa.Index("ix_simulations_region_id", "region_id", "simulation_id"),
+)
+
+# What a simulation's answer binds elsewhere, for whoever applies it.
+simulation_changes = sa.Table(
+    "simulation_changes",
+    metadata,
+    sa.Column(
+        "simulation_id",
+        sa.BigInteger,
+        sa.ForeignKey("simulations.simulation_id", ondelete="CASCADE"),
+        primary_key=True,
+    ),
+    sa.Column("server_id", sa.BigInteger, primary_key=True),
+    # Not called generation: it is what a server's was, and is never raised.
+    sa.Column("server_generation", sa.BigInteger, nullable=False),
+    _text("to_reservation", nullable=True),
+)
+
 moves = sa.Table(
     "moves",
     metadata,

@@ -25,6 +25,7 @@ TITLES = {
     "method_not_allowed": "The method is not allowed here",
     "managed_by_policy": "The region's policy decides that",
     "not_an_owner": "This token may not act for that owner",
+    "not_a_decision": "This can be imagined, and not decided",
     "not_found": "There is no such thing",
     "own_token": "This is the token that you are using",
     "precondition_required": "Say which generation you have read",

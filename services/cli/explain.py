@@ -49,12 +49,12 @@ def explain(
 
 
 def _tell_reservation(found: Json) -> None:
-    types: dict[str, dict[str, float]] = {}
-    for holding in found["holdings"]:
-        types.setdefault(holding["msb"], {})[holding["hardware_type"]] = holding["servers"]
-    names = [use["hardware_type"] for use in found["types"] if use["servers"]]
-    rows = [{"msb": msb, **{name: held.get(name, "-") for name in names}} for msb, held in types.items()]
-    print_rows(rows, {"MSB": "msb", **{name: name for name in names}}, right=names)
+    used = [use["hardware_type"] for use in found["types"] if use["servers"]]
+    by_msb: dict[str, Json] = {}
+    for holding in found["holdings"]:  # by number: a name may hold a dot, which print_rows takes for a path
+        row = by_msb.setdefault(holding["msb"], {"msb": holding["msb"]})
+        row[str(used.index(holding["hardware_type"]))] = holding["servers"]
+    print_rows(list(by_msb.values()), {"MSB": "msb", **{name: str(k) for k, name in enumerate(used)}}, right=used)
     stdout.print()
     print_rows(
         found["types"],
@@ -74,7 +74,7 @@ def _tell_reservation(found: Json) -> None:
     print_rows(deciders, {"DECIDES": "what", "ITS SHAPE": "shape", "NOW": "now", "WITHOUT IT": "claim"})
     stdout.print()
     last = found["last_solve"]
-    costs = [("cost", found["cost"])]
+    costs = [("its costs", found["cost"])]
     if last is not None and (last["gained"] or last["lost"]):
         costs += [("before the last solve", last["before"]), ("after it", last["after"])]
     _tell_costs(costs)
@@ -109,6 +109,8 @@ def _tell_moves(moves: list[Json]) -> None:
 
 def _tell_costs(costs: list[tuple[str, Json]]) -> None:
     """A row per term, a column per situation."""
-    headings = [name for name, _ in costs]
-    rows = [{"term": label, **{name: cost[term] for name, cost in costs}} for label, term in _TERMS.items()]
-    print_rows(rows, {"COST": "term", **{name.upper(): name for name in headings}}, right=[n.upper() for n in headings])
+    rows = [
+        {"term": label, **{str(k): cost[term] for k, (_, cost) in enumerate(costs)}} for label, term in _TERMS.items()
+    ]
+    headings = {name.upper(): str(k) for k, (name, _) in enumerate(costs)}
+    print_rows(rows, {"TERM": "term", **headings}, right=list(headings))

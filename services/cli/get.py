@@ -26,6 +26,7 @@ class Noun(StrEnum):
     UNAVAILABILITY_EVENTS = "unavailability-events"
     RETIREMENTS = "retirements"
     SOLVE_RUNS = "solve-runs"
+    SIMULATIONS = "simulations"
     PLANS = "plans"
     MOVES = "moves"
     AUDIT_ENTRIES = "audit-entries"
@@ -115,6 +116,16 @@ COLUMNS: dict[Noun, dict[str, str]] = {
         "GAP": "report.gap%",
         "SECONDS": "report.solve_s",
         "PLAN": "plan_id",
+    },
+    Noun.SIMULATIONS: {
+        "ID": "simulation_id",
+        "REGION": "region",
+        "BY": "requested_by",
+        "STATUS": "status",
+        "CREATED": "created_at",
+        "MOVES": "report.moves",
+        "SHORT AFTER": "report.cost.after.shortfall_rru",
+        "APPLIED": "applied_at",
     },
     Noun.PLANS: {
         "ID": "plan_id",

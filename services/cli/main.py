@@ -30,6 +30,7 @@ COMMANDS = {
     "limits": "services.cli.approvals:limits",
     "quota": "services.cli.quota:quota",
     "plan": "services.cli.plan:plan",
+    "simulate": "services.cli.simulate:simulate",
     "drain": "services.cli.drain:drain",
     "decommission": "services.cli.retire:decommission",
     "refresh": "services.cli.retire:refresh",

@@ -1,9 +1,10 @@
-"""The replay bundles of a region's latest solves, as files of a folder."""
+"""The replay bundles of a region's latest solves and simulations, as files of a folder."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import Literal
 
 from libs.domain.fleet import FleetSnapshot
 from libs.interchange.bundle import bundle_of, save_bundle
@@ -11,13 +12,20 @@ from libs.ras.limits import SolveLimits
 
 
 def keep_bundle(
-    folder: Path, snapshot: FleetSnapshot, *, solve_run_id: int, seed: int, limits: SolveLimits, most: int
+    folder: Path,
+    snapshot: FleetSnapshot,
+    *,
+    run_id: int,
+    seed: int,
+    limits: SolveLimits,
+    most: int,
+    kind: Literal["solve", "simulation"] = "solve",
 ) -> Path:
-    """Write what a solve is about to read; of the region's bundles the newest `most` stay."""
+    """Write what a solve is about to read; of the region's bundles of a kind the newest `most` stay."""
     region_folder = folder / snapshot.region
     region_folder.mkdir(parents=True, exist_ok=True)
-    path = region_folder / f"solve-{solve_run_id:010d}.zip"
+    path = region_folder / f"{kind}-{run_id:010d}.zip"
     save_bundle(bundle_of(snapshot, seed=seed, limits=asdict(limits)), path)
-    for old in sorted(region_folder.glob("solve-*.zip"))[:-most]:
+    for old in sorted(region_folder.glob(f"{kind}-*.zip"))[:-most]:
         old.unlink(missing_ok=True)
     return path

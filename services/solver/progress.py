@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 import threading
 import time
+from collections.abc import Callable, Mapping
 
 import structlog
 
-from libs.store.database import Database
+from libs.store.database import Database, Transaction
 from libs.store.errors import UNAVAILABLE
 from libs.store.solve_runs import record_progress
 
 log = structlog.get_logger()
 
 _EACH_S = 1.0
+Record = Callable[[Transaction, int, Mapping[str, object]], bool]
+"""Keeps the progress of the run of an id; whether it is to stop."""
 
 
 class ProgressRecorder:
@@ -23,8 +26,8 @@ class ProgressRecorder:
     `cancelled()` is what the last write learnt, so a solver may ask it as often as it likes.
     """
 
-    def __init__(self, database: Database, solve_run_id: int) -> None:
-        self._database, self._solve_run_id = database, solve_run_id
+    def __init__(self, database: Database, run_id: int, record: Record = record_progress) -> None:
+        self._database, self._run_id, self._record = database, run_id, record
         self._latest: dict[str, object] = {"phase": "loading"}
         self._began = time.monotonic()
         self._over, self._cancelled = threading.Event(), threading.Event()
@@ -52,11 +55,11 @@ class ProgressRecorder:
             progress = {**self._latest, "elapsed_s": round(time.monotonic() - self._began, 1)}
             try:
                 with self._database.write() as tx:
-                    asked_to_stop = record_progress(tx, self._solve_run_id, progress)
+                    asked_to_stop = self._record(tx, self._run_id, progress)
             except (
                 UNAVAILABLE
             ) as unavailable:  # a solve outlasts a restart of the database; the next second tries again
-                log.warning("solve.progress_not_recorded", solve_run_id=self._solve_run_id, error=str(unavailable))
+                log.warning("solve.progress_not_recorded", run_id=self._run_id, error=str(unavailable))
                 continue
             if asked_to_stop:
                 self._cancelled.set()

@@ -6,9 +6,11 @@ from libs.domain.plan import SolveStatus
 from libs.jobs.kinds import JobRun, job
 from libs.store.jobs import enqueue
 from services.solver.reconcilers.bindings_solve import BindingsSolve
+from services.solver.reconcilers.simulation_run import SimulationRun
 from services.solver.settings import SolverSettings
 
 SOLVE = "solve"
+SIMULATE = "simulate"
 
 
 @job(SOLVE)
@@ -22,5 +24,12 @@ def solve(run: JobRun) -> None:
             enqueue(tx, SOLVE, run.job.subject, {"trigger": "stale"})
 
 
-KINDS = (solve,)
+@job(SIMULATE)
+def simulate(run: JobRun) -> None:
+    """Run the simulation whose id is the subject."""
+    settings = SolverSettings()  # type: ignore[call-arg]  # from the environment
+    SimulationRun(run.database, run.clock, settings, int(run.job.subject)).reconcile()
+
+
+KINDS = (solve, simulate)
 """For make_celery."""

@@ -10,6 +10,7 @@ from libs.domain.approval import ApprovalLimits
 from libs.domain.capacity_request import CapacityRequestKind, CapacityRequestPhase
 from libs.domain.reservation import ReservationSpec
 from libs.domain.retirement import RetirementKind, RetirementScope
+from libs.domain.simulation import Loss, WhatIf
 from libs.store.approval_limits import set_approval_limits
 from libs.store.capacity_requests import create_capacity_request
 from libs.store.database import Database, Transaction
@@ -19,6 +20,7 @@ from libs.store.regions import load_region
 from libs.store.reservations import create_reservation
 from libs.store.retirements import announce_retirement
 from libs.store.schedules import ensure_schedules
+from libs.store.simulations import create_simulation
 from tests.builders.region import region_image
 from tests.crash.harness import wait_until
 
@@ -96,6 +98,9 @@ def prepare(database: Database) -> None:
                 now=now,
             )
             enqueue(tx, "assess", str(request.capacity_request_id))
+        what_if = WhatIf(policy={}, lose=(Loss(scope="msb", name="msb-00"),))
+        simulation_id = create_simulation(tx, region_id, what_if, requested_by="test", now=now)
+        enqueue(tx, "simulate", str(simulation_id))
         announce_retirement(
             tx,
             "west",
@@ -145,6 +150,7 @@ def check(database: Database) -> None:
             sa.text("SELECT FROM jobs WHERE status = 'failed' AND error NOT LIKE 'the worker%'")
         ).all()
         assert not tx.execute(sa.text("SELECT FROM solve_runs WHERE status = 'running'")).all()
+        assert list(tx.execute(sa.text("SELECT status FROM simulations")).scalars()) == ["done"]
         assert count_in(tx, MOVING) == 0
         check_bindings(tx)
         gone = tx.execute(sa.text("SELECT name FROM servers WHERE decommissioned_at IS NOT NULL")).scalars()

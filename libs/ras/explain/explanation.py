@@ -11,7 +11,7 @@ from libs.domain.fleet import FREE, FleetSnapshot, Indices
 from libs.ras.alone import alone
 from libs.ras.evaluate import Score, coverage_of, evaluate
 from libs.ras.explain.deciders import Deciders, decide
-from libs.ras.explain.move import Standing
+from libs.ras.explain.move import Standing, standing_of
 from libs.ras.shortage import Shortage, describe_shortage, stock_of
 
 
@@ -84,12 +84,7 @@ def explain(
         reservation=str(q.name[reservation]),
         capacity_rru=float(q.capacity_rru[reservation]),
         survives_msb_loss=bool(q.survives_msb_loss[reservation]),
-        standing=Standing(
-            total_rru=float(covered.total[reservation]),
-            worst_msb_rru=float(covered.worst_msb[reservation]),
-            shortfall_rru=short,
-            off_affinity_rru=float(covered.off_affinity[reservation].sum()),
-        ),
+        standing=standing_of(covered, reservation),
         worst_msb=worst,
         servers=len(mine),
         holdings=_holdings(snapshot, reservation, mine),

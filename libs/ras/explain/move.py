@@ -69,7 +69,7 @@ def move_effect(snapshot: FleetSnapshot, server: int, to: int) -> MoveEffect:
         before=evaluate(snapshot, here),
         after=evaluate(snapshot, there),
         affected=tuple(
-            Affected(reservation=str(names[r]), before=_standing(covered[0], r), after=_standing(covered[1], r))
+            Affected(reservation=str(names[r]), before=standing_of(covered[0], r), after=standing_of(covered[1], r))
             for r in dict.fromkeys((home, to))
             if r >= 0
         ),
@@ -95,10 +95,16 @@ def alternatives(snapshot: FleetSnapshot, server: int, *, most: int = 3) -> tupl
     return tuple(move_effect(snapshot, server, to) for to in elsewhere)
 
 
-def _standing(covered: Coverage, r: int) -> Standing:
+def standing_of(covered: Coverage, r: int) -> Standing:
+    """What a reservation (row) has."""
     return Standing(
         total_rru=float(covered.total[r]),
         worst_msb_rru=float(covered.worst_msb[r]),
-        shortfall_rru=float(covered.shortfall[r]),
-        off_affinity_rru=float(covered.off_affinity[r].sum()),
+        shortfall_rru=_more_than_rounding(covered.shortfall[r]),
+        off_affinity_rru=_more_than_rounding(covered.off_affinity[r].sum()),
     )
+
+
+def _more_than_rounding(rru: float) -> float:
+    """Sums of floats leave what is no shortfall."""
+    return float(rru) if rru > 1e-9 else 0.0

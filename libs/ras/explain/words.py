@@ -60,7 +60,8 @@ def effect_words(effect: MoveEffect) -> str:
     """What one move would change, worst first."""
     there = "free" if effect.to_reservation is None else f"in {effect.to_reservation}"
     if effect.violations:
-        return f"{effect.server} may not be {there}: {effect.violations[0].message}."
+        message = effect.violations[0].message
+        return f"{message}." if message.startswith(effect.server) else f"{effect.server} may not be {there}: {message}."
     grown = {name: getattr(effect.after, name) - getattr(effect.before, name) for name in TERMS}
     worse = [f"{TERMS[name]} by {by:.4g}" for name, by in sorted(grown.items(), key=lambda i: -i[1]) if by > 1e-6]
     better = [f"{TERMS[name]} by {-by:.4g}" for name, by in sorted(grown.items(), key=lambda i: i[1]) if by < -1e-6]
@@ -81,7 +82,8 @@ def server_words(effects: Sequence[MoveEffect], *, asked: bool) -> str:
     legal = [effect for effect in effects if not effect.violations]
     here = effects[0].from_reservation or "free"
     if not legal:
-        return f"{effects[0].server} stays in {here}: every other place would leave some reservation worse off."
+        why = effects[0].violations[0].message
+        return f"{effects[0].server} stays in {here}: every other place would leave some reservation worse off ({why})."
     nearest = min(legal, key=lambda effect: effect.costs)
     if nearest.costs >= 0:
         return f"{effects[0].server} is best where it is, in {here}. The next best: {effect_words(nearest)}"

@@ -11,7 +11,7 @@ from libs.domain.principal import Principal
 from libs.web.auth import require_owner
 from libs.web.context import WebContext
 from libs.web.model import ResponseModel
-from services.portal.api.specs import SpecOut
+from libs.web.specs import SpecOut
 from services.portal.preview import preview
 from services.portal.submissions import Submission
 

@@ -33,8 +33,8 @@ from libs.web.model import ID_MAX, Name, PageOf, RequestModel, SomeName, Whole
 from libs.web.openapi import headers, problems
 from libs.web.problems import FieldError, Problem, invalid
 from libs.web.reasons import GivenReason, ReasonQuery
+from libs.web.specs import SpecIn
 from services.portal.api.capacity_request_out import CapacityRequestOut, dry_run_out, request_out
-from services.portal.api.specs import SpecIn
 from services.portal.keeping import keep
 from services.portal.reconcilers.capacity_requests_enqueue import ASSESS
 from services.portal.submissions import (

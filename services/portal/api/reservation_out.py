@@ -11,7 +11,7 @@ from pydantic import Field
 from libs.domain.reservation import Coverage, Reservation, ReservationKind, ReservationPhase
 from libs.store.reservation_servers import ServerCount
 from libs.web.model import ResponseModel
-from services.portal.api.specs import SpecOut
+from libs.web.specs import SpecOut
 
 
 class Condition(ResponseModel):

@@ -21,10 +21,10 @@ from libs.web.idempotency import Answer, Write
 from libs.web.model import ID_MAX, Name, PageOf, RequestModel, SomeName
 from libs.web.openapi import headers, problems
 from libs.web.reasons import GivenReason, ReasonQuery
+from libs.web.specs import SpecIn
 from services.portal.api.capacity_request_out import CapacityRequestOut, dry_run_out
 from services.portal.api.capacity_requests import DryRun, answer_submission
 from services.portal.api.reservation_out import ReservationOut, reservation_out
-from services.portal.api.specs import SpecIn
 from services.portal.submissions import require_region, submit_create, submit_delete, submit_resize
 
 router = APIRouter(prefix="/v1/reservations", tags=["reservations"])

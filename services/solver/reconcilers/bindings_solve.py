@@ -57,7 +57,7 @@ class BindingsSolve:
             bundle = keep_bundle(
                 self.settings.bundle_dir,
                 snapshot,
-                solve_run_id=solve_run_id,
+                run_id=solve_run_id,
                 seed=seed,
                 limits=limits,
                 most=self.settings.bundles_max,

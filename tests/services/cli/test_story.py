@@ -68,6 +68,22 @@ def test_a_region_from_import_to_export(plimsoll: Plimsoll, tmp_path: Path) -> N
 
     created = plimsoll("create", "web", "-r", "west", "--owner", "a", "--count", 6, "-t", "hw-a")
     assert created.returncode == 0, created.stderr
+
+    why = plimsoll("explain", "web")
+    assert "web needs 6 RRU whichever MSB is lost and holds" in why.stdout, why.stderr
+    assert document(plimsoll("explain", "web", "-o", "json"))["servers"] >= 6
+    mine = [s for s in document(plimsoll("get", "servers", "-o", "json"))["items"] if s["target_reservation"] == "web"]
+    moved = plimsoll("explain", "web", "--server", mine[0]["name"], "--to", "free")
+    assert "web would be short of 1 RRU" in moved.stdout, moved.stderr
+    racks = ("--add-rack", "msb-00:hw-a:4:2")
+    lost = plimsoll(
+        "simulate", "west", "--lose-msb", "msb-03", "--scale", "web=1.5", "--policy", "buffer_cost=1", *racks
+    )
+    assert (lost.returncode, "servers would change hands" in lost.stdout) == (0, True), lost.stderr
+    refused = plimsoll("simulate", "--apply", 1)
+    assert (refused.returncode, "not_a_decision" in refused.stderr) == (1, True)
+    for wrong in (("--scale", "web=much"), ("--add-rack", "msb-00"), ("--policy", "buffer_cost")):
+        assert plimsoll("simulate", "west", *wrong).returncode == 2
     assert "granted" in created.stdout
     huge = plimsoll("create", "huge", "-r", "west", "--owner", "a", "--count", 600, "-t", "hw-a")
     assert (huge.returncode, "BeyondRegion" in huge.stdout) == (2, True)

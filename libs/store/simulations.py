@@ -1,0 +1,184 @@
+"""Simulations: asked, run by a worker, kept for a while, applied at most once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from libs.domain.page import Page
+from libs.domain.reservation import ReservationKind
+from libs.domain.simulation import SimulatedChange, Simulation, SimulationStatus, WhatIf, what_if_of
+from libs.store.database import Transaction
+from libs.store.refusals import NotFound
+from libs.store.tables import regions, reservations, simulations
+
+_COLUMNS = sa.select(simulations, regions.c.name.label("region")).join(
+    regions, regions.c.region_id == simulations.c.region_id
+)
+_OVER = (SimulationStatus.DONE, SimulationStatus.FAILED, SimulationStatus.CANCELLED)
+
+
+def create_simulation(tx: Transaction, region_id: int, what_if: WhatIf, *, requested_by: str, now: datetime) -> int:
+    """A queued simulation; its id."""
+    values = {
+        "region_id": region_id,
+        "requested_by": requested_by,
+        "what_if": what_if.as_dict(),
+        "status": SimulationStatus.QUEUED,
+        "progress": {},
+        "created_at": now,
+    }
+    return int(tx.execute(sa.insert(simulations).values(values).returning(simulations.c.simulation_id)).scalar_one())
+
+
+def start_simulation(tx: Transaction, simulation_id: int, *, now: datetime) -> bool:
+    """It runs now, or runs again after its worker died. False where it is over."""
+    statement = (
+        sa.update(simulations)
+        .where(simulations.c.simulation_id == simulation_id, simulations.c.status.not_in(_OVER))
+        .values(status=SimulationStatus.RUNNING, started_at=now)
+    )
+    return tx.execute(statement).rowcount == 1
+
+
+def record_simulation_progress(tx: Transaction, simulation_id: int, progress: Mapping[str, object]) -> bool:
+    """Keep the latest progress; True where somebody has asked it to stop."""
+    statement = (
+        sa.update(simulations)
+        .where(simulations.c.simulation_id == simulation_id)
+        .values(progress=dict(progress))
+        .returning(simulations.c.cancel_requested)
+    )
+    return bool(tx.execute(statement).scalar_one())
+
+
+def finish_simulation(
+    tx: Transaction,
+    simulation_id: int,
+    status: SimulationStatus,
+    *,
+    now: datetime,
+    report: Mapping[str, object] | None = None,
+    rests_on: Mapping[str, str] | None = None,
+    bundle: str | None = None,
+    error: str | None = None,
+    changes: Sequence[SimulatedChange] = (),
+) -> bool:
+    """It is over, with its answer. False where it was over already: then nothing changes."""
+    values = {
+        "status": status,
+        "report": report,
+        "rests_on": rests_on,
+        "bundle": bundle,
+        "error": error,
+        "finished_at": now,
+    }
+    statement = sa.update(simulations).where(
+        simulations.c.simulation_id == simulation_id, simulations.c.status == SimulationStatus.RUNNING
+    )
+    if tx.execute(statement.values(values)).rowcount != 1:
+        return False
+    insert = """
+        INSERT INTO simulation_changes (simulation_id, server_id, server_generation, to_reservation)
+        SELECT :simulation_id, * FROM unnest(CAST(:servers AS bigint[]), CAST(:generations AS bigint[]),
+                                             CAST(:names AS text[]))"""
+    tx.execute(
+        sa.text(insert),
+        {
+            "simulation_id": simulation_id,
+            "servers": [change.server_id for change in changes],
+            "generations": [change.generation for change in changes],
+            "names": [change.to_reservation for change in changes],
+        },
+    )
+    return True
+
+
+def cancel_simulation(tx: Transaction, simulation_id: int, *, now: datetime) -> bool:
+    """One that waits is cancelled, one that runs is asked to stop; False where it is over."""
+    chosen = sa.update(simulations).where(simulations.c.simulation_id == simulation_id)
+    waits = chosen.where(simulations.c.status == SimulationStatus.QUEUED)
+    cancelled = {"status": SimulationStatus.CANCELLED, "cancel_requested": True, "finished_at": now}
+    if tx.execute(waits.values(cancelled)).rowcount == 1:
+        return True
+    runs = chosen.where(simulations.c.status == SimulationStatus.RUNNING)
+    return tx.execute(runs.values(cancel_requested=True)).rowcount == 1
+
+
+def mark_applied(tx: Transaction, simulation_id: int, *, plan_id: int | None, actor: str, now: datetime) -> bool:
+    """It is applied now; False where it was before, or is not done."""
+    statement = (
+        sa.update(simulations)
+        .where(
+            simulations.c.simulation_id == simulation_id,
+            simulations.c.status == SimulationStatus.DONE,
+            simulations.c.applied_at.is_(None),
+        )
+        .values(applied_plan_id=plan_id, applied_by=actor, applied_at=now)
+    )
+    return tx.execute(statement).rowcount == 1
+
+
+def forget_simulations(tx: Transaction, region_id: int, *, most: int) -> int:
+    """Of the region's simulations that are over and were not applied the newest `most` stay; how many went."""
+    newest = (
+        sa.select(simulations.c.simulation_id)
+        .where(simulations.c.region_id == region_id)
+        .order_by(simulations.c.simulation_id.desc())
+        .limit(most)
+    )
+    old = sa.delete(simulations).where(
+        simulations.c.region_id == region_id,
+        simulations.c.status.in_(_OVER),
+        simulations.c.applied_at.is_(None),
+        simulations.c.simulation_id.not_in(newest),
+    )
+    return tx.execute(old).rowcount
+
+
+def load_simulation(tx: Transaction, simulation_id: int) -> Simulation:
+    """One simulation. Raises NotFound."""
+    row = tx.execute(_COLUMNS.where(simulations.c.simulation_id == simulation_id)).mappings().one_or_none()
+    if row is None:
+        raise NotFound("simulation", simulation_id)
+    return _simulation(row)
+
+
+def list_simulations(tx: Transaction, *, region: str | None, after: int | None, limit: int) -> Page[Simulation]:
+    """The latest first; `after` is the id that the last page ended with."""
+    query = _COLUMNS.order_by(simulations.c.simulation_id.desc()).limit(limit + 1)
+    if region is not None:
+        query = query.where(regions.c.name == region)
+    if after is not None:
+        query = query.where(simulations.c.simulation_id < after)
+    found = [_simulation(row) for row in tx.execute(query).mappings()]
+    return Page.of(found, limit, lambda simulation: simulation.simulation_id)
+
+
+def load_simulated_changes(tx: Transaction, simulation_id: int) -> list[SimulatedChange]:
+    """What its answer binds elsewhere, by server."""
+    query = """SELECT server_id, server_generation AS generation, to_reservation FROM simulation_changes
+               WHERE simulation_id = :simulation_id ORDER BY server_id"""
+    rows = tx.execute(sa.text(query), {"simulation_id": simulation_id}).mappings()
+    return [SimulatedChange(**row) for row in rows]
+
+
+def load_owners(tx: Transaction, region_name: str) -> dict[str, str]:
+    """Name -> owner of the region's live reservations that owners have: no buffers, no loans."""
+    query = (
+        sa.select(reservations.c.name, reservations.c.owner)
+        .join(regions, regions.c.region_id == reservations.c.region_id)
+        .where(
+            regions.c.name == region_name,
+            reservations.c.deleted_at.is_(None),
+            reservations.c.kind == ReservationKind.GUARANTEED,
+        )
+    )
+    return dict(tx.execute(query).tuples().all())
+
+
+def _simulation(row: sa.RowMapping) -> Simulation:
+    fields = {name: row[name] for name in Simulation.__dataclass_fields__}
+    return Simulation(**{**fields, "status": SimulationStatus(row["status"]), "what_if": what_if_of(row["what_if"])})

@@ -1,0 +1,194 @@
+"""`plimsoll simulate`: what if, on the region as it is now; and make a simulation's answer so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+from services.cli.client import Client, Json
+from services.cli.failure import CliFailure
+from services.cli.output import Output, OutputOption, percent, print_json, print_rows, stderr, stdout
+
+T = TypeVar("T")
+_OVER = frozenset({"done", "failed", "cancelled"})
+_COSTS = {
+    "moving": "stability",
+    "spread over racks": "rack_spread",
+    "spread over MSBs": "msb_spread",
+    "embedded buffers": "buffer",
+    "shortfall": "short",
+    "affinity": "affinity",
+    "total": "total",
+    "reservations short": "reservations_short",
+    "RRU short": "shortfall_rru",
+}
+_SHOWN_MAX = 20
+
+
+def simulate(
+    region: Annotated[str | None, typer.Argument(help="the region's name")] = None,
+    demand: Annotated[
+        list[str] | None, typer.Option("--demand", metavar="NAME=RRU", help="this reservation at that capacity")
+    ] = None,
+    scale: Annotated[
+        list[str] | None,
+        typer.Option("--scale", metavar="[NAME=]FACTOR", help="this reservation, or all, so many times larger"),
+    ] = None,
+    scale_owner: Annotated[
+        list[str] | None, typer.Option("--scale-owner", metavar="OWNER=FACTOR", help="all of an owner's likewise")
+    ] = None,
+    policy: Annotated[
+        list[str] | None, typer.Option("--policy", metavar="COST=VALUE", help="another cost, such as buffer_cost=8")
+    ] = None,
+    lose_msb: Annotated[list[str] | None, typer.Option("--lose-msb", metavar="MSB")] = None,
+    lose_datacenter: Annotated[list[str] | None, typer.Option("--lose-datacenter", metavar="DATACENTER")] = None,
+    lose_rack: Annotated[list[str] | None, typer.Option("--lose-rack", metavar="RACK")] = None,
+    add_rack: Annotated[
+        list[str] | None, typer.Option("--add-rack", metavar="MSB:TYPE:SERVERS[:RACKS]", help="new racks in an MSB")
+    ] = None,
+    remove_type: Annotated[list[str] | None, typer.Option("--remove-type", metavar="TYPE")] = None,
+    withdraw_rack: Annotated[list[str] | None, typer.Option("--withdraw-rack", metavar="RACK")] = None,
+    apply: Annotated[
+        int | None, typer.Option("--apply", metavar="ID", help="make this simulation's answer so, if nothing has moved")
+    ] = None,
+    wait: Annotated[float, typer.Option(min=0.0, metavar="SECONDS", help="for the answer")] = 3600.0,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Solve the region as it would be and show the difference. Options repeat; nothing changes without --apply."""
+    client = Client.connect()
+    if apply is not None:
+        _apply(client, apply, output)
+        return
+    if region is None:
+        raise typer.BadParameter("name the region, or a simulation with --apply", param_hint="REGION")
+    body: Json = {
+        "region": region,
+        "policy": {name: _cost(value) for name, value in _pairs(policy, "--policy", str)} or None,
+        "demand": [
+            *({"reservation": name, "capacity_rru": value} for name, value in _pairs(demand, "--demand", float)),
+            *(_scaled(text) for text in scale or ()),
+            *({"owner": name, "scale": value} for name, value in _pairs(scale_owner, "--scale-owner", float)),
+        ],
+        "lose": [
+            {"scope": scope, "name": name}
+            for scope, names in (("msb", lose_msb), ("datacenter", lose_datacenter), ("rack", lose_rack))
+            for name in names or ()
+        ],
+        "add_racks": [_racks(text) for text in add_rack or ()],
+        "remove_hardware_types": list(remove_type or ()),
+        "withdraw_racks": list(withdraw_rack or ()),
+    }
+    asked = client.post("/v1/simulations", {name: value for name, value in body.items() if value})
+    with stderr.status(f"simulation {asked['simulation_id']}: waiting for a worker") as status:
+
+        def tell(found: Json) -> None:
+            if found["status"] == "running":
+                progress = found["progress"]
+                gap = f", gap {percent(progress['gap'])}" if "gap" in progress else ""
+                status.update(f"simulation {found['simulation_id']}: {progress.get('phase', 'loading')}{gap}")
+
+        path = f"/v1/simulations/{asked['simulation_id']}"
+        found = client.wait(path, lambda f: f["status"] in _OVER, s_max=wait, each=tell)
+    if output is Output.JSON:
+        print_json(found)
+    elif found["report"] is not None:
+        _show(found)
+    if found["status"] == "failed":
+        raise CliFailure(f"simulation {found['simulation_id']} failed: {found['error']}")
+    if found["status"] not in _OVER:
+        raise CliFailure(f"simulation {found['simulation_id']} is not over after {wait:g} s; it goes on")
+
+
+def _apply(client: Client, number: int, output: Output) -> None:
+    done = client.post(f"/v1/simulations/{number}/apply")
+    if output is Output.JSON:
+        print_json(done)
+    elif done["applied_plan_id"] is None:
+        stdout.print(f"simulation {number} is applied; no server had to move", highlight=False)
+    else:
+        stdout.print(f"simulation {number} is applied as plan {done['applied_plan_id']}", highlight=False)
+
+
+def _show(found: Json) -> None:
+    report = found["report"]
+    cost, stopped = report["cost"], report["solve"]["stopped_by"]
+    rows = [
+        {"term": label, "now": cost["now"][term], "at once": cost["at_once"][term], "after": cost["after"][term]}
+        for label, term in _COSTS.items()
+    ]
+    after = cost["after"]
+    stdout.print(
+        f"simulation {found['simulation_id']} of {found['region']}: {report['moves']} servers would change hands "
+        f"({after['moved_in_use']} in use and {after['moved_idle']} idle leave a reservation)"
+        + ("" if stopped == "finished" else f"; stopped by {stopped}"),
+        highlight=False,
+    )
+    print_rows(rows, {"COST": "term", "NOW": "now", "AT ONCE": "at once", "AFTER": "after"}, right=RIGHT)
+    stdout.print()
+    differ = sorted(report["reservations"], key=lambda row: (-row["short_rru_after"], -row["gained"] - row["lost"]))
+    print_rows(differ[:_SHOWN_MAX], RESERVATION, right=tuple(RESERVATION)[1:])
+    if len(differ) > _SHOWN_MAX:
+        stdout.print(f"and {len(differ) - _SHOWN_MAX} more reservations; --output json has them all", highlight=False)
+    stdout.print()
+    types = report["hardware_types"]
+    columns = {"TYPE": "hardware_type", "BOUND": "bound_now", "FREE": "free_now"}
+    columns |= {"BOUND AFTER": "bound_after", "FREE AFTER": "free_after"}
+    print_rows(types, columns, right=tuple(columns)[1:])
+    for one in report["refused"]:
+        stdout.print(f"{one['reservation']}: {one['message']}", highlight=False, markup=False)
+    if found["applicable"] and not report["refused"] and found["status"] == "done":
+        stdout.print(f"`plimsoll simulate --apply {found['simulation_id']}` makes it so, if nothing moves meanwhile.")
+
+
+RIGHT = ("NOW", "AT ONCE", "AFTER")
+RESERVATION = {
+    "RESERVATION": "reservation",
+    "CAPACITY": "capacity_rru_now",
+    "WOULD BE": "capacity_rru",
+    "SHORT": "short_rru_now",
+    "AT ONCE": "short_rru_at_once",
+    "AFTER": "short_rru_after",
+    "GAINS": "gained",
+    "LOSES": "lost",
+}
+
+
+def _scaled(text: str) -> Json:
+    name, _, factor = text.rpartition("=")
+    value = _number(factor, float, "--scale", "[NAME=]FACTOR, such as web=1.5 or 1.2")
+    return {"reservation": name, "scale": value} if name else {"scale": value}
+
+
+def _racks(text: str) -> Json:
+    parts = text.rsplit(":", 3)
+    counts = [part for part in parts[2:] if part]
+    form = "MSB:TYPE:SERVERS[:RACKS], such as msb-003:hw-04:20:2"
+    if len(parts) < 3:
+        raise typer.BadParameter(f"{text!r}: write {form}", param_hint="--add-rack")
+    servers, racks = (_number(count, int, "--add-rack", form) for count in [*counts, "1"][:2])
+    return {"msb": parts[0], "hardware_type": parts[1], "servers_per_rack": servers, "racks": racks}
+
+
+def _cost(text: str) -> Any:
+    if text in ("true", "false"):
+        return text == "true"
+    return _number(text, float, "--policy", "COST=VALUE, such as buffer_cost=8 or fix_first=false")
+
+
+def _pairs(texts: Sequence[str] | None, option: str, convert: Callable[[str], T]) -> list[tuple[str, T]]:
+    found = []
+    for text in texts or ():
+        name, _, value = text.rpartition("=")
+        if not name:
+            raise typer.BadParameter(f"{text!r}: write NAME=VALUE", param_hint=option)
+        found.append((name, _number(value, convert, option, "NAME=VALUE")))
+    return found
+
+
+def _number(text: str, convert: Callable[[str], T], option: str, form: str) -> T:
+    try:
+        return convert(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is no number: write {form}", param_hint=option) from None

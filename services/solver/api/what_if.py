@@ -1,0 +1,166 @@
+"""A what-if as JSON: every part bounded, every name one that is there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from libs.domain.region import Region
+from libs.domain.simulation import Demand, Loss, NewRacks, NewReservation, WhatIf
+from libs.store.database import Transaction
+from libs.store.known_names import hardware_types_of, known_datacenters, known_msbs, known_racks
+from libs.store.reservations import live_names
+from libs.store.simulations import load_owners
+from libs.web.model import Flag, Name, Number, RequestModel, SomeName, Whole
+from libs.web.names import unknown_name
+from libs.web.problems import FieldError, Problem, invalid
+from libs.web.specs import SpecIn
+
+_COST_MAX = 1e9
+_PARTS_MAX = 100
+_SERVERS_MAX = 20_000
+"""Servers that a what-if may add, in all."""
+
+
+class SimulatedPolicy(RequestModel):
+    """Costs that are other than the region's; what is left out is as it is."""
+
+    move_cost_idle: Number = Field(default=0.0, ge=0, le=_COST_MAX)
+    move_cost_in_use: Number = Field(default=0.0, ge=0, le=_COST_MAX)
+    spread_cost: Number = Field(default=0.0, ge=0, le=_COST_MAX)
+    buffer_cost: Number = Field(default=0.0, ge=0, le=_COST_MAX)
+    affinity_tolerance: Number = Field(default=0.0, ge=0, le=1)
+    shortfall_cost: Number = Field(default=0.0, ge=0, le=_COST_MAX)
+    affinity_cost: Number = Field(default=0.0, ge=0, le=_COST_MAX)
+    fix_first: Flag = True
+
+
+class DemandIn(RequestModel):
+    """Other capacity: of one reservation, of all of an owner's, or of all; by a factor, or for one as a number."""
+
+    reservation: SomeName | None = Field(default=None, description="This one")
+    owner: SomeName | None = Field(default=None, description="All of this owner's; all of everybody's without either")
+    capacity_rru: Annotated[Number, Field(gt=0, le=1e12)] | None = Field(default=None, description="For one: in RRU")
+    scale: Annotated[Number, Field(gt=0, le=1000)] | None = Field(default=None, description="So many times what it is")
+
+
+class NewReservationIn(RequestModel):
+    """A reservation that is not there yet."""
+
+    name: Name
+    owner: Name
+    spec: SpecIn
+
+
+class LossIn(RequestModel):
+    """Something that is down with everything in it."""
+
+    scope: Literal["datacenter", "msb", "rack"]
+    name: SomeName
+
+
+class NewRacksIn(RequestModel):
+    """Racks of free servers of one type."""
+
+    msb: SomeName
+    hardware_type: SomeName
+    racks: Annotated[Whole, Field(ge=1, le=1000)] = 1
+    servers_per_rack: Annotated[Whole, Field(ge=1, le=1000)]
+
+
+class SimulationIn(RequestModel):
+    """A region, and what is other than it is. Demand and policy are decisions and can be applied; events cannot."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"region": "west", "demand": [{"scale": 1.2}], "policy": {"buffer_cost": 8}}]}
+    )
+    region: SomeName
+    policy: SimulatedPolicy | None = None
+    demand: Annotated[list[DemandIn], Field(max_length=_PARTS_MAX)] = Field(default_factory=list)
+    create: Annotated[list[NewReservationIn], Field(max_length=_PARTS_MAX)] = Field(default_factory=list)
+    lose: Annotated[list[LossIn], Field(max_length=_PARTS_MAX)] = Field(default_factory=list)
+    add_racks: Annotated[list[NewRacksIn], Field(max_length=_PARTS_MAX)] = Field(default_factory=list)
+    remove_hardware_types: Annotated[list[SomeName], Field(max_length=_PARTS_MAX)] = Field(default_factory=list)
+    withdraw_racks: Annotated[list[SomeName], Field(max_length=_PARTS_MAX)] = Field(default_factory=list)
+
+
+def to_what_if(tx: Transaction, region: Region, body: SimulationIn) -> WhatIf:
+    """What is to be imagined. Raises Problem (422) that names every field that is not as it should be."""
+    errors = [*_ill_formed(body), *_unknown(tx, region, body)]
+    specs = []
+    for k, new in enumerate(body.create):
+        try:
+            specs.append(new.spec.to_spec())
+        except Problem as problem:
+            errors += [e.model_copy(update={"field": f"create[{k}].{e.field}"}) for e in problem.errors]
+    if errors:
+        raise invalid(*errors)
+    return WhatIf(
+        policy=body.policy.model_dump(exclude_unset=True) if body.policy is not None else {},
+        demand=tuple(Demand(**one.model_dump()) for one in body.demand),
+        create=tuple(
+            NewReservation(name=new.name, owner=new.owner, spec=spec)
+            for new, spec in zip(body.create, specs, strict=True)
+        ),
+        lose=tuple(Loss(scope=one.scope, name=one.name) for one in body.lose),
+        add_racks=tuple(NewRacks(**one.model_dump()) for one in body.add_racks),
+        remove_hardware_types=tuple(body.remove_hardware_types),
+        withdraw_racks=tuple(body.withdraw_racks),
+    )
+
+
+def _ill_formed(body: SimulationIn) -> Iterator[FieldError]:
+    if not any(getattr(body, name) for name in SimulationIn.model_fields if name != "region"):
+        yield _error("demand", "missing", "say what is to be other than it is: demand, policy, lose, add_racks, ...")
+    for k, one in enumerate(body.demand):
+        if (one.capacity_rru is None) == (one.scale is None):
+            yield _error(f"demand[{k}].scale", "conflict", "give either scale or capacity_rru")
+        if one.reservation is not None and one.owner is not None:
+            yield _error(f"demand[{k}].owner", "conflict", "give either reservation or owner")
+        if one.capacity_rru is not None and one.reservation is None:
+            yield _error(f"demand[{k}].capacity_rru", "conflict", "is for one reservation: name it, or give scale")
+    if sum(one.racks * one.servers_per_rack for one in body.add_racks) > _SERVERS_MAX:
+        yield _error("add_racks", "too_many", f"adds more than {_SERVERS_MAX} servers in all: simulate fewer")
+
+
+def _unknown(tx: Transaction, region: Region, body: SimulationIn) -> Iterator[FieldError]:
+    """Names that are not there, or that are taken."""
+    owned, taken = load_owners(tx, region.name), live_names(tx, region.name)
+    types, msbs = hardware_types_of(tx, region.region_id), known_msbs(tx, region.region_id)
+    datacenters = known_datacenters(tx, region.region_id)
+    places: dict[str, Collection[str]] = {"datacenter": datacenters, "msb": msbs}
+    if body.withdraw_racks or any(one.scope == "rack" for one in body.lose):
+        places["rack"] = known_racks(tx, region.region_id)
+    named: list[tuple[str, str, str, Collection[Any]]] = []
+    for k, one in enumerate(body.demand):
+        if one.reservation is not None:
+            named.append((f"demand[{k}].reservation", "reservation of an owner", one.reservation, owned))
+        if one.owner is not None:
+            named.append((f"demand[{k}].owner", "owner", one.owner, set(owned.values())))
+    named += [(f"lose[{k}].name", one.scope, one.name, places[one.scope]) for k, one in enumerate(body.lose)]
+    for k, added in enumerate(body.add_racks):
+        named.append((f"add_racks[{k}].msb", "MSB", added.msb, msbs))
+        named.append((f"add_racks[{k}].hardware_type", "hardware type", added.hardware_type, types))
+    named += [
+        (f"remove_hardware_types[{k}]", "hardware type", name, types)
+        for k, name in enumerate(body.remove_hardware_types)
+    ]
+    named += [(f"withdraw_racks[{k}]", "rack", name, places["rack"]) for k, name in enumerate(body.withdraw_racks)]
+    for k, new in enumerate(body.create):
+        spec = new.spec
+        used = [*(spec.rru or ()), *(spec.hardware_types or ())]
+        named += [(f"create[{k}].spec.rru.{name}", "hardware type", name, types) for name in used]
+        named += [(f"create[{k}].spec.affinity.{name}", "datacenter", name, datacenters) for name in spec.affinity]
+    for field, noun, name, known in named:
+        if name not in known:
+            yield unknown_name(field, noun, name, known)
+    names = [new.name for new in body.create]
+    for k, name in enumerate(names):
+        if name in taken or name in names[:k] or name.startswith("shared-buffer-"):
+            yield _error(f"create[{k}].name", "duplicate_name", "is taken: choose another, or give it as demand")
+
+
+def _error(field: str, code: str, message: str) -> FieldError:
+    return FieldError(field=field, location="body", code=code, message=message)

@@ -1,0 +1,135 @@
+"""One what-if: the live region, imagined otherwise, solved; nothing of the region is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import structlog
+
+from libs.domain.fleet import FREE, FleetSnapshot
+from libs.domain.simulation import SimulatedChange, Simulation, SimulationStatus, rests_on
+from libs.domain.what_if import imagine
+from libs.plan_check.check import check_plan, require_clean
+from libs.ras.admission import refusal_of
+from libs.ras.difference import difference
+from libs.ras.limits import SolveLimits
+from libs.ras.phases import plan_target_bindings
+from libs.ras.result import SolveResult
+from libs.reconcile.clock import Clock
+from libs.reconcile.crash import crash_point
+from libs.store.database import Database
+from libs.store.regions import load_region
+from libs.store.simulations import (
+    finish_simulation,
+    forget_simulations,
+    load_owners,
+    load_simulation,
+    record_simulation_progress,
+    start_simulation,
+)
+from libs.store.snapshot import load_fleet_snapshot
+from services.solver.bundles import keep_bundle
+from services.solver.progress import ProgressRecorder
+from services.solver.settings import SolverSettings
+
+log = structlog.get_logger()
+
+KEPT_MAX = 100
+"""Simulations kept per region beside those that were applied."""
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationRun:
+    """Runs one simulation. Killed and run again, it begins anew; its own rows are all that it writes."""
+
+    database: Database
+    clock: Clock
+    settings: SolverSettings
+    simulation_id: int
+
+    def reconcile(self) -> SimulationStatus:
+        """Load, imagine, solve, compare, keep. How it ended, or stands where it was over before."""
+        with self.database.write() as tx:
+            started = start_simulation(tx, self.simulation_id, now=self.clock.now())
+            simulation = load_simulation(tx, self.simulation_id)
+            crash_point("solver.simulate.begin.before")
+        crash_point("solver.simulate.begin.after")
+        if not started:
+            return simulation.status
+        try:
+            return self._run(simulation)
+        except Exception as error:
+            text = f"{type(error).__name__}: {error}"
+            with self.database.write() as tx:
+                finish_simulation(
+                    tx, self.simulation_id, SimulationStatus.FAILED, now=self.clock.now(), error=text[:2000]
+                )
+            log.warning("simulation.failed", simulation_id=self.simulation_id, error=text)
+            raise
+
+    def _run(self, simulation: Simulation) -> SimulationStatus:
+        with self.database.snapshot() as tx:
+            before, owned = load_fleet_snapshot(tx, simulation.region), load_owners(tx, simulation.region)
+        imagined = imagine(before, simulation.what_if, owned)
+        seed = before.target_plan_id or 0
+        limits = SolveLimits(time_s_max=self.settings.solve_s_max)
+        bundle = keep_bundle(
+            self.settings.bundle_dir,
+            imagined,
+            kind="simulation",
+            run_id=self.simulation_id,
+            seed=seed,
+            limits=limits,
+            most=self.settings.bundles_max,
+        )
+        with ProgressRecorder(self.database, self.simulation_id, record_simulation_progress) as progress:
+            result = plan_target_bindings(
+                imagined, limits, seed=seed, progress=progress.report, cancelled=progress.cancelled
+            )
+        require_clean(check_plan(imagined, result.plan))
+        stopped = result.report.stopped_by == "cancelled"
+        status = SimulationStatus.CANCELLED if stopped else SimulationStatus.DONE
+        with self.database.write() as tx:
+            finish_simulation(
+                tx,
+                self.simulation_id,
+                status,
+                now=self.clock.now(),
+                report=self._report(before, imagined, result),
+                rests_on=rests_on(before),
+                bundle=str(bundle),
+                changes=_changes(imagined, result) if not simulation.what_if.not_decisions else (),
+            )
+            forget_simulations(tx, load_region(tx, simulation.region).region_id, most=KEPT_MAX)
+            crash_point("solver.simulate.finish.before")
+        crash_point("solver.simulate.finish.after")
+        log.info("simulation.done", simulation_id=self.simulation_id, region=simulation.region, status=status.value)
+        return status
+
+    def _report(self, before: FleetSnapshot, imagined: FleetSnapshot, result: SolveResult) -> dict[str, Any]:
+        """The difference, the solve, and which of the demand no state of the region could meet."""
+        old, new = before.reservations, imagined.reservations
+        asked = [r for r in range(len(new)) if r >= len(old) or new.capacity_rru[r] != old.capacity_rru[r]]
+        verdicts = [(r, refusal_of(imagined, r)) for r in asked]
+        refused = [
+            {"reservation": str(new.name[r]), "reason": verdict.reason, "message": verdict.message}
+            for r, verdict in verdicts
+            if verdict is not None
+        ]
+        found = difference(before, imagined, result.plan.target)
+        return {**found, "refused": refused, "solve": result.report.as_dict()}
+
+
+def _changes(imagined: FleetSnapshot, result: SolveResult) -> list[SimulatedChange]:
+    servers, names = imagined.servers, imagined.reservations.name
+    target = result.plan.target
+    return [
+        SimulatedChange(
+            server_id=int(servers.id[row]),
+            generation=int(servers.generation[row]),
+            to_reservation=None if target[row] == FREE else str(names[target[row]]),
+        )
+        for row in np.sort(result.plan.changes(imagined))
+    ]
