@@ -6,14 +6,17 @@ import os
 import socket
 import uuid
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import cache
 
 import structlog
+from opentelemetry.trace import Span, SpanKind
 
 from libs.domain.job import Job
 from libs.jobs.kinds import JobKind, JobRun
 from libs.jobs.lease import Lease, LeaseLost
 from libs.jobs.settings import WorkerSettings
+from libs.observability.traces import flush_traces, span
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.store.database import Database, Transaction
@@ -45,7 +48,8 @@ class JobRunner:
             Lease(self._database, job, lease_s=lease_s, heartbeat_s=self._settings.job_heartbeat_s) as lease,
         ):
             try:
-                kind.run(JobRun(job=job, database=self._database, clock=self._clock, lease=lease))
+                with self._span(kind, job):
+                    kind.run(JobRun(job=job, database=self._database, clock=self._clock, lease=lease))
             except LeaseLost:
                 _log.warning("job given up: its lease is lost", attempt=job.attempts)
                 return
@@ -56,6 +60,18 @@ class JobRunner:
                 self._end(job, lambda tx: fail_attempt(tx, job, text, attempts_max=attempts_max))
             else:
                 self._end(job, lambda tx: finish_job(tx, job))
+        flush_traces()  # a pool process may end after every job
+
+    def _span(self, kind: JobKind, job: Job) -> AbstractContextManager[Span]:
+        """The attempt as a part of the trace of whoever asked for it or, where it serves many, linked to that."""
+        about: dict[str, str | int] = {
+            "plimsoll.job_id": job.job_id,
+            "plimsoll.subject": job.subject,
+            "plimsoll.attempt": job.attempts,
+        }
+        if kind.serves_many and job.trace is not None:
+            return span(f"job {kind.name}", about, kind=SpanKind.CONSUMER, link=job.trace)
+        return span(f"job {kind.name}", about, kind=SpanKind.CONSUMER, parent=job.trace)
 
     def _end(self, job: Job, write: Callable[[Transaction], bool]) -> None:
         crash_point("jobs.finish.before")

@@ -15,6 +15,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from libs.domain.job import Job, JobStatus
 from libs.domain.page import Page
+from libs.observability.traces import current_trace
 from libs.store.database import Transaction
 from libs.store.refusals import NotFound
 from libs.store.tables import jobs
@@ -51,11 +52,12 @@ def enqueue(tx: Transaction, kind: str, subject: str, arguments: Mapping[str, ob
 def put_job(tx: Transaction, kind: str, subject: str, arguments: Mapping[str, object] | None = None) -> int:
     """As enqueue, for the scheduler itself: it is awake, and would wake itself for ever."""
     values = {"kind": kind, "subject": subject, "arguments": dict(arguments or {}), "status": JobStatus.QUEUED}
-    statement = insert(jobs).values(**values, created_at=sa.func.now())
+    statement = insert(jobs).values(**values, created_at=sa.func.now(), trace=current_trace())
     statement = statement.on_conflict_do_update(
         index_elements=["kind", "subject"],
         index_where=jobs.c.status == sa.literal_column("'queued'"),
-        set_={"subject": statement.excluded.subject},  # changes nothing, and locks
+        # Locks, even where it changes nothing.
+        set_={"trace": sa.func.coalesce(jobs.c.trace, statement.excluded.trace)},
     )
     job_id: int = tx.execute(statement.returning(jobs.c.job_id)).scalar_one()
     return job_id

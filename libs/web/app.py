@@ -50,6 +50,9 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        # libs.web.requests has the span of a request; FastAPI's own would begin within it, and its logs tell what
+        # exceptions say, which may be secret.
+        telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     app.state.context = WebContext(database, clock)
     app.state.collectors = CollectorRegistry()

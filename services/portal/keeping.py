@@ -5,10 +5,12 @@ from __future__ import annotations
 from datetime import datetime
 
 from libs.domain.capacity_request import CapacityRequest, CapacityRequestKind, CapacityRequestPhase
+from libs.domain.job import MOVE
 from libs.domain.principal import Principal
 from libs.store import audit
 from libs.store.capacity_requests import change_phase, create_capacity_request
 from libs.store.database import Transaction
+from libs.store.jobs import enqueue
 from libs.store.plans import commit_release
 from libs.store.reservations import delete_reservation
 from services.portal.submissions import Submission
@@ -52,6 +54,8 @@ def _delete(tx: Transaction, request: CapacityRequest, *, principal: Principal, 
     plan = commit_release(
         tx, request.region, request.reservation_id, now=now, capacity_request_id=request.capacity_request_id
     )
+    if plan is not None:
+        enqueue(tx, MOVE, request.region)
     released = 0 if plan is None else plan.changes
     audit.append(
         tx,

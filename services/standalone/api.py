@@ -8,6 +8,7 @@ from fastapi import FastAPI
 
 from libs.jobs.settings import WorkerSettings
 from libs.observability.logs import configure_logging
+from libs.observability.traces import configure_tracing
 from libs.reconcile.environment import read_environment
 from libs.store.database import Database
 from libs.web.app import create_app
@@ -23,6 +24,7 @@ def make_app() -> FastAPI:
     """Portal, broker, solver and mover, as the environment describes them."""
     settings = read_environment(WorkerSettings)
     configure_logging("api")
+    configure_tracing("api")
     database = Database.from_settings(settings)
     return create_app(
         title="Plimsoll",

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import structlog
 
 from libs.domain.capacity_request import CapacityRequest, CapacityRequestKind, CapacityRequestPhase
+from libs.domain.job import MOVE
 from libs.domain.plan import PlanKind
 from libs.domain.reservation import ReservationPhase, ReservationSpec
 from libs.reconcile.clock import Clock
@@ -16,6 +17,7 @@ from libs.store import audit
 from libs.store.capacity_requests import UNASSESSED, change_phase, load_capacity_request
 from libs.store.database import Database, Transaction
 from libs.store.findings import record_findings
+from libs.store.jobs import enqueue
 from libs.store.plans import commit_plan
 from libs.store.refusals import AlreadyExists, NotFound
 from libs.store.regions import load_region
@@ -144,6 +146,7 @@ class CapacityRequestAssess:
                 verdict.numbers,
                 reservation_id,
             )
+            enqueue(tx, MOVE, request.region)  # the mover need not wait for its next tick
             crash_point("portal.assess.accept.before")
         crash_point("portal.assess.accept.after")
         return request
