@@ -7,7 +7,6 @@ compare-and-swap on what it read.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -28,15 +27,6 @@ _COLUMNS = tuple(jobs.c[name] for name in Job.__dataclass_fields__)
 _DOUBLINGS_MAX = 8
 """Of the time that a message is waited for: with a resend after 10 s, up to 43 minutes."""
 _ENDED = {"worker": None, "lease_expires_at": None}
-
-
-@dataclass(frozen=True, slots=True)
-class JobCount:
-    """How many jobs of a kind stand so."""
-
-    kind: str
-    status: JobStatus
-    jobs: int
 
 
 def enqueue(tx: Transaction, kind: str, subject: str, arguments: Mapping[str, object] | None = None) -> int:
@@ -79,12 +69,6 @@ def list_jobs(
     if status is not None:
         query = query.where(jobs.c.status == status)
     return Page.of([_job(row) for row in tx.execute(query).mappings()], limit, lambda job: job.job_id)
-
-
-def count_jobs(tx: Transaction) -> tuple[JobCount, ...]:
-    """Jobs that are kept, by kind and status."""
-    query = sa.select(jobs.c.kind, jobs.c.status, sa.func.count()).group_by(jobs.c.kind, jobs.c.status)
-    return tuple(JobCount(kind, JobStatus(status), number) for kind, status, number in tx.execute(query))
 
 
 def resend_after_s(resend_s: float, sends: int) -> float:

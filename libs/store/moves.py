@@ -11,7 +11,7 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from libs.domain.move import MoveChange, MoveStart, MoveStatus, MoveStep, StepResult
+from libs.domain.move import MoveChange, MoveStart, MoveStep, StepResult
 from libs.store import audit
 from libs.store.database import Transaction
 from libs.store.unavailability_events import refresh_unavailability
@@ -146,9 +146,3 @@ def _arrays(changes: Sequence[MoveChange]) -> dict[str, object]:
         "messages": [change.message for change in changes],
         "host_profiles": [change.move.to_host_profile for change in changes],
     }
-
-
-def count_moves(tx: Transaction) -> dict[tuple[str, MoveStatus], int]:
-    """(region, status) -> moves, of all time."""
-    query = sa.text("SELECT name, status, count(*) FROM moves JOIN regions USING (region_id) GROUP BY name, status")
-    return {(region, MoveStatus(status)): number for region, status, number in tx.execute(query)}

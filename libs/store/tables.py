@@ -448,3 +448,12 @@ schedules = sa.Table(
     _at("next_at"),
     sa.CheckConstraint("interval_s > 0 AND interval_s < 'infinity'", name="interval_s"),
 )
+
+# Sums of what processes count that nobody scrapes; `labels` are in the order in which the tally names them.
+tallies = sa.Table(
+    "tallies",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("labels", ARRAY(sa.Text), primary_key=True),
+    sa.Column("value", sa.Double, nullable=False),
+)

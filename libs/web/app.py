@@ -78,6 +78,7 @@ def create_app(
 
 
 def _answer(request: Request, problem: Problem) -> JSONResponse:
+    request.state.problem_code = problem.code
     return problem.response(getattr(request.state, "request_id", None))
 
 

@@ -57,6 +57,7 @@ class Authentication:
         try:
             principal = await run_in_threadpool(self._principal, Headers(scope=scope).get("Authorization"))
         except Problem as problem:
+            scope["state"]["problem_code"] = problem.code
             await problem.response(scope["state"].get("request_id"))(scope, receive, send)
             return
         scope["state"]["principal"] = principal

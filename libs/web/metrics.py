@@ -7,7 +7,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, Counter, Histogram,
 
 router = APIRouter(tags=["health"])
 
-REQUESTS = Counter("plimsoll_http_requests_total", "Requests answered", ["route", "method", "status"])
+REQUESTS = Counter("plimsoll_http_requests_total", "Requests answered", ["route", "method", "status", "code"])
 SECONDS = Histogram(
     "plimsoll_http_request_seconds",
     "Time to answer a request",
@@ -17,9 +17,12 @@ SECONDS = Histogram(
 METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"})
 
 
-def observe_request(route: str, method: str, status: int, duration_s: float) -> None:
-    """Count one request. `method` is one of METHODS or OTHER: a client must not be able to make labels up."""
-    REQUESTS.labels(route, method, str(status)).inc()
+def observe_request(route: str, method: str, status: int, duration_s: float, code: str = "") -> None:
+    """Count one request; `code` is that of the problem that it was answered with.
+
+    `method` is one of METHODS or OTHER: a client must not be able to make labels up.
+    """
+    REQUESTS.labels(route, method, str(status), code).inc()
     SECONDS.labels(route, method).observe(duration_s)
 
 

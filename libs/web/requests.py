@@ -58,6 +58,7 @@ class RequestScope:
             if status:  # the answer has begun: all that is left is to break the connection
                 raise
             detail = f"This is our mistake, and it is in our log as {request_id}. Nothing was changed."
+            scope["state"]["problem_code"] = "internal_error"
             await Problem(500, "internal_error", detail).response(request_id)(scope, receive, send_with_id)
         finally:
             duration_s, route = time.perf_counter() - started_s, _route(scope)
@@ -65,7 +66,7 @@ class RequestScope:
             current.set_attributes({"http.route": route, "http.response.status_code": status})
             if status >= 500:
                 current.set_status(StatusCode.ERROR)
-            observe_request(route, method, status, duration_s)
+            observe_request(route, method, status, duration_s, scope["state"].get("problem_code", ""))
             _log.info("request", method=scope["method"], route=route, status=status, duration_s=round(duration_s, 4))
 
 

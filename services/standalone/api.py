@@ -12,10 +12,10 @@ from libs.observability.traces import configure_tracing
 from libs.reconcile.environment import read_environment
 from libs.store.database import Database
 from libs.web.app import create_app
+from libs.web.platform_metrics import PlatformCollector
 from services.broker.api import LARGE_BODIES
 from services.broker.api import ROUTERS as BROKER
 from services.mover.api import ROUTERS as MOVER
-from services.mover.metrics import MoveCollector
 from services.portal.api import ROUTERS as PORTAL
 from services.solver.api import ROUTERS as SOLVER
 
@@ -33,5 +33,5 @@ def make_app() -> FastAPI:
         clock=settings.clock(),
         routers=(*PORTAL, *BROKER, *SOLVER, *MOVER),
         large_bodies=LARGE_BODIES,
-        collectors=[MoveCollector(database)],
+        collectors=[PlatformCollector(database)],
     )

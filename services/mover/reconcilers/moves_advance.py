@@ -10,6 +10,7 @@ import structlog
 
 from libs.actuators.actuator import Actuator, StepRequest, StepState
 from libs.domain.move import MoveChange, MovesSnapshot, MoveStatus, RunningMove, StepResult
+from libs.observability.tallies import MOVE_STEPS, MOVES, STALE
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.store.database import Database
@@ -52,6 +53,7 @@ class MovesAdvance:
         started = self._start(snapshot, plan)
         changes = [*plan.cancel, *self._ask(plan.ask)]
         written = self._write(snapshot, changes)
+        _count(changes, len(changes) - written)
         by_status = Counter(change.status for change in changes)
         report = Report(
             started=started,
@@ -104,6 +106,17 @@ class MovesAdvance:
                 written += fail_moves(tx, snapshot.region_id, failed, now=self._clock.now(), actor="mover")
             crash_point("mover.fail.after")
         return written
+
+
+def _count(changes: Sequence[MoveChange], left: int) -> None:
+    """What was decided; of changes that were left, which are few, the next tick tells again."""
+    for change in changes:
+        if change.result is not None:
+            MOVE_STEPS.count(change.move.step.value, change.result.value)
+        if change.status is not MoveStatus.RUNNING:
+            MOVES.count(change.status.value, (change.reason or "").partition(":")[0])
+    if left:
+        STALE.count("move", by=left)
 
 
 def _request(move: RunningMove) -> StepRequest:

@@ -10,6 +10,7 @@ from libs.domain.capacity_request import CapacityRequest, CapacityRequestKind, C
 from libs.domain.job import MOVE
 from libs.domain.plan import PlanKind
 from libs.domain.reservation import ReservationPhase, ReservationSpec
+from libs.observability.tallies import ASSESSMENT_S, ASSESSMENTS, STALE
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.reconcile.errors import StaleGeneration
@@ -46,6 +47,7 @@ class CapacityRequestAssess:
                 return self._attempt()
             except (StaleGeneration, AlreadyExists, NotFound) as moved_on:
                 # NotFound: a reservation was deleted meanwhile. Whatever it was, the next reading tells what to do.
+                STALE.count("assess")
                 if attempt == ATTEMPTS_MAX or (isinstance(moved_on, NotFound) and moved_on.noun != "reservation"):
                     raise
                 _log.info(
@@ -149,6 +151,7 @@ class CapacityRequestAssess:
             enqueue(tx, MOVE, request.region)  # the mover need not wait for its next tick
             crash_point("portal.assess.accept.before")
         crash_point("portal.assess.accept.after")
+        self._count(request)
         return request
 
     def _put_reservation(
@@ -170,7 +173,12 @@ class CapacityRequestAssess:
             request = self._decide(tx, request, CapacityRequestPhase.REJECTED, reason, message, numbers)
             crash_point("portal.assess.reject.before")
         crash_point("portal.assess.reject.after")
+        self._count(request)
         return request
+
+    def _count(self, request: CapacityRequest) -> None:
+        ASSESSMENTS.count(request.phase.value, request.reason)
+        ASSESSMENT_S.observe(max(0.0, (self._clock.now() - request.created_at).total_seconds()))
 
     def _decide(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ import structlog
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.job import MOVE
 from libs.domain.plan import Plan, PlanKind, SolveStatus
+from libs.observability.tallies import SOLVE_S, SOLVES, STALE
 from libs.observability.traces import annotate, span
 from libs.plan_check.check import check_plan, require_clean
 from libs.ras.limits import SolveLimits
@@ -54,6 +56,13 @@ class BindingsSolve:
 
     def reconcile(self) -> SolveStatus:
         """Load, plan, check, and commit if the plan's parent is still the target. How the run ended."""
+        began_s = time.perf_counter()
+        try:
+            return self._run()
+        finally:
+            SOLVE_S.observe(time.perf_counter() - began_s, self.region)
+
+    def _run(self) -> SolveStatus:
         with span("solve load"):
             snapshot, solve_run_id = self._begin()
         annotate({"plimsoll.region": self.region, "plimsoll.solve_run_id": solve_run_id})
@@ -87,6 +96,7 @@ class BindingsSolve:
             log.warning("solve.given_up", region=self.region, solve_run_id=solve_run_id, error=str(given_up))
             return SolveStatus.STALE
         except StalePlan as stale:
+            STALE.count("solve")
             self._finish(solve_run_id, SolveStatus.STALE, error=str(stale))
             return SolveStatus.STALE
         except Exception as error:
@@ -145,10 +155,12 @@ class BindingsSolve:
                 enqueue(tx, MOVE, self.region)
             crash_point("solver.commit.before")
         crash_point("solver.commit.after")
+        SOLVES.count(self.region, status.value, result.report.stopped_by)
         log.info("solve.done", region=self.region, solve_run_id=solve_run_id, status=status.value, **_figures(plan))
         return status
 
     def _finish(self, solve_run_id: int, status: SolveStatus, *, error: str) -> None:
+        SOLVES.count(self.region, status.value, "error")
         with self.database.write() as tx:
             finish_solve_run(tx, solve_run_id, status, now=self.clock.now(), error=error)
         log.warning(
