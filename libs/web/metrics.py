@@ -1,4 +1,4 @@
-"""`/metrics`: what Prometheus sees. Requests are counted per process; collectors that a service brings, per app."""
+"""`/metrics`: what Prometheus sees. Requests are counted per process; the platform's own figures are the same in all."""
 
 from __future__ import annotations
 
@@ -34,5 +34,5 @@ def observe_request(route: str, method: str, status: int, duration_s: float, cod
 )
 def get_metrics(request: Request) -> Response:
     """Counters, gauges and histograms in Prometheus' text format. It names regions, so it needs a viewer's token."""
-    own = generate_latest(request.app.state.collectors)
+    own = generate_latest(request.app.state.platform_metrics)
     return Response(generate_latest(REGISTRY) + own, media_type=CONTENT_TYPE_LATEST)

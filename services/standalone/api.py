@@ -12,7 +12,6 @@ from libs.observability.traces import configure_tracing
 from libs.reconcile.environment import read_environment
 from libs.store.database import Database
 from libs.web.app import create_app
-from libs.web.platform_metrics import PlatformCollector
 from services.broker.api import LARGE_BODIES
 from services.broker.api import ROUTERS as BROKER
 from services.mover.api import ROUTERS as MOVER
@@ -25,13 +24,11 @@ def make_app() -> FastAPI:
     settings = read_environment(WorkerSettings)
     configure_logging("api")
     configure_tracing("api")
-    database = Database.from_settings(settings)
     return create_app(
         title="Plimsoll",
         version=version("plimsoll"),
-        database=database,
+        database=Database.from_settings(settings),
         clock=settings.clock(),
         routers=(*PORTAL, *BROKER, *SOLVER, *MOVER),
         large_bodies=LARGE_BODIES,
-        collectors=[PlatformCollector(database)],
     )
