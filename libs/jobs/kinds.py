@@ -27,12 +27,16 @@ class JobRun:
 
 @dataclass(frozen=True, slots=True)
 class JobKind:
-    """A kind of jobs. What `run` raises counts as a failed attempt."""
+    """A kind of jobs. What `run` raises counts as a failed attempt.
+
+    serves_many    an attempt goes on with the work of many, not of whoever asked for it: in traces it is linked to that
+    """
 
     name: str
     run: Callable[[JobRun], None]
+    serves_many: bool = False
 
 
-def job(name: str) -> Callable[[Callable[[JobRun], None]], JobKind]:
+def job(name: str, *, serves_many: bool = False) -> Callable[[Callable[[JobRun], None]], JobKind]:
     """Make a function the JobKind of this name: `@job("assess")`."""
-    return lambda run: JobKind(name, run)
+    return lambda run: JobKind(name, run, serves_many)

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 import uuid
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import cache
 
 import structlog
+from opentelemetry.trace import Span, SpanKind
 
 from libs.domain.job import Job
 from libs.jobs.kinds import JobKind, JobRun
 from libs.jobs.lease import Lease, LeaseLost
 from libs.jobs.settings import WorkerSettings
+from libs.observability.tallies import JOB_S, JOBS, take
+from libs.observability.traces import flush_traces, span
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.store.database import Database, Transaction
 from libs.store.jobs import claim_job, fail_attempt, finish_job
+from libs.store.tallies import add_tallies
 
 _log = structlog.get_logger(__name__)
 _ERROR_LENGTH_MAX = 2000
@@ -44,23 +50,43 @@ class JobRunner:
             structlog.contextvars.bound_contextvars(job_id=job_id, kind=job.kind, subject=job.subject),
             Lease(self._database, job, lease_s=lease_s, heartbeat_s=self._settings.job_heartbeat_s) as lease,
         ):
+            began_s = time.perf_counter()
             try:
-                kind.run(JobRun(job=job, database=self._database, clock=self._clock, lease=lease))
+                with self._span(kind, job):
+                    kind.run(JobRun(job=job, database=self._database, clock=self._clock, lease=lease))
             except LeaseLost:
+                JOBS.count(job.kind, "lease_lost")
                 _log.warning("job given up: its lease is lost", attempt=job.attempts)
                 return
             except Exception as error:
                 _log.exception("job raised", attempt=job.attempts)
+                JOBS.count(job.kind, "raised")
+                JOB_S.observe(time.perf_counter() - began_s, job.kind)
                 text = f"{type(error).__name__}: {error}"[:_ERROR_LENGTH_MAX]
                 attempts_max = self._settings.job_attempts_max
                 self._end(job, lambda tx: fail_attempt(tx, job, text, attempts_max=attempts_max))
             else:
+                JOBS.count(job.kind, "done")
+                JOB_S.observe(time.perf_counter() - began_s, job.kind)
                 self._end(job, lambda tx: finish_job(tx, job))
+        flush_traces()  # a pool process may end after every job
+
+    def _span(self, kind: JobKind, job: Job) -> AbstractContextManager[Span]:
+        """The attempt as a part of the trace of whoever asked for it or, where it serves many, linked to that."""
+        about: dict[str, str | int] = {
+            "plimsoll.job_id": job.job_id,
+            "plimsoll.subject": job.subject,
+            "plimsoll.attempt": job.attempts,
+        }
+        if kind.serves_many and job.trace is not None:
+            return span(f"job {kind.name}", about, kind=SpanKind.CONSUMER, link=job.trace)
+        return span(f"job {kind.name}", about, kind=SpanKind.CONSUMER, parent=job.trace)
 
     def _end(self, job: Job, write: Callable[[Transaction], bool]) -> None:
         crash_point("jobs.finish.before")
         with self._database.write() as tx:
             ended = write(tx)
+            add_tallies(tx, take())  # last: whoever ends a job waits for its rows, of which there are few
         crash_point("jobs.finish.after")
         if not ended:
             _log.warning("job ended after its lease was lost", attempt=job.attempts)

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 import structlog
 
 from libs.jobs.settings import JobSettings
+from libs.observability.tallies import LEASES, take
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.store.database import Database
 from libs.store.jobs import load_unsent, mark_sent, resend_after_s, take_back_expired
 from libs.store.schedules import advance_schedules, ensure_schedules
+from libs.store.tallies import add_tallies
 
 _log = structlog.get_logger(__name__)
 
@@ -34,6 +36,9 @@ def tick(database: Database, clock: Clock, settings: JobSettings, send: Callable
     crash_point("jobs.take_back.before")
     with database.write() as tx:
         taken_back = take_back_expired(tx, attempts_max=settings.job_attempts_max)
+        for job in taken_back:
+            LEASES.count(job.kind)
+        add_tallies(tx, take())
     crash_point("jobs.take_back.after")
     for job in taken_back:
         _log.warning("lease expired", job_id=job.job_id, kind=job.kind, subject=job.subject, status=job.status.value)

@@ -1,1 +1,1 @@
-"""Structured logs that hold no secret."""
+"""Structured logs that hold no secret, and traces."""

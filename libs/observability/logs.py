@@ -10,6 +10,8 @@ from typing import TextIO
 
 import structlog
 
+from libs.observability.traces import trace_ids
+
 HIDDEN = "[redacted]"
 _SECRET_NAMES = re.compile(r"authorization|token$|password|secret|database_url", re.IGNORECASE)
 _SECRET_VALUES = re.compile(r"plim_[A-Za-z0-9_-]+|(?<=://)[^\s/@]*:[^\s/@]*(?=@)|(?<=Bearer )\S+")
@@ -41,7 +43,7 @@ def configure_logging(service: str, *, level: str = "INFO", stream: TextIO | Non
     """
 
     def add_service(_logger: object, _method: str, event: MutableMapping[str, object]) -> Mapping[str, object]:
-        return {"service": service, **event}
+        return {"service": service, **trace_ids(), **event}
 
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,

@@ -50,6 +50,12 @@ class Database:
             with transaction.begin():
                 yield transaction
 
+    def pool_use(self) -> tuple[int, int]:
+        """Connections that are in use, and how many may be."""
+        pool = self._engine.pool
+        assert isinstance(pool, sa.QueuePool)
+        return pool.checkedout(), pool.size()
+
     def close(self) -> None:
         """Close every connection."""
         self._engine.dispose()

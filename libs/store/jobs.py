@@ -7,7 +7,6 @@ compare-and-swap on what it read.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -15,6 +14,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from libs.domain.job import Job, JobStatus
 from libs.domain.page import Page
+from libs.observability.traces import current_trace
 from libs.store.database import Transaction
 from libs.store.refusals import NotFound
 from libs.store.tables import jobs
@@ -27,15 +27,6 @@ _COLUMNS = tuple(jobs.c[name] for name in Job.__dataclass_fields__)
 _DOUBLINGS_MAX = 8
 """Of the time that a message is waited for: with a resend after 10 s, up to 43 minutes."""
 _ENDED = {"worker": None, "lease_expires_at": None}
-
-
-@dataclass(frozen=True, slots=True)
-class JobCount:
-    """How many jobs of a kind stand so."""
-
-    kind: str
-    status: JobStatus
-    jobs: int
 
 
 def enqueue(tx: Transaction, kind: str, subject: str, arguments: Mapping[str, object] | None = None) -> int:
@@ -51,11 +42,12 @@ def enqueue(tx: Transaction, kind: str, subject: str, arguments: Mapping[str, ob
 def put_job(tx: Transaction, kind: str, subject: str, arguments: Mapping[str, object] | None = None) -> int:
     """As enqueue, for the scheduler itself: it is awake, and would wake itself for ever."""
     values = {"kind": kind, "subject": subject, "arguments": dict(arguments or {}), "status": JobStatus.QUEUED}
-    statement = insert(jobs).values(**values, created_at=sa.func.now())
+    statement = insert(jobs).values(**values, created_at=sa.func.now(), trace=current_trace())
     statement = statement.on_conflict_do_update(
         index_elements=["kind", "subject"],
         index_where=jobs.c.status == sa.literal_column("'queued'"),
-        set_={"subject": statement.excluded.subject},  # changes nothing, and locks
+        # Locks, even where it changes nothing.
+        set_={"trace": sa.func.coalesce(jobs.c.trace, statement.excluded.trace)},
     )
     job_id: int = tx.execute(statement.returning(jobs.c.job_id)).scalar_one()
     return job_id
@@ -77,12 +69,6 @@ def list_jobs(
     if status is not None:
         query = query.where(jobs.c.status == status)
     return Page.of([_job(row) for row in tx.execute(query).mappings()], limit, lambda job: job.job_id)
-
-
-def count_jobs(tx: Transaction) -> tuple[JobCount, ...]:
-    """Jobs that are kept, by kind and status."""
-    query = sa.select(jobs.c.kind, jobs.c.status, sa.func.count()).group_by(jobs.c.kind, jobs.c.status)
-    return tuple(JobCount(kind, JobStatus(status), number) for kind, status, number in tx.execute(query))
 
 
 def resend_after_s(resend_s: float, sends: int) -> float:

@@ -17,14 +17,9 @@ from libs.store import audit
 from libs.store.database import Transaction
 from libs.store.region_conditions import set_condition
 from libs.store.regions import load_region
-from libs.store.tables import actuator_calls, movers, regions
+from libs.store.tables import movers
 
 _BOUNDS = tuple(field.name for field in fields(MoverBounds))
-_COUNT = sa.text("""
-    INSERT INTO actuator_calls AS known (region_id, outcome, calls)
-    SELECT :region_id, outcome, calls FROM unnest(CAST(:outcomes AS text[]), CAST(:calls AS bigint[]))
-        AS new (outcome, calls) ORDER BY outcome
-    ON CONFLICT (region_id, outcome) DO UPDATE SET calls = known.calls + EXCLUDED.calls""")
 
 
 def load_mover(tx: Transaction, region_name: str) -> Mover:
@@ -106,19 +101,6 @@ def note_answered(tx: Transaction, region_name: str, *, now: datetime) -> Mover:
     kind, message = RegionConditionType.ACTUATOR_REACHABLE, "The actuator answers."
     _say(tx, region_id, kind, ConditionStatus.TRUE, "Answers", message, now)
     return load_mover(tx, region_name)
-
-
-def count_calls(tx: Transaction, region_id: int, calls: Mapping[str, int]) -> None:
-    """Add to the actuator's calls by outcome."""
-    if calls:
-        tx.execute(_COUNT, {"region_id": region_id, "outcomes": list(calls), "calls": list(calls.values())})
-
-
-def load_calls(tx: Transaction) -> dict[tuple[str, str], int]:
-    """(region, outcome) -> calls of all time."""
-    query = sa.select(regions.c.name, actuator_calls.c.outcome, actuator_calls.c.calls)
-    rows = tx.execute(query.join(regions, regions.c.region_id == actuator_calls.c.region_id))
-    return {(region, outcome): calls for region, outcome, calls in rows}
 
 
 def _mover(region_name: str, row: Mapping[Any, Any] | None) -> Mover:

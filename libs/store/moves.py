@@ -12,7 +12,7 @@ from datetime import datetime
 import orjson
 import sqlalchemy as sa
 
-from libs.domain.move import MoveChange, MovePostponed, MoveStart, MoveStatus, MoveStep, StepResult
+from libs.domain.move import MoveChange, MovePostponed, MoveStart, MoveStep, StepResult
 from libs.store import audit
 from libs.store.database import Transaction
 from libs.store.unavailability_events import MOVE_FAILED, refresh_unavailability
@@ -184,9 +184,3 @@ def count_dead_letters(tx: Transaction) -> dict[str, int]:
     query = """SELECT name, count(*) AS number FROM moves JOIN regions USING (region_id)
                WHERE dead_letter = 'open' GROUP BY name"""
     return {row.name: row.number for row in tx.execute(sa.text(query))}
-
-
-def count_moves(tx: Transaction) -> dict[tuple[str, MoveStatus], int]:
-    """(region, status) -> moves, of all time."""
-    query = sa.text("SELECT name, status, count(*) FROM moves JOIN regions USING (region_id) GROUP BY name, status")
-    return {(region, MoveStatus(status)): number for region, status, number in tx.execute(query)}

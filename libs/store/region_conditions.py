@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from operator import attrgetter
 from typing import Any
@@ -54,12 +54,12 @@ def load_conditions(tx: Transaction, region_ids: Sequence[int]) -> dict[int, tup
     return {region_id: tuple(sorted(conditions, key=by_type)) for region_id, conditions in found.items()}
 
 
-def load_conditions_of_type(tx: Transaction, kind: RegionConditionType) -> dict[str, RegionCondition]:
-    """Region -> its condition of this type; those that have none are left out."""
+def load_all_conditions(tx: Transaction) -> Iterator[tuple[str, RegionCondition]]:
+    """(region, condition) of every region, in the order of their names."""
     rows = tx.execute(sa.select(regions.c.region_id, regions.c.name).order_by(regions.c.name))
     names = {row.region_id: row.name for row in rows}
     conditions = load_conditions(tx, list(names))
-    return {name: told for key, name in names.items() for told in conditions[key] if told.type is kind}
+    return ((name, told) for region_id, name in names.items() for told in conditions[region_id])
 
 
 def _condition(row: Mapping[Any, Any]) -> RegionCondition:

@@ -476,15 +476,6 @@ movers = sa.Table(
     sa.CheckConstraint("msb_starts_per_minute > 0", name="msb_starts_per_minute"),
 )
 
-# Of all time: workers make the calls, and whichever process is scraped tells of them.
-actuator_calls = sa.Table(
-    "actuator_calls",
-    metadata,
-    sa.Column("region_id", sa.BigInteger, sa.ForeignKey("regions.region_id"), primary_key=True),
-    sa.Column("outcome", sa.Text, primary_key=True),
-    sa.Column("calls", sa.BigInteger, nullable=False),
-)
-
 region_conditions = sa.Table(
     "region_conditions",
     metadata,
@@ -721,4 +712,13 @@ import_items = sa.Table(
     _one_of("action", "add", "change", "retire", "refuse", "keep"),
     sa.CheckConstraint("(action = 'add') = (server_id IS NULL)", name="server_id"),
     sa.Index("ix_import_items_action", "import_id", "action", "item_index"),
+)
+
+# Sums of what processes count that nobody scrapes; `labels` are in the order in which the tally names them.
+tallies = sa.Table(
+    "tallies",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("labels", ARRAY(sa.Text), primary_key=True),
+    sa.Column("value", sa.Double, nullable=False),
 )

@@ -8,7 +8,6 @@ from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from prometheus_client import CollectorRegistry
-from prometheus_client.registry import Collector
 from starlette.exceptions import HTTPException
 
 from libs.domain.principal import Role
@@ -22,6 +21,7 @@ from libs.web.auth import Authentication, require, unavailable
 from libs.web.bodies import BodyLimit
 from libs.web.context import WebContext
 from libs.web.openapi import document
+from libs.web.platform_metrics import PlatformCollector
 from libs.web.problems import FieldError, Problem, invalid, not_found
 from libs.web.rates import RateLimits
 from libs.web.requests import RequestScope
@@ -36,14 +36,13 @@ def create_app(
     clock: Clock,
     routers: Sequence[APIRouter],
     large_bodies: Mapping[str, int] | None = None,
-    collectors: Sequence[Collector] = (),
     rates: RateLimits | None = None,
 ) -> FastAPI:
     """An app of these routers, each with its whole prefix (`/v1/...`); all of their routes need a token.
 
     Reading needs a viewer's. A route that writes adds `dependencies=[Depends(require(Role.REQUESTER))]` or above.
-    large_bodies names the paths, as templates, that take more than BODY_BYTES_MAX, and how much; collectors add to
-    what /metrics tells; rates limits how fast one client may ask (None: as fast as it can).
+    large_bodies names the paths, as templates, that take more than BODY_BYTES_MAX, and how much; rates limits how fast
+    one client may ask (None: as fast as it can).
     """
     app = FastAPI(
         title=title,
@@ -52,11 +51,13 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        # libs.web.requests has the span of a request; FastAPI's own would begin within it, and its logs tell what
+        # exceptions say, which may be secret.
+        telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     app.state.context = WebContext(database, clock)
-    app.state.collectors = CollectorRegistry()
-    for collector in collectors:
-        app.state.collectors.register(collector)
+    app.state.platform_metrics = CollectorRegistry()
+    app.state.platform_metrics.register(PlatformCollector(database))
     app.openapi = lambda: document(app)  # type: ignore[method-assign]  # the way that FastAPI documents
     app.add_middleware(BodyLimit, large_bodies=large_bodies or {})
     app.add_middleware(Authentication, database=database, clock=clock, rates=rates)
@@ -77,6 +78,7 @@ def create_app(
 
 
 def _answer(request: Request, problem: Problem) -> JSONResponse:
+    request.state.problem_code = problem.code
     return problem.response(getattr(request.state, "request_id", None))
 
 

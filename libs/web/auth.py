@@ -67,6 +67,7 @@ class Authentication:
             given = Headers(scope=scope).get("Authorization")
             principal = await run_in_threadpool(self._principal, given, address)
         except Problem as problem:
+            scope["state"]["problem_code"] = problem.code
             await problem.response(scope["state"].get("request_id"))(scope, receive, send)
             return
         scope["state"]["principal"] = principal

@@ -31,6 +31,7 @@ class BodyLimit:
         bytes_max = next((limit for path, limit in self._large if path.match(scope["path"])), BODY_BYTES_MAX)
         announced = Headers(scope=scope).get("Content-Length", "0")
         if announced.isdecimal() and int(announced) > bytes_max:
+            scope["state"]["problem_code"] = "too_large"
             await _too_large(bytes_max).response(scope["state"].get("request_id"))(scope, receive, send)
             return
         received = 0

@@ -1,4 +1,4 @@
-"""`/metrics`: what Prometheus sees. Requests are counted per process; collectors that a service brings, per app."""
+"""`/metrics`: what Prometheus sees. Requests are counted per process; the platform's figures are the same in all."""
 
 from __future__ import annotations
 
@@ -7,20 +7,22 @@ from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, Counter, Histogram,
 
 router = APIRouter(tags=["health"])
 
-REQUESTS = Counter("plimsoll_http_requests_total", "Requests answered", ["route", "method", "status"])
+REQUESTS = Counter("plimsoll_http_requests_total", "Requests answered", ["route", "method", "status", "code"])
 SECONDS = Histogram(
     "plimsoll_http_request_seconds",
     "Time to answer a request",
     ["route", "method"],
     buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
 )
-_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"})
+METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"})
 
 
-def observe_request(route: str, method: str, status: int, duration_s: float) -> None:
-    """Count one request. Methods beyond the usual are one label: a client must not be able to make labels up."""
-    method = method if method in _METHODS else "OTHER"
-    REQUESTS.labels(route, method, str(status)).inc()
+def observe_request(route: str, method: str, status: int, duration_s: float, code: str = "") -> None:
+    """Count one request; `code` is that of the problem that it was answered with.
+
+    `method` is one of METHODS or OTHER: a client must not be able to make labels up.
+    """
+    REQUESTS.labels(route, method, str(status), code).inc()
     SECONDS.labels(route, method).observe(duration_s)
 
 
@@ -32,5 +34,5 @@ def observe_request(route: str, method: str, status: int, duration_s: float) -> 
 )
 def get_metrics(request: Request) -> Response:
     """Counters, gauges and histograms in Prometheus' text format. It names regions, so it needs a viewer's token."""
-    own = generate_latest(request.app.state.collectors)
+    own = generate_latest(request.app.state.platform_metrics)
     return Response(generate_latest(REGISTRY) + own, media_type=CONTENT_TYPE_LATEST)

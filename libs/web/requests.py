@@ -7,11 +7,13 @@ import time
 import uuid
 
 import structlog
+from opentelemetry.trace import Span, SpanKind, StatusCode
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from libs.observability.logs import redact
-from libs.web.metrics import observe_request
+from libs.observability.traces import span
+from libs.web.metrics import METHODS, observe_request
 from libs.web.problems import Problem
 
 REQUEST_ID = "X-Request-Id"
@@ -29,12 +31,19 @@ class RequestScope:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        started_s = time.perf_counter()
         request_id = _request_id(Headers(scope=scope).get(REQUEST_ID))
         scope.setdefault("state", {})["request_id"] = request_id
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=request_id)
-        status = 0
+        method = scope["method"] if scope["method"] in METHODS else "OTHER"
+        about = {"http.request.method": method, "plimsoll.request_id": request_id}
+        with span(method, about, kind=SpanKind.SERVER, parent=Headers(scope=scope).get("traceparent")) as current:
+            await self._answer(scope, receive, send, request_id, method, current)
+
+    async def _answer(
+        self, scope: Scope, receive: Receive, send: Send, request_id: str, method: str, current: Span
+    ) -> None:
+        started_s, status = time.perf_counter(), 0
 
         async def send_with_id(message: Message) -> None:
             nonlocal status
@@ -50,11 +59,16 @@ class RequestScope:
             if status:  # the answer has begun: all that is left is to break the connection
                 raise
             detail = f"This is our mistake, and it is in our log as {request_id}. Nothing was changed."
+            scope["state"]["problem_code"] = "internal_error"
             await Problem(500, "internal_error", detail).response(request_id)(scope, receive, send_with_id)
         finally:
-            duration_s, route, method = time.perf_counter() - started_s, _route(scope), scope["method"]
-            observe_request(route, method, status, duration_s)
-            _log.info("request", method=method, route=route, status=status, duration_s=round(duration_s, 4))
+            duration_s, route = time.perf_counter() - started_s, _route(scope)
+            current.update_name(f"{method} {route}")
+            current.set_attributes({"http.route": route, "http.response.status_code": status})
+            if status >= 500:
+                current.set_status(StatusCode.ERROR)
+            observe_request(route, method, status, duration_s, scope["state"].get("problem_code", ""))
+            _log.info("request", method=scope["method"], route=route, status=status, duration_s=round(duration_s, 4))
 
 
 def _request_id(offered: str | None) -> str:

@@ -52,14 +52,6 @@ CREATE TABLE movers (
     CONSTRAINT ck_movers_msb_starts_per_minute CHECK (msb_starts_per_minute > 0)
 );
 
-CREATE TABLE actuator_calls (
-    region_id BIGINT NOT NULL,
-    outcome TEXT NOT NULL,
-    calls BIGINT NOT NULL,
-    CONSTRAINT pk_actuator_calls PRIMARY KEY (region_id, outcome),
-    CONSTRAINT fk_actuator_calls_region_id FOREIGN KEY(region_id) REFERENCES regions (region_id)
-);
-
 CREATE TABLE region_conditions (
     region_id BIGINT NOT NULL,
     type TEXT NOT NULL,

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from libs.actuators.registry import create_actuator
+from libs.domain.job import MOVE
 from libs.jobs.kinds import JobRun, job
 from libs.store.failures import DRAW_REPLACEMENTS
-from services.mover.reconcilers.moves_advance import MOVE, MovesAdvance
+from services.mover.reconcilers.moves_advance import MovesAdvance
 from services.mover.reconcilers.replacements_draw import ReplacementsDraw
 from services.mover.settings import MoverSettings
 
 
-@job(MOVE)
+@job(MOVE, serves_many=True)
 def move(run: JobRun) -> None:
-    """Advance the moves of a region."""
+    """Advance the moves of the region that is the subject."""
     settings = MoverSettings()
     actuator = create_actuator(settings.mover_actuator, run.clock)
     MovesAdvance(run.database, run.clock, actuator, settings.policy(), run.job.subject).reconcile()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import FastAPI
 
 from libs.observability.logs import configure_logging
+from libs.observability.traces import configure_tracing
 from libs.reconcile.environment import read_environment
 from libs.store.database import Database
 from libs.web.app import create_app
@@ -16,6 +17,7 @@ def make_app() -> FastAPI:
     """The portal, as the environment describes it."""
     settings = read_environment(PortalSettings)
     configure_logging("portal", level=settings.log_level)
+    configure_tracing("portal")
     return create_app(
         title="Plimsoll portal",
         version="1",

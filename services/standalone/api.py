@@ -8,6 +8,7 @@ from fastapi import FastAPI
 
 from libs.jobs.settings import WorkerSettings
 from libs.observability.logs import configure_logging
+from libs.observability.traces import configure_tracing
 from libs.reconcile.environment import read_environment
 from libs.store.database import Database
 from libs.web.app import create_app
@@ -15,24 +16,21 @@ from libs.web.rates import RateSettings
 from services.broker.api import LARGE_BODIES
 from services.broker.api import ROUTERS as BROKER
 from services.mover.api import ROUTERS as MOVER
-from services.mover.metrics import MoveCollector
 from services.portal.api import ROUTERS as PORTAL
 from services.solver.api import ROUTERS as SOLVER
-from services.solver.metrics import SolveCollector
 
 
 def make_app() -> FastAPI:
     """Portal, broker, solver and mover, as the environment describes them."""
     settings = read_environment(WorkerSettings)
     configure_logging("api")
-    database = Database.from_settings(settings)
+    configure_tracing("api")
     return create_app(
         title="Plimsoll",
         version=version("plimsoll"),
-        database=database,
+        database=Database.from_settings(settings),
         clock=settings.clock(),
         routers=(*PORTAL, *BROKER, *SOLVER, *MOVER),
         large_bodies=LARGE_BODIES,
-        collectors=[MoveCollector(database), SolveCollector(database)],
         rates=read_environment(RateSettings).limits(),
     )

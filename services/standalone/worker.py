@@ -12,6 +12,7 @@ from libs.jobs.kinds import JobKind
 from libs.jobs.processes import run_worker
 from libs.jobs.settings import WorkerSettings
 from libs.observability.logs import configure_logging
+from libs.observability.traces import configure_tracing
 from libs.reconcile.environment import read_environment
 from services.broker.tasks import KINDS as BROKER
 from services.mover.settings import MoverSettings
@@ -28,6 +29,7 @@ KINDS: Mapping[str, Sequence[JobKind]] = {"all": (*SOLVER, *OTHERS), "solver": S
 def main(part: str = "all") -> None:
     """Run jobs until told to stop."""
     configure_logging("worker" if part == "all" else f"worker-{part}")
+    configure_tracing("worker" if part == "all" else f"worker-{part}")
     for kind in (SolverSettings, MoverSettings):  # jobs need them: better to fail now than in each
         read_environment(kind)
     run_worker(read_environment(WorkerSettings), KINDS[part])

@@ -1,12 +1,15 @@
 """Real processes, a worker and the scheduler, on a test's database; killed anywhere, started again."""
 
 import os
+import socket
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from services.standalone.processes import Command, Process
+from services.standalone.supervisor import http_ready
 
 WAIT_S_MAX = 90.0
 """Nothing takes nearly so long, except on a machine that does something else as well."""
@@ -77,3 +80,27 @@ class JobProcesses:
     def _crashed(self, name: str) -> bool:
         log = (self._folder / f"{name}.log").read_bytes()[self._log_starts[name] :]
         return self._running[name].exit_status() is not None or b"(SIGKILL)" in log
+
+
+@contextmanager
+def api(folder: Path, database_url: str, sock: socket.socket, **more: str) -> Iterator[Process]:
+    """The API of all services on a listening socket."""
+    host, port = sock.getsockname()
+    env = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
+    command = Command(
+        name="api",
+        argv=[
+            *(sys.executable, "-m", "uvicorn", "--factory", "services.standalone.api:make_app"),
+            *("--fd", str(sock.fileno()), "--no-access-log"),
+        ],
+        env=env | {"PYTHONPATH": str(Path(__file__).parents[2]), "DATABASE_URL": database_url, **more},
+        ready=lambda: http_ready(host, port),
+        pass_fds=[sock.fileno()],
+    )
+    process = Process(command, folder)
+    try:
+        process.wait_ready()
+        yield process
+    finally:
+        process.kill()
+        process.stop()

@@ -1,10 +1,5 @@
 """Kill the API in the middle of a write, send the write again with its key, and see that it was done once."""
 
-import os
-import socket
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,38 +10,14 @@ from libs.interchange.region_files import dump_region
 from libs.store.database import Database
 from libs.store.region_import import import_region
 from services.portal.admin_token import ensure_admin_token
-from services.standalone.processes import Command, Process
-from services.standalone.supervisor import http_ready, listen
+from services.standalone.supervisor import listen
 from tests.builders.region import region_image
-from tests.crash.harness import wait_until
+from tests.crash.harness import api, wait_until
 from tests.crash.test_crash_points import IN_REST
 
 ROOT = Path(__file__).parents[2]
 KEY = {"Idempotency-Key": "once"}
 CREATE = {"region": "west", "name": "web", "owner": "web-team", "spec": {"count": 1, "hardware_types": ["hw-a"]}}
-
-
-@contextmanager
-def api(folder: Path, database_url: str, sock: socket.socket, crash_at: str = "") -> Iterator[Process]:
-    host, port = sock.getsockname()
-    env = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
-    command = Command(
-        name="api",
-        argv=[
-            *(sys.executable, "-m", "uvicorn", "--factory", "services.standalone.api:make_app"),
-            *("--fd", str(sock.fileno()), "--no-access-log"),
-        ],
-        env=env | {"PYTHONPATH": str(ROOT), "DATABASE_URL": database_url, "PLIMSOLL_CRASH_AT": crash_at},
-        ready=lambda: http_ready(host, port),
-        pass_fds=[sock.fileno()],
-    )
-    process = Process(command, folder)
-    try:
-        process.wait_ready()
-        yield process
-    finally:
-        process.kill()
-        process.stop()
 
 
 @pytest.mark.parametrize("point", sorted(f"{stem}.{side}" for stem in IN_REST for side in ("before", "after")))
@@ -65,7 +36,7 @@ def test_a_write_that_is_sent_again_is_done_once(point: str, database_url: str, 
             files = {name.partition(".")[0]: (name, c) for name, c in dump_region(region_image("east")).items()}
             return client.post(f"{url}/v1/regions/east/import", files=files, headers=headers)
 
-        with api(tmp_path, database_url, sock, crash_at=point) as process:
+        with api(tmp_path, database_url, sock, PLIMSOLL_CRASH_AT=point) as process:
             with pytest.raises(httpx.TransportError):
                 send()
             wait_until(lambda: process.exit_status() is not None, "the API is dead")

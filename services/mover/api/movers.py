@@ -9,6 +9,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Response
 from pydantic import Field
 
+from libs.domain.job import MOVE
 from libs.domain.mover import Mover, MoverBounds
 from libs.domain.principal import Role
 from libs.store.database import Transaction
@@ -20,7 +21,6 @@ from libs.web.generations import ExpectedGeneration, etag
 from libs.web.idempotency import Answer, Write
 from libs.web.model import Number, RequestModel, ResponseModel, SomeName, Whole
 from libs.web.openapi import headers, problems
-from services.mover.reconcilers.moves_advance import MOVE
 
 router = APIRouter(prefix="/v1/movers", tags=["movers"])
 RegionName = Annotated[SomeName, Path(description="Name of the region")]

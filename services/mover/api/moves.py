@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import Field
 
+from libs.domain.job import MOVE
 from libs.domain.move import DeadLetter, Move, MoveStatus, MoveStep, StepResult
 from libs.domain.principal import Role
 from libs.store.database import Transaction
@@ -25,7 +26,6 @@ from libs.web.model import ID_MAX, PageOf, ResponseModel, SomeName
 from libs.web.openapi import headers, problems
 from libs.web.problems import Problem
 from services.mover.api.movers import WhyIn
-from services.mover.reconcilers.moves_advance import MOVE
 from services.mover.settings import MoverSettings
 from services.mover.skipping import skip_step
 

@@ -11,16 +11,16 @@ import structlog
 from libs.actuators.actuator import Actuator, ActuatorUnavailable, StepOutcome, StepRequest, StepState
 from libs.domain.move import MoveChange, MovePostponed, MovesSnapshot, MoveStatus, RunningMove, StepResult
 from libs.domain.mover import Mover
+from libs.observability.tallies import CALLS, MOVE_STEPS, MOVES, STALE
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.store.database import Database
-from libs.store.movers import count_calls, note_answered, note_unanswered
+from libs.store.movers import note_answered, note_unanswered
 from libs.store.moves import change_moves, fail_moves, postpone_moves, start_moves
 from libs.store.moves_snapshot import load_moves_snapshot
 from services.mover.breaker import answered, next_probe
 from services.mover.moves_plan import MovePolicy, MovesPlan, judge_outcome, plan_moves, postpone
 
-MOVE = "move"
 """The kind of job that advances the moves of a region; its subject is the region's name."""
 _log = structlog.get_logger(__name__)
 _RESULTS = {StepState.DONE: StepResult.DONE, StepState.FAILED: StepResult.FAILED}
@@ -68,7 +68,8 @@ class MovesAdvance:
         answers = self._ask(plan.ask)
         mover, outcomes = self._note(snapshot.mover, answers), answers.outcomes
         changes, postponed = self._judge(mover, plan, outcomes)
-        written = self._write(snapshot, changes, postponed, outcomes)
+        written = self._write(snapshot, changes, postponed)
+        self._count(outcomes, changes, len(changes) - written)
         by_status = Counter(change.status for change in changes)
         report = Report(
             started=started,
@@ -145,20 +146,17 @@ class MovesAdvance:
         snapshot: MovesSnapshot,
         changes: Sequence[MoveChange],
         postponed: Sequence[MovePostponed],
-        outcomes: Sequence[StepOutcome],
     ) -> int:
         """How many changes were written. What failed for good comes last: it has a transaction of its own."""
         written = 0
         failed = [change for change in changes if change.status is MoveStatus.FAILED]
         others = [change for change in changes if change.status is not MoveStatus.FAILED]
-        calls = Counter(outcome.call for outcome in outcomes if outcome.call is not None)
-        if others or postponed or calls:
+        if others or postponed:
             crash_point("mover.commit.before")
             with self._database.write() as tx:
                 written += change_moves(tx, others, now=self._clock.now()) if others else 0
                 if postponed:
                     postpone_moves(tx, postponed)
-                count_calls(tx, snapshot.region_id, calls)
             crash_point("mover.commit.after")
         if failed:
             crash_point("mover.fail.before")
@@ -166,6 +164,19 @@ class MovesAdvance:
                 written += fail_moves(tx, snapshot.region_id, failed, now=self._clock.now(), actor="mover")
             crash_point("mover.fail.after")
         return written
+
+    def _count(self, outcomes: Sequence[StepOutcome], changes: Sequence[MoveChange], left: int) -> None:
+        """What was decided; of changes that were left, which are few, the next tick tells again."""
+        for outcome in outcomes:
+            if outcome.call is not None:
+                CALLS.count(self._region, outcome.call)
+        for change in changes:
+            if change.result is not None:
+                MOVE_STEPS.count(change.move.step.value, change.result.value)
+            if change.status is not MoveStatus.RUNNING:
+                MOVES.count(change.status.value, (change.reason or "").partition(":")[0])
+        if left:
+            STALE.count("move", by=left)
 
 
 def _request(move: RunningMove, region: str) -> StepRequest:

@@ -8,8 +8,10 @@ from collections.abc import Mapping
 import structlog
 
 from libs.domain.failures import FailuresSnapshot, LossVerdict, Replacements
+from libs.domain.job import MOVE
 from libs.domain.plan import PlanKind
 from libs.domain.region_condition import ConditionStatus, RegionConditionType
+from libs.observability.tallies import REPLACEMENTS
 from libs.plan_check.check import require_clean
 from libs.plan_check.replacement import check_replacements
 from libs.ras.replacement import plan_replacements
@@ -23,7 +25,6 @@ from libs.store.plans import commit_plan
 from libs.store.refusals import NotFound
 from libs.store.region_conditions import set_condition
 from libs.store.regions import load_region
-from services.mover.reconcilers.moves_advance import MOVE
 
 ATTEMPTS_MAX = 10
 _SHORT = (LossVerdict.NO_BUFFER, LossVerdict.BUFFER_EMPTY)
@@ -78,6 +79,7 @@ class ReplacementsDraw:
         counts = Counter(drawn.verdict)
         if plan is not None:
             crash_point("mover.replace.after")
+            REPLACEMENTS.count(self._region, by=counts[LossVerdict.DRAWN])
             figures = {verdict.value: number for verdict, number in counts.items()}
             _log.info("replacements drawn", region=self._region, plan_id=plan.plan_id, **figures)
         return counts

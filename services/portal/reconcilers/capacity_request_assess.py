@@ -8,9 +8,11 @@ import structlog
 
 from libs.domain.approval import ApprovalKind
 from libs.domain.capacity_request import CapacityRequest, CapacityRequestPhase
+from libs.domain.job import MOVE
 from libs.domain.plan import PlanKind
 from libs.domain.reservation import ReservationPhase
 from libs.domain.what_if import with_reservation
+from libs.observability.tallies import ASSESSMENT_S, ASSESSMENTS, STALE
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.reconcile.errors import StaleGeneration
@@ -19,6 +21,7 @@ from libs.store.approvals import create_approval, supersede_of_request
 from libs.store.capacity_requests import UNASSESSED, change_phase, load_capacity_request, spec_json
 from libs.store.database import Database, Transaction
 from libs.store.findings import record_findings
+from libs.store.jobs import enqueue
 from libs.store.plans import commit_plan
 from libs.store.quotas import load_quota
 from libs.store.refusals import AlreadyExists, NotFound
@@ -49,6 +52,7 @@ class CapacityRequestAssess:
                 return self._attempt()
             except (StaleGeneration, AlreadyExists, NotFound) as moved_on:
                 # NotFound: a reservation was deleted meanwhile. Whatever it was, the next reading tells what to do.
+                STALE.count("assess")
                 if attempt == ATTEMPTS_MAX or (isinstance(moved_on, NotFound) and moved_on.noun != "reservation"):
                     raise
                 _log.info(
@@ -119,8 +123,10 @@ class CapacityRequestAssess:
                 now=now,
             )
             request = self._decide(tx, request, judgement, reservation_id)
+            enqueue(tx, MOVE, request.region)  # the mover need not wait for its next tick
             crash_point("portal.assess.accept.before")
         crash_point("portal.assess.accept.after")
+        self._count(request)
         return request
 
     def _schedule(self, request: CapacityRequest, case: Case, judgement: Judgement) -> CapacityRequest:
@@ -167,6 +173,7 @@ class CapacityRequestAssess:
             request = self._decide(tx, request, judgement)
             crash_point("portal.assess.reject.before")
         crash_point("portal.assess.reject.after")
+        self._count(request)
         return request
 
     def _put_reservation(self, tx: Transaction, region_id: int, case: Case, *, scheduled: bool) -> tuple[int, int]:
@@ -192,6 +199,10 @@ class CapacityRequestAssess:
             scheduled=scheduled,
         )
         return question.reservation_id, generation
+
+    def _count(self, request: CapacityRequest) -> None:
+        ASSESSMENTS.count(request.phase.value, request.reason)
+        ASSESSMENT_S.observe(max(0.0, (self._clock.now() - request.created_at).total_seconds()))
 
     def _decide(
         self,

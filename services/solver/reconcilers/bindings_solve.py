@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import structlog
 
 from libs.domain.fleet import FleetSnapshot
+from libs.domain.job import MOVE
 from libs.domain.plan import Plan, PlanKind, SolveStatus
+from libs.observability.tallies import SOLVE_S, SOLVES, STALE
+from libs.observability.traces import annotate, span
 from libs.plan_check.check import check_plan, require_clean
 from libs.ras.limits import SolveLimits
 from libs.ras.phases import plan_target_bindings
@@ -17,6 +21,7 @@ from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.reconcile.errors import StalePlan
 from libs.store.database import Database
+from libs.store.jobs import enqueue
 from libs.store.plans import commit_plan
 from libs.store.regions import load_region
 from libs.store.shared_buffers import size_shared_buffers
@@ -24,6 +29,7 @@ from libs.store.snapshot import load_fleet_snapshot
 from libs.store.solve_runs import finish_solve_run, record_bundle, start_solve_run
 from services.solver.bundles import keep_bundle
 from services.solver.findings import record_solve_findings
+from services.solver.phase_spans import PhaseSpans
 from services.solver.progress import ProgressRecorder
 from services.solver.settings import SolverSettings
 
@@ -50,7 +56,16 @@ class BindingsSolve:
 
     def reconcile(self) -> SolveStatus:
         """Load, plan, check, and commit if the plan's parent is still the target. How the run ended."""
-        snapshot, solve_run_id = self._begin()
+        began_s = time.perf_counter()
+        try:
+            return self._run()
+        finally:
+            SOLVE_S.observe(time.perf_counter() - began_s, self.region)
+
+    def _run(self) -> SolveStatus:
+        with span("solve load"):
+            snapshot, solve_run_id = self._begin()
+        annotate({"plimsoll.region": self.region, "plimsoll.solve_run_id": solve_run_id})
         seed = snapshot.target_plan_id or 0
         limits = SolveLimits(time_s_max=self.settings.solve_s_max)
         try:
@@ -64,16 +79,24 @@ class BindingsSolve:
             )
             with self.database.write() as tx:
                 record_bundle(tx, solve_run_id, str(bundle))
-            with ProgressRecorder(self.database, solve_run_id) as progress:
+            with ProgressRecorder(self.database, solve_run_id) as progress, PhaseSpans() as phases:
+
+                def report(phase: str, incumbent: float, bound: float, gap: float) -> None:
+                    phases.enter(phase)
+                    progress.report(phase, incumbent, bound, gap)
+
                 result = plan_target_bindings(
-                    snapshot, limits, seed=seed, progress=progress.report, cancelled=progress.cancelled
+                    snapshot, limits, seed=seed, progress=report, cancelled=progress.cancelled
                 )
-            require_clean(check_plan(snapshot, result.plan))
-            return self._commit(snapshot, result, solve_run_id)
+            with span("solve check"):
+                require_clean(check_plan(snapshot, result.plan))
+            with span("solve commit"):
+                return self._commit(snapshot, result, solve_run_id)
         except RunGivenUp as given_up:  # its row says already that it failed
             log.warning("solve.given_up", region=self.region, solve_run_id=solve_run_id, error=str(given_up))
             return SolveStatus.STALE
         except StalePlan as stale:
+            STALE.count("solve")
             self._finish(solve_run_id, SolveStatus.STALE, error=str(stale))
             return SolveStatus.STALE
         except Exception as error:
@@ -128,12 +151,16 @@ class BindingsSolve:
             )
             if not finished:  # the plan goes with the transaction: a run that failed has none
                 raise RunGivenUp(f"solve run {solve_run_id} was given up while it ran")
+            if plan is not None:  # the mover need not wait for its next tick
+                enqueue(tx, MOVE, self.region)
             crash_point("solver.commit.before")
         crash_point("solver.commit.after")
+        SOLVES.count(self.region, status.value, result.report.stopped_by)
         log.info("solve.done", region=self.region, solve_run_id=solve_run_id, status=status.value, **_figures(plan))
         return status
 
     def _finish(self, solve_run_id: int, status: SolveStatus, *, error: str) -> None:
+        SOLVES.count(self.region, status.value, "error")
         with self.database.write() as tx:
             finish_solve_run(tx, solve_run_id, status, now=self.clock.now(), error=error)
         log.warning(

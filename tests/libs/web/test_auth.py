@@ -52,7 +52,7 @@ def test_health_and_the_api_document_are_public_and_metrics_are_not(anyone: Test
     anyone.get("/v1/ships/123")
     assert anyone.get("/metrics").status_code == 401
     text = anyone.get("/metrics", headers=bearer(database, Role.VIEWER, "prometheus")).text
-    assert 'plimsoll_http_requests_total{method="GET",route="/healthz",status="200"}' in text
+    assert 'plimsoll_http_requests_total{code="",method="GET",route="/healthz",status="200"}' in text
     assert "/v1/ships/123" not in text
     assert "plimsoll_http_request_seconds_bucket" in text
 

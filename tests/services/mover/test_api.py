@@ -10,7 +10,6 @@ from libs.store.tokens import create_token
 from libs.web.app import create_app
 from libs.web.auth import digest, new_secret
 from services.mover.api.moves import router
-from services.mover.metrics import MoveCollector
 from tests.builders.region import region_image
 from tests.builders.stored import stored
 from tests.services.mover.conftest import ManualClock
@@ -44,7 +43,3 @@ def test_moves_are_listed_and_told_with_their_history(database: Database, clock:
     assert http.get("/v1/moves", params={"server": "server-01"}).json()["items"][0]["to_reservation"] == "web"
     assert http.get("/v1/moves/999").status_code == 404
     assert http.get("/v1/moves", params={"region": "nowhere"}).status_code == 404
-    samples = [s for family in MoveCollector(database).collect() for s in family.samples]
-    assert [(s.name, s.labels, s.value) for s in samples] == [
-        ("plimsoll_moves", {"region": "west", "status": "done"}, 2)
-    ]

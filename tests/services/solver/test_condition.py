@@ -12,7 +12,7 @@ from libs.store.jobs import claim_job, enqueue
 from libs.store.regions import load_region
 from libs.store.solve_conditions import load_solve_conditions
 from libs.store.solve_runs import start_solve_run
-from services.solver.metrics import SolveCollector
+from libs.web.platform_metrics import PlatformCollector
 from services.solver.reconcilers import bindings_solve
 from services.solver.reconcilers.bindings_solve import BindingsSolve
 from services.solver.settings import SolverSettings
@@ -54,9 +54,9 @@ def test_a_failure_is_raised_and_cleared_by_the_next_solve(
     assert (found.status, found.reason) == ("False", "SolveFailed")
     assert "The last target stands: solve run 3 failed (MemoryError: as told)." in found.message
     assert targets(read(database)) == before
-    [metric] = SolveCollector(database).collect()
-    [sample] = metric.samples
-    assert (sample.labels, sample.value) == ({"region": "west", "reason": "SolveFailed"}, 0.0)
+    told = {family.name: family.samples for family in PlatformCollector(database).collect()}
+    (sample,) = told["plimsoll_region_condition"]
+    assert (sample.labels, sample.value) == ({"region": "west", "type": "Solved", "reason": "SolveFailed"}, 0.0)
     with database.snapshot() as tx:
         ends = list(tx.execute(sa.text("SELECT finished_at FROM solve_runs ORDER BY solve_run_id")).scalars())
     assert found.changed_at == ends[1], "since the first of the failures"

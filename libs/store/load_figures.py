@@ -1,0 +1,60 @@
+"""How busy the platform is, for /metrics: only what an index answers, whatever the tables have grown to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from libs.store.database import Transaction
+
+_JOBS = sa.text("""
+    SELECT kind, status, count(*) AS jobs, coalesce(extract(epoch FROM now() - min(created_at)), 0) AS oldest_s
+    FROM jobs WHERE status IN ('queued', 'running') GROUP BY kind, status""")
+_MOVES = sa.text("""
+    SELECT name AS region, (SELECT count(*) FROM moves WHERE moves.region_id = regions.region_id AND status = 'running')
+    AS running FROM regions""")
+_SOLVES = sa.text("""
+    SELECT name AS region, extract(epoch FROM finished_at) AS finished_s, report
+    FROM regions CROSS JOIN LATERAL (
+        SELECT finished_at, report FROM solve_runs
+        WHERE solve_runs.region_id = regions.region_id AND status IN ('committed', 'unchanged')
+        ORDER BY solve_run_id DESC LIMIT 1) AS latest""")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenJobs:
+    """Jobs of a kind that wait or run, and the age of the oldest in seconds of real time."""
+
+    kind: str
+    status: str
+    jobs: int
+    oldest_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class LastSolve:
+    """The last good solve of a region. `gap` None: there is no bound; finished_s on the Clock, since 1970."""
+
+    region: str
+    finished_s: float
+    gap: float | None
+    shortfall_rru: float
+
+
+def load_open_jobs(tx: Transaction) -> tuple[OpenJobs, ...]:
+    """By kind and status."""
+    return tuple(OpenJobs(row.kind, row.status, row.jobs, float(row.oldest_s)) for row in tx.execute(_JOBS))
+
+
+def count_running_moves(tx: Transaction) -> dict[str, int]:
+    """Region -> moves under way."""
+    return {row.region: row.running for row in tx.execute(_MOVES)}
+
+
+def load_last_solves(tx: Transaction) -> tuple[LastSolve, ...]:
+    """One for each region that was ever solved."""
+    return tuple(
+        LastSolve(row.region, float(row.finished_s), row.report.get("gap"), sum(row.report["shortfall_rru"].values()))
+        for row in tx.execute(_SOLVES)
+    )

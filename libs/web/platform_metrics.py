@@ -1,0 +1,99 @@
+"""What Prometheus sees of the whole platform: sums and figures that any API process reads from the database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from libs.domain.region_condition import ConditionStatus, RegionConditionType
+from libs.observability.tallies import TALLIES, Key, Tally
+from libs.store.database import Database
+from libs.store.load_figures import count_running_moves, load_last_solves, load_open_jobs
+from libs.store.moves import count_dead_letters
+from libs.store.region_conditions import load_all_conditions
+from libs.store.tallies import load_tallies
+
+
+class PlatformCollector(Collector):
+    """Pass it to create_app as a collector. Each process tells the same: take the maximum over instances."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def describe(self) -> Iterator[Metric]:
+        """What collect() gives, without asking the database: registering must not need it."""
+        yield from _gauges().values()
+        for tally in TALLIES:
+            yield _family(tally, {})
+
+    def collect(self) -> Iterator[Metric]:
+        """Read now."""
+        gauges = _gauges()
+        with self._database.snapshot() as tx:
+            sums = load_tallies(tx)
+            for job in load_open_jobs(tx):
+                gauges["plimsoll_jobs"].add_metric([job.kind, job.status], job.jobs)
+                gauges["plimsoll_job_oldest_seconds"].add_metric([job.kind, job.status], job.oldest_s)
+            for region, number in count_dead_letters(tx).items():
+                gauges["plimsoll_dead_letters"].add_metric([region], number)
+            for region, condition in load_all_conditions(tx):
+                is_true = float(condition.status is ConditionStatus.TRUE)
+                gauges["plimsoll_region_condition"].add_metric([region, condition.type, condition.reason], is_true)
+                if condition.type is RegionConditionType.LOST_SERVERS_REPLACED:
+                    for reason, servers in condition.numbers.items():
+                        if isinstance(servers, int):
+                            gauges["plimsoll_lost_servers"].add_metric([region, reason], servers)
+            for region, running in count_running_moves(tx).items():
+                gauges["plimsoll_moves_running"].add_metric([region], running)
+            for solve in load_last_solves(tx):
+                gauges["plimsoll_last_solve_timestamp_seconds"].add_metric([solve.region], solve.finished_s)
+                gauges["plimsoll_last_solve_shortfall_rru"].add_metric([solve.region], solve.shortfall_rru)
+                if solve.gap is not None:
+                    gauges["plimsoll_last_solve_gap_ratio"].add_metric([solve.region], solve.gap)
+        used, size = self._database.pool_use()
+        gauges["plimsoll_database_connections"].add_metric(["used"], used)
+        gauges["plimsoll_database_connections"].add_metric(["at_most"], size)
+        yield from gauges.values()
+        for tally in TALLIES:
+            yield _family(tally, sums)
+
+
+def _gauges() -> dict[str, GaugeMetricFamily]:
+    known = {
+        "plimsoll_jobs": ("Jobs that wait or run", ["kind", "status"]),
+        "plimsoll_job_oldest_seconds": ("Age of the oldest job that waits or runs", ["kind", "status"]),
+        "plimsoll_moves_running": ("Moves under way", ["region"]),
+        "plimsoll_dead_letters": ("Moves that wait for an operator", ["region"]),
+        "plimsoll_region_condition": (
+            "1 where a condition is True, which is how it should be, else 0",
+            ["region", "type", "reason"],
+        ),
+        "plimsoll_lost_servers": (
+            "Servers that reservations have lost and that were not replaced, by why: buffer_empty, no_buffer, "
+            "with_place (MSB or datacenter), covered, useless",
+            ["region", "reason"],
+        ),
+        "plimsoll_last_solve_timestamp_seconds": ("When the last good solve ended, on the Clock", ["region"]),
+        "plimsoll_last_solve_shortfall_rru": ("Capacity that the last good solve found no servers for", ["region"]),
+        "plimsoll_last_solve_gap_ratio": ("How far the last good solve may be from the best, at most", ["region"]),
+        "plimsoll_database_connections": ("Of this process's pool", ["state"]),
+    }
+    return {name: GaugeMetricFamily(name, text, labels=labels) for name, (text, labels) in known.items()}
+
+
+def _family(tally: Tally, sums: Mapping[Key, float]) -> Metric:
+    if not tally.buckets:
+        counter = CounterMetricFamily(tally.name, tally.help, labels=tally.labels)
+        for (name, labels), value in sorted(sums.items()):
+            if name == tally.name:
+                counter.add_metric(labels, value)
+        return counter
+    histogram = HistogramMetricFamily(tally.name, tally.help, labels=tally.labels)
+    for (name, labels), total in sorted(sums.items()):
+        if name == f"{tally.name}_count":
+            within = {le: sums.get((f"{tally.name}_bucket", (*labels, f"{le:g}")), 0.0) for le in tally.buckets}
+            buckets = [(str(float(le)), number) for le, number in within.items()]
+            histogram.add_metric(labels, [*buckets, ("+Inf", total)], sums[f"{tally.name}_sum", labels])
+    return histogram

@@ -1,0 +1,30 @@
+"""The phases of a solve as spans, from its reports of progress."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Self
+
+from libs.observability.traces import span
+
+
+class PhaseSpans:
+    """A span per phase, one after the other. Use it as a context around the solve, and call it with each report."""
+
+    def __init__(self) -> None:
+        self._phase = ""
+        self._open = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._open.__exit__(kind, error, at)
+
+    def enter(self, phase: str) -> None:
+        """The solve is in this phase now; it may be the one that it was in."""
+        if phase != self._phase:
+            self._open.close()
+            self._open.enter_context(span(f"solve {phase}"))
+            self._phase = phase

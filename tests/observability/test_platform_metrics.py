@@ -1,0 +1,98 @@
+"""What /metrics tells of processes that nobody scrapes."""
+
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.parser import text_string_to_metric_families
+
+from libs.domain.plan import SolveStatus
+from libs.domain.policy import RegionPolicy
+from libs.observability.tallies import JOBS, SOLVE_S, take
+from libs.store.database import Database
+from libs.store.jobs import enqueue
+from libs.store.regions import create_region
+from libs.store.solve_runs import finish_solve_run, start_solve_run
+from libs.store.tallies import add_tallies, load_tallies
+from libs.web.platform_metrics import PlatformCollector
+
+NOW = datetime(2026, 11, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    database = Database(database_url, pool_size=3)
+    take()  # whatever other tests of this process left
+    yield database
+    database.close()
+
+
+def scrape(database: Database) -> dict[tuple[str, tuple[str, ...]], float]:
+    registry = CollectorRegistry()
+    registry.register(PlatformCollector(database))
+    families = text_string_to_metric_families(generate_latest(registry).decode())
+    return {
+        (s.name, tuple(s.labels[name] for name in sorted(s.labels))): s.value
+        for family in families
+        for s in family.samples
+    }
+
+
+def test_counts_of_other_processes_add_up(database: Database) -> None:
+    for _ in range(2):
+        JOBS.count("solve", "done")
+        SOLVE_S.observe(0.3, "west")
+        SOLVE_S.observe(7.0, "west")
+        with database.write() as tx:
+            add_tallies(tx, take())
+    told = scrape(database)
+    assert told["plimsoll_jobs_ended_total", ("solve", "done")] == 2
+    assert told["plimsoll_solve_seconds_count", ("west",)] == 4
+    assert told["plimsoll_solve_seconds_sum", ("west",)] == pytest.approx(14.6)
+    buckets = {labels[0]: value for (name, labels), value in told.items() if name == "plimsoll_solve_seconds_bucket"}
+    assert (buckets["0.25"], buckets["0.5"], buckets["5.0"], buckets["10.0"], buckets["+Inf"]) == (0, 2, 2, 4, 4)
+
+
+def test_counts_of_a_transaction_that_is_rolled_back_are_not_told(database: Database) -> None:
+    JOBS.count("solve", "done")
+    with database.write() as tx:
+        add_tallies(tx, take())
+        tx.rollback()
+    assert ("plimsoll_jobs_ended_total", ("solve", "done")) not in scrape(database)
+
+
+def test_two_processes_that_count_the_same_at_once_lose_nothing(database: Database) -> None:
+    counts = {("a", ("x",)): 1.0, ("b", ()): 2.0}
+
+    def add() -> None:
+        for _ in range(20):
+            with database.write() as tx:
+                add_tallies(tx, counts)
+
+    threads = [threading.Thread(target=add) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with database.snapshot() as tx:
+        assert load_tallies(tx) == {("a", ("x",)): 60.0, ("b", ()): 120.0}
+
+
+def test_what_waits_and_the_last_good_solve_are_told(database: Database) -> None:
+    with database.write() as tx:
+        region_id = create_region(tx, "west", RegionPolicy(), now=NOW)
+        enqueue(tx, "solve", "west")
+        report = {"gap": 0.02, "shortfall_rru": {"web": 1.5, "db": 2.0}}
+        for status, its_report in ((SolveStatus.UNCHANGED, report), (SolveStatus.FAILED, None)):
+            run = start_solve_run(tx, region_id, trigger="test", seed=0, parent_plan_id=None, now=NOW)
+            finish_solve_run(tx, run, status, now=NOW, report=its_report)
+    told = scrape(database)
+    assert told["plimsoll_jobs", ("solve", "queued")] == 1
+    assert told["plimsoll_job_oldest_seconds", ("solve", "queued")] >= 0
+    assert told["plimsoll_moves_running", ("west",)] == 0
+    assert told["plimsoll_last_solve_gap_ratio", ("west",)] == 0.02
+    assert told["plimsoll_last_solve_shortfall_rru", ("west",)] == 3.5
+    assert told["plimsoll_last_solve_timestamp_seconds", ("west",)] == NOW.timestamp()
+    assert told["plimsoll_database_connections", ("at_most",)] == 3
