@@ -72,7 +72,7 @@ class Seeds:
         return found or self._client.get("/v1/reservations").json()["items"][0]["reservation_id"]
 
     def tokens(self) -> int:
-        body = {"name": f"t-{next(self._number)}", "role": "viewer"}
+        body = {"name": f"t-{next(self._number)}", "role": "requester"}
         return self._client.post("/v1/tokens", json=body).json()["token_id"]
 
     def approvals(self) -> int:

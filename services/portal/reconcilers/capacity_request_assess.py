@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 
 import structlog
 
@@ -189,6 +190,7 @@ class CapacityRequestAssess:
                 now=now,
                 scheduled=scheduled,
             )
+            _audit_reservation(tx, new_id, "create", case, now)
             return new_id, 1
         assert question.reservation_generation is not None
         generation = update_spec(
@@ -198,6 +200,7 @@ class CapacityRequestAssess:
             generation=question.reservation_generation,
             scheduled=scheduled,
         )
+        _audit_reservation(tx, question.reservation_id, "resize", case, now)
         return question.reservation_id, generation
 
     def _count(self, request: CapacityRequest) -> None:
@@ -240,6 +243,20 @@ class CapacityRequestAssess:
             reservation_id=reservation_id,
             accepted_generation=accepted_generation,
         )
+
+
+def _audit_reservation(tx: Transaction, reservation_id: int, action: str, case: Case, now: datetime) -> None:
+    question = case.question
+    audit.append(
+        tx,
+        actor=ACTOR,
+        action=action,
+        subject_kind="reservation",
+        subject_id=reservation_id,
+        now=now,
+        before=None if case.found is None else {"spec": spec_json(case.found.spec)},
+        after={"capacity_request_id": question.capacity_request_id, "spec": spec_json(question.spec)},
+    )
 
 
 def _require_quota(tx: Transaction, case: Case) -> None:

@@ -9,13 +9,14 @@ from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import Field
 
 from libs.domain.plan import SolveRun, SolveStatus
-from libs.domain.principal import Role
+from libs.domain.principal import Principal, Role
+from libs.store import audit
 from libs.store.database import Transaction
 from libs.store.jobs import enqueue
 from libs.store.regions import load_region
 from libs.store.solve_runs import list_solve_runs, load_solve_run, request_cancel
-from libs.web.auth import require
-from libs.web.context import Context
+from libs.web.auth import Asking, require
+from libs.web.context import Context, WebContext
 from libs.web.cursors import Paging, next_cursor
 from libs.web.idempotency import Answer, Write
 from libs.web.model import ID_MAX, PageOf, RequestModel, ResponseModel, SomeName
@@ -74,14 +75,15 @@ def _out(run: SolveRun) -> SolveRunOut:
     dependencies=_OPERATOR,
     responses=problems(404),
 )
-def post_solve_run(body: SolveIn, write: Write) -> Response:
+def post_solve_run(body: SolveIn, write: Write, principal: Asking, context: Context) -> Response:
     """Solve a region now, instead of when it is next due. Poll the list for the run."""
 
     def effect(tx: Transaction) -> Answer:
-        load_region(tx, body.region)
+        region_id = load_region(tx, body.region).region_id
         latest = list_solve_runs(tx, region=body.region, after=None, limit=1).items
         job_id = enqueue(tx, SOLVE, body.region, {"trigger": "request"})
         after = latest[0].solve_run_id if latest else None
+        _audit(tx, "ask_for_solve", "region", region_id, principal, context)
         return Answer(202, SolveJobOut(job_id=job_id, region=body.region, after_solve_run_id=after))
 
     return write.once(effect)
@@ -113,13 +115,21 @@ def get_solve_run(solve_run_id: _Id, context: Context) -> SolveRunOut:
     dependencies=_OPERATOR,
     responses={202: {"headers": headers()}, **problems(404, 409)},
 )
-def cancel_solve_run(solve_run_id: _Id, write: Write) -> Response:
+def cancel_solve_run(solve_run_id: _Id, write: Write, principal: Asking, context: Context) -> Response:
     """Tell a run to stop: it commits the best plan that it has."""
 
     def effect(tx: Transaction) -> Answer:
         load_solve_run(tx, solve_run_id)
         if not request_cancel(tx, solve_run_id):
             raise Problem(409, "wrong_phase", f"Solve run {solve_run_id} is over: there is nothing to stop.")
+        _audit(tx, "cancel", "solve_run", solve_run_id, principal, context)
         return Answer(202, _out(load_solve_run(tx, solve_run_id)))
 
     return write.once(effect)
+
+
+def _audit(
+    tx: Transaction, action: str, subject_kind: str, subject_id: int, principal: Principal, context: WebContext
+) -> None:
+    actor, now = principal.name, context.clock.now()
+    audit.append(tx, actor=actor, action=action, subject_kind=subject_kind, subject_id=subject_id, now=now)
