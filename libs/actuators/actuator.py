@@ -38,6 +38,8 @@ class StepState(StrEnum):
     FAILED = "failed"
     UNKNOWN = "unknown"
     """Nothing could be learned: no server is to blame, and the same request comes again."""
+    NOT_ASKED = "not_asked"
+    """There was no time for it: it comes again on the next tick, before those that were seen to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +68,7 @@ class Actuator(Protocol):
     def perform(self, steps: Sequence[StepRequest]) -> Sequence[StepOutcome]:
         """See to it that these steps get done, and say how each stands, in their order.
 
-        It may leave the last ones for the next tick, as RUNNING: they come in the order of how long they have waited.
+        It may leave the last ones for the next tick, as NOT_ASKED: they come in the order of how long they have waited.
         Raises ActuatorUnavailable where nothing can be said: no step counts as failed then.
         """
 

@@ -24,7 +24,7 @@ NOT_THE_SERVERS_FAULT = frozenset({401, 403, 404, 405, 407, 408, 421, 425, 426, 
 """4xx that speak of the call and not of the step: no server may be called broken for a wrong secret or address."""
 _BODY_BYTES_MAX, _MESSAGE_LENGTH_MAX = 65_536, 500
 _RETRY_AFTER_S_MAX = 3600.0
-_RUNNING = StepOutcome(state=StepState.RUNNING)
+_NOT_ASKED = StepOutcome(state=StepState.NOT_ASKED)
 
 
 class WebhookSettings(Settings):
@@ -68,7 +68,7 @@ class WebhookActuator:
 
     async def _perform(self, steps: Sequence[StepRequest]) -> list[StepOutcome]:
         s, until = self._settings, time.monotonic() + self._settings.webhook_tick_s
-        outcomes = [_RUNNING] * len(steps)  # what a step is that the tick does not get to
+        outcomes = [_NOT_ASKED] * len(steps)
         waiting = iter(enumerate(steps))
         failed, answered = 0, False
         limits = httpx.Limits(max_connections=s.webhook_parallel)

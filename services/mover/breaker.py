@@ -16,10 +16,8 @@ PROBE_S, PROBE_S_MAX = 30.0, 600.0
 
 def answered(outcomes: Sequence[StepOutcome]) -> bool | None:
     """Whether the actuator answered anything it was asked; None where it was asked nothing, so nobody knows."""
-    called = [outcome for outcome in outcomes if outcome.state is not StepState.RUNNING or outcome.call is not None]
-    if not called:
-        return None if not outcomes else True
-    return any(outcome.state is not StepState.UNKNOWN for outcome in called)
+    states = {outcome.state for outcome in outcomes} - {StepState.NOT_ASKED}
+    return states != {StepState.UNKNOWN} if states else None
 
 
 def next_probe(mover: Mover, now: datetime) -> datetime | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 
+from libs.actuators.webhook import WebhookSettings
 from libs.jobs.kinds import JobKind
 from libs.jobs.processes import run_worker
 from libs.jobs.settings import WorkerSettings
@@ -30,8 +31,9 @@ def main(part: str = "all") -> None:
     """Run jobs until told to stop."""
     configure_logging("worker" if part == "all" else f"worker-{part}")
     configure_tracing("worker" if part == "all" else f"worker-{part}")
-    for kind in (SolverSettings, MoverSettings):  # jobs need them: better to fail now than in each
-        read_environment(kind)
+    read_environment(SolverSettings)  # jobs need these: better to fail now than in each
+    if read_environment(MoverSettings).mover_actuator == "webhook":
+        read_environment(WebhookSettings)
     run_worker(read_environment(WorkerSettings), KINDS[part])
 
 

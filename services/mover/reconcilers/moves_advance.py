@@ -126,6 +126,8 @@ class MovesAdvance:
         now = self._clock.now()
         changes, postponed = list(plan.cancel), []
         for move, outcome in zip(plan.ask, outcomes, strict=False):  # none at all where it was not reached
+            if outcome.state is StepState.NOT_ASKED:
+                continue
             change = judge_outcome(
                 move,
                 _RESULTS.get(outcome.state),

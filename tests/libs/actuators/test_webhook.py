@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -234,7 +236,7 @@ def test_a_dead_receiver_is_not_asked_for_every_step(receiver: Receiver) -> None
     ).perform(steps(100))
     assert len(outcomes) == 100
     assert [outcome.call for outcome in outcomes[:4]] == ["timeout"] * 4
-    assert all(outcome.state is StepState.RUNNING and outcome.call is None for outcome in outcomes[8:])
+    assert all(outcome.state is StepState.NOT_ASKED for outcome in outcomes[8:])
     assert len(receiver.bodies) <= 8
 
 
@@ -248,7 +250,7 @@ def test_a_tick_ends_in_time_and_leaves_the_rest_for_the_next(receiver: Receiver
     states = [outcome.state for outcome in outcomes]
     done = states.count(StepState.DONE)
     assert 4 <= done < 200, "the sum of the answers' times would be 7.5 s"
-    assert all(first is StepState.DONE or second is StepState.RUNNING for first, second in pairwise(states))
+    assert all(first is StepState.DONE or second is StepState.NOT_ASKED for first, second in pairwise(states))
     assert receiver.at_a_time <= 4
 
 
@@ -260,3 +262,31 @@ def test_one_bad_answer_does_not_stop_the_others(receiver: Receiver) -> None:
     outcomes = actuator(receiver.url).perform(steps(10))
     assert [o.state for o in outcomes].count(StepState.DONE) == 9
     assert outcomes[2].state is StepState.UNKNOWN
+
+
+def test_the_receiver_in_the_docs_does_what_they_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "webhook.md").read_text()
+    code = page.split("```python\n")[1].split("```")[0]
+    program, _, last = code.rstrip().rpartition("\n")
+    assert last.endswith(".serve_forever()")
+    monkeypatch.setenv("SECRET", SECRET)
+    jobs = {"1/clean/2": (True, ""), "2/clean/2": (False, "no disk"), "3/clean/2": (False, "")}
+
+    def start_or_find(key: str, step: dict) -> SimpleNamespace:
+        done, error = jobs[key]
+        return SimpleNamespace(done=done, failed=bool(error), error=error)
+
+    names: dict = {"start_or_find": start_or_find}
+    exec(program, names)
+    names["Receiver"].log_message = lambda *arguments: None
+    with ThreadingHTTPServer(("127.0.0.1", 0), names["Receiver"]) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        url = f"http://127.0.0.1:{server.server_address[1]}/"
+        outcomes = actuator(url).perform(steps(3))
+        (refused,) = actuator(url, PLIMSOLL_WEBHOOK_SECRET=NEXT).perform(steps())
+        server.shutdown()
+        thread.join()
+    assert [outcome.call for outcome in outcomes] == ["done", "failed", "accepted"]
+    assert outcomes[1].message == "HTTP 422: no disk"
+    assert refused.call == "refused"

@@ -132,7 +132,7 @@ def test_who_has_waited_longest_is_asked_first(database: Database, clock: Manual
     def only_two(steps: Sequence[StepRequest]) -> Sequence[StepOutcome]:
         mover.actuator.asked += steps[:2]
         later = StepOutcome(state=StepState.RUNNING, ask_again_s=0.5, call="accepted")
-        return [later] * 2 + [StepOutcome(state=StepState.RUNNING)] * (len(steps) - 2)
+        return [later] * 2 + [StepOutcome(state=StepState.NOT_ASKED)] * (len(steps) - 2)
 
     mover.actuator.perform = only_two  # type: ignore[method-assign]
     for _ in range(3):
@@ -358,3 +358,13 @@ def test_metrics_tell_of_calls_dead_letters_and_pauses(mover: Mover) -> None:
     assert found["plimsoll_actuator_calls_total", "done", "west"] == 1
     assert found["plimsoll_dead_letters", "west"] == 1
     assert found["plimsoll_region_condition", "Moving", "Paused", "west"] == 0
+
+
+def test_steps_that_a_tick_had_no_time_for_are_not_judged(mover: Mover) -> None:
+    mover.tick()
+    mover.actuator.say = lambda step: StepOutcome(state=StepState.NOT_ASKED)
+    for _ in range(5):
+        mover.tick(1000.0)
+    (move,) = mover.moves()
+    assert (move.status, move.attempt, move.calls_failed) == (MoveStatus.RUNNING, 1, 0)
+    assert "ActuatorReachable" not in conditions(mover)

@@ -17,6 +17,7 @@ from libs.store.region_conditions import load_conditions
 from libs.store.regions import load_region
 from libs.store.servers import InUse, ServerFilter, list_servers, set_in_use
 from libs.store.unavailability_events import end_event, open_event
+from services.broker.reconcilers.servers_refresh import ServersRefresh
 from services.mover.reconcilers import replacements_draw
 from services.mover.reconcilers.replacements_draw import ReplacementsDraw
 from tests.builders.region import region_image
@@ -156,6 +157,11 @@ def test_a_failure_announced_for_later_draws_when_it_begins(region: Region) -> N
             now=region.clock.now(),
         )
     assert region.draw() == {}
+    assert region.jobs() == set()
+    region.clock.sleep(3600.0)
+    ServersRefresh(region.database, region.clock, "west").reconcile()
+    assert region.jobs() == {"draw_replacements"}
+    assert region.draw() == {"drawn": 1}
 
 
 def test_whoever_changes_a_server_meanwhile_makes_it_look_again(
