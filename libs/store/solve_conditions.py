@@ -13,6 +13,8 @@ from libs.domain.region_condition import ConditionStatus, RegionCondition, Regio
 from libs.store.database import Transaction
 
 _JOB_KIND = "solve"
+_LOOKED_AT = 10_000
+"""Runs, of all regions: metrics ask often, and years of hourly runs would make that slow."""
 
 # The latest run that says anything: one that runs says nothing yet, unless no job runs it any more. And the first of
 # the runs in a row, up to it, that ended as it did.
@@ -23,7 +25,8 @@ _LATEST = """
                     WHEN status IN ('committed', 'unchanged') AND report ->> 'stopped_by' = 'time' THEN 'out_of_time'
                     WHEN status = 'unchanged' THEN 'committed' ELSE status END AS ended
         FROM solve_runs JOIN regions USING (region_id)
-        WHERE (CAST(:region_ids AS bigint[]) IS NULL OR solve_runs.region_id = ANY(:region_ids))
+        WHERE solve_run_id > (SELECT max(solve_run_id) - :looked_at FROM solve_runs)
+          AND (CAST(:region_ids AS bigint[]) IS NULL OR solve_runs.region_id = ANY(:region_ids))
           AND NOT (status = 'running' AND EXISTS (
               SELECT FROM jobs WHERE kind = :job_kind AND subject = regions.name AND status = 'running'))
     ), latest AS (
@@ -70,7 +73,9 @@ _TELL: Mapping[str, tuple[ConditionStatus, str, str]] = {
 def load_solve_conditions(tx: Transaction, region_ids: Sequence[int] | None = None) -> dict[int, RegionCondition]:
     """By region, of these regions or of all: how its latest solve ended. Regions that none has looked at say so."""
     chosen = None if region_ids is None else list(region_ids)
-    rows = tx.execute(sa.text(_LATEST), {"region_ids": chosen, "job_kind": _JOB_KIND}).mappings()
+    rows = tx.execute(
+        sa.text(_LATEST), {"region_ids": chosen, "job_kind": _JOB_KIND, "looked_at": _LOOKED_AT}
+    ).mappings()
     ended = {row["region_id"]: _condition(row) for row in rows}
     known = tx.execute(sa.text(_REGIONS), {"region_ids": chosen}).mappings()
     return {row["region_id"]: ended.get(row["region_id"]) or _never(row["created_at"]) for row in known}

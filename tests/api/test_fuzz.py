@@ -64,6 +64,11 @@ class Seeds:
             "capacity_request_id"
         ]
 
+    def simulations(self) -> int:
+        return self._client.post("/v1/simulations", json={"region": "west", "demand": [{"scale": 1.2}]}).json()[
+            "simulation_id"
+        ]
+
     def reservations(self) -> int:
         body = create(f"held-{next(self._number)}", WEB | {"capacity_rru": 1, "survives_msb_loss": False})
         request = self._client.post("/v1/capacity-requests", json=body).json()

@@ -119,7 +119,7 @@ class _Answer:
     slack: float
 
 
-def decide(snapshot: FleetSnapshot, reservation: int, *, time_s_max: float = 5.0) -> Deciders:
+def decide(snapshot: FleetSnapshot, reservation: int, *, time_s_max: float = 10.0) -> Deciders:
     """Solve the reservation's neighbourhood, its own and the free servers, with each thing left out in turn.
 
     A claim that something decides rests on an answer in hand that is better without it; a claim that something does not

@@ -69,7 +69,7 @@ class Explanation:
 
 
 def explain(
-    snapshot: FleetSnapshot, reservation: int, *, last_solve: LastSolve | None, time_s_max: float = 5.0
+    snapshot: FleetSnapshot, reservation: int, *, last_solve: LastSolve | None, time_s_max: float = 10.0
 ) -> Explanation:
     """Look at one reservation (row): what it has, what that costs, and what decides it."""
     servers, q = snapshot.servers, snapshot.reservations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,24 +58,7 @@ class MoveEffect:
 
 def move_effect(snapshot: FleetSnapshot, server: int, to: int) -> MoveEffect:
     """The effect of binding a server (row) to a reservation (row) or FREE."""
-    here = np.maximum(snapshot.servers.target, FREE)
-    there = here.copy()
-    there[server] = to
-    covered = coverage_of(snapshot, here), coverage_of(snapshot, there)
-    names, home = snapshot.reservations.name, int(here[server])
-    return MoveEffect(
-        server=str(snapshot.servers.name[server]),
-        from_reservation=str(names[home]) if home >= 0 else None,
-        to_reservation=str(names[to]) if to >= 0 else None,
-        before=evaluate(snapshot, here),
-        after=evaluate(snapshot, there),
-        affected=tuple(
-            Affected(reservation=str(names[r]), before=standing_of(covered[0], r), after=standing_of(covered[1], r))
-            for r in dict.fromkeys((home, to))
-            if r >= 0
-        ),
-        violations=tuple(check_plan(snapshot, TargetPlan(target=there, parent_plan_id=snapshot.target_plan_id))),
-    )
+    return _effects(snapshot, server, [to])[0]
 
 
 def alternatives(snapshot: FleetSnapshot, server: int, *, most: int = 3) -> tuple[MoveEffect, ...]:
@@ -92,7 +76,36 @@ def alternatives(snapshot: FleetSnapshot, server: int, *, most: int = 3) -> tupl
             costs.append((float(marginal_costs(problem, r, mine, counts[mine])[0][column - first[r]]), r))
     takers = [r for _, r in sorted(costs)[:most]]
     elsewhere = [*([FREE] if home >= 0 else []), *takers]
-    return tuple(move_effect(snapshot, server, to) for to in elsewhere)
+    return _effects(snapshot, server, elsewhere)
+
+
+def _effects(snapshot: FleetSnapshot, server: int, elsewhere: Sequence[int]) -> tuple[MoveEffect, ...]:
+    """Each of some moves of one server, on its own."""
+    here = np.maximum(snapshot.servers.target, FREE)
+    names, home = snapshot.reservations.name, int(here[server])
+    before, has = evaluate(snapshot, here), coverage_of(snapshot, here)
+    effects = []
+    for to in elsewhere:
+        there = here.copy()
+        there[server] = to
+        gets = coverage_of(snapshot, there)
+        plan = TargetPlan(target=there, parent_plan_id=snapshot.target_plan_id)
+        effects.append(
+            MoveEffect(
+                server=str(snapshot.servers.name[server]),
+                from_reservation=str(names[home]) if home >= 0 else None,
+                to_reservation=str(names[to]) if to >= 0 else None,
+                before=before,
+                after=evaluate(snapshot, there),
+                affected=tuple(
+                    Affected(reservation=str(names[r]), before=standing_of(has, r), after=standing_of(gets, r))
+                    for r in dict.fromkeys((home, to))
+                    if r >= 0
+                ),
+                violations=tuple(check_plan(snapshot, plan)),
+            )
+        )
+    return tuple(effects)
 
 
 def standing_of(covered: Coverage, r: int) -> Standing:
