@@ -41,7 +41,7 @@ class SmallDisk:
         """Take away all room that is left; how many bytes there were. Only in the thread that made the disk."""
         while True:
             disk = os.statvfs(self._folder)
-            used = (disk.f_blocks - disk.f_bfree) * disk.f_frsize
+            used = max(disk.f_blocks - disk.f_bfree, 1) * disk.f_frsize  # 0 would be a disk without end
             try:
                 self._resize(used)
             except NoSmallDisk:  # somebody wrote meanwhile: a disk cannot be smaller than what is on it

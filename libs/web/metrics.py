@@ -1,4 +1,4 @@
-"""`/metrics`: what Prometheus sees. Requests are counted per process; the platform's figures are the same in all."""
+"""`/metrics`: what Prometheus sees. Requests are counted per process, the platform's figures are the same in all."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import typer
 
 from services.cli.client import Client
 from services.cli.failure import CliFailure
-from services.cli.output import Output, OutputOption, print_document, print_json, print_rows
+from services.cli.output import Output, OutputOption, print_document, print_json, print_rows, stderr
 
 
 class Noun(StrEnum):
@@ -190,7 +190,10 @@ def get(
         (print_json if output is Output.JSON else print_document)(document)
         return
     filters = dict(_pair(text) for text in where or [])
-    items = list(islice(client.items(f"/v1/{noun}", **filters), limit))
+    found = list(islice(client.items(f"/v1/{noun}", **filters), limit + 1))
+    items = found[:limit]
+    if len(found) > limit:
+        stderr.print(f"the first {limit}; there are more: --limit", highlight=False)
     if output is Output.JSON:
         print_json({"items": items})
     else:

@@ -105,6 +105,7 @@ def _command(data: Path, socket: Path, durable: bool) -> Command:
         stop_signal=fast,
         orphan_signal=fast,
         drop_root=True,
+        needed_by_others=True,
     )
 
 

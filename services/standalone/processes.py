@@ -40,6 +40,7 @@ class Command:
     orphan_signal   what the kernel sends it when we are killed; only Linux does. SIGKILL unless the child has work to
                     finish or children of its own to end.
     drop_root       run as an unprivileged user when we are root
+    needed_by_others    stopped only when the others have ended, which need it to end well
     pass_fds        file descriptors the child inherits, such as a listening socket
     cwd             its working folder; ours when None
     """
@@ -51,6 +52,7 @@ class Command:
     stop_signal: signal.Signals = signal.SIGTERM
     orphan_signal: signal.Signals = signal.SIGKILL
     drop_root: bool = False
+    needed_by_others: bool = False
     pass_fds: Sequence[int] = ()
     cwd: Path | None = None
 
@@ -92,6 +94,7 @@ class Process:
             )
         self.pid = self._popen.pid
         self._group_ended = False
+        self._asked = False
 
     def exit_status(self) -> int | None:
         """None while it runs; -N after signal N. Ends whatever a dead child left in its process group."""
@@ -115,10 +118,16 @@ class Process:
                 raise ChildFailed(f"{self.command.name} was not ready after {s_max:g} s\n{self.log_tail()}")
             time.sleep(_POLL_S)
 
+    def ask_to_end(self) -> None:
+        """Send it the stop signal, once: programs take a second one for impatience."""
+        if not self._asked and self.exit_status() is None:
+            self._asked = True
+            self._popen.send_signal(self.command.stop_signal)
+
     def stop(self, s_max: float = 15.0) -> int:
         """Ask it to end; after `s_max` seconds end it and its process group by force. Returns the exit status."""
+        self.ask_to_end()
         if self.exit_status() is None:
-            self._popen.send_signal(self.command.stop_signal)
             with suppress(subprocess.TimeoutExpired):
                 self._popen.wait(s_max)
         if self.exit_status() is None:

@@ -138,8 +138,16 @@ class Supervisor:
             time.sleep(0.1)
 
     def stop(self) -> None:
-        """Stop the children, last started first, then close `after_stop`. Does nothing the second time."""
+        """Stop the children, then close `after_stop`. Does nothing the second time.
+
+        All at once, so that the slowest is waited for and not the sum; but those that others need one by one after
+        them, last started first.
+        """
         self._stopping = True
+        self._children.sort(key=lambda child: not child.command.needed_by_others)  # keeps the order in which they began
+        for child in reversed(self._children):
+            if not child.command.needed_by_others:
+                child.process.ask_to_end()
         while self._children:
             self._children[-1].process.stop(self._stop_s_max)
             self._children.pop()

@@ -77,6 +77,9 @@ class JobProcesses:
     def pid(self, name: str) -> int:
         return self._running[name].pid
 
+    def exit_status(self, name: str) -> int | None:
+        return self._running[name].exit_status()
+
     def _crashed(self, name: str) -> bool:
         log = (self._folder / f"{name}.log").read_bytes()[self._log_starts[name] :]
         return self._running[name].exit_status() is not None or b"(SIGKILL)" in log

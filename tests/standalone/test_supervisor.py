@@ -55,9 +55,10 @@ with Supervisor(home / "logs") as supervisor:
 )
 
 
-def parent(home: Path, name: str = "child") -> Command:
+def parent(home: Path, name: str = "child", *, needed: bool = False) -> Command:
     place = home / name
-    return Command(name=name, argv=[sys.executable, "-c", PARENT, str(place)], env=ENV, ready=place.exists)
+    argv = [sys.executable, "-c", PARENT, str(place)]
+    return Command(name=name, argv=argv, env=ENV, ready=place.exists, needed_by_others=needed)
 
 
 def pids(place: Path) -> list[int]:
@@ -75,16 +76,39 @@ def test_a_child_is_asked_to_end_and_its_own_children_end_with_it(home: Path, ev
     eventually(lambda: not alive(grandchild))
 
 
-def test_children_stop_in_reverse_order_and_then_what_they_needed(home: Path) -> None:
+def test_children_stop_first_and_then_what_they_needed(home: Path) -> None:
     order = []
     with Supervisor(home / "logs") as supervisor:
         supervisor.after_stop.callback(
             lambda: order.append((home / "b.ended").exists() and (home / "a.ended").exists())
         )
-        supervisor.start(parent(home, "a"))
         supervisor.start(parent(home, "b"))
+        supervisor.start(parent(home, "a", needed=True))
     assert order == [True]
     assert (home / "a.ended").stat().st_mtime_ns >= (home / "b.ended").stat().st_mtime_ns
+
+
+def test_children_are_asked_to_end_all_at_once(home: Path) -> None:
+    """Each ends only when it has seen that the other was asked: one after the other, none would."""
+    code = """
+import os, signal, sys, time
+mine, other = sys.argv[1], sys.argv[2]
+def end(number, frame):
+    open(mine + ".asked", "w")
+    while not os.path.exists(other + ".asked"):
+        time.sleep(0.01)
+    sys.exit(0)
+signal.signal(signal.SIGTERM, end)
+open(mine, "w")
+while True:
+    time.sleep(1000)
+"""
+    with Supervisor(home / "logs", stop_s_max=60) as supervisor:
+        for mine, other in (("a", "b"), ("b", "a")):
+            argv = [sys.executable, "-c", code, str(home / mine), str(home / other)]
+            supervisor.start(Command(name=mine, argv=argv, env=ENV, ready=(home / mine).exists))
+        processes = [child.process for child in supervisor._children]
+    assert [process.exit_status() for process in processes] == [0, 0]
 
 
 def test_a_child_that_does_not_listen_is_ended_by_force(home: Path) -> None:

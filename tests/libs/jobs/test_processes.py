@@ -101,6 +101,24 @@ def test_kill_9_of_the_worker_alone_leaves_no_orphan(
     wait_until(lambda: not any(alive(pid) for pid in pool), "its pool has ended")
 
 
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for processes in /proc")
+def test_a_worker_whose_idle_pool_process_is_killed_does_not_stand_still(
+    database: Database, processes: JobProcesses
+) -> None:
+    """Killed while it waits for a job it leaves the queue's lock behind: whoever comes next would wait for ever."""
+    processes.start()
+    first = ask(database, "quick", "first")
+    wait_until(lambda: look(database, first).status is JobStatus.DONE, "all is well")
+    worker = processes.pid("worker")
+    for pid in Path(f"/proc/{worker}/task/{worker}/children").read_text().split():
+        os.kill(int(pid), signal.SIGKILL)
+    wait_until(lambda: processes.exit_status("worker") is not None, "the worker has ended")
+    processes.kill("worker")
+    processes.start()
+    second = ask(database, "quick", "second")
+    wait_until(lambda: look(database, second).status is JobStatus.DONE, "the next one works")
+
+
 def alive(pid: str) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"

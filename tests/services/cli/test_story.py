@@ -98,6 +98,8 @@ def test_a_region_from_import_to_export(plimsoll: Plimsoll, tmp_path: Path) -> N
         assert (run["region"], run["error"]) == (name, None)
         assert run["status"] in ("committed", "unchanged")
 
+    assert "there are more" in plimsoll("get", "servers", "--limit", 47).stderr
+    assert plimsoll("get", "servers", "--limit", 48).stderr == ""
     assert "has begun" in plimsoll("drain", "msb", "msb-00", "-r", "west").stdout
     assert "has ended" in plimsoll("drain", "msb", "msb-00", "-r", "west", "--end").stdout
     assert "no open planned event" in plimsoll("drain", "msb", "msb-00", "-r", "west", "--end").stdout
