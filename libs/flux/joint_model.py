@@ -1,0 +1,63 @@
+"""The joint program of capacity and traffic: all columns and blocks of a problem (Flux, appendix A)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from libs.domain.fleet import Floats
+from libs.flux.blocks.attribution import add_attribution, add_granted_baseline
+from libs.flux.blocks.growth import add_growth, add_held_shares
+from libs.flux.blocks.pools import add_changes, add_even_spare, add_pools
+from libs.flux.blocks.traffic import add_oscillation, add_traffic
+from libs.flux.columns import Columns, add_columns
+from libs.flux.problem import JointProblem
+from libs.mip.model import Indices, Mip, Model
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Rows:
+    """Row indices of those constraints whose prices explain a plan.
+
+    placed   (T, P)     expression 12
+    largest  (T, P, R)  expression 3
+    served   (T, S, R)  expression 9
+    granted  (T, S)     worldwide baseline
+    fits     (T, H, R)  expression 11
+    room     (T, H, R)  expression 15
+    freed    (T, K, R)  expression 14
+    """
+
+    placed: Indices
+    largest: Indices
+    served: Indices
+    granted: Indices
+    fits: Indices
+    room: Indices
+    freed: Indices
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class JointModel:
+    """A model with the columns and rows that its readers need."""
+
+    model: Model
+    columns: Columns
+    rows: Rows
+
+
+def build_model(p: JointProblem, share: Floats, held: float = math.inf) -> JointModel:
+    """Expressions 2 to 15 for all steps, with the given shares (T, K, R) of growth, which capacity leaves by `held`."""
+    m = Mip()
+    v = add_columns(m, p)
+    placed, largest = add_traffic(m, v, p)
+    add_oscillation(m, v, p)
+    served, granted = add_attribution(m, v, p), add_granted_baseline(m, v, p)
+    add_growth(m, v, p, share)
+    if math.isfinite(held):
+        add_held_shares(m, v, p, share, held)
+    fits, room = add_pools(m, v, p)
+    freed = add_changes(m, v, p)
+    add_even_spare(m, v, p)
+    rows = Rows(placed=placed, largest=largest, served=served, granted=granted, fits=fits, room=room, freed=freed)
+    return JointModel(model=m.build(), columns=v, rows=rows)
