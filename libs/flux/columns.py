@@ -19,7 +19,8 @@ class Columns:
     shift_up, shift_down  (T, P, R)  how far x is above or below presence now
     turn_up, turn_down    (T-1, P, R) or (0, P, R)  how far x moves between consecutive steps; only where that costs
     largest   (T, P)     traffic of a product in its largest region
-    c         (T, K, R)  capacity; bounded by the controls
+    c         (T, E, R)  capacity of the E placements of services on several types; chosen names them. Everybody else's
+                         follows from traffic and residual, see CapacityTerms, and needs no columns
     up, down  (T, K, R)  capacity added and freed since the step before; up is there only where it is priced
     r_up      (T, S, R)  residual, or its part above 0
     r_down    (N,)       its part below 0, where it may have one; r_down_cell says for which (T, S, R)
@@ -37,6 +38,7 @@ class Columns:
     turn_down: Indices
     largest: Indices
     c: Indices
+    chosen: Indices
     up: Indices
     down: Indices
     r_up: Indices
@@ -60,6 +62,7 @@ def add_columns(m: Mip, p: JointProblem) -> Columns:
     ups = T if cost.executed_upsize_share > 1 else 0
     presence = p.traffic[:, :, None] * np.stack([p.presence_min, p.presence_max])[:, None]
     r_lower, r_upper, r_cost, r_down_cell, r_down_max = _residual_columns(p)
+    chosen = np.flatnonzero(~p.alone[p.service])
     growing = np.flatnonzero(p.growth.max(0) > 0)
     grown = np.flatnonzero(np.isin(p.service, growing))
     withheld_of = np.flatnonzero((p.growth > 0) & np.isfinite(p.yielding))
@@ -70,7 +73,8 @@ def add_columns(m: Mip, p: JointProblem) -> Columns:
         turn_up=_block(m, (turns, P, R), cost=cost.oscillation),
         turn_down=_block(m, (turns, P, R), cost=cost.oscillation),
         largest=_block(m, (T, P), cost=cost.e2_largest_region),
-        c=_block(m, (T, K, R), lower=p.capacity_min[None], upper=p.capacity_max[None]),
+        c=_block(m, (T, len(chosen), R), lower=p.capacity_min[chosen], upper=p.capacity_max[chosen]),
+        chosen=chosen,
         up=_block(m, (ups, K, R)),
         down=_block(m, (T, K, R), cost=cost.e4_double_occupancy),
         r_up=_block(m, (T, S, R), lower=r_lower, upper=r_upper, cost=r_cost),

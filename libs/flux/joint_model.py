@@ -6,10 +6,11 @@ import math
 from dataclasses import dataclass
 
 from libs.domain.fleet import Floats
-from libs.flux.blocks.attribution import add_attribution, add_granted_baseline
+from libs.flux.blocks.attribution import add_attribution, add_granted_baseline, add_limits
 from libs.flux.blocks.growth import add_growth, add_held_shares
 from libs.flux.blocks.pools import add_changes, add_even_spare, add_pools
 from libs.flux.blocks.traffic import add_oscillation, add_traffic
+from libs.flux.capacity_terms import CapacityTerms
 from libs.flux.columns import Columns, add_columns
 from libs.flux.problem import JointProblem
 from libs.mip.model import Indices, Mip, Model
@@ -21,7 +22,6 @@ class Rows:
 
     placed   (T, P)     expression 12
     largest  (T, P, R)  expression 3
-    served   (T, S, R)  expression 9
     granted  (T, S)     worldwide baseline
     fits     (T, H, R)  expression 11
     room     (T, H, R)  expression 15
@@ -30,7 +30,6 @@ class Rows:
 
     placed: Indices
     largest: Indices
-    served: Indices
     granted: Indices
     fits: Indices
     room: Indices
@@ -52,12 +51,15 @@ def build_model(p: JointProblem, share: Floats, held: float = math.inf) -> Joint
     v = add_columns(m, p)
     placed, largest = add_traffic(m, v, p)
     add_oscillation(m, v, p)
-    served, granted = add_attribution(m, v, p), add_granted_baseline(m, v, p)
+    c = CapacityTerms(v=v, p=p)
+    add_attribution(m, v, p)
+    granted = add_granted_baseline(m, v, p)
+    add_limits(m, v, p, c)
     add_growth(m, v, p, share)
     if math.isfinite(held):
-        add_held_shares(m, v, p, share, held)
-    fits, room = add_pools(m, v, p)
-    freed = add_changes(m, v, p)
+        add_held_shares(m, v, p, c, share, held)
+    fits, room = add_pools(m, v, p, c)
+    freed = add_changes(m, v, p, c)
     add_even_spare(m, v, p)
-    rows = Rows(placed=placed, largest=largest, served=served, granted=granted, fits=fits, room=room, freed=freed)
+    rows = Rows(placed=placed, largest=largest, granted=granted, fits=fits, room=room, freed=freed)
     return JointModel(model=m.build(), columns=v, rows=rows)

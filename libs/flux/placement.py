@@ -13,7 +13,7 @@ from libs.domain.placement_plan import PlacementPlan
 from libs.domain.world import PlanningInputs
 from libs.flux.joint_model import JointModel, build_model
 from libs.flux.problem import JointProblem
-from libs.mip.highs import Cancelled, Limits, Method, Solution, solve_lp
+from libs.mip.highs import Basis, Cancelled, Limits, Method, Solution, solve_lp
 
 SETTLED = 0.01
 """Shares of growth have settled when none of a service's moves by more than this part of it."""
@@ -53,7 +53,7 @@ def plan_placement(
     p: JointProblem,
     inputs: PlanningInputs,
     *,
-    method: Method = "simplex",
+    method: Method = "ipm",
     limits: Limits | None = None,
     cancelled: Cancelled | None = None,
 ) -> Solved:
@@ -64,11 +64,15 @@ def plan_placement(
     limits = limits or Limits()
     share = _shares(p, np.broadcast_to(p.kappa, (p.shape[0], *p.kappa.shape)))
     build_s = solve_s = 0.0
+    basis: Basis | None = None
     for number in range(1, ROUNDS_MAX + 2):
         began = time.perf_counter()
-        joint = build_model(p, share, held=HELD if number > ROUNDS_MAX else math.inf)
+        hold = number > ROUNDS_MAX
+        joint = build_model(p, share, held=HELD if hold else math.inf)
         built = time.perf_counter()
-        solution = solve_lp(joint.model, method, limits, vertex=True, cancelled=cancelled)
+        start = None if hold else basis
+        solution = solve_lp(joint.model, method, limits, vertex=True, start=start, cancelled=cancelled)
+        basis = solution.basis
         build_s, solve_s = build_s + built - began, solve_s + solution.solve_s
         if solution.infeasible:
             raise NoPlanError("No plan respects all limits at once.")
@@ -77,7 +81,7 @@ def plan_placement(
         plan = extract_plan(p, inputs, joint, solution.x)
         now = _shares(p, plan.capacity)
         moved = np.abs(now - share)[p.growth[:, p.service] > 0].max(initial=0.0)
-        if moved <= SETTLED or number > ROUNDS_MAX:
+        if moved <= SETTLED or hold:
             break
         share = now
     return Solved(
@@ -95,14 +99,14 @@ def plan_placement(
 def extract_plan(p: JointProblem, inputs: PlanningInputs, joint: JointModel, x: Floats) -> PlacementPlan:
     """The plan that a point stands for, with every quantity that others imply computed from them."""
     v = joint.columns
-    T, _, _, _, S, _ = p.shape
+    T, _, R, _, S, K = p.shape
     traffic = np.maximum(x[v.x], 0.0)
     residual = x[v.r_up].copy()
     residual.ravel()[v.r_down_cell] -= x[v.r_down]
-    capacity = np.maximum(x[v.c], 0.0)
-    alone = np.bincount(p.service, minlength=S) == 1
     served = np.einsum("sp,tpr->tsr", p.phi, traffic)
-    capacity[:, :S][:, alone] = np.maximum(served + residual, 0.0)[:, alone]
+    capacity = np.zeros((T, K, R))
+    capacity[:, :S] = np.maximum(served + residual, 0.0)
+    capacity[:, v.chosen] = np.maximum(x[v.c], 0.0)
     residual = p.own(capacity) - served
     growth = np.zeros_like(capacity)
     growth[:, v.grown] = np.maximum(x[v.g], 0.0)

@@ -58,6 +58,11 @@ class JointProblem:
         T, H, R = self.supply.shape
         return T, len(self.xi), R, H, len(self.phi), len(self.kappa)
 
+    @property
+    def alone(self) -> Bools:
+        """(S,) services with a single placement: their capacity is what their traffic needs, and their residual."""
+        return np.asarray(np.bincount(self.service, minlength=len(self.phi)) == 1)
+
     def own(self, placed: Floats) -> Floats:
         """(..., S, R) of a quantity per placement (..., K, R), in units of the services' own types."""
         found = np.zeros((*placed.shape[:-2], len(self.phi), placed.shape[-1]))

@@ -40,7 +40,8 @@ def fit_service_models(words: Vocabulary, seen: Observations, demand: Demand) ->
     """Fit every metric for every service, keep the one that explains the measured use best.
 
     `demand` has one row per service of `words`. CPU instructions count where traces state them; call counts always;
-    self time, which holds waiting too, only in place of CPU. A service without attributed spans is fitted to the traffic instead.
+    self time, which holds waiting too, only in place of CPU. A service without attributed spans is
+    fitted to the traffic instead.
     """
     baseline = measure_baseline(words, seen)
     own = _own_use(words, seen)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from libs.domain.fleet import Floats
+from libs.flux.capacity_terms import CapacityTerms
 from libs.flux.columns import Columns
 from libs.flux.problem import JointProblem
 from libs.mip.model import Indices, Mip
@@ -33,25 +34,29 @@ def add_growth(m: Mip, v: Columns, p: JointProblem, share: Floats) -> Indices:
     ).reshape(cell.shape)
 
 
-def add_held_shares(m: Mip, v: Columns, p: JointProblem, share: Floats, held: float) -> None:
+def add_held_shares(m: Mip, v: Columns, p: JointProblem, c: CapacityTerms, share: Floats, held: float) -> None:
     """Capacity keeps the shares that growth was settled with, to a tolerance.
 
         |ratio[k] c[t,k,r] - share[t,k,r] total[t,s]|  <=  held total[t,s]      for all t, k of growing s, r
-        total[t,s]  =  sum_{k of s, r} ratio[k] c[t,k,r]
+        total[t,s]  =  sum_p phi[s,p] (1 + tau[t,p])  +  sum_r (r_up[t,s,r] - r_down[t,s,r])
 
     Rows: 2*T*J*R + T*S.  For programs whose answers go back and forth: shares become limits.
     """
-    T, _, _, _, S, _ = p.shape
-    service = p.service[v.grown]
+    T, _, R, _, S, K = p.shape
     cell, pool = np.arange(v.g.size).reshape(v.g.shape), np.arange(T * S).reshape(T, S)
-    total = m.add_columns(T * S).reshape(T, S)
-    mine = pool[:, p.service][:, :, None]
-    m.add_rows(T * S, (mine, v.c, p.ratio[None, :, None]), (pool, total, -1.0), lower=0.0, upper=0.0)
-    all_of = total[:, service][:, :, None]
+    total, needed = m.add_columns(T * S).reshape(T, S), (p.traffic @ p.phi.T).ravel()
+    m.add_rows(
+        T * S,
+        (pool, total, 1.0),
+        (pool[:, :, None], v.r_up, -1.0),
+        (v.r_down_cell // R, v.r_down, 1.0),
+        lower=needed,
+        upper=needed,
+    )
+    row = np.full((T, K, R), -1)
+    row[:, v.grown] = cell
+    factor = p.ratio[v.grown][None, :, None]
+    all_of = total[:, p.service[v.grown]][:, :, None]
     for sign in (1.0, -1.0):
-        m.add_rows(
-            cell.size,
-            (cell, v.c[:, v.grown], sign * p.ratio[v.grown][None, :, None]),
-            (cell, all_of, -sign * share[:, v.grown] - held),
-            upper=0.0,
-        )
+        allowed = (-sign * share[:, v.grown] - held) / factor
+        m.add_rows(cell.size, *c.entries(row, sign), (cell, all_of, allowed), upper=0.0)

@@ -6,12 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from libs.domain.fleet import Floats
+from libs.flux.capacity_terms import CapacityTerms
 from libs.flux.columns import Columns
 from libs.flux.problem import JointProblem
 from libs.mip.model import Indices, Mip
 
 
-def add_pools(m: Mip, v: Columns, p: JointProblem) -> tuple[Indices, Indices]:
+def add_pools(m: Mip, v: Columns, p: JointProblem, c: CapacityTerms) -> tuple[Indices, Indices]:
     """Everything fits into the supply, or it is a deficit; what is left over is spare.
 
         sum_{k of h} (c[t,k,r] + g[t,k,r] + late[t,k,r]) + s[t,h,r] - d[t,h,r]  =  m[t,h,r]     for all t, h, r
@@ -33,7 +34,7 @@ def add_pools(m: Mip, v: Columns, p: JointProblem) -> tuple[Indices, Indices]:
         late.append((mine, v.up, upsized - 1.0))
     fits = m.add_rows(
         cell.size,
-        (mine, v.c, 1.0),
+        *c.entries(mine),
         (grown, v.g, 1.0),
         (cell, v.s, 1.0),
         (cell, v.d, -1.0),
@@ -45,7 +46,7 @@ def add_pools(m: Mip, v: Columns, p: JointProblem) -> tuple[Indices, Indices]:
     return fits.reshape(T, H, R), room.reshape(T, H, R)
 
 
-def add_changes(m: Mip, v: Columns, p: JointProblem) -> Indices:
+def add_changes(m: Mip, v: Columns, p: JointProblem, c: CapacityTerms) -> Indices:
     """What is freed since the step before, and what is added where that has a price.
 
         c[t,k,r] - c[t-1,k,r] + down[t,k,r]  >=  0                          for all t, k, r;  c[0] = kappa
@@ -58,7 +59,9 @@ def add_changes(m: Mip, v: Columns, p: JointProblem) -> Indices:
     cell = np.arange(T * K * R).reshape(T, K, R)
     before = np.zeros((T, K, R))
     before[0] = p.kappa
-    entries = [(cell, v.c, 1.0), (cell[1:], v.c[:-1], -1.0), (cell, v.down, 1.0)]
+    later = np.full((T, K, R), -1)
+    later[:-1] = cell[1:]
+    entries = [*c.entries(cell), *c.entries(later, -1.0), (cell, v.down, 1.0)]
     freed = m.add_rows(cell.size, *entries, lower=before.ravel())
     if v.up.size:
         m.add_rows(cell.size, *entries, (cell, v.up, -1.0), upper=before.ravel())
