@@ -24,7 +24,7 @@ COMMANDS = {
     "plan": "services.cli.plan:plan",
     "drain": "services.cli.drain:drain",
     "solve": "services.cli.solve:solve",
-    "flux": "services.cli.flux:app",
+    "flux": "services.cli.flux.command:app",
     "token": "services.cli.token:app",
 }
 """In the order in which --help lists them. Looking at a server must not wait for a solver to be imported."""

@@ -61,7 +61,11 @@ def add_changes(m: Mip, v: Columns, p: JointProblem, c: CapacityTerms) -> Indice
     before[0] = p.kappa
     later = np.full((T, K, R), -1)
     later[:-1] = cell[1:]
-    entries = [*c.entries(cell), *c.entries(later, -1.0), (cell, v.down, 1.0)]
+    entries: list[tuple[ArrayLike, ArrayLike, ArrayLike]] = [
+        *c.entries(cell),
+        *c.entries(later, -1.0),
+        (cell, v.down, 1.0),
+    ]
     freed = m.add_rows(cell.size, *entries, lower=before.ravel())
     if v.up.size:
         m.add_rows(cell.size, *entries, (cell, v.up, -1.0), upper=before.ravel())

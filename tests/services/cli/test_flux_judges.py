@@ -6,7 +6,9 @@ import sys
 
 import pytest
 
-from services.cli.flux import make_models, make_plan
+from libs.interchange.placement_plan import placement_plan_document, save_placement_plan
+from libs.interchange.service_models import save_service_models
+from services.cli.flux.offline import make_models, make_plan
 
 pytestmark = pytest.mark.shared
 
@@ -18,9 +20,10 @@ def test_the_judge_finds_nothing_wrong(shared, tmp_path, seed, options):
     subprocess.run([sys.executable, *make], check=True)
     model, plan = tmp_path / "model.json", tmp_path / "plan.json"
     made = make_models(world)
-    made.save(model)
+    save_service_models(model, made.words, made.models)
     planned = make_plan(world, model)
-    planned.save(plan)
+    document = placement_plan_document(planned.words, planned.models.modelled, planned.solved.plan)
+    save_placement_plan(plan, document)
     done = subprocess.run(
         [sys.executable, shared / "bench" / "flux_evaluate.py", world, model, plan, "--truth"],
         capture_output=True,
