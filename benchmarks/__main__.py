@@ -7,9 +7,15 @@ import sys
 from collections.abc import Callable
 
 from benchmarks.broker import bench_broker
+from benchmarks.flux import bench_flux, bench_traces
 from benchmarks.region import bench_region
 
-BENCHES: dict[str, Callable[[list[str]], dict[str, object]]] = {"region": bench_region, "broker": bench_broker}
+BENCHES: dict[str, Callable[[list[str]], dict[str, object]]] = {
+    "region": bench_region,
+    "broker": bench_broker,
+    "flux": bench_flux,
+    "traces": bench_traces,
+}
 """By name; a new benchmark is one file and one entry."""
 
 

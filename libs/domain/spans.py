@@ -28,8 +28,7 @@ class Spans:
     gateway      (N,) int     index of the product whose entry point this span is; -1: of none
     kind         (N,) int8    INTERNAL, SERVER or CLIENT
     shared       (N,) bool    the server's half of a call whose client's half has the same id (Zipkin)
-    start_ns     (N,) int     since the epoch
-    end_ns       (N,) int
+    took_ns      (N,) int     from start to end
     cpu          (N,) float   CPU instructions; nan: not stated
     probability  (N,) float   with which the trace was sampled; nan: not stated
     """
@@ -41,8 +40,7 @@ class Spans:
     gateway: Indices
     kind: NDArray[np.int8]
     shared: Bools
-    start_ns: Ints
-    end_ns: Ints
+    took_ns: Ints
     cpu: Floats
     probability: Floats
 

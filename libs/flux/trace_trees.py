@@ -66,7 +66,7 @@ def calls_of(spans: Spans, trees: Trees) -> Bools:
 
 def self_time_of(spans: Spans, trees: Trees) -> Floats:
     """(N,) ns that a span took less what its callees took; at least 0, since callees may run beside each other."""
-    took = np.maximum(spans.end_ns - spans.start_ns, 0).astype(np.float64)
+    took = np.maximum(spans.took_ns, 0).astype(np.float64)
     called = np.flatnonzero((trees.parent >= 0) & ~trees.duplicate)
     below = np.bincount(trees.parent[called], took[called], len(spans))
     return np.asarray(np.maximum(took - below, 0.0))

@@ -1,4 +1,4 @@
-"""OTLP in its JSON form, an ExportTraceServiceRequest a line, as the OpenTelemetry Collector's file exporter writes."""
+"""OTLP in its JSON form, an ExportTraceServiceRequest a line: what the OpenTelemetry Collector writes to files."""
 
 from __future__ import annotations
 
@@ -7,42 +7,39 @@ from typing import Any
 
 import orjson
 
-from libs.domain.spans import Spans
-from libs.interchange.traces.intake import KIND_OF_OTLP, Intake, Rows
-
-CPU = "cpu.instructions"
-PROBABILITY = "sampling.probability"
-NAN = float("nan")
-
-
-def read_otlp_json(content: bytes, intake: Intake) -> Spans:
-    """The spans of one export request. What is no span is counted in `intake.malformed`, the rest is taken."""
-    rows = Rows()
-    add_otlp_json(content, intake, rows)
-    return rows.spans()
+from libs.interchange.traces.intake import (
+    CPU,
+    KIND_OF_OTLP,
+    NAN,
+    PROBABILITY,
+    UNKNOWN,
+    Intake,
+    Rows,
+    probability_of,
+)
 
 
 def add_otlp_json(content: bytes, intake: Intake, rows: Rows) -> None:
-    """Append the spans of one export request to the rows."""
+    """Append the spans of one export request. What is no span is counted in `intake.malformed`, the rest is taken."""
     try:
-        resources = orjson.loads(content)["resourceSpans"]
-        for resource in resources:
+        for resource in orjson.loads(content)["resourceSpans"]:
             service = _service(resource)
             number, operations = intake.service(service), intake.operations(service)
             for scope in resource.get("scopeSpans", ()):
                 _add(scope.get("spans", ()), number, operations, intake, rows)
-    except (orjson.JSONDecodeError, LookupError, TypeError, AttributeError):
+    except (ValueError, LookupError, TypeError, AttributeError):
         intake.malformed += 1
 
 
 def _service(resource: Mapping[str, Any]) -> str:
-    for attribute in resource["resource"]["attributes"]:
+    for attribute in resource.get("resource", {}).get("attributes", ()):
         if attribute["key"] == "service.name":
             return str(attribute["value"]["stringValue"])
-    return "unknown_service"  # what OpenTelemetry's own exporters say
+    return UNKNOWN
 
 
 def _add(spans: Any, service: int, operations: Mapping[str, int], intake: Intake, rows: Rows) -> None:
+    fromhex = bytes.fromhex
     for span in spans:
         try:
             cpu = probability = NAN
@@ -52,12 +49,16 @@ def _add(spans: Any, service: int, operations: Mapping[str, int], intake: Intake
                     cpu = _number(attribute["value"])
                 elif key == PROBABILITY:
                     probability = _number(attribute["value"])
-            trace, identifier, parent = span["traceId"], span["spanId"], span.get("parentSpanId", "")
-            start, end = int(span["startTimeUnixNano"]), int(span["endTimeUnixNano"])
-            kind = KIND_OF_OTLP[span.get("kind", 0)]
-            int(trace, 16), int(identifier, 16), int(parent or "0", 16)
-            if len(trace) != 32 or len(identifier) != 16 or len(parent) not in (0, 16):
-                raise ValueError
+            state = span.get("traceState")
+            if state and probability != probability:
+                probability = probability_of(state)
+            trace, identifier, parent = (
+                fromhex(span["traceId"]),
+                fromhex(span["spanId"]),
+                fromhex(span.get("parentSpanId", "")),
+            )
+            gateway, kind = operations.get(span.get("name", ""), -1), KIND_OF_OTLP[span.get("kind", 0)]
+            took_ns = int(span["endTimeUnixNano"]) - int(span["startTimeUnixNano"])
         except (LookupError, TypeError, ValueError, AttributeError):
             intake.malformed += 1
             continue
@@ -65,10 +66,9 @@ def _add(spans: Any, service: int, operations: Mapping[str, int], intake: Intake
         rows.span.append(identifier)
         rows.parent.append(parent)
         rows.service.append(service)
-        rows.gateway.append(operations.get(span.get("name", ""), -1))
+        rows.gateway.append(gateway)
         rows.kind.append(kind)
-        rows.start_ns.append(start)
-        rows.end_ns.append(end)
+        rows.took_ns.append(took_ns)
         rows.cpu.append(cpu)
         rows.probability.append(probability)
 

@@ -21,6 +21,7 @@ from libs.plan_check.check import PlanRefusedError
 from services.cli.failure import EXIT_NOT_POSSIBLE, CliFailure
 from services.cli.flux.offline import Progress, make_models, make_plan
 from services.cli.flux.tables import model_document, plan_document, print_models, print_plan
+from services.cli.flux.traces import print_graph, read_graph
 from services.cli.output import Output, OutputOption, print_json, stderr, stdout
 
 app = typer.Typer(
@@ -68,6 +69,23 @@ def plan(
     else:
         print_plan(made)
         stdout.print(f"written to {out}" + (f" and {dag}" if dag is not None else ""), markup=False)
+
+
+@app.command()
+def traces(
+    files: Annotated[
+        list[Path], typer.Argument(help="trace files, in any format that docs/flux.md names", exists=True)
+    ],
+    entry: Annotated[list[str], typer.Option(metavar="SERVICE:OPERATION", help="an entry point; may be repeated")],
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show who calls whom in trace files, and which entry point causes it."""
+    with _failing():
+        graph = read_graph(files, entry)
+    if output is Output.JSON:
+        print_json(graph)
+    else:
+        print_graph(graph)
 
 
 @contextmanager

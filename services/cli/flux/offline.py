@@ -87,13 +87,21 @@ def make_models(world: Path, progress: Progress | None = None) -> Modelled:
     )
 
 
-def make_plan(world: Path, model: Path | None = None, progress: Progress | None = None) -> Planned:
-    """Plan a world by models made before, or made now, and check the plan before anybody sees it.
+def make_plan(
+    world: Path,
+    model: Path | None = None,
+    progress: Progress | None = None,
+    *,
+    made: ServiceModels | None = None,
+) -> Planned:
+    """Plan a world by models read from a file, made before, or made now, and check the plan before anybody sees it.
 
     Raises: InterchangeError, NoPlanError, StoppedError, PlanRefusedError.
     """
     words = load_vocabulary(world)
-    models = load_service_models(model, words) if model is not None else make_models(world, progress).models
+    if made is None:
+        made = load_service_models(model, words) if model is not None else make_models(world, progress).models
+    models = made
     inputs = load_planning_inputs(world, words)
     problem = joint_problem(words, models, inputs)
     solved = plan_placement(problem, inputs)

@@ -19,7 +19,7 @@ def forest(rng, traces):
                     "service": int(rng.integers(4)),
                     "gateway": int(rng.integers(2)) if i == 0 or rng.random() < 0.1 else -1,
                     "cpu": float(rng.integers(1, 100)),
-                    "end_ns": int(rng.integers(1, 100)),
+                    "took_ns": int(rng.integers(1, 100)),
                     "probability": 0.5 if i == 0 else np.nan,
                 }
             )

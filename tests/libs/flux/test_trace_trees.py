@@ -14,14 +14,13 @@ def spans(rows):
         "gateway": -1,
         "kind": INTERNAL,
         "shared": False,
-        "start_ns": 0,
-        "end_ns": 0,
+        "took_ns": 0,
         "cpu": np.nan,
         "probability": np.nan,
     }
     table = [default | row for row in rows]
     kinds = {"trace": np.uint64, "span": np.uint64, "parent": np.uint64, "service": np.int32, "gateway": np.int32}
-    kinds |= {"kind": np.int8, "shared": bool, "start_ns": np.int64, "end_ns": np.int64}
+    kinds |= {"kind": np.int8, "shared": bool, "took_ns": np.int64}
     fields = [*default, "span", "parent"]
     return Spans(**{f: np.array([row[f] for row in table], kinds.get(f, float)) for f in fields})
 
@@ -89,9 +88,9 @@ def test_a_call_is_what_comes_from_elsewhere_where_nobody_says_a_kind():
 def test_self_time_is_what_callees_did_not_take():
     table = spans(
         [
-            {"span": 1, "parent": 0, "end_ns": 100},
-            {"span": 2, "parent": 1, "start_ns": 10, "end_ns": 40},
-            {"span": 3, "parent": 1, "start_ns": 10, "end_ns": 90},
+            {"span": 1, "parent": 0, "took_ns": 100},
+            {"span": 2, "parent": 1, "took_ns": 30},
+            {"span": 3, "parent": 1, "took_ns": 80},
         ]
     )
     assert self_time_of(table, grow_trees(table)).tolist() == [0.0, 30.0, 80.0]
