@@ -21,6 +21,7 @@ class Rows:
     """Row indices of those constraints whose prices explain a plan.
 
     placed   (T, P)     expression 12
+    moved    (T, P, R)  expression 2
     largest  (T, P, R)  expression 3
     granted  (T, S)     worldwide baseline
     fits     (T, H, R)  expression 11
@@ -29,6 +30,7 @@ class Rows:
     """
 
     placed: Indices
+    moved: Indices
     largest: Indices
     granted: Indices
     fits: Indices
@@ -49,7 +51,7 @@ def build_model(p: JointProblem, share: Floats, held: float = math.inf) -> Joint
     """Expressions 2 to 15 for all steps, with the given shares (T, K, R) of growth, which capacity leaves by `held`."""
     m = Mip()
     v = add_columns(m, p)
-    placed, largest = add_traffic(m, v, p)
+    placed, moved, largest = add_traffic(m, v, p)
     add_oscillation(m, v, p)
     c = CapacityTerms(v=v, p=p)
     add_attribution(m, v, p)
@@ -61,5 +63,5 @@ def build_model(p: JointProblem, share: Floats, held: float = math.inf) -> Joint
     fits, room = add_pools(m, v, p, c)
     freed = add_changes(m, v, p, c)
     add_even_spare(m, v, p)
-    rows = Rows(placed=placed, largest=largest, granted=granted, fits=fits, room=room, freed=freed)
+    rows = Rows(placed=placed, moved=moved, largest=largest, granted=granted, fits=fits, room=room, freed=freed)
     return JointModel(model=m.build(), columns=v, rows=rows)

@@ -9,7 +9,7 @@ from libs.flux.problem import JointProblem
 from libs.mip.model import Indices, Mip
 
 
-def add_traffic(m: Mip, v: Columns, p: JointProblem) -> tuple[Indices, Indices]:
+def add_traffic(m: Mip, v: Columns, p: JointProblem) -> tuple[Indices, Indices, Indices]:
     """All traffic is placed; what moves, and what the largest region holds, is counted.
 
         sum_r x[t,p,r]  =  1 + tau[t,p]                                     for all t, p
@@ -19,15 +19,17 @@ def add_traffic(m: Mip, v: Columns, p: JointProblem) -> tuple[Indices, Indices]:
     x      (T, P, R)  share of a product's traffic of today
     xi     (P, R)     presence now
     tau    (T, P)     growth of traffic
-    Rows: T*P + 2*T*P*R, returned are (T, P) and the last (T, P, R).  Source: Flux, expressions 12, 2 and 3.
+    Rows: T*P + 2*T*P*R, returned as (T, P), (T, P, R) and (T, P, R).  Source: Flux, expressions 12, 2 and 3.
     """
     T, P, R, _, _, _ = p.shape
     row, cell = np.arange(T * P).reshape(T, P, 1), np.arange(T * P * R).reshape(T, P, R)
     placed = m.add_rows(T * P, (row, v.x, 1.0), lower=p.traffic.ravel(), upper=p.traffic.ravel())
     now = np.broadcast_to(p.xi[None], (T, P, R)).ravel()
-    m.add_rows(T * P * R, (cell, v.x, 1.0), (cell, v.shift_up, -1.0), (cell, v.shift_down, 1.0), lower=now, upper=now)
+    moved = m.add_rows(
+        T * P * R, (cell, v.x, 1.0), (cell, v.shift_up, -1.0), (cell, v.shift_down, 1.0), lower=now, upper=now
+    )
     largest = m.add_rows(T * P * R, (cell, v.largest[:, :, None], 1.0), (cell, v.x, -1.0), lower=0.0)
-    return placed.reshape(T, P), largest.reshape(T, P, R)
+    return placed.reshape(T, P), moved.reshape(T, P, R), largest.reshape(T, P, R)
 
 
 def add_oscillation(m: Mip, v: Columns, p: JointProblem) -> None:

@@ -20,6 +20,7 @@ from libs.interchange.traces.intake import TooManyServicesError
 from libs.plan_check.check import PlanRefusedError
 from services.cli.failure import EXIT_NOT_POSSIBLE, CliFailure
 from services.cli.flux.offline import Progress, make_models, make_plan
+from services.cli.flux.report import write_report
 from services.cli.flux.tables import model_document, plan_document, print_models, print_plan
 from services.cli.flux.traces import print_graph, read_graph
 from services.cli.output import Output, OutputOption, print_json, stderr, stdout
@@ -53,6 +54,7 @@ def plan(
     model: Annotated[Path | None, typer.Option(help="models made before; left out: they are made first")] = None,
     out: Annotated[Path, typer.Option(help="where the plan is written (JSON)")] = Path("plan.json"),
     dag: Annotated[Path | None, typer.Option(help="write how to carry out the first step there (JSON)")] = None,
+    report: Annotated[Path | None, typer.Option(help="a folder for what a person reviews: JSON and pictures")] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Say where capacity and traffic should be at each step, and how to get to the first.
@@ -64,11 +66,14 @@ def plan(
         save_placement_plan(out, placement_plan_document(made.words, made.models.modelled, made.solved.plan))
         if dag is not None:
             save_execution_plan(dag, made.execution)
+        if report is not None:
+            write_report(report, made)
     if output is Output.JSON:
         print_json(plan_document(made))
     else:
         print_plan(made)
-        stdout.print(f"written to {out}" + (f" and {dag}" if dag is not None else ""), markup=False)
+        written = ", ".join(str(path) for path in (out, dag, report) if path is not None)
+        stdout.print(f"written to {written}", markup=False)
 
 
 @app.command()

@@ -1,4 +1,5 @@
 import json
+from xml.etree import ElementTree
 
 import pytest
 
@@ -47,6 +48,24 @@ def test_people_get_tables(run, world, tmp_path):
     assert "store" in out
     code, out, _ = run("plan", world, "--out", tmp_path / "p.json")
     assert code == 0
+
+
+def test_a_person_can_review_it(run, world, tmp_path):
+    report, dag = tmp_path / "report", tmp_path / "dag.json"
+    code, _, _ = run("plan", world, "--out", tmp_path / "p.json", "--dag", dag, "--report", report)
+    assert code == 0
+    changes = json.loads((report / "changes.json").read_text())
+    assert changes["changes"]
+    for change in changes["changes"]:
+        parts = sum(part["capacity"] for part in change["because"]) + change["residual"]
+        assert parts == pytest.approx(change["after"] - change["before"], abs=1e-2)
+    for name in ("presence.svg", "pools.svg", "residuals.svg", "models.svg"):
+        page = ElementTree.fromstring((report / name).read_text())
+        assert page.tag.endswith("svg")
+        assert len(list(page)) > 5
+    store = [node for node in json.loads(dag.read_text())["nodes"] if node.get("service") == "store"]
+    assert all(node["approval"] == ["OwnerApproves"] for node in store)
+    assert store
 
 
 def test_what_cannot_be_is_not_possible(run, tmp_path):
