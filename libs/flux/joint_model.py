@@ -25,6 +25,7 @@ class Rows:
     largest  (T, P, R)  expression 3
     granted  (T, S)     worldwide baseline
     fits     (T, H, R)  expression 11
+    limits   (L,)       capacity limits; limit_cells says for which (T, K, R)
     room     (T, H, R)  expression 15
     freed    (T, K, R)  expression 14
     """
@@ -34,6 +35,8 @@ class Rows:
     largest: Indices
     granted: Indices
     fits: Indices
+    limits: Indices
+    limit_cells: Indices
     room: Indices
     freed: Indices
 
@@ -56,12 +59,22 @@ def build_model(p: JointProblem, share: Floats, held: float = math.inf) -> Joint
     c = CapacityTerms(v=v, p=p)
     add_attribution(m, v, p)
     granted = add_granted_baseline(m, v, p)
-    add_limits(m, v, p, c)
+    limits, limit_cells = add_limits(m, v, p, c)
     add_growth(m, v, p, share)
     if math.isfinite(held):
         add_held_shares(m, v, p, c, share, held)
     fits, room = add_pools(m, v, p, c)
     freed = add_changes(m, v, p, c)
     add_even_spare(m, v, p)
-    rows = Rows(placed=placed, moved=moved, largest=largest, granted=granted, fits=fits, room=room, freed=freed)
+    rows = Rows(
+        placed=placed,
+        moved=moved,
+        largest=largest,
+        granted=granted,
+        fits=fits,
+        limits=limits,
+        limit_cells=limit_cells,
+        room=room,
+        freed=freed,
+    )
     return JointModel(model=m.build(), columns=v, rows=rows)

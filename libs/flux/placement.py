@@ -23,7 +23,11 @@ HELD = 0.015
 
 
 class NoPlanError(ValueError):
-    """No plan can respect all limits at once."""
+    """No plan can respect all limits at once. `joint` is the program that has no solution."""
+
+    def __init__(self, joint: JointModel, message: str = "No plan respects all limits at once.") -> None:
+        super().__init__(message)
+        self.joint = joint
 
 
 class StoppedError(RuntimeError):
@@ -75,7 +79,7 @@ def plan_placement(
         basis = solution.basis
         build_s, solve_s = build_s + built - began, solve_s + solution.solve_s
         if solution.infeasible:
-            raise NoPlanError("No plan respects all limits at once.")
+            raise NoPlanError(joint)
         if solution.x is None or not solution.optimal:
             raise StoppedError(f"stopped without a plan ({solution.status})")
         plan = extract_plan(p, inputs, joint, solution.x)

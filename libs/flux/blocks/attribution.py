@@ -58,12 +58,12 @@ def add_granted_baseline(m: Mip, v: Columns, p: JointProblem) -> Indices:
     ).reshape(T, S)
 
 
-def add_limits(m: Mip, v: Columns, p: JointProblem, c: CapacityTerms) -> Indices:
+def add_limits(m: Mip, v: Columns, p: JointProblem, c: CapacityTerms) -> tuple[Indices, Indices]:
     """Capacity is at least 0 and within the limits that people set.
 
         capacity_min[k,r]  <=  c[t,k,r]  <=  capacity_max[k,r]     where it is no column with bounds of its own,
                                                                    and traffic and residual could leave the limits
-    Rows: at most T*K*R, returned are their cells.
+    Rows: at most T*K*R; returned are their indices and cells.
     """
     T, _, R, _, S, K = p.shape
     may = np.zeros((T, K, R), bool)
@@ -76,5 +76,5 @@ def add_limits(m: Mip, v: Columns, p: JointProblem, c: CapacityTerms) -> Indices
     row = np.full(T * K * R, -1)
     row[cells] = np.arange(len(cells))
     lower, upper = (np.broadcast_to(b, (T, K, R)).ravel()[cells] for b in (p.capacity_min, p.capacity_max))
-    m.add_rows(len(cells), *c.entries(row.reshape(T, K, R)), lower=lower, upper=upper)
-    return cells
+    rows = m.add_rows(len(cells), *c.entries(row.reshape(T, K, R)), lower=lower, upper=upper)
+    return rows, cells

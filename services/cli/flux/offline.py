@@ -13,9 +13,10 @@ import numpy as np
 from libs.domain.execution_plan import ExecutionPlan
 from libs.domain.world import PlanningInputs, ServiceModels, Vocabulary
 from libs.flux.attributor import Attributor
+from libs.flux.conflict import conflict_of
 from libs.flux.demand import Demand
 from libs.flux.execution import plan_execution
-from libs.flux.placement import Solved, plan_placement
+from libs.flux.placement import NoPlanError, Solved, plan_placement
 from libs.flux.problem import JointProblem, joint_problem
 from libs.flux.service_models import fit_service_models
 from libs.interchange.planning_inputs import load_planning_inputs
@@ -104,7 +105,10 @@ def make_plan(
     models = made
     inputs = load_planning_inputs(world, words)
     problem = joint_problem(words, models, inputs)
-    solved = plan_placement(problem, inputs)
+    try:
+        solved = plan_placement(problem, inputs)
+    except NoPlanError as error:
+        raise NoPlanError(error.joint, conflict_of(words, inputs, problem, error.joint)) from error
     require_clean(check_placement(words, models, inputs, solved.plan))
     execution = plan_execution(words, models, inputs, solved.plan)
     require_clean(check_execution(execution, *_pools(words, problem, solved)))

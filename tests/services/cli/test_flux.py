@@ -75,7 +75,16 @@ def test_what_cannot_be_is_not_possible(run, tmp_path):
     code, _, err = run("plan", world, "--out", tmp_path / "p.json")
     assert code == 2
     assert not (tmp_path / "p.json").exists()
-    assert "limits" in err
+    assert "shop would need" in err
+    assert "of today's traffic more than its share_max in" in err
+    write_table(world, "presence_limits", ["product", "region", "share_max"], [])
+    header = ["service", "region", "hardware_type", "capacity_max", "reason"]
+    full = [["store", region, "compute", 0.5, "the building is full"] for region in ("east", "west", "north")]
+    write_table(world, "controls", header, full)
+    code, _, err = run("plan", world, "--out", tmp_path / "p.json")
+    assert code == 2
+    assert "capacity_max" in err
+    assert "the building is full" in err
 
 
 def test_errors_name_file_and_field(run, tmp_path):
