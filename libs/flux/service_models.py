@@ -14,6 +14,8 @@ from libs.flux.baseline import UsageBaseline, measure_baseline
 from libs.flux.demand import Demand
 from libs.flux.model_error import ModelErrors, model_errors, score
 
+SAMPLING_WEAK = 0.03
+"""Standard error of the attribution, as a distance, above which the traffic may say better than few spans do."""
 SPANS_MIN = 100
 """Fewer spans than this are an anecdote."""
 SAMPLING_MAX = 0.10
@@ -40,8 +42,8 @@ def fit_service_models(words: Vocabulary, seen: Observations, demand: Demand) ->
     """Fit every metric for every service, keep the one that explains the measured use best.
 
     `demand` has one row per service of `words`. CPU instructions count where traces state them; call counts always;
-    self time, which holds waiting too, only in place of CPU. A service without attributed spans is
-    fitted to the traffic instead.
+    self time, which holds waiting too, only in place of CPU. A service without attributed spans is fitted to the
+    traffic instead, and so is one with few, where that explains its use much better.
     """
     baseline = measure_baseline(words, seen)
     own = _own_use(words, seen)
@@ -60,8 +62,13 @@ def fit_service_models(words: Vocabulary, seen: Observations, demand: Demand) ->
     samples = np.max([np.where(fit.usable, fit.errors.samples, 0.0) for fit in fits], 0)  # the best one shows the noise
     best = np.argmin([np.where(fit.usable, score(fit.errors, samples), np.inf) for fit in fits], 0)
     rows = np.arange(len(best))
+    share = np.stack([fit.attribution.share for fit in fits])[best, rows]
     error = np.stack([fit.errors.total for fit in fits])[best, rows]
     sampling = np.stack([fit.attribution.sampling for fit in fits])[best, rows]
+    fitted = model_errors(own, seen, baseline, kappa, capacity[:, None] * fallback)
+    traced = np.stack([score(fit.errors, samples) for fit in fits])[best, rows]
+    by_use = (sampling > SAMPLING_WEAK) & (score(fitted, samples) + _penalty(words, samples) < traced)
+    share, error = np.where(by_use[:, None], fallback, share), np.where(by_use, fitted.total, error)
     coverage = np.divide(demand.attributed, demand.spans, out=np.zeros(len(best)), where=demand.spans > 0)
     lost = untraced(demand, requests)
     world = np.nan_to_num(baseline.traffic_at).max(0, initial=0.0)
@@ -70,7 +77,7 @@ def fit_service_models(words: Vocabulary, seen: Observations, demand: Demand) ->
         modelled=baseline.used,
         metric=np.array([fits[b].metric for b in best], object),
         capacity=capacity,
-        attribution=np.stack([fit.attribution.share for fit in fits])[best, rows],
+        attribution=share,
         baseline=baseline.placed,
         presence=baseline.presence,
         error=error,
@@ -81,6 +88,7 @@ def fit_service_models(words: Vocabulary, seen: Observations, demand: Demand) ->
             {
                 "NoSpans": demand.attributed == 0,
                 "FewSpans": (demand.spans < SPANS_MIN) & (demand.attributed > 0),
+                "FittedToUse": by_use,
                 "SamplingError": sampling > SAMPLING_MAX,
                 "ModelError": error > ERROR_MAX,
                 "LowCoverage": (coverage < COVERAGE_MIN) & (demand.spans > 0),
@@ -88,6 +96,12 @@ def fit_service_models(words: Vocabulary, seen: Observations, demand: Demand) ->
             }
         ),
     )
+
+
+def _penalty(words: Vocabulary, samples: Floats) -> Floats:
+    """(S,) what a fit with a parameter per product pays as a score: Bayes' information criterion."""
+    regions = len(words.regions)
+    return np.asarray(len(words.products) * np.log(samples * regions + 1) / regions)
 
 
 def _candidates(demand: Demand) -> dict[str, Bools]:
