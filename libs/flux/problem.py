@@ -65,10 +65,9 @@ class JointProblem:
 
     def own(self, placed: Floats) -> Floats:
         """(..., S, R) of a quantity per placement (..., K, R), in units of the services' own types."""
-        found = np.zeros((*placed.shape[:-2], len(self.phi), placed.shape[-1]))
-        for k in range(len(self.phi)):
-            found[..., k, :] = placed[..., k, :]
-        for k in range(len(self.phi), len(self.service)):
+        S = len(self.phi)
+        found = placed[..., :S, :].copy()
+        for k in range(S, len(self.service)):
             found[..., self.service[k], :] += self.ratio[k] * placed[..., k, :]
         return found
 

@@ -38,12 +38,16 @@ class _Fit:
     errors: ModelErrors
 
 
-def fit_service_models(words: Vocabulary, seen: Observations, demand: Demand) -> ServiceModels:
+def fit_service_models(
+    words: Vocabulary, seen: Observations, demand: Demand, custom: Floats | None = None
+) -> ServiceModels:
     """Fit every metric for every service, keep the one that explains the measured use best.
 
     `demand` has one row per service of `words`. CPU instructions count where traces state them; call counts always;
     self time, which holds waiting too, only in place of CPU. A service without attributed spans is fitted to the
     traffic instead, and so is one with few, where that explains its use much better.
+
+    custom  (S, P)  attributions of owners' own cost models, which replace all of that (Flux, 3.6); nan: none
     """
     baseline = measure_baseline(words, seen)
     own = _own_use(words, seen)
@@ -69,13 +73,21 @@ def fit_service_models(words: Vocabulary, seen: Observations, demand: Demand) ->
     traced = np.stack([score(fit.errors, samples) for fit in fits])[best, rows]
     by_use = (sampling > SAMPLING_WEAK) & (score(fitted, samples) + _penalty(words, samples) < traced)
     share, error = np.where(by_use[:, None], fallback, share), np.where(by_use, fitted.total, error)
+    named: Names = np.array([fits[b].metric for b in best], object)
+    by_traces: Bools = np.ones(len(best), bool)
+    if custom is not None:
+        by_traces = np.asarray(np.isnan(custom).any(axis=1), bool)
+        share = np.where(by_traces[:, None], share, custom)
+        stated = model_errors(own, seen, baseline, kappa, capacity[:, None] * share)
+        error, sampling = np.where(by_traces, error, stated.total), np.where(by_traces, sampling, 0.0)
+        named[~by_traces] = "custom"
     coverage = np.divide(demand.attributed, demand.spans, out=np.zeros(len(best)), where=demand.spans > 0)
     lost = untraced(demand, requests)
     world = np.nan_to_num(baseline.traffic_at).max(0, initial=0.0)
     blind = world[lost].sum() > UNTRACED_MAX * world.sum()
     return ServiceModels(
         modelled=baseline.used,
-        metric=np.array([fits[b].metric for b in best], object),
+        metric=named,
         capacity=capacity,
         attribution=share,
         baseline=baseline.placed,
@@ -86,13 +98,13 @@ def fit_service_models(words: Vocabulary, seen: Observations, demand: Demand) ->
         spans=demand.spans.astype(np.int64),
         reasons=_reasons(
             {
-                "NoSpans": demand.attributed == 0,
-                "FewSpans": (demand.spans < SPANS_MIN) & (demand.attributed > 0),
-                "FittedToUse": by_use,
+                "NoSpans": by_traces & (demand.attributed == 0),
+                "FewSpans": by_traces & (demand.spans < SPANS_MIN) & (demand.attributed > 0),
+                "FittedToUse": by_traces & by_use,
                 "SamplingError": sampling > SAMPLING_MAX,
                 "ModelError": error > ERROR_MAX,
-                "LowCoverage": (coverage < COVERAGE_MIN) & (demand.spans > 0),
-                "UntracedProducts": np.full(len(best), blind),
+                "LowCoverage": by_traces & (coverage < COVERAGE_MIN) & (demand.spans > 0),
+                "UntracedProducts": by_traces & blind,
             }
         ),
     )

@@ -11,8 +11,9 @@ from libs.domain.fleet import Floats, Names
 from libs.domain.world import Observations, Vocabulary
 from libs.interchange.errors import InterchangeError, Problem, Problems
 from libs.interchange.planning_inputs import placements_of
-from libs.interchange.world_table import WorldTable
+from libs.interchange.world_table import Kind, WorldTable
 
+SHARES_SUM_TOLERANCE = 1e-3
 CELLS_MAX = 2_000_000_000
 """Bytes of one table of measurements; a finer one is asked for in coarser samples."""
 
@@ -81,6 +82,26 @@ def load_vocabulary(folder: Path) -> Vocabulary:
         placement_type=np.concatenate([kind[order], to]),
         placement_ratio=np.concatenate([np.ones(len(names)), ratio]),
     )
+
+
+def load_cost_models(folder: Path, words: Vocabulary) -> Floats:
+    """cost_models: (S, P) attributions that owners worked out themselves; nan for services without one.
+
+    Raises: InterchangeError.
+    """
+    problems = Problems()
+    fields: dict[str, Kind] = {"service": "name", "product": "name", "share": "number"}
+    table = WorldTable(folder, "cost_models", problems, fields=fields, optional=True)
+    service = table.known("service", words.services, "service")
+    product = table.known("product", words.products, "product")
+    table.unique("product", service.astype(np.int64) * len(words.products) + product, "this service and product")
+    found = np.zeros((len(words.services), len(words.products)))
+    found[service, product] = table.numbers("share")
+    off = np.abs(found.sum(1) - 1.0)[service] > SHARES_SUM_TOLERANCE
+    table.bad_rows(off, "share", "does not sum to 1 over the products of this service")
+    problems.raise_any()
+    found[~np.isin(np.arange(len(found)), service)] = np.nan
+    return found
 
 
 def load_observations(folder: Path, words: Vocabulary) -> Observations:

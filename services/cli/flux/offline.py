@@ -23,7 +23,7 @@ from libs.interchange.planning_inputs import load_planning_inputs
 from libs.interchange.service_models import load_service_models
 from libs.interchange.traces.files import read_traces, trace_files
 from libs.interchange.traces.intake import Intake
-from libs.interchange.world import load_gateways, load_observations, load_vocabulary
+from libs.interchange.world import load_cost_models, load_gateways, load_observations, load_vocabulary
 from libs.plan_check.check import require_clean
 from libs.plan_check.execution import check_execution
 from libs.plan_check.placement import check_placement
@@ -71,7 +71,7 @@ def make_models(world: Path, progress: Progress | None = None) -> Modelled:
     seen = load_observations(world, words)
     loaded = time.perf_counter()
     demand = whole.of_services([intake.services.get(str(name), -1) for name in words.services])
-    models = fit_service_models(words, seen, demand)
+    models = fit_service_models(words, seen, demand, load_cost_models(world, words))
     done = time.perf_counter()
     return Modelled(
         words=words,

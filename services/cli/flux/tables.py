@@ -63,6 +63,7 @@ def plan_document(planned: Planned) -> dict[str, Any]:
         "objective": solved.solution.objective,
         "deficit": float(solved.plan.deficit.sum()),
         "growth_withheld": float(((1 - solved.plan.granted) * planned.problem.growth).sum()),
+        "growth_unplaced": unplaced_growth(planned),
         "settled": solved.settled,
         "programs": solved.rounds,
         "rows": rows,
@@ -73,6 +74,12 @@ def plan_document(planned: Planned) -> dict[str, Any]:
         "approvals": sum(bool(a.approval) for a in execution.actions),
         "estimate_h": execution.estimate_h,
     }
+
+
+def unplaced_growth(planned: Planned) -> list[str]:
+    """Services that ask for growth although nothing was measured of them: there is nothing to grow in proportion to."""
+    asking = (planned.inputs.growth > 0).any(0) & ~planned.models.modelled
+    return [str(name) for name in planned.words.services[asking]]
 
 
 def print_plan(planned: Planned) -> None:
@@ -111,5 +118,8 @@ def print_plan(planned: Planned) -> None:
         + f"about {execution.estimate_h / 24:,.1f} days by the policy's estimates",
         highlight=False,
     )
+    if unplaced_growth(planned):
+        names = ", ".join(unplaced_growth(planned)[:SHOWN_MAX])
+        stdout.print(f"growth not placed, since no use was measured: {names}", highlight=False)
     if not planned.solved.settled:
         stdout.print("the shares of growth did not settle by themselves and were held", highlight=False)

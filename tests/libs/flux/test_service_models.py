@@ -145,3 +145,14 @@ def test_nothing_measured_is_nothing_modelled():
     models = fit_service_models(vocabulary(), dataclasses.replace(seen, usage=usage), demand())
     assert models.modelled.tolist() == [True, False, True]
     assert models.capacity[1] == 0.0
+
+
+def test_an_owners_cost_model_replaces_what_traces_say():
+    custom = np.full((3, 2), np.nan)
+    custom[1] = [0.9, 0.1]
+    models = fit_service_models(vocabulary(), observed(), demand(spans=10), custom)
+    assert models.metric.tolist() == ["cpu", "custom", "cpu"]
+    assert models.attribution[1].tolist() == [0.9, 0.1]
+    assert models.reasons.tolist() == [("FewSpans",), ("ModelError",), ("FewSpans",)]
+    right = np.where(np.isnan(custom), np.nan, NEED / NEED.sum(1, keepdims=True))
+    assert fit_service_models(vocabulary(), observed(), demand(spans=10), right).reasons[1] == ()

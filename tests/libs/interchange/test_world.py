@@ -9,7 +9,7 @@ import pytest
 from libs.interchange.errors import InterchangeError
 from libs.interchange.planning_inputs import load_planning_inputs
 from libs.interchange.service_models import load_service_models, save_service_models
-from libs.interchange.world import load_gateways, load_observations, load_vocabulary
+from libs.interchange.world import load_cost_models, load_gateways, load_observations, load_vocabulary
 from tests.worlds import random_world, write_table, write_world
 
 
@@ -76,6 +76,7 @@ BAD = [
     ("ledger", ["service", "region", "hardware_type", "delta"], [["store", "mars", "compute", 1]], "'mars'"),
     ("fungibility", ["service", "hardware_type", "ratio"], [["store", "compute", 1]], "own type"),
     ("presence_limits", ["product", "region", "share_min", "share_max"], [["shop", "east", 0.5, 0.4]], "less than"),
+    ("cost_models", ["service", "product", "share"], [["store", "shop", 0.5]], "sum to 1"),
     ("events", ["start_minute", "end_minute"], [[10, 5]], "before start_minute"),
     ("usage", ["minute", "service", "region", "hardware_type", "used"], [[0, "x", "east", "compute", 1]], "'x'"),
 ]
@@ -85,6 +86,7 @@ def load_all(world, words, name):
     if name in ("gateways", "services", "fungibility"):
         load_gateways(world)
         words = load_vocabulary(world)
+    load_cost_models(world, words)
     if name in ("usage", "events"):
         load_observations(world, words)
     load_planning_inputs(world, words)
