@@ -23,21 +23,17 @@ class Rows:
     placed   (T, P)     expression 12
     moved    (T, P, R)  expression 2
     largest  (T, P, R)  expression 3
-    granted  (T, S)     worldwide baseline
     fits     (T, H, R)  expression 11
     limits   (L,)       capacity limits; limit_cells says for which (T, K, R)
-    room     (T, H, R)  expression 15
     freed    (T, K, R)  expression 14
     """
 
     placed: Indices
     moved: Indices
     largest: Indices
-    granted: Indices
     fits: Indices
     limits: Indices
     limit_cells: Indices
-    room: Indices
     freed: Indices
 
 
@@ -58,23 +54,21 @@ def build_model(p: JointProblem, share: Floats, held: float = math.inf) -> Joint
     add_oscillation(m, v, p)
     c = CapacityTerms(v=v, p=p)
     add_attribution(m, v, p)
-    granted = add_granted_baseline(m, v, p)
+    add_granted_baseline(m, v, p)
     limits, limit_cells = add_limits(m, v, p, c)
     add_growth(m, v, p, share)
     if math.isfinite(held):
         add_held_shares(m, v, p, c, share, held)
-    fits, room = add_pools(m, v, p, c)
+    fits = add_pools(m, v, p, c)
     freed = add_changes(m, v, p, c)
     add_even_spare(m, v, p)
     rows = Rows(
         placed=placed,
         moved=moved,
         largest=largest,
-        granted=granted,
         fits=fits,
         limits=limits,
         limit_cells=limit_cells,
-        room=room,
         freed=freed,
     )
     return JointModel(model=m.build(), columns=v, rows=rows)

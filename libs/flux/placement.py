@@ -38,15 +38,13 @@ class StoppedError(RuntimeError):
 class Solved:
     """A plan, and the last linear program behind it.
 
-    share     (T, K, R)  the shares of growth that it was solved with
-    rounds               linear programs solved
-    settled              whether the plan's own shares are those it was solved with, to SETTLED
+    rounds    linear programs solved
+    settled   whether the plan's own shares of growth are those it was solved with, to SETTLED
     """
 
     plan: PlacementPlan
     joint: JointModel
     solution: Solution
-    share: Floats
     rounds: int
     settled: bool
     build_s: float
@@ -92,7 +90,6 @@ def plan_placement(
         plan=plan,
         joint=joint,
         solution=solution,
-        share=share,
         rounds=number,
         settled=bool(moved <= SETTLED),
         build_s=build_s,

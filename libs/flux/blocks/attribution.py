@@ -39,7 +39,7 @@ def add_attribution(m: Mip, v: Columns, p: JointProblem) -> None:
     )
 
 
-def add_granted_baseline(m: Mip, v: Columns, p: JointProblem) -> Indices:
+def add_granted_baseline(m: Mip, v: Columns, p: JointProblem) -> None:
     """What a service was granted worldwide is not taken away.
 
         sum_r (r_up[t,s,r] - r_down[t,s,r])  >=  sum_r kappa[s,r]  -  sum_p phi[s,p] (1 + tau[t,p])     for all t, s
@@ -50,12 +50,12 @@ def add_granted_baseline(m: Mip, v: Columns, p: JointProblem) -> Indices:
     """
     T, _, R, _, S, _ = p.shape
     cell = np.arange(T * S).reshape(T, S)
-    return m.add_rows(
+    m.add_rows(
         T * S,
         (cell[:, :, None], v.r_up, 1.0),
         (v.r_down_cell // R, v.r_down, -1.0),
         lower=(p.total_min - p.traffic @ p.phi.T).ravel(),
-    ).reshape(T, S)
+    )
 
 
 def add_limits(m: Mip, v: Columns, p: JointProblem, c: CapacityTerms) -> tuple[Indices, Indices]:

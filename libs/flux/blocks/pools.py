@@ -12,7 +12,7 @@ from libs.flux.problem import JointProblem
 from libs.mip.model import Indices, Mip
 
 
-def add_pools(m: Mip, v: Columns, p: JointProblem, c: CapacityTerms) -> tuple[Indices, Indices]:
+def add_pools(m: Mip, v: Columns, p: JointProblem, c: CapacityTerms) -> Indices:
     """Everything fits into the supply, or it is a deficit; what is left over is spare.
 
         sum_{k of h} (c[t,k,r] + g[t,k,r] + late[t,k,r]) + s[t,h,r] - d[t,h,r]  =  m[t,h,r]     for all t, h, r
@@ -22,7 +22,7 @@ def add_pools(m: Mip, v: Columns, p: JointProblem, c: CapacityTerms) -> tuple[In
     m       (T, H, R)  supply
     down    (T, K, R)  freed since the step before: upsizes come first, so it is not there for them (expressions 14, 15)
     late               what past cycles added beyond plan, or did not give back; 0 unless the policy says otherwise
-    Rows: 2*T*H*R.  Source: Flux, expressions 11, 14 and 15; executed shares: 6.2.
+    Rows: 2*T*H*R, returned are those of the supply.  Source: Flux, expressions 11, 14 and 15; executed shares: 6.2.
     """
     T, _, R, H, _, _ = p.shape
     cell = np.arange(T * H * R).reshape(T, H, R)
@@ -42,8 +42,8 @@ def add_pools(m: Mip, v: Columns, p: JointProblem, c: CapacityTerms) -> tuple[In
         lower=p.supply.ravel(),
         upper=p.supply.ravel(),
     )
-    room = m.add_rows(cell.size, (cell, v.s, 1.0), (grown, v.g, 1.0), (mine, v.down, -1.0), lower=0.0)
-    return fits.reshape(T, H, R), room.reshape(T, H, R)
+    m.add_rows(cell.size, (cell, v.s, 1.0), (grown, v.g, 1.0), (mine, v.down, -1.0), lower=0.0)
+    return fits.reshape(T, H, R)
 
 
 def add_changes(m: Mip, v: Columns, p: JointProblem, c: CapacityTerms) -> Indices:
