@@ -38,6 +38,7 @@ COMMANDS = {
     "pause": "services.cli.moves:pause",
     "resume": "services.cli.moves:resume",
     "solve": "services.cli.solve:solve",
+    "flux": "services.cli.flux.command:app",
     "token": "services.cli.token:app",
 }
 """In the order in which --help lists them. Looking at a server must not wait for a solver to be imported."""
