@@ -8,8 +8,13 @@ from collections.abc import Callable
 
 from benchmarks.broker import bench_broker
 from benchmarks.region import bench_region
+from benchmarks.roadef import bench_roadef
 
-BENCHES: dict[str, Callable[[list[str]], dict[str, object]]] = {"region": bench_region, "broker": bench_broker}
+BENCHES: dict[str, Callable[[list[str]], dict[str, object]]] = {
+    "region": bench_region,
+    "broker": bench_broker,
+    "roadef": bench_roadef,
+}
 """By name; a new benchmark is one file and one entry."""
 
 
