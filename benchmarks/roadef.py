@@ -1,4 +1,6 @@
-"""`./scripts/bench roadef`: a machine reassignment (ROADEF/EURO challenge 2012), stated in specs and solved by local search."""
+"""`./scripts/bench roadef`: a machine reassignment (ROADEF/EURO challenge 2012), stated in specs and solved by
+local search.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from libs.assignment.solvers.local import solve_local
 
 
 def bench_roadef(argv: list[str]) -> dict[str, object]:
-    """Load, solve and write one instance. The time limit counts from the start of the program's work, loading included."""
+    """Load, solve and write one instance. The time limit counts from the start of the program's work, loading
+    included.
+    """
     parser = argparse.ArgumentParser(prog="bench roadef")
     parser.add_argument("model", type=Path)
     parser.add_argument("assignment", type=Path)

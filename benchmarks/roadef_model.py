@@ -41,7 +41,9 @@ class _Numbers:
 
 
 def load_roadef(model: Path, assignment: Path) -> Problem:
-    """The problem of two files of the challenge. Goals are as the challenge adds them up: weights of its own, no scales."""
+    """The problem of two files of the challenge. Goals are as the challenge adds them up: weights of its own, no
+    scales.
+    """
     numbers = _Numbers(model)
     resources = numbers.rows(numbers.one(), 2)
     r = len(resources)
@@ -85,7 +87,8 @@ def load_roadef(model: Path, assignment: Path) -> Problem:
 
 def _services(numbers: _Numbers) -> tuple[Floats, list[tuple[int, int]]]:
     """(S,) locations that each service must be in, and pairs: a service and one that it depends on."""
-    spread, depends = [], []
+    spread: list[int] = []
+    depends: list[tuple[int, int]] = []
     for service in range(numbers.one()):
         spread.append(numbers.one())
         depends.extend((service, int(other)) for other in numbers.take(numbers.one()))
@@ -102,6 +105,10 @@ def _add_balance(
     _add_goal(problem, CapacitySpec(name=name, dimension=name), weight)
 
 
-def _add_goal(problem: Problem, spec: CapacitySpec | MinimizeMovementSpec | GroupMoveLimitSpec | AssignmentAffinitiesSpec, weight: float) -> None:
+def _add_goal(
+    problem: Problem,
+    spec: CapacitySpec | MinimizeMovementSpec | GroupMoveLimitSpec | AssignmentAffinitiesSpec,
+    weight: float,
+) -> None:
     if weight:
         problem.add_goal(spec, weight=float(weight), normalise=False)

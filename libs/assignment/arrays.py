@@ -29,9 +29,8 @@ def finite(where: str, values: Floats, *, signed: bool, infinite: bool = False) 
         raise BadValues(f"{where}: not a finite number at {shown(np.argwhere(bad).tolist())}")
     if not signed and (values < 0).any():
         at = np.argwhere(values < 0)
-        raise BadValues(
-            f"{where}: negative at {shown(at.tolist())} ({shown(values[values < 0].tolist())}); pass signed=True if meant"
-        )
+        found = f"{shown(at.tolist())} ({shown(values[values < 0].tolist())})"
+        raise BadValues(f"{where}: negative at {found}; pass signed=True if meant")
     return values
 
 

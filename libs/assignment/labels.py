@@ -39,7 +39,9 @@ class Labels:
                 raise BadValues(f"{where}: {self.noun} {given} is outside 0..{self._size - 1}")
             return int(given)
         if self._names is None:
-            raise BadValues(f"{where}: {self.noun} {given!r}: they have no names here; give a number below {self._size}")
+            raise BadValues(
+                f"{where}: {self.noun} {given!r}: they have no names here; give a number below {self._size}"
+            )
         if self._index is None:
             self._index = {name: k for k, name in enumerate(self._names)}
         if given not in self._index:

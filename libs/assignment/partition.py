@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from libs.assignment.arrays import Floats
 from libs.assignment.labels import Labels
+from libs.assignment.matrices import Matrix
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -20,7 +20,7 @@ class Partition:
     """
 
     name: str
-    matrix: sparse.csr_array
+    matrix: Matrix
     groups: Labels
 
     def __len__(self) -> int:

@@ -9,13 +9,13 @@ from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from libs.assignment.arrays import Floats, Ints, checked_indices, checked_values, finite
 from libs.assignment.dimension import ByItem, Dimension
 from libs.assignment.errors import BadValues, ModelError, UnknownName
 from libs.assignment.expressions.expression import Expression
 from libs.assignment.labels import Labels
+from libs.assignment.matrices import csr
 from libs.assignment.partition import Partition
 from libs.assignment.problem_names import CONTAINER, COUNT
 from libs.assignment.scope import Scope
@@ -28,7 +28,8 @@ T = TypeVar("T")
 class Goal:
     """Something to make small. Goals of one priority are added up; a lower number outranks all higher ones.
 
-    cost   (1, 1)  what is made small, divided by `scale` and multiplied by `weight`. The scale is the spec's own, so that
+    cost   (1, 1)  what is made small, divided by `scale` and multiplied by `weight`. The scale is the spec's own,
+                        so that
                    weights of unlike goals compare, or 1 where the caller wants the value itself.
     """
 
@@ -100,7 +101,7 @@ class Problem:
         where, pairs = f"partition {name!r}", np.asarray(member).size
         of = checked_indices(f"{where}, group", group, pairs, len(groups))
         who = checked_indices(f"{where}, member", member, pairs, len(self.objects))
-        matrix = sparse.csr_array((np.ones(pairs), (of, who)), shape=(len(groups), len(self.objects)))
+        matrix = csr((np.ones(pairs), (of, who)), shape=(len(groups), len(self.objects)))
         if matrix.nnz and matrix.data.max() > 1:
             raise BadValues(f"{where}: an object is in one group twice")
         self.partitions[name] = Partition(name=name, matrix=matrix, groups=groups)
@@ -171,7 +172,7 @@ class Problem:
         """
         if not (math.isfinite(weight) and weight >= 0):
             raise BadValues(f"{spec.where}: a weight of {weight}; expected a finite number, 0 or more")
-        if not 0 <= priority:
+        if not priority >= 0:
             raise BadValues(f"{spec.where}: a priority of {priority}; expected 0 or more")
         cost = spec.cost(self)
         scale = spec.scale(self) if normalise else 1.0

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from libs.assignment.arrays import Ints
 from libs.assignment.labels import Labels
+from libs.assignment.matrices import Matrix, csr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -26,8 +26,8 @@ class Scope:
     def __len__(self) -> int:
         return len(self.items)
 
-    def matrix(self) -> sparse.csr_array:
+    def matrix(self) -> Matrix:
         """(I, C) 1 where a container belongs to an item."""
         inside = np.flatnonzero(self.item >= 0)
         ones = np.ones(len(inside))
-        return sparse.csr_array((ones, (self.item[inside], inside)), shape=(len(self), len(self.item)))
+        return csr((ones, (self.item[inside], inside)), shape=(len(self), len(self.item)))

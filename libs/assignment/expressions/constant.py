@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from libs.assignment.arrays import Floats, Ints
 from libs.assignment.expressions.expression import Expression, Shape
+from libs.assignment.matrices import Matrix, csr
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,7 +23,7 @@ class Constant(Expression):
 
     by_row: Floats
     by_column: Floats
-    pairs: sparse.csr_array | None = None
+    pairs: Matrix | None = None
 
     @property
     def shape(self) -> Shape:  # type: ignore[override]
@@ -40,7 +40,7 @@ class Constant(Expression):
             return cls(values[:, 0].copy(), np.zeros(1))
         if values.shape[0] == 1:
             return cls(np.zeros(1), values[0].copy())
-        return cls(np.zeros(values.shape[0]), np.zeros(values.shape[1]), sparse.csr_array(values))
+        return cls(np.zeros(values.shape[0]), np.zeros(values.shape[1]), csr(values))
 
     def children(self) -> tuple[Expression, ...]:
         """None."""

@@ -33,12 +33,12 @@ class Elementwise(Expression):
     @staticmethod
     @abstractmethod
     def of(values: Floats, parameter: float) -> Floats:
-        """f of any array."""
+        """F of any array."""
 
     def children(self) -> tuple[Expression, ...]:
         """The one."""
         return (self.child,)
 
     def value_of(self, assignment: Ints, children: tuple[Floats, ...]) -> Floats:
-        """f of the child's value."""
+        """F of the child's value."""
         return self.of(children[0], self.parameter)

@@ -93,7 +93,7 @@ class Expression(ABC):
         )
 
     def mapped(self, *, rows: object = None, columns: object = None) -> Sum:
-        """rows @ value @ columns.T, for matrices (sparse where large) from old rows or columns to new ones."""
+        """Rows @ value @ columns.T, for matrices (sparse where large) from old rows or columns to new ones."""
         from libs.assignment.expressions.sum import Sum, Term, as_map
 
         over, across = as_map(rows), as_map(columns)

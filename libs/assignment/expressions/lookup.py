@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from libs.assignment.arrays import Bools, Floats, Ints
 from libs.assignment.dimension import Dimension
 from libs.assignment.expressions.expression import Expression, Shape
 from libs.assignment.flavour import Flavour
+from libs.assignment.matrices import Matrix, csr
 from libs.assignment.partition import Partition
 from libs.assignment.scope import Scope
 
@@ -45,9 +45,9 @@ class Lookup(Expression):
 
     def value_of(self, assignment: Ints, children: tuple[Floats, ...]) -> Floats:
         """Straight from the definition."""
-        return self.utilisation(assignment).toarray()
+        return np.asarray(self.utilisation(assignment).toarray())
 
-    def utilisation(self, assignment: Ints) -> sparse.csr_array:
+    def utilisation(self, assignment: Ints) -> Matrix:
         """(scope items, groups) sparse."""
         before, after = self.scope.item[self.initial], self.scope.item[assignment]
         stayed = before == after
@@ -65,12 +65,12 @@ class Lookup(Expression):
             return self._sum(assignment, after >= 0) + self._sum(self.initial, ~stayed & (before >= 0))
         raise ValueError(f"{self.flavour} is two lookups: use Flavour.parts")
 
-    def _sum(self, containers: Ints, counts: Bools) -> sparse.csr_array:
+    def _sum(self, containers: Ints, counts: Bools) -> Matrix:
         who = np.flatnonzero(counts)
         item, values = self.scope.item[containers[who]], self.dimension.objects[who]
         if self.dimension.by_item is not None:
             values = values * self.dimension.by_item.of(who, containers[who])
         objects = len(containers)
-        held = sparse.csr_array((values, (item, who)), shape=(len(self.scope), objects))
+        held = csr((values, (item, who)), shape=(len(self.scope), objects))
         groups = np.ones((1, objects)) if self.partition is None else self.partition.matrix
-        return sparse.csr_array(held @ groups.T)
+        return csr(held @ groups.T)

@@ -13,7 +13,9 @@ from libs.assignment.expressions.elementwise import Elementwise
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Power(Elementwise):
-    """max(0, x) ** exponent, for an exponent above 0: what is above zero, the more the worse where the exponent exceeds 1."""
+    """max(0, x) ** exponent, for an exponent above 0: what is above zero, the more the worse where the exponent
+    exceeds 1.
+    """
 
     exponent: float = 2.0
     CODE = 5

@@ -14,7 +14,9 @@ STEP_TOLERANCE = 1e-6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step(Elementwise):
-    """1 where x is positive, else 0. What is within STEP_TOLERANCE of zero counts as zero: sums of floats seldom hit it."""
+    """1 where x is positive, else 0. What is within STEP_TOLERANCE of zero counts as zero: sums of floats seldom
+    hit it.
+    """
 
     CODE = 2
 

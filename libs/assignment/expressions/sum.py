@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from libs.assignment.arrays import Floats, Ints
 from libs.assignment.errors import BadValues
 from libs.assignment.expressions.constant import Constant
 from libs.assignment.expressions.expression import Expression, Shape
+from libs.assignment.matrices import Matrix, csr
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,8 +24,8 @@ class Term:
 
     child: Expression
     coefficient: float
-    rows: sparse.csr_array | None = None
-    columns: sparse.csr_array | None = None
+    rows: Matrix | None = None
+    columns: Matrix | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,13 +48,13 @@ class Sum(Expression):
         return total
 
 
-def as_map(given: object) -> sparse.csr_array | None:
+def as_map(given: object) -> Matrix | None:
     """A matrix as a sparse one."""
-    return None if given is None else sparse.csr_array(given, dtype=np.float64)
+    return None if given is None else csr(given)
 
 
 def added(left: Expression, right: Expression | ArrayLike, sign: float) -> Sum:
-    """left + sign * right; a side with one row or one column counts for all of the other's."""
+    """Left + sign * right; a side with one row or one column counts for all of the other's."""
     other = right if isinstance(right, Expression) else Constant.of(right)
     shape = _joint(left.shape, other.shape)
     return Sum(shape, (*_spread(left, shape, 1.0), *_spread(other, shape, sign)))

@@ -9,26 +9,42 @@ import numpy as np
 from libs.assignment.arrays import Floats, Ints
 from libs.assignment.search.delta import ask, change
 from libs.assignment.search.jit import compiled, part
-from libs.assignment.search.tables import CONTAINERS, LEVELS, OBJECTS, State, Tables
+from libs.assignment.search.tables import CONTAINERS, INITIAL_AT, LEVELS, OBJECTS, State, Tables
 
-SWAP_SHARE = 0.5
-"""Of the changes tried, how many are swaps."""
+SWAPS, HOMES, CHAINS = 0.3, 0.2, 0.2
+"""Of the changes tried, how many are swaps, returns home and chains of two; the rest are single moves."""
 
 
 @part
 def ask_random(g: Tables, s: State) -> int:
-    """Ask about a move or a swap at random. Returns how many objects move: 0, 1 or 2."""
+    """Ask about a change at random. Returns how many objects move: 0, 1 or 2.
+
+    A return home is a move like any other, but one container among many: where objects under way occupy both ends,
+    little can move until some have gone back. A chain sends one object to where another is, and that one elsewhere.
+    """
     objects, containers = g.node[0, OBJECTS], g.node[0, CONTAINERS]
-    o = np.random.randint(objects)
-    if np.random.random() < SWAP_SHARE:
+    o, kind = np.random.randint(objects), np.random.random()
+    here = s.whole[o]
+    if kind < HOMES:
+        container = g.lookup[g.node[0, INITIAL_AT] + o]
+    elif kind < HOMES + SWAPS + CHAINS:
         other = np.random.randint(objects)
-        if s.whole[o] == s.whole[other]:
+        there = s.whole[other]
+        if here == there:
             return 0
-        ask(g, s, 0, o, s.whole[other])
-        ask(g, s, 1, other, s.whole[o])
+        ask(g, s, 0, o, there)
+        if kind >= HOMES + CHAINS:
+            ask(g, s, 1, other, here)
+            return 2
+        home = g.lookup[g.node[0, INITIAL_AT] + other]
+        container = home if home != there else np.random.randint(containers)
+        if container == there:
+            return 0
+        ask(g, s, 1, other, container)
         return 2
-    container = np.random.randint(containers)
-    if container == s.whole[o]:
+    else:
+        container = np.random.randint(containers)
+    if container == here:
         return 0
     ask(g, s, 0, o, container)
     return 1
@@ -36,7 +52,9 @@ def ask_random(g: Tables, s: State) -> int:
 
 @part
 def better(s: State, levels: int, level: int, tolerance: Floats) -> int:
-    """-1: the change is better at the first priority down to `level` that it makes different; 1: worse; 0: no different."""
+    """-1: the change is better at the first priority down to `level` that it makes different; 1: worse; 0: no
+    different.
+    """
     for k in range(level + 1):
         d = s.part[levels + k]
         if d < -tolerance[k]:
@@ -76,7 +94,8 @@ def anneal(
 ) -> int:
     """Try so many changes while the temperature falls from hot to cold. Returns how many were made.
 
-    A change that makes a higher priority worse is never made. `best` (N,) and `best_value` (levels,) are kept up to date.
+    A change that makes a higher priority worse is never made. `best` (N,) and `best_value` (levels,) are kept up
+    to date.
     """
     np.random.seed(seed)
     levels, objects = g.node[0, LEVELS], g.node[0, OBJECTS]

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy import sparse
 
 from libs.assignment.arrays import Bools, Floats, Ints
 from libs.assignment.dimension import ByItem
 from libs.assignment.expressions.expression import Shape
 from libs.assignment.expressions.max import Over
 from libs.assignment.flavour import Flavour
+from libs.assignment.matrices import Matrix, csr
 from libs.assignment.scope import Scope
 from libs.assignment.search.tables import LEAVES_MAX
 
@@ -31,14 +31,14 @@ class Leaf:
     scope    whose items NEW and OLD compare
     """
 
-    rows: sparse.csr_array
-    columns: sparse.csr_array | None
+    rows: Matrix
+    columns: Matrix | None
     values: Floats
     factor: ByItem | None
     flavour: Flavour
     scope: Scope
 
-    def contribution(self, initial: Ints, assignment: Ints) -> sparse.csr_array:
+    def contribution(self, initial: Ints, assignment: Ints) -> Matrix:
         """(rows, columns) computed whole."""
         before, after = self.scope.item[initial], self.scope.item[assignment]
         counts: Bools = np.ones(len(initial), dtype=np.bool_) if self.flavour is Flavour.AFTER else before != after
@@ -47,9 +47,9 @@ class Leaf:
         values = self.values[who]
         if self.factor is not None:
             values = values * self.factor.of(who, where[who])
-        held = sparse.csr_array((values, (where[who], who)), shape=(self.rows.shape[1], len(initial)))
+        held = csr((values, (where[who], who)), shape=(self.rows.shape[1], len(initial)))
         columns = np.ones((len(initial), 1)) if self.columns is None else self.columns.T
-        return sparse.csr_array(self.rows @ (held @ columns))
+        return csr(self.rows @ (held @ columns))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -58,13 +58,14 @@ class Link:
 
     source: int
     coefficient: float
-    rows: sparse.csr_array | None
-    columns: sparse.csr_array | None
+    rows: Matrix | None
+    columns: Matrix | None
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Cell:
-    """function(constant + leaves + links), element by element; a MAX cell gives the n-th largest over rows, columns or all.
+    """function(constant + leaves + links), element by element; a MAX cell gives the n-th largest over rows,
+    columns or all.
 
     by_row, by_column, grid  the constant: by_row[r] + by_column[c] + grid[r, c]
     apply                    the function for whole arrays; None: IDENTITY or MAX
@@ -79,7 +80,7 @@ class Cell:
     over: Over | None = None
     by_row: Floats
     by_column: Floats
-    grid: sparse.csr_array | None = None
+    grid: Matrix | None = None
     leaves: list[Leaf] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
     dense: bool = True
@@ -109,7 +110,7 @@ def is_direct(cell: Cell, *, read: bool) -> bool:
     return all(fan(leaf.rows) == 1 and (leaf.columns is None or fan(leaf.columns) == 1) for leaf in cell.leaves)
 
 
-def fan(matrix: sparse.csr_array | None) -> int:
+def fan(matrix: Matrix | None) -> int:
     """The most targets that one source of a map has."""
     if matrix is None:
         return 1

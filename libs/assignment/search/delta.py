@@ -43,8 +43,6 @@ from libs.assignment.search.tables import (
     SAME,
     SLOT_AT,
     SLOTS,
-    State,
-    Tables,
     TARGET,
     TOLERANCE,
     TOP_AT,
@@ -53,6 +51,8 @@ from libs.assignment.search.tables import (
     VALUES_WIDTH,
     WORK_AT,
     X_AT,
+    State,
+    Tables,
 )
 
 TINY = 1e-300
@@ -88,9 +88,9 @@ def find_slot(g: Tables, s: State, n: int, key: int) -> int:
     while True:
         here = s.whole[at + h]
         if here == key:
-            return h
+            return int(h)
         if here == EMPTY:
-            return -1 - h
+            return int(-1 - h)
         h = (h + 1) & mask
 
 
@@ -98,7 +98,8 @@ def find_slot(g: Tables, s: State, n: int, key: int) -> int:
 def default_x(g: Tables, n: int, key: int) -> float:
     """What an element without a slot holds."""
     columns = g.node[n, COLUMNS]
-    return g.number[g.node[n, DEFAULT_ROW_AT] + key // columns] + g.number[g.node[n, DEFAULT_COLUMN_AT] + key % columns]
+    of_row = g.number[g.node[n, DEFAULT_ROW_AT] + key // columns]
+    return float(of_row + g.number[g.node[n, DEFAULT_COLUMN_AT] + key % columns])
 
 
 @part
@@ -134,12 +135,12 @@ def push_row(g: Tables, s: State, n: int, row: int, via: int, source: int, d: fl
     elif kind == SAME:
         push(g, s, n, row, source, d)
     elif kind == ONE:
-        if g.index[at + source] >= 0:
-            push(g, s, n, row, g.index[at + source], d * g.number[g.index[at - 1] + source])
+        if g.lookup[at + source] >= 0:
+            push(g, s, n, row, g.lookup[at + source], d * g.number[g.lookup[at - 1] + source])
     else:
-        by = g.index[at - 1]
-        for k in range(g.index[at + source], g.index[at + source + 1]):
-            push(g, s, n, row, g.index[k], d * g.number[by + k])
+        by = g.lookup[at - 1]
+        for k in range(g.lookup[at + source], g.lookup[at + source + 1]):
+            push(g, s, n, row, g.lookup[k], d * g.number[by + k])
 
 
 @part
@@ -147,16 +148,16 @@ def push_map(g: Tables, s: State, n: int, via: int, row: int, column: int, d: fl
     """Add d to what a leaf or link maps a row (or container) and a column (or object) to."""
     kind, at = g.node[via, ROW_KIND], g.node[via, ROW_MAP]
     if kind == ONE:
-        if g.index[at + row] >= 0:
-            push_row(g, s, n, g.index[at + row], via, column, d * g.number[g.index[at - 1] + row])
+        if g.lookup[at + row] >= 0:
+            push_row(g, s, n, g.lookup[at + row], via, column, d * g.number[g.lookup[at - 1] + row])
     elif kind == SAME:
         push_row(g, s, n, row, via, column, d)
     elif kind == ALL:
         push_row(g, s, n, 0, via, column, d)
     else:
-        by = g.index[at - 1]
-        for k in range(g.index[at + row], g.index[at + row + 1]):
-            push_row(g, s, n, g.index[k], via, column, d * g.number[by + k])
+        by = g.lookup[at - 1]
+        for k in range(g.lookup[at + row], g.lookup[at + row + 1]):
+            push_row(g, s, n, g.lookup[k], via, column, d * g.number[by + k])
 
 
 @part
@@ -164,10 +165,10 @@ def push_leaf(g: Tables, s: State, n: int, leaf: int, o: int, container: int, d:
     """Add what an object takes in a container (with a sign, in d) to a cell."""
     table = g.node[leaf, FACTOR]
     if table >= 0:
-        item = g.index[g.node[leaf, FACTOR_ITEM_AT] + container]
+        item = g.lookup[g.node[leaf, FACTOR_ITEM_AT] + container]
         if item < 0:
             return
-        d *= g.number[table + g.index[g.node[leaf, CLASS_AT] + o] * g.node[leaf, FACTOR_WIDTH] + item]
+        d *= g.number[table + g.lookup[g.node[leaf, CLASS_AT] + o] * g.node[leaf, FACTOR_WIDTH] + item]
     if d != 0.0:
         push_map(g, s, n, leaf, container, o, d)
 
@@ -180,8 +181,8 @@ def push_move(g: Tables, s: State, n: int, leaf: int, o: int, a: int, b: int) ->
         return
     flavour, before, after = g.node[leaf, FLAVOUR], -v, v
     if flavour > 0:
-        item, home = g.node[leaf, ITEM_AT], g.index[g.node[0, INITIAL_AT] + o]
-        was, now = g.index[item + a] == g.index[item + home], g.index[item + b] == g.index[item + home]
+        item, home = g.node[leaf, ITEM_AT], g.lookup[g.node[0, INITIAL_AT] + o]
+        was, now = g.lookup[item + a] == g.lookup[item + home], g.lookup[item + b] == g.lookup[item + home]
         if flavour == 2:
             if was == now:
                 return
@@ -218,7 +219,9 @@ def forget(g: Tables, s: State, n: int, since: int, touched: int) -> None:
 
 @part
 def settle(g: Tables, s: State, n: int, commit: bool) -> bool:
-    """Apply a cell's function to what has been pushed into it and tell its readers. False: a hard element would grow."""
+    """Apply a cell's function to what has been pushed into it and tell its readers. False: a hard element would
+    grow.
+    """
     work, at, slots, columns = g.node[n, WORK_AT], g.node[n, X_AT], g.node[n, SLOTS], g.node[n, COLUMNS]
     function, parameter = g.node[n, FUNCTION], g.real[n, PARAMETER]
     hard = g.node[n, HARD] == 1 and not commit
@@ -369,10 +372,10 @@ def settle_direct(g: Tables, s: State, moves: int, commit: bool) -> bool:
                 v = g.number[objects + o * width + value]
                 column = 0
                 if column_kind == ONE:
-                    column = g.index[column_map + o]
+                    column = g.lookup[column_map + o]
                     if column < 0:
                         continue
-                    v *= g.number[g.index[column_map - 1] + o]
+                    v *= g.number[g.lookup[column_map - 1] + o]
                 elif column_kind == SAME:
                     column = o
                 if v == 0.0:
@@ -380,24 +383,24 @@ def settle_direct(g: Tables, s: State, moves: int, commit: bool) -> bool:
                 for end in range(1, 3):
                     container, d = s.whole[k + end], v if end == 2 else -v
                     if flavour > 0:
-                        home = g.index[initial + o]
-                        at_home = g.index[item + container] == g.index[item + home]
+                        home = g.lookup[initial + o]
+                        at_home = g.lookup[item + container] == g.lookup[item + home]
                         if at_home == (flavour == 1):
                             continue
                         if flavour == 2:
                             container, d = home, -d
                     if table >= 0:
-                        spot = g.index[g.node[leaf, FACTOR_ITEM_AT] + container]
+                        spot = g.lookup[g.node[leaf, FACTOR_ITEM_AT] + container]
                         if spot < 0:
                             continue
-                        kind = g.index[g.node[leaf, CLASS_AT] + o]
+                        kind = g.lookup[g.node[leaf, CLASS_AT] + o]
                         d *= g.number[table + kind * g.node[leaf, FACTOR_WIDTH] + spot]
                     row = 0
                     if row_kind == ONE:
-                        row = g.index[row_map + container]
+                        row = g.lookup[row_map + container]
                         if row < 0:
                             continue
-                        d *= g.number[g.index[row_map - 1] + container]
+                        d *= g.number[g.lookup[row_map - 1] + container]
                     elif row_kind == SAME:
                         row = container
                     key, known = row * columns + column, 0
@@ -437,7 +440,8 @@ def fill_slots(g: Tables, s: State, n: int, keys: Ints, xs: Floats) -> None:
 def change(g: Tables, s: State, moves: int, commit: bool) -> bool:
     """What the moves that were asked about, all at once, add to each level of the objective.
 
-    The answer is in `part`, from LEVELS on. False: a hard constraint would break or get worse, and nothing has changed. With
+    The answer is in `part`, from LEVELS on. False: a hard constraint would break or get worse, and nothing has
+    changed. With
     `commit` the moves are made, and constraints are not looked at again.
     """
     levels, cells, asked = g.node[0, LEVELS], g.node[0, CELLS], g.node[0, MOVES_AT]

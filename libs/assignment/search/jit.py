@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numba
 
@@ -27,7 +27,8 @@ STAMP = _stamp()
 def compiled(function: F) -> F:
     """The function, compiled at its first call, without the interpreter lock, and kept for later processes.
 
-    The cache lies beside the source, or in the user's cache folder where that cannot be written; where neither can, every
+    The cache lies beside the source, or in the user's cache folder where that cannot be written; where neither
+    can, every
     process compiles for itself. See docs/adr/0015.
     """
     made = numba.njit(function, nogil=True, error_model="numpy")
@@ -41,5 +42,5 @@ def compiled(function: F) -> F:
 
 def part(function: F) -> F:
     """A function that only compiled ones call: it becomes a part of them, without an entry of its own from Python."""
-    made = numba.njit(function, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
-    return cast(F, made)
+    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return cast(F, numba.njit(nogil=True, error_model="numpy", **options)(function))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy import sparse
 
 from libs.assignment.arrays import Floats
 from libs.assignment.errors import ModelError
@@ -16,12 +15,13 @@ from libs.assignment.expressions.lookup import Lookup
 from libs.assignment.expressions.max import Max
 from libs.assignment.expressions.sum import Sum
 from libs.assignment.flavour import Flavour
+from libs.assignment.matrices import Matrix, csr
 from libs.assignment.search.cell import IDENTITY, MAX, Cell, Leaf, Link, is_direct
 
 DENSE_ELEMENTS_MAX = 4_000_000
 """A cell with more elements than this keeps only those that differ from what they are when empty."""
 
-Map = sparse.csr_array | None
+Map = Matrix | None
 
 
 class Graph:
@@ -101,7 +101,10 @@ class Graph:
 
     def _fold(self, cell: Cell, expression: Expression, coefficient: float, rows: Map, columns: Map) -> None:
         """Add coefficient * rows @ expression @ columns.T to what a cell applies its function to."""
-        if isinstance(expression, Sum):
+        if _spreads(rows) and not isinstance(expression, Constant):
+            source = self.add(expression)
+            cell.links.append(Link(source=source, coefficient=coefficient, rows=rows, columns=columns))
+        elif isinstance(expression, Sum):
             for term in expression.terms:
                 over, across = _product(rows, term.rows), _product(columns, term.columns)
                 self._fold(cell, term.child, coefficient * term.coefficient, over, across)
@@ -136,14 +139,14 @@ class Graph:
         across = None
         if not everyone:
             matrix = lookup.partition.matrix if lookup.partition is not None else None
-            across = matrix if columns is None else sparse.csr_array(columns @ matrix)
+            across = matrix if columns is None else csr(columns @ matrix)
             if across is not None and across.shape[0] == 1 and across.nnz == self.objects and (across.data == 1).all():
                 across = None
         elif columns is not None:
             scale *= float(columns.sum())
         cell.leaves.append(
             Leaf(
-                rows=sparse.csr_array(over),
+                rows=csr(over),
                 columns=across,
                 values=dimension.objects * scale,
                 factor=dimension.by_item,
@@ -158,17 +161,17 @@ class Graph:
         for leaf in cell.leaves:
             for k, other in enumerate(merged):
                 alike = leaf.factor is None and other.factor is None and leaf.flavour is other.flavour
-                if alike and leaf.scope is other.scope and _same(leaf.rows, other.rows):
-                    if _same(leaf.columns, other.columns):
-                        merged[k] = Leaf(
-                            rows=leaf.rows,
-                            columns=leaf.columns,
-                            values=leaf.values + other.values,
-                            factor=None,
-                            flavour=leaf.flavour,
-                            scope=leaf.scope,
-                        )
-                        break
+                alike = alike and leaf.scope is other.scope and _same(leaf.rows, other.rows)
+                if alike and _same(leaf.columns, other.columns):
+                    merged[k] = Leaf(
+                        rows=leaf.rows,
+                        columns=leaf.columns,
+                        values=leaf.values + other.values,
+                        factor=None,
+                        flavour=leaf.flavour,
+                        scope=leaf.scope,
+                    )
+                    break
             else:
                 merged.append(leaf)
         cell.leaves = merged
@@ -198,7 +201,7 @@ def _uniform(given: Map) -> float:
 def _product(left: Map, right: Map) -> Map:
     if left is None or right is None:
         return right if left is None else left
-    return sparse.csr_array(left @ right)
+    return csr(left @ right)
 
 
 def _same(one: Map, other: Map) -> bool:
@@ -212,20 +215,19 @@ def _spreads(columns: Map) -> bool:
     return columns is not None and columns.shape[1] == 1 and columns.shape[0] > 1
 
 
-def _add_pairs(cell: Cell, pairs: sparse.csr_array) -> None:
-    cell.grid = sparse.csr_array(pairs) if cell.grid is None else sparse.csr_array(cell.grid + pairs)
+def _add_pairs(cell: Cell, pairs: Matrix) -> None:
+    cell.grid = csr(pairs) if cell.grid is None else csr(cell.grid + pairs)
 
 
 def _add_constant(cell: Cell, constant: Constant, coefficient: float, rows: Map, columns: Map) -> None:
-    """rows @ (by_row + by_column + pairs) @ columns.T, kept apart as long as it can be."""
-    height, width = constant.shape
+    """Rows @ (by_row + by_column + pairs) @ columns.T, kept apart as long as it can be."""
     weight_of_row = _sums(rows, cell.shape[0])
     weight_of_column = _sums(columns, cell.shape[1])
     _add_outer(cell, _through(rows, constant.by_row), weight_of_column, coefficient)
     _add_outer(cell, weight_of_row, _through(columns, constant.by_column), coefficient)
     if constant.pairs is not None:
         over = constant.pairs if rows is None else rows @ constant.pairs
-        _add_pairs(cell, coefficient * sparse.csr_array(over if columns is None else over @ columns.T))
+        _add_pairs(cell, coefficient * csr(over if columns is None else over @ columns.T))
 
 
 def _sums(given: Map, size: int) -> Floats:
@@ -245,6 +247,6 @@ def _add_outer(cell: Cell, of_row: Floats, of_column: Floats, coefficient: float
     elif (of_row == of_row[0]).all():
         cell.by_column = cell.by_column + coefficient * of_row[0] * of_column
     elif cell.dense:
-        _add_pairs(cell, coefficient * sparse.csr_array(np.outer(of_row, of_column)))
+        _add_pairs(cell, coefficient * csr(np.outer(of_row, of_column)))
     else:
         raise ModelError(f"a constant over {cell.shape[0]} x {cell.shape[1]} values is too large to write out")

@@ -12,6 +12,7 @@ from scipy import sparse
 from libs.assignment.arrays import Floats, Ints
 from libs.assignment.expressions.max import Over
 from libs.assignment.flavour import Flavour
+from libs.assignment.matrices import Matrix
 from libs.assignment.scope import Scope
 from libs.assignment.search.cell import Cell, fan, is_direct
 from libs.assignment.search.delta import EMPTY, fill_slots
@@ -24,9 +25,9 @@ from libs.assignment.search.tables import (
     COLUMN_KIND,
     COLUMN_MAP,
     COLUMNS,
-    DIRECT,
     DEFAULT_COLUMN_AT,
     DEFAULT_ROW_AT,
+    DIRECT,
     FACTOR,
     FACTOR_ITEM_AT,
     FACTOR_WIDTH,
@@ -87,7 +88,7 @@ class Maps:
         self.number = _Flat(np.float64)
         self._known: dict[tuple[bytes, bytes, bytes], tuple[int, int]] = {}
 
-    def add(self, matrix: sparse.csr_array | None) -> tuple[int, int]:
+    def add(self, matrix: Matrix | None) -> tuple[int, int]:
         """Kind and offset of a map from the matrix's columns to its rows."""
         if matrix is None:
             return SAME, 0
@@ -100,7 +101,7 @@ class Maps:
             self._known[key] = self._store(by_source)
         return self._known[key]
 
-    def _store(self, by_source: sparse.csc_array) -> tuple[int, int]:
+    def _store(self, by_source: Matrix) -> tuple[int, int]:
         counts = np.diff(by_source.indptr)
         if counts.max(initial=0) <= 1:
             targets, factors = np.full(len(counts), -1, dtype=np.int64), np.zeros(len(counts))
@@ -117,7 +118,8 @@ class _Flat:
     """Arrays one after the other."""
 
     def __init__(self, kind: type) -> None:
-        self.kind, self.parts, self.size = kind, [np.zeros(0, dtype=kind)], 0
+        self.kind, self.size = kind, 0
+        self.parts: list[NDArray[Any]] = [np.zeros(0, dtype=kind)]
 
     def add(self, values: NDArray[Any]) -> int:
         """Where they start."""
@@ -186,7 +188,7 @@ def pack(graph: Graph, goals: list[Weighted], initial: Ints, levels: int) -> Tab
         sizes.moves_at,
         sum(is_direct(cell, read=any(link[0] >= 0 for link in readers[n])) for n, cell in enumerate(cells)),
     )
-    return Tables(node=node, real=real, index=maps.index.whole(), number=maps.number.whole())
+    return Tables(node=node, real=real, lookup=maps.index.whole(), number=maps.number.whole())
 
 
 def start(tables: Tables, graph: Graph, values: list[CellValue], assignment: Ints, goals: list[Weighted]) -> State:
@@ -224,7 +226,9 @@ def _readers(graph: Graph, goals: list[Weighted], maps: Maps) -> list[list[Reade
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Where things are in State: per cell X_AT, SLOTS, SLOT_AT, TOP_AT, WORK_AT, CHANGE_AT; and the sizes of its arrays."""
+    """Where things are in State: per cell X_AT, SLOTS, SLOT_AT, TOP_AT, WORK_AT, CHANGE_AT; and the sizes of its
+    arrays.
+    """
 
     cells: list[tuple[int, int, int, int, int, int]]
     moves_at: int
@@ -250,7 +254,11 @@ def _bounds(graph: Graph) -> list[int]:
     """How often a change can push into each cell."""
     bounds: list[int] = []
     for cell in graph.cells:
-        bound = 2 * MOVES_MAX * sum(fan(leaf.rows) * (1 if leaf.columns is None else fan(leaf.columns)) for leaf in cell.leaves)
+        bound = (
+            2
+            * MOVES_MAX
+            * sum(fan(leaf.rows) * (1 if leaf.columns is None else fan(leaf.columns)) for leaf in cell.leaves)
+        )
         for link in cell.links:
             bound += bounds[link.source] * fan(link.rows) * fan(link.columns)
         if cell.dense:

@@ -19,7 +19,8 @@ from libs.assignment.search.whole import compute
 class Program:
     """The graph of a problem, its arrays, and what its cells count.
 
-    Level 0 is what is broken; levels 1 and up are the priorities of the goals that occur, in order. No assignment takes a
+    Level 0 is what is broken; levels 1 and up are the priorities of the goals that occur, in order. No assignment
+    takes a
     level below `least`.
     """
 
@@ -55,7 +56,9 @@ def compile_problem(problem: Problem) -> Program:
     place = graph.reorder()
     goals = [Weighted(place[goal.cell], goal.level, goal.weight) for goal in goals]
     least = tuple(
-        0.0 if all(never_negative(graph.cells[goal.cell]) for goal in goals if goal.level == level and goal.weight) else -np.inf
+        0.0
+        if all(never_negative(graph.cells[goal.cell]) for goal in goals if goal.level == level and goal.weight)
+        else -np.inf
         for level in range(1 + len(priorities))
     )
     tables = pack(graph, goals, problem.initial, 1 + len(priorities))

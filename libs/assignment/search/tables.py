@@ -24,11 +24,13 @@ WIDTH = 16
 
 # Row 0 of `node`. The first DIRECT cells read only the assignment, and only levels read them.
 CELLS, LEVELS, OBJECTS, CONTAINERS, INITIAL_AT, VALUES_AT, VALUES_WIDTH, MOVES_AT, DIRECT = range(9)
-# Rows 1 to CELLS of `node`: cells. SLOTS is a power of two, 0 for dense cells; OVER as in pack.OVER; LEAF and LINK are the
+# Rows 1 to CELLS of `node`: cells. SLOTS is a power of two, 0 for dense cells; OVER as in pack.OVER; LEAF and LINK
+# are the
 # first rows of a cell's leaves and of the links that read it.
 FUNCTION, OVER, ROWS, COLUMNS, X_AT, SLOTS, SLOT_AT, DEFAULT_ROW_AT, DEFAULT_COLUMN_AT, TOP_AT = range(10)
 WORK_AT, CHANGE_AT, HARD, LEAF, LEAVES, LINK = range(10, 16)
-# Rows of leaves. FACTOR is -1 or the offset of the factor's table, CLASS_AT of the classes, FACTOR_ITEM_AT of the items.
+# Rows of leaves. FACTOR is -1 or the offset of the factor's table, CLASS_AT of the classes, FACTOR_ITEM_AT of the
+# items.
 VALUE, FLAVOUR, ITEM_AT, FACTOR, CLASS_AT, FACTOR_ITEM_AT, FACTOR_WIDTH = range(7)
 ROW_KIND, ROW_MAP, COLUMN_KIND, COLUMN_MAP = range(7, 11)
 # Rows of links share the last four; TARGET is the cell that reads, or -1 - level.
@@ -43,25 +45,26 @@ class Tables(NamedTuple):
 
     node    (1 + cells + leaves + links + 1, WIDTH)  the rows named above, in that order; one more to end the last
     real    (as many, 2)                             numbers that belong to them
-    index   maps, items, classes, initial containers
+    lookup  maps, items, classes, initial containers
     number  what maps multiply by, defaults, factors, values of objects
 
-    A map ONE: index[at + k] is the target of k, number[index[at - 1] + k] its factor. A map MANY: index[at - 1] is the offset
-    of factors less that of targets, and entries index[at + k] to index[at + k + 1] are those of k.
+    A map ONE: lookup[at + k] is the target of k, number[lookup[at - 1] + k] its factor. A map MANY: lookup[at - 1] is
+    the offset of factors less that of targets, and entries lookup[at + k] to lookup[at + k + 1] are those of k.
     """
 
     node: Ints
     real: Floats
-    index: Ints
+    lookup: Ints
     number: Floats
 
 
 class State(NamedTuple):
     """What changes write.
 
-    whole   assignment (N,); moves asked about, 3 x MOVES_MAX; scratch, SCRATCH; per cell its WORK: touched elements, slots taken, the touched;
-            slot keys (-1: empty)
-    part    objective by level; its change by level; scratch, SCRATCH; per cell its elements as pairs (x, dx), or slots (x); maxima; touched dx
+    whole   assignment (N,); moves asked about, 3 x MOVES_MAX; scratch, SCRATCH; per cell its WORK: touched
+            elements, slots taken, the touched; slot keys (-1: empty)
+    part    objective by level; its change by level; scratch, SCRATCH; per cell its elements as pairs (x, dx), or
+            slots (x); maxima; touched dx
     """
 
     whole: Ints

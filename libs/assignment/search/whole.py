@@ -1,8 +1,11 @@
-"""The cells computed whole from an assignment: where local search starts from, and what increments are checked against."""
+"""The cells computed whole from an assignment: where local search starts from, and what increments are checked
+against.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -10,6 +13,7 @@ from scipy import sparse
 from libs.assignment.arrays import Floats, Ints
 from libs.assignment.errors import ModelError
 from libs.assignment.expressions.max import Over
+from libs.assignment.matrices import csr
 from libs.assignment.search.cell import Cell
 from libs.assignment.search.linear import Graph
 
@@ -25,7 +29,7 @@ class CellValue:
 
     x: Floats
     keys: Ints
-    y: Floats | sparse.csr_array
+    y: Any
     total: float
 
 
@@ -33,7 +37,11 @@ def compute(graph: Graph, initial: Ints, assignment: Ints) -> list[CellValue]:
     """Every cell, in order."""
     values: list[CellValue] = []
     for cell in graph.cells:
-        values.append(_dense(graph, cell, values, initial, assignment) if cell.dense else _sparse(graph, cell, values, initial, assignment))
+        values.append(
+            _dense(graph, cell, values, initial, assignment)
+            if cell.dense
+            else _sparse(graph, cell, values, initial, assignment)
+        )
     return values
 
 
@@ -47,7 +55,7 @@ def _dense(graph: Graph, cell: Cell, values: list[CellValue], initial: Ints, ass
         y = values[link.source].y
         over = y if link.rows is None else link.rows @ y
         across = over if link.columns is None else over @ link.columns.T
-        x = x + link.coefficient * (across.toarray() if sparse.issparse(across) else across)
+        x = x + link.coefficient * written_out(across)
         source = graph.cells[link.source]
         if not source.dense:
             x = x + link.coefficient * _empty_part(source, link.rows, link.columns)
@@ -56,23 +64,25 @@ def _dense(graph: Graph, cell: Cell, values: list[CellValue], initial: Ints, ass
 
 
 def _sparse(graph: Graph, cell: Cell, values: list[CellValue], initial: Ints, assignment: Ints) -> CellValue:
-    held = sparse.csr_array(cell.shape) if cell.grid is None else cell.grid
+    held = csr(cell.shape) if cell.grid is None else cell.grid
     for leaf in cell.leaves:
         held = held + leaf.contribution(initial, assignment)
     for link in cell.links:
         source = graph.cells[link.source]
         if not source.dense and (_empty_value(source, source.by_row, source.by_column) != 0).any():
-            raise ModelError(f"an expression over {cell.shape[0]} x {cell.shape[1]} values is not 0 where nothing is: too large")
-        y = sparse.csr_array(values[link.source].y)
+            raise ModelError(
+                f"an expression over {cell.shape[0]} x {cell.shape[1]} values is not 0 where nothing is: too large"
+            )
+        y = csr(values[link.source].y)
         over = y if link.rows is None else link.rows @ y
-        held = held + link.coefficient * sparse.csr_array(over if link.columns is None else over @ link.columns.T)
+        held = held + link.coefficient * csr(over if link.columns is None else over @ link.columns.T)
     entries = sparse.coo_array(held)
     rows, columns = entries.coords
     base = cell.by_row[rows] + cell.by_column[columns]
     x = base + entries.data
     apply = cell.apply
     gain = entries.data if apply is None else apply(x, cell.parameter) - apply(base, cell.parameter)
-    y = sparse.csr_array((gain, (rows, columns)), shape=cell.shape)
+    y = csr((gain, (rows, columns)), shape=cell.shape)
     total = float(gain.sum()) + float(_empty_part(cell, np.ones((1, cell.shape[0])), np.ones((1, cell.shape[1])))[0, 0])
     return CellValue(x, rows.astype(np.int64) * cell.shape[1] + columns, y, total)
 
@@ -85,13 +95,14 @@ def _empty_value(cell: Cell, by_row: Floats, by_column: Floats) -> Floats:
 
 
 def _empty_part(cell: Cell, rows: object, columns: object) -> Floats:
-    """rows @ (value of empty elements) @ columns.T, a row at a time: written out it would be too large."""
+    """Rows @ (value of empty elements) @ columns.T, a row at a time: written out it would be too large."""
     height, width = cell.shape
-    over = sparse.csr_array(sparse.eye_array(height) if rows is None else rows)
-    across = sparse.csr_array(sparse.eye_array(width) if columns is None else columns)
+    over = csr(sparse.eye_array(height) if rows is None else rows)
+    across = csr(sparse.eye_array(width) if columns is None else columns)
     if (cell.by_row == cell.by_row[0]).all() and (cell.by_column == cell.by_column[0]).all():
-        y = float(_empty_value(cell, cell.by_row[:1], cell.by_column[:1])[0, 0])
-        return y * np.outer(over.sum(axis=1), across.sum(axis=1)) if y else np.zeros((over.shape[0], across.shape[0]))
+        each = float(_empty_value(cell, cell.by_row[:1], cell.by_column[:1])[0, 0])
+        alike: Floats = each * np.outer(over.sum(axis=1), across.sum(axis=1))
+        return alike
     total = np.zeros((over.shape[0], across.shape[0]))
     for row, by in enumerate(cell.by_row):
         y = _empty_value(cell, np.array([by]), cell.by_column)
@@ -100,9 +111,14 @@ def _empty_part(cell: Cell, rows: object, columns: object) -> Floats:
     return total
 
 
+def written_out(given: Any) -> Floats:
+    """As a dense array."""
+    return np.asarray(given.toarray() if sparse.issparse(given) else given, dtype=np.float64)
+
+
 def _maxima(cell: Cell, x: Floats) -> Floats:
     n = int(cell.parameter)
     if cell.over is Over.ALL:
         return np.partition(x, -1 - n, axis=None)[-1 - n].reshape(1, 1)
     axis = 0 if cell.over is Over.ROWS else 1
-    return np.partition(x, -1 - n, axis=axis).take([-1 - n], axis=axis)
+    return np.asarray(np.partition(x, -1 - n, axis=axis).take([-1 - n], axis=axis))

@@ -1,4 +1,6 @@
-"""The local search solver: first what is broken, then one priority after the other, each without losing the ones above."""
+"""The local search solver: first what is broken, then one priority after the other, each without losing the ones
+above.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +80,7 @@ class Search:
         """From hot to cold over so many tries, or, where they are not limited, over the time that is left."""
         began_s, done, progress, chunk = self._time_s(), 0, 0.0, FIRST_CHUNK
         hot, cold = self._temperatures(level)
-        while progress < 1.0 and self._open(level) and self._time_s() < until_s:
+        while progress < 1.0 and self._open(level) and (not done or self._time_s() < until_s):
             if tries is not None:
                 chunk = max(tries // CHUNKS, 1)
                 chunk, after = min(chunk, tries - done), min((done + chunk) / tries, 1.0)

@@ -10,7 +10,9 @@ from libs.assignment.solvers.limits import StoppedBy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """A point of the timeline: seconds since the start, changes tried and made, and the best objective by level so far."""
+    """A point of the timeline: seconds since the start, changes tried and made, and the best objective by level so
+    far.
+    """
 
     time_s: float
     tries: int
@@ -43,7 +45,11 @@ class Result:
     def in_words(self) -> str:
         """What people want to know first."""
         what = f"{self.moved} objects move" if self.improved else "no better assignment was found; nothing moves"
-        broken = f"; constraints are broken by {self.broken[1]:g} (at the start {self.broken[0]:g})" if self.broken[1] else ""
+        broken = (
+            f"; constraints are broken by {self.broken[1]:g} (at the start {self.broken[0]:g})"
+            if self.broken[1]
+            else ""
+        )
         ends = {
             StoppedBy.WORK: "stopped after all its tries: more tries may find more",
             StoppedBy.TIME: "stopped by the clock: more time may find more",

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 @spec
 class AssignmentAffinitiesSpec(Spec):
-    """- sum_i util[i] of a dimension that differs by scope item: how much an object likes it there; a dislike is negative.
+    """- sum_i util[i] of a dimension that differs by scope item: how much an object likes it there; a dislike is
+    negative.
 
     State the dimension with `by_item` (and signed=True where there are dislikes).
     """

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from libs.assignment.arrays import Ints
 from libs.assignment.errors import ModelError
 from libs.assignment.labels import Labels
+from libs.assignment.matrices import Matrix, csr
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +30,8 @@ class Filter:
         return np.setdiff1d(np.arange(len(labels)), gone)
 
 
-def selection(kept: Ints, size: int) -> sparse.csr_array | None:
+def selection(kept: Ints, size: int) -> Matrix | None:
     """(kept, size) the map that leaves only some rows or columns; None where all are kept."""
     if len(kept) == size:
         return None
-    return sparse.csr_array((np.ones(len(kept)), (np.arange(len(kept)), kept)), shape=(len(kept), size))
+    return csr((np.ones(len(kept)), (np.arange(len(kept)), kept)), shape=(len(kept), size))

@@ -49,8 +49,8 @@ class RelativeTo(StrEnum):
 class GroupCountSpec(Spec):
     """max(0, util[i, g] - limit[i, g]) for each scope item i and group g (MIN: limit - util; EXACT: both).
 
-    With `zero_allowed` a MIN limit holds for groups that are in the item alone. As a goal with `squares`, each excess counts
-    squared.
+    With `zero_allowed` a MIN limit holds for groups that are in the item alone. As a goal with `squares`, each excess
+    counts squared.
     """
 
     partition: str

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
 
 from libs.assignment.expressions.expression import Expression
 from libs.assignment.expressions.positive_part import PositivePart
 from libs.assignment.expressions.step import Step
+from libs.assignment.matrices import csr
 from libs.assignment.problem_names import CONTAINER, COUNT
 from libs.assignment.specs.spec import Spec, spec
 from libs.assignment.specs.utilisation import utilisation
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class GroupDependencySpec(Spec):
     """max(0, Step(util[i, g]) - Step(util[i, h])) for each scope item i and each pair: g depends on h.
 
-    Where there is any of g there is some of h: a web tier in every region that its cache is in. Not in the published table.
+    Where there is any of g there is some of h: a web tier only in regions that its cache is in. Ours.
     """
 
     partition: str
@@ -41,7 +41,7 @@ class GroupDependencySpec(Spec):
         needed = groups.indices(f"{self.where}, pairs", (pair[1] for pair in self.pairs))
         ones = np.ones(len(self.pairs))
         each = (np.concatenate([number, number]), np.concatenate([needs, needed]))
-        pick = sparse.csr_array((np.concatenate([ones, -ones]), each), shape=(len(self.pairs), len(groups)))
+        pick = csr((np.concatenate([ones, -ones]), each), shape=(len(self.pairs), len(groups)))
         present = Step(utilisation(problem, self.where, self.scope, self.dimension, self.partition))
         return (PositivePart(present.mapped(columns=pick)),)
 

@@ -8,12 +8,12 @@ from enum import StrEnum
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from libs.assignment.arrays import Floats, checked_values
 from libs.assignment.errors import BadValues
 from libs.assignment.expressions.constant import Constant
 from libs.assignment.labels import Labels
+from libs.assignment.matrices import csr
 
 Name = str | int
 
@@ -77,7 +77,7 @@ class Limit:
         varies_by_item, varies_by_group = bool(np.ptp(of_item)), bool(np.ptp(of_group))
         if varies_by_item and varies_by_group:
             whole = np.outer(of_item, of_group)
-            base = Constant(np.zeros(len(items)), np.zeros(len(groups)), sparse.csr_array(whole))
+            base = Constant(np.zeros(len(items)), np.zeros(len(groups)), csr(whole))
         elif varies_by_item:
             base = Constant(of_item * of_group[0], np.zeros(len(groups)))
         else:
@@ -97,8 +97,8 @@ class Limit:
         now = base.by_row[rows] + base.by_column[columns]
         if base.pairs is not None:
             now = now + np.asarray(base.pairs[rows, columns]).ravel()
-        more = sparse.csr_array((values - now, (rows, columns)), shape=base.shape)
-        return Constant(base.by_row, base.by_column, more if base.pairs is None else sparse.csr_array(base.pairs + more))
+        more = csr((values - now, (rows, columns)), shape=base.shape)
+        return Constant(base.by_row, base.by_column, more if base.pairs is None else csr(base.pairs + more))
 
 
 def _each(where: str, default: float, given: ArrayLike | Mapping[Name, float] | None, labels: Labels) -> Floats:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from abc import ABC
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, TypeVar, cast, dataclass_transform
 
 from libs.assignment.errors import ModelError, UnknownName
 from libs.assignment.expressions.expression import Expression
@@ -22,7 +21,7 @@ S = TypeVar("S", bound="type[Spec]")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spec(ABC):
+class Spec:
     """The words of one wish. `name` is for people: two specs of one kind are told apart by it."""
 
     name: str = ""
@@ -41,7 +40,7 @@ class Spec(ABC):
         return sum_of(tuple(part.total() for part in self.excess(problem)))
 
     def scale(self, problem: Problem) -> float:
-        """The value at which the goal is about as wrong as it can be: weights of unlike goals compare after dividing by it."""
+        """The value at which the goal is about as wrong as it can be: divided by it, unlike goals compare."""
         return float(len(problem.objects))
 
     def refuse(self, field: str, what: object, why: str) -> ModelError:
@@ -51,7 +50,7 @@ class Spec(ABC):
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 def spec(cls: S) -> S:
-    """Make a frozen dataclass of a spec and register it; fields that it does not have are refused with the nearest name."""
+    """Make a frozen dataclass of a spec and register it; other fields are refused with the nearest name."""
     made = dataclass(frozen=True, kw_only=True)(cls)
     known = [field.name for field in dataclasses.fields(made)]
     initialise = made.__init__
@@ -68,7 +67,7 @@ def spec(cls: S) -> S:
 
     made.__init__ = init  # type: ignore[method-assign]
     SPECS[made.__name__] = made
-    return made
+    return cast(S, made)
 
 
 def spec_named(name: str) -> type[Spec]:

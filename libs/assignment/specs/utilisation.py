@@ -8,7 +8,10 @@ import numpy as np
 
 from libs.assignment.arrays import Floats
 from libs.assignment.expressions.lookup import Lookup
+from libs.assignment.expressions.sum import Sum
 from libs.assignment.flavour import Flavour
+from libs.assignment.problem_names import CONTAINER
+from libs.assignment.specs.filter import Filter, selection
 
 if TYPE_CHECKING:
     from libs.assignment.problem import Problem
@@ -44,3 +47,25 @@ def largest_values(problem: Problem, where: str, dimension: str) -> Floats:
 def dimension_total(problem: Problem, where: str, dimension: str) -> float:
     """What all objects take together, at most: the usual scale of a goal."""
     return float(largest_values(problem, where, dimension).sum())
+
+
+def relative_utilisation(
+    problem: Problem,
+    where: str,
+    scope: str,
+    dimension: str,
+    kept: Filter,
+    flavour: Flavour = Flavour.AFTER,
+) -> tuple[Sum, Floats]:
+    """(I, 1) util / capacity of the scope items that are kept and have capacity, and (I,) their capacities.
+
+    A dimension for which no capacity was stated has 1 in every item.
+    """
+    items = problem.scope(where, scope).items
+    known = problem.dimension(where, dimension).capacities
+    stated = scope in known or CONTAINER in known
+    capacity = problem.capacity(where, dimension, scope) if stated else np.ones(len(items))
+    rows = kept.kept(where, items)
+    rows = rows[capacity[rows] > 0]
+    util = utilisation(problem, where, scope, dimension, flavour=flavour)
+    return util.mapped(rows=selection(rows, len(items))).scaled(rows=1.0 / capacity[rows]), capacity[rows]
