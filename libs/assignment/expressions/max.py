@@ -52,6 +52,6 @@ class Max(Expression):
         """By sorting."""
         value = children[0]
         if self.over is Over.ALL:
-            return np.sort(value, axis=None)[-1 - self.n].reshape(1, 1)
+            return np.asarray(np.sort(value, axis=None)[-1 - self.n]).reshape(1, 1)
         axis = 0 if self.over is Over.ROWS else 1
-        return np.asarray(np.sort(value, axis=axis).take([-1 - self.n], axis=axis))
+        return np.asarray(np.sort(value, axis=axis).take([-1 - self.n], axis=axis), dtype=np.float64)

@@ -14,14 +14,14 @@ F = TypeVar("F", bound=Callable[..., object])
 HERE = Path(__file__).parent
 
 
-def _stamp() -> tuple[str, int]:
+def stamp_of(folder: Path) -> tuple[str, int]:
     """What the kernels are made of: numba by itself would reuse a caller when only what it calls has changed."""
-    sources = sorted(HERE.glob("*.py"))
+    sources = sorted(folder.glob("*.py"))
     digest = hashlib.blake2b(b"".join(source.read_bytes() for source in sources)).hexdigest()
     return digest, len(sources)
 
 
-STAMP = _stamp()
+STAMP = stamp_of(HERE)
 
 
 def compiled(function: F) -> F:

@@ -8,7 +8,8 @@ import numpy as np
 
 from libs.assignment.arrays import Ints
 from libs.assignment.problem import Problem
-from libs.assignment.search.cell import never_negative
+from libs.assignment.search.cell import Cell, never_negative
+from libs.assignment.search.contradictions import refuse_contradictions
 from libs.assignment.search.linear import Graph
 from libs.assignment.search.pack import Weighted, pack, start
 from libs.assignment.search.tables import State, Tables
@@ -46,9 +47,14 @@ def compile_problem(problem: Problem) -> Program:
     """Build the graph of all goals and constraints. Size and time grow with objects + containers."""
     graph = Graph(len(problem.containers), len(problem.objects))
     goals: list[Weighted] = []
+    hard: list[tuple[str, Cell]] = []
     for constraint in problem.constraints:
         for excess in constraint.excess:
-            goals.append(Weighted(graph.add(excess, hard=constraint.hard), 0, constraint.weight))
+            cell = graph.add(excess, hard=constraint.hard)
+            goals.append(Weighted(cell, 0, constraint.weight))
+            if constraint.hard:
+                hard.append((constraint.spec.where, graph.cells[cell]))
+    refuse_contradictions(hard)
     priorities = tuple(sorted({goal.priority for goal in problem.goals}))
     for goal in problem.goals:
         level, weight = 1 + priorities.index(goal.priority), goal.weight / goal.scale

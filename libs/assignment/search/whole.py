@@ -113,12 +113,12 @@ def _empty_part(cell: Cell, rows: object, columns: object) -> Floats:
 
 def written_out(given: Any) -> Floats:
     """As a dense array."""
-    return np.asarray(given.toarray() if sparse.issparse(given) else given, dtype=np.float64)
+    return np.asarray(csr(given).toarray() if sparse.issparse(given) else given, dtype=np.float64)
 
 
 def _maxima(cell: Cell, x: Floats) -> Floats:
     n = int(cell.parameter)
     if cell.over is Over.ALL:
-        return np.partition(x, -1 - n, axis=None)[-1 - n].reshape(1, 1)
+        return np.asarray(np.partition(x, -1 - n, axis=None)[-1 - n]).reshape(1, 1)
     axis = 0 if cell.over is Over.ROWS else 1
     return np.asarray(np.partition(x, -1 - n, axis=axis).take([-1 - n], axis=axis))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from libs.assignment.errors import BadValues, ModelError, UnknownName
+from libs.assignment.errors import BadValues, Contradiction, ModelError, UnknownName
 from libs.assignment.problem import Problem
 from libs.assignment.search.program import compile_problem
 from libs.assignment.specs.capacity import CapacitySpec
 from libs.assignment.specs.group_count import GroupCountSpec
-from libs.assignment.specs.limit import Limit
+from libs.assignment.specs.limit import Bound, Limit
 from libs.assignment.specs.minimize_movement import MinimizeMovementSpec
 from tests.libs.assignment.worlds import CONTAINERS, OBJECTS, small_world
 
@@ -91,3 +91,15 @@ def test_weights_and_priorities_are_checked() -> None:
         problem.add_goal(MinimizeMovementSpec(), priority=-1)
     with pytest.raises(ModelError, match="MinimizeMovementSpec can only be a goal"):
         problem.add_constraint(MinimizeMovementSpec())
+
+
+def test_contradictory_hard_constraints_are_refused_by_name() -> None:
+    problem = small_world()
+    problem.add_constraint(CapacitySpec(name="few", dimension="cpu", limit=Limit(default=10)))
+    least = CapacitySpec(name="many", dimension="cpu", bound=Bound.MIN, limit=Limit(default=10, items={"host3": 12}))
+    problem.add_constraint(least, hard=False)
+    compile_problem(problem)
+    problem.add_constraint(least)
+    said = r"'few' asks for at most 10 in row 3, column 0, CapacitySpec 'many' asks for at least 12 in row 3, column 0"
+    with pytest.raises(Contradiction, match=said):
+        compile_problem(problem)
