@@ -14,7 +14,8 @@ class SearchLimits:
     """Work and time. The same problem, seed and tries_max give the same answer on any machine when no time limit
     was hit.
 
-    tries_max   changes that are evaluated; None: as many as there is time for, cooling down by the clock
+    tries_max   changes that are evaluated (a sweep ends with the object at hand); None: as many as there is time
+                for, cooling down by the clock
     time_s_max  seconds of wall clock, the building of the graph included
     """
 

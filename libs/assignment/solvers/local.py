@@ -4,6 +4,7 @@ above.
 
 from __future__ import annotations
 
+import math
 import time
 
 import numpy as np
@@ -11,18 +12,26 @@ import numpy as np
 from libs.assignment.arrays import Floats
 from libs.assignment.problem import Problem
 from libs.assignment.search.anneal import anneal, sample_changes
+from libs.assignment.search.descent import descend
+from libs.assignment.search.heat import container_heat
 from libs.assignment.search.program import Program, compile_problem
 from libs.assignment.solvers.limits import SearchLimits, StoppedBy
 from libs.assignment.solvers.result import Result, Step
 
 CHUNKS = 100
 """Parts of a level's search: between them the clock is read, and everything is recomputed so that no error adds up."""
+POLISH, POLISH_S_MAX = 0.05, 5.0
+"""What is kept back of tries and time, and of time at most, to end at the bottom."""
+SWEEP_TRIES = 2_000_000
+"""Tries of a sweep between two looks at the clock."""
 FIRST_CHUNK = 20_000
 """Tries before anything is known about their speed."""
 SAMPLE, SAMPLE_TRIES = 2_000, 200_000
 """Worsening changes that the temperatures are taken from, and tries to find them."""
-HOT_QUANTILE = 0.9
-"""Of those changes, how many are let through with a chance of more than 1/e at first."""
+HOT, COLD = 0.97, 0.02
+"""Quantiles of those changes: what makes things worse by so much is let through with a chance of 1/e, at first and
+last.
+"""
 
 
 def solve_local(problem: Problem, limits: SearchLimits | None = None, *, seed: int = 0) -> Result:
@@ -71,24 +80,69 @@ class Search:
             left = sum(self._open(k) for k in range(level, self.program.levels))
             if self._open(level):
                 tries = None if limits.tries_max is None else (limits.tries_max - self.tries) // left
-                self._anneal(level, tries, self._time_s() + (limits.time_s_max - self._time_s()) / left)
+                self._search(level, tries, self._time_s() + (limits.time_s_max - self._time_s()) / left)
         if not any(self._open(level) for level in range(self.program.levels)):
             return StoppedBy.OPTIMAL
         return StoppedBy.TIME if self._time_s() >= limits.time_s_max else StoppedBy.WORK
+
+    def _search(self, level: int, tries: int | None, until_s: float) -> None:
+        """Down to where single moves end, then annealing, then down again."""
+        began = self.tries
+        self._descend(level, None if tries is None else tries // 2, until_s)
+        if tries is not None:
+            tries -= self.tries - began
+        polish = None if tries is None else int(tries * POLISH)
+        left_s = until_s - self._time_s()
+        anneal_s = until_s if left_s == math.inf else until_s - min(POLISH * left_s, POLISH_S_MAX)
+        self._anneal(level, None if tries is None or polish is None else tries - polish, anneal_s)
+        self._descend(level, polish, until_s)
+
+    def _descend(self, level: int, tries_max: int | None, until_s: float) -> None:
+        """Sweeps over all objects, those of hot containers first, until one changes nothing."""
+        program, counts = self.program, np.zeros(3, dtype=np.int64)
+        left = np.iinfo(np.int64).max if tries_max is None else tries_max
+        gained = True
+        while gained and left > 0 and self._open(level) and self._time_s() < until_s:
+            assignment = self.state.whole[: len(self.best)]
+            heat = container_heat(program.graph, program.goals, level, program.problem.initial, assignment)
+            objects = np.argsort(-heat[assignment], kind="stable")
+            gained = False
+            while len(objects) and left > 0 and self._time_s() < until_s:
+                chunk = min(left, SWEEP_TRIES)
+                descend(program.tables, self.state, level, objects, chunk, self._next_seed(), self.tolerance, counts)
+                tried, made, looked = (int(count) for count in counts)
+                self.tries, self.made, left = self.tries + tried, self.made + made, left - max(tried, 1)
+                gained, objects = gained or made > 0, objects[looked:]
+            self.state = program.state(self.state.whole[: len(self.best)].copy())
+            self._keep()
+            self._note()
+
+    def _keep(self) -> None:
+        """Take the state for the best, if it is no worse."""
+        now = self.state.part[: self.program.levels]
+        for value, best, tolerance in zip(now, self.best_value, self.tolerance, strict=True):
+            if value > best + tolerance:
+                return
+            if value < best - tolerance:
+                break
+        self.best[:], self.best_value[:] = self.state.whole[: len(self.best)], now
 
     def _anneal(self, level: int, tries: int | None, until_s: float) -> None:
         """From hot to cold over so many tries, or, where they are not limited, over the time that is left."""
         began_s, done, progress, chunk = self._time_s(), 0, 0.0, FIRST_CHUNK
         hot, cold = self._temperatures(level)
+        if tries is not None and tries < 1:
+            return
         while progress < 1.0 and self._open(level) and (not done or self._time_s() < until_s):
             if tries is not None:
                 chunk = max(tries // CHUNKS, 1)
                 chunk, after = min(chunk, tries - done), min((done + chunk) / tries, 1.0)
             else:
-                used_s = self._time_s() - began_s
+                used_s, whole_s = self._time_s() - began_s, until_s - began_s
                 if done:
-                    chunk = max(int(done / used_s * (until_s - began_s) / CHUNKS), 1)
-                after = min(progress + 1.0 / CHUNKS, max(used_s / (until_s - began_s), progress) + 1.0 / CHUNKS, 1.0)
+                    chunk = max(int(done / used_s * whole_s / CHUNKS), 1)
+                progress = min(used_s / whole_s, 1.0)
+                after = min(progress + 1.0 / CHUNKS, 1.0)
             self.made += anneal(
                 self.program.tables,
                 self.state,
@@ -109,14 +163,15 @@ class Search:
         self.best_value = self.state.part[: self.program.levels].copy()
 
     def _temperatures(self, level: int) -> tuple[float, float]:
-        """From what random changes cost here: hot lets nearly all of them through, cold hardly the cheapest."""
+        """From what random changes cost here: hot lets most of them through, cold hardly the cheapest."""
         found = np.zeros(SAMPLE)
         count = sample_changes(
             self.program.tables, self.state, level, found, SAMPLE_TRIES, self._next_seed(), self.tolerance[level]
         )
         if not count:
             return 1.0, 1.0
-        return float(np.quantile(found[:count], HOT_QUANTILE)), float(found[:count].min())
+        hot, cold = np.quantile(found[:count], (HOT, COLD))
+        return float(hot), float(cold)
 
     def _open(self, level: int) -> bool:
         """Whether a level has anything left to gain: its value is above the least that it can be."""
