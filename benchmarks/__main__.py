@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 
 from benchmarks.broker import bench_broker
+from benchmarks.deltas import bench_deltas
 from benchmarks.region import bench_region
 from benchmarks.roadef import bench_roadef
 
@@ -14,6 +15,7 @@ BENCHES: dict[str, Callable[[list[str]], dict[str, object]]] = {
     "region": bench_region,
     "broker": bench_broker,
     "roadef": bench_roadef,
+    "deltas": bench_deltas,
 }
 """By name; a new benchmark is one file and one entry."""
 
