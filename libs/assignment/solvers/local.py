@@ -83,7 +83,8 @@ class Search:
                 self._search(level, tries, self._time_s() + (limits.time_s_max - self._time_s()) / left)
         if not any(self._open(level) for level in range(self.program.levels)):
             return StoppedBy.OPTIMAL
-        return StoppedBy.TIME if self._time_s() >= limits.time_s_max else StoppedBy.WORK
+        by_time = limits.tries_max is None or self._time_s() >= limits.time_s_max
+        return StoppedBy.TIME if by_time else StoppedBy.WORK
 
     def _search(self, level: int, tries: int | None, until_s: float) -> None:
         """Down to where single moves end, then annealing, then down again."""
