@@ -166,13 +166,14 @@ def load_simulated_changes(tx: Transaction, simulation_id: int) -> list[Simulate
 
 
 def load_owners(tx: Transaction, region_name: str) -> dict[str, str]:
-    """Name -> owner of the region's live reservations that owners have: no buffers, no loans."""
+    """Name -> owner of the reservations in the region's snapshot that owners have: no buffers, no loans."""
     query = (
         sa.select(reservations.c.name, reservations.c.owner)
         .join(regions, regions.c.region_id == reservations.c.region_id)
         .where(
             regions.c.name == region_name,
             reservations.c.deleted_at.is_(None),
+            ~reservations.c.scheduled,
             reservations.c.kind == ReservationKind.GUARANTEED,
         )
     )

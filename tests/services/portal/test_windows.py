@@ -199,3 +199,18 @@ def test_windows_that_cannot_be(owner, clock, starts_d, ends_d, field: str, code
 def test_a_time_without_a_zone_is_refused(owner) -> None:
     answer = owner.post("/v1/capacity-requests", json=create(spec=WEB | {"starts_at": "2026-12-01T00:00:00"}))
     assert answer.json()["errors"][0]["field"] == "spec.starts_at"
+
+
+def test_before_it_begins_there_is_nothing_to_explain(
+    owner: TestClient, database: Database, clock: ManualClock
+) -> None:
+    ask(owner, database, clock, create(spec=window(clock, 2, 5)))
+    url = f"/v1/reservations/{get(owner)['reservation_id']}/explain"
+    for query in ({}, {"server": "server-03"}):
+        refused = owner.get(url, params=query)
+        assert (refused.status_code, refused.json()["code"]) == (409, "wrong_phase")
+    [old] = owner.get("/v1/reservations", params={"name": "old"}).json()["items"]
+    url = f"/v1/reservations/{old['reservation_id']}/explain"
+    refused = owner.get(url, params={"server": "server-00", "to": "web"}).json()
+    assert [error["field"] for error in refused["errors"]] == ["to"]
+    assert "web" not in refused["errors"][0]["known"]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
@@ -11,13 +12,16 @@ from fastapi.testclient import TestClient
 
 from libs.domain.plan import PlanKind
 from libs.domain.principal import Role
+from libs.domain.reservation import ReservationSpec
+from libs.domain.what_if import ImpossibleWhatIf
 from libs.interchange.bundle import load_bundle
 from libs.ras.phases import plan_target_bindings
 from libs.reconcile.clock import SystemClock
 from libs.store.capacity_requests import list_capacity_requests
 from libs.store.database import Database, Transaction
 from libs.store.plans import commit_plan, load_plan
-from libs.store.reservations import load_reservation, update_spec
+from libs.store.regions import load_region
+from libs.store.reservations import create_reservation, load_reservation, update_spec
 from libs.store.tables import metadata
 from libs.web.app import create_app
 from services.solver.api import ROUTERS
@@ -29,6 +33,7 @@ from tests.libs.web.conftest import bearer
 
 OWN = {"simulations", "simulation_changes", "jobs", "idempotency_keys", "tokens"}
 ANY = {"scale": 1.5}
+NEW = {"name": "new", "owner": "team", "spec": {"count": 2, "hardware_types": ["hw-a"], "survives_msb_loss": False}}
 
 
 @pytest.fixture
@@ -108,8 +113,7 @@ def test_its_bundle_solves_to_the_same_answer(simulate: Callable[..., dict]) -> 
 def test_decisions_are_applied_as_simulated(
     simulate: Callable[..., dict], client: TestClient, database: Database
 ) -> None:
-    new = {"name": "new", "owner": "team", "spec": {"count": 2, "hardware_types": ["hw-a"], "survives_msb_loss": False}}
-    found = simulate(demand=[{"reservation": "thin", "capacity_rru": 4}], create=[new], policy={"move_cost_idle": 0.5})
+    found = simulate(demand=[{"reservation": "thin", "capacity_rru": 4}], create=[NEW], policy={"move_cost_idle": 0.5})
     assert found["applicable"]
     path = f"/v1/simulations/{found['simulation_id']}/apply"
     applied = client.post(path)
@@ -167,6 +171,13 @@ def changing(statement: str) -> Callable[[Transaction, Database], None]:
         (somebody_resized, "the reservations"),
         (changing("UPDATE regions SET policy = policy || '{\"buffer_cost\": 6}'"), "the policy"),
         (changing("UPDATE servers SET unavailability = 'unplanned' WHERE name = 'server-00'"), "the availability"),
+        (
+            changing(
+                "INSERT INTO retirements (region_id, scope, server_id, kind, reason, due_at, created_at) "
+                "SELECT region_id, 'server', server_id, 'decommission', 'old', now(), now() FROM servers WHERE name = 'server-15'"
+            ),
+            "the retirements",
+        ),
         (
             changing(
                 "UPDATE servers SET in_use = true WHERE server_id IN (SELECT server_id FROM simulation_changes) "
@@ -259,12 +270,54 @@ def test_what_no_state_of_the_region_could_meet_is_not_applied(
             "create[0].name",
         ),
         ({"create": [{"name": "n", "owner": "t", "spec": {"count": 1}}]}, "create[0].spec.hardware_types"),
+        ({"create": [NEW | {"spec": NEW["spec"] | {"starts_at": "2027-01-01T00:00:00Z"}}]}, "create[0].spec.starts_at"),
+        ({"create": [NEW | {"spec": NEW["spec"] | {"ends_at": "2027-01-01T00:00:00Z"}}]}, "create[0].spec.ends_at"),
     ],
 )
 def test_what_is_wrong_is_named(client: TestClient, body: dict, field: str) -> None:
     refused = client.post("/v1/simulations", json={"region": "west", **body})
     assert refused.status_code == 422
     assert field in [error["field"] for error in refused.json()["errors"]]
+
+
+def put(database: Database, name: str, *, scheduled: bool = False) -> None:
+    now = SystemClock().now()
+    starts_at = now + timedelta(days=1) if scheduled else None
+    spec = ReservationSpec(capacity_rru=1, rru={"hw-a": 1.0}, survives_msb_loss=False, starts_at=starts_at)
+    with database.write() as tx:
+        region_id = load_region(tx, "west").region_id
+        create_reservation(tx, region_id, name=name, owner="other", spec=spec, now=now, scheduled=scheduled)
+
+
+@pytest.mark.parametrize(
+    ("what_if", "said"),
+    [
+        ({"create": [NEW]}, "create[0].name: there is a reservation new by now"),
+        ({"demand": [{"scale": 1000}] * 5}, "demand[3]: a capacity must be above 0 and at most 1e+12 RRU"),
+        ({"demand": [{"scale": 1e-200}] * 2}, "demand[1]: a capacity must be above 0"),
+    ],
+)
+def test_what_no_region_can_be_fails_and_says_why(
+    client: TestClient, database: Database, settings: SolverSettings, what_if: dict, said: str
+) -> None:
+    number = client.post("/v1/simulations", json={"region": "west", **what_if}).json()["simulation_id"]
+    put(database, "new")
+    with pytest.raises(ImpossibleWhatIf):
+        SimulationRun(database, SystemClock(), settings, number).reconcile()
+    found = client.get(f"/v1/simulations/{number}").json()
+    assert found["status"] == "failed"
+    assert said in found["error"]
+    assert client.post(f"/v1/simulations/{number}/apply").json()["code"] == "wrong_phase"
+
+
+def test_one_that_has_not_begun_has_no_demand_yet(
+    client: TestClient, database: Database, simulate: Callable[..., dict]
+) -> None:
+    put(database, "later", scheduled=True)
+    refused = client.post("/v1/simulations", json={"region": "west", "demand": [{"reservation": "later", **ANY}]})
+    assert refused.status_code == 422
+    assert [e["field"] for e in refused.json()["errors"]] == ["demand[0].reservation"]
+    assert "later" not in [row["reservation"] for row in simulate(demand=[ANY])["report"]["reservations"]]
 
 
 def test_only_operators_simulate_and_apply(client: TestClient, database: Database) -> None:
