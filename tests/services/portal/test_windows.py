@@ -1,8 +1,10 @@
 """Reservations that begin and end, on a clock that passes when the test says so."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
+import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
 from libs.domain.principal import Role
@@ -14,6 +16,7 @@ from libs.web.app import create_app
 from services.portal.api import ROUTERS
 from services.portal.reconcilers.capacity_request_assess import CapacityRequestAssess
 from services.portal.reconcilers.windows_advance import WindowsAdvance
+from tests.builders.race import wait_for_a_lock
 from tests.libs.web.conftest import bearer
 from tests.services.mover.conftest import ManualClock
 from tests.services.portal.conftest import OWNERS, WEB, create
@@ -214,3 +217,25 @@ def test_before_it_begins_there_is_nothing_to_explain(
     refused = owner.get(url, params={"server": "server-00", "to": "web"}).json()
     assert [error["field"] for error in refused["errors"]] == ["to"]
     assert "web" not in refused["errors"][0]["known"]
+
+
+def test_what_has_ended_holds_no_servers_while_another_is_waited_for(
+    owner: TestClient, database: Database, clock: ManualClock
+) -> None:
+    """As a solve that binds servers of the one to the other would deadlock with it, and be lost."""
+    for name, ends_d in (("first", 1), ("second", 2)):
+        ask(owner, database, clock, create(name, window(clock, None, ends_d)))
+    first, second = (get(owner, name)["reservation_id"] for name in ("first", "second"))
+    clock.sleep(3 * DAY_S)
+    with ThreadPoolExecutor(1) as pool:
+        with database.write() as tx:
+            tx.execute(sa.text("SELECT FROM reservations WHERE reservation_id = :id FOR SHARE"), {"id": second})
+            ending = pool.submit(WindowsAdvance(database, clock, "west").reconcile)
+            wait_for_a_lock(database, ending.done)
+            query = (
+                "SELECT count(*) FROM (SELECT FROM servers WHERE current_reservation_id IS NULL FOR UPDATE NOWAIT) AS s"
+            )
+            assert tx.execute(sa.text(query)).scalar_one() > 0
+        assert ending.result() == (0, 2)
+    for reservation_id in (first, second):
+        assert owner.get(f"/v1/reservations/{reservation_id}").json()["status"]["phase"] == "deleted"

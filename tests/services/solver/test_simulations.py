@@ -174,7 +174,8 @@ def changing(statement: str) -> Callable[[Transaction, Database], None]:
         (
             changing(
                 "INSERT INTO retirements (region_id, scope, server_id, kind, reason, due_at, created_at) "
-                "SELECT region_id, 'server', server_id, 'decommission', 'old', now(), now() FROM servers WHERE name = 'server-15'"
+                "SELECT region_id, 'server', server_id, 'decommission', 'old', now(), now() FROM servers "
+                "WHERE name = 'server-15'"
             ),
             "the retirements",
         ),
