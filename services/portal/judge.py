@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from libs.domain.approval import ApprovalLimits, Cause
+from libs.domain.approval_causes import approval_causes
 from libs.domain.capacity_request import CapacityRequest, CapacityRequestPhase
 from libs.domain.fleet import FleetSnapshot, TargetPlan
 from libs.domain.quota import Quota
@@ -25,7 +26,6 @@ from libs.store.quotas import load_quota
 from libs.store.regions import load_region
 from libs.store.reservations import find_reservation, load_reservation
 from libs.store.snapshot import load_fleet_snapshot
-from services.portal.approval_causes import approval_causes
 from services.portal.submissions import Submission
 
 
@@ -136,13 +136,22 @@ def judge(case: Case) -> Judgement:
     if refused is not None:
         return refused
     question = case.question
-    verdict = admit(*with_reservation(case.snapshot, question.name, question.spec))
+    asked, row = with_reservation(case.snapshot, question.name, question.spec)
+    verdict = admit(asked, row)
     if verdict.plan is None:
         return _as_it_is(verdict)
     causes = (
         ()
         if case.approved
-        else approval_causes(case.snapshot, question.name, question.spec, case.found, verdict, case.limits)
+        else approval_causes(
+            asked,
+            row,
+            question.spec,
+            case.found,
+            verdict.plan.target,
+            verdict.numbers.get("short_rru", 0.0),
+            case.limits,
+        )
     )
     if causes:
         return _awaiting_approval(verdict, causes)

@@ -10,6 +10,7 @@ import pytest
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
+from libs.domain.approval import ApprovalLimits
 from libs.domain.plan import PlanKind
 from libs.domain.principal import Role
 from libs.domain.reservation import ReservationSpec
@@ -17,9 +18,12 @@ from libs.domain.what_if import ImpossibleWhatIf
 from libs.interchange.bundle import load_bundle
 from libs.ras.phases import plan_target_bindings
 from libs.reconcile.clock import SystemClock
+from libs.store.approval_limits import set_approval_limits
+from libs.store.audit import list_entries
 from libs.store.capacity_requests import list_capacity_requests
 from libs.store.database import Database, Transaction
 from libs.store.plans import commit_plan, load_plan
+from libs.store.quotas import set_quota
 from libs.store.regions import load_region
 from libs.store.reservations import create_reservation, load_reservation, update_spec
 from libs.store.tables import metadata
@@ -279,6 +283,60 @@ def test_what_is_wrong_is_named(client: TestClient, body: dict, field: str) -> N
     refused = client.post("/v1/simulations", json={"region": "west", **body})
     assert refused.status_code == 422
     assert field in [error["field"] for error in refused.json()["errors"]]
+
+
+def limit(database: Database, *, quota_rru: float | None = None, **limits: object) -> None:
+    with database.write() as tx:
+        set_quota(tx, "west", "team", quota_rru, generation=0)
+        set_approval_limits(tx, load_region(tx, "west").region_id, ApprovalLimits(**limits))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("what_if", "refused"),
+    [
+        ({"demand": [{"reservation": "thin", "capacity_rru": 7}]}, False),
+        ({"demand": [{"reservation": "thin", "capacity_rru": 7.5}]}, True),
+        ({"create": [NEW]}, True),
+        ({"create": [NEW], "demand": [{"reservation": "thin", "capacity_rru": 5}]}, False),
+    ],
+)
+def test_a_quota_holds_when_it_is_applied(
+    simulate: Callable[..., dict], client: TestClient, database: Database, what_if: dict, refused: bool
+) -> None:
+    limit(database, quota_rru=10)  # of which 9 are in use
+    path = f"/v1/simulations/{simulate(**what_if)['simulation_id']}/apply"
+    before = dump(database)
+    answer = client.post(path, params={"reason": "more"})
+    assert answer.status_code == (409 if refused else 200)
+    if refused:
+        assert answer.json()["code"] == "quota_exceeded"
+        assert "9 are in use" in answer.json()["detail"]
+        assert dump(database) == before
+
+
+@pytest.mark.parametrize("limits", [{"size_rru": 6}, {"hardware_share": 0.5}])
+def test_above_a_limit_it_is_an_approval(
+    simulate: Callable[..., dict], client: TestClient, database: Database, limits: dict
+) -> None:
+    limit(database, four_eyes=True, **limits)
+    small = simulate(demand=[{"reservation": "fat", "capacity_rru": 2}])
+    assert client.post(f"/v1/simulations/{small['simulation_id']}/apply").status_code == 200
+    path = f"/v1/simulations/{simulate(demand=[{'reservation': 'thin', 'capacity_rru': 7}])['simulation_id']}/apply"
+    before = dump(database)
+    own = client.post(path, params={"reason": "I want it"})
+    assert (own.status_code, own.json()["code"]) == (403, "four_eyes")
+    other = bearer(database, Role.OPERATOR, "otto")
+    silent = client.post(path, headers=other)
+    assert (silent.status_code, silent.json()["code"]) == (409, "needs_approval")
+    assert "that need no approval" in silent.json()["detail"] or "that needs no approval" in silent.json()["detail"]
+    assert dump(database) == before
+    assert client.post(path, headers=other, params={"reason": "agreed in the review"}).status_code == 200
+    with database.snapshot() as tx:
+        *_, entry = list_entries(tx, subject_kind="simulation").items
+        request = list_capacity_requests(tx, reservation="thin").items[0]
+    assert (entry.actor, entry.reason, request.given_reason) == ("otto", "agreed in the review", "agreed in the review")
+    assert entry.after is not None
+    assert len(entry.after["causes"]) == 1
 
 
 def put(database: Database, name: str, *, scheduled: bool = False) -> None:
