@@ -117,7 +117,7 @@ def post_cancel(simulation_id: _Id, write: Write, context: Context) -> Response:
 
     def effect(tx: Transaction) -> Answer:
         load_simulation(tx, simulation_id)
-        if not cancel_simulation(tx, simulation_id, now=context.clock.now()):
+        if not cancel_simulation(tx, simulation_id, job_kind=SIMULATE, now=context.clock.now()):
             raise Problem(409, "wrong_phase", f"Simulation {simulation_id} is over: there is nothing to stop.")
         return Answer(202, _out(load_simulation(tx, simulation_id)))
 

@@ -397,6 +397,16 @@ def test_one_that_waits_is_cancelled_and_never_runs(
     assert client.post(f"/v1/simulations/{number}/apply").json()["code"] == "wrong_phase"
 
 
+def test_one_whose_workers_died_for_good_is_cancelled_at_once(client: TestClient, database: Database) -> None:
+    path = client.post("/v1/simulations", json={"region": "west", "demand": [ANY]}).headers["Location"]
+    with database.write() as tx:
+        tx.execute(sa.text("UPDATE simulations SET status = 'running', started_at = now()"))
+    assert client.post(f"{path}/cancel").json()["status"] == "running"
+    with database.write() as tx:
+        tx.execute(sa.text("UPDATE jobs SET status = 'failed', finished_at = now()"))
+    assert client.post(f"{path}/cancel").json()["status"] == "cancelled"
+
+
 def test_a_simulation_does_not_disturb_the_next_solve(
     simulate: Callable[..., dict], solver: Callable[[], BindingsSolve], database: Database
 ) -> None:
