@@ -132,7 +132,7 @@ def load_case(tx: Transaction, question: Question, *, now: datetime) -> Case:
 
 def judge(case: Case) -> Judgement:
     """The decision. Pure: the same case has the same answer."""
-    refused = _overtaken(case) or over_quota(case)
+    refused = _overtaken(case) or _over(case) or over_quota(case)
     if refused is not None:
         return refused
     question = case.question
@@ -176,6 +176,15 @@ def _overtaken(case: Case) -> Judgement | None:
         )
         return _rejected("ReservationChanged", message, {"found_generation": found.generation})
     return None
+
+
+def _over(case: Case) -> Judgement | None:
+    """The refusal of a window that ended while somebody was waited for: servers would move in only to move out."""
+    ends_at = case.question.spec.ends_at
+    if ends_at is None or ends_at > case.now:
+        return None
+    message = f"Its time ended at {ends_at.isoformat()}, before it was decided. Ask again with a later end."
+    return _rejected("WindowOver", message, {})
 
 
 def over_quota(case: Case) -> Judgement | None:

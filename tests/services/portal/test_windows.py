@@ -239,3 +239,20 @@ def test_what_has_ended_holds_no_servers_while_another_is_waited_for(
         assert ending.result() == (0, 2)
     for reservation_id in (first, second):
         assert owner.get(f"/v1/reservations/{reservation_id}").json()["status"]["phase"] == "deleted"
+
+
+def test_what_is_approved_after_its_time_takes_nothing(
+    owner: TestClient, admin: TestClient, database: Database, clock: ManualClock
+) -> None:
+    put = admin.put("/v1/regions/west/approval-limits", json={"size_rru": 1}, headers={"If-Match": '"0"'})
+    assert put.status_code == 200
+    url = ask(owner, database, clock, create(spec=window(clock, 2, 5)))
+    [approval] = admin.get("/v1/approvals?status=pending").json()["items"]
+    clock.sleep(6 * DAY_S)
+    match = {"If-Match": f'"{approval["generation"]}"'}
+    path = f"/v1/approvals/{approval['approval_id']}/approve"
+    assert admin.post(path, json={"reason": "late"}, headers=match).status_code == 200
+    assess_waiting(database, clock)
+    status = owner.get(url).json()["status"]
+    assert (status["phase"], status["reason"]) == ("rejected", "WindowOver")
+    assert owner.get("/v1/reservations", params={"name": "web"}).json()["items"] == []
