@@ -60,13 +60,10 @@ class UnknownName(ValueError):
         super().__init__(f"{field}: there is no {noun} {name}")
 
 
-def imagine(
-    snapshot: FleetSnapshot, what_if: WhatIf, owned: Mapping[str, str], *, ids: Mapping[str, int] | None = None
-) -> FleetSnapshot:
+def imagine(snapshot: FleetSnapshot, what_if: WhatIf, owned: Mapping[str, str]) -> FleetSnapshot:
     """The snapshot with everything that the what-if says. Servers that it adds come last and have negative ids.
 
     owned   reservation -> owner, of those that owners have: what demand for an owner, or for all, is about
-    ids     of reservations that it creates, once they are stored
     Raises UnknownName and ImpossibleWhatIf.
     """
     snapshot = replace(snapshot, policy=replace(snapshot.policy, **what_if.policy))
@@ -75,7 +72,7 @@ def imagine(
     for k, new in enumerate(what_if.create):
         if new.name in snapshot.reservations.name:
             raise ImpossibleWhatIf(f"create[{k}].name: there is a reservation {new.name} by now")
-        snapshot, _ = with_reservation(snapshot, new.name, new.spec, reservation_id=(ids or {}).get(new.name, 0))
+        snapshot, _ = with_reservation(snapshot, new.name, new.spec)
     for k, loss in enumerate(what_if.lose):
         snapshot = _without(snapshot, _lost(snapshot, loss, f"lose[{k}].name"))
     types, racks = snapshot.hardware_types, snapshot.topology.racks

@@ -14,6 +14,8 @@ from libs.store.quotas import load_quota
 from libs.web.problems import Problem
 
 _SHOWN_MAX = 5
+_ROUNDING = 1e-9
+"""Of a limit: a sum of differences may be off by that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +40,8 @@ def require_within_quotas(tx: Transaction, region: str, decisions: Sequence[Deci
         growth[one.owner] += one.spec.capacity_rru - (0.0 if one.before is None else one.before.spec.capacity_rru)
     for owner in sorted(name for name, more in growth.items() if more > 0):
         quota = load_quota(tx, region, owner, lock=True)
-        if quota.limit_rru is not None and quota.used_rru + quota.pending_rru + growth[owner] > quota.limit_rru:
+        wanted = quota.used_rru + quota.pending_rru + growth[owner]
+        if quota.limit_rru is not None and wanted > quota.limit_rru * (1 + _ROUNDING):
             detail = (
                 f"{owner} may have {quota.limit_rru:g} RRU in {region}: {quota.used_rru:g} are in use, "
                 f"{quota.pending_rru:g} are in requests, and this adds {growth[owner]:g}. Simulate less, or set a "
