@@ -41,7 +41,7 @@ class DeadLetter(StrEnum):
     SKIPPED = "skipped"
     """An operator did the step by hand, and the move went on behind it."""
     MENDED = "mended"
-    """Somebody ended the event that had reported its server."""
+    """Somebody ended the event that had reported its server, or the server has left the fleet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -155,6 +155,7 @@ def rests_on(snapshot: FleetSnapshot) -> dict[str, str]:
         "topology": _digest(t.racks, t.rack_msb, t.msb_datacenter, snapshot.hardware_types),
         "servers": _digest(s.id, s.rack, s.hardware_type),
         "availability": _digest(s.available),
+        "retirements": _digest(s.leaving),
         "targets": _digest(s.target),
     }
 

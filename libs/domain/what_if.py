@@ -12,6 +12,9 @@ from libs.domain.fleet import FREE, Bools, FleetSnapshot, Reservations
 from libs.domain.reservation import ReservationSpec
 from libs.domain.simulation import Demand, Loss, NewRacks, WhatIf
 
+CAPACITY_RRU_MAX = 1e12
+"""Of one reservation."""
+
 
 def with_reservation(
     snapshot: FleetSnapshot, name: str, spec: ReservationSpec, *, reservation_id: int = 0, generation: int = 1
@@ -45,6 +48,10 @@ def with_reservation(
     return replace(snapshot, reservations=Reservations(**columns)), row
 
 
+class ImpossibleWhatIf(ValueError):
+    """A what-if that no region can be. The message begins with the field."""
+
+
 class UnknownName(ValueError):
     """A what-if names something that the snapshot lacks. `field` says which part of it."""
 
@@ -53,20 +60,19 @@ class UnknownName(ValueError):
         super().__init__(f"{field}: there is no {noun} {name}")
 
 
-def imagine(
-    snapshot: FleetSnapshot, what_if: WhatIf, owned: Mapping[str, str], *, ids: Mapping[str, int] | None = None
-) -> FleetSnapshot:
+def imagine(snapshot: FleetSnapshot, what_if: WhatIf, owned: Mapping[str, str]) -> FleetSnapshot:
     """The snapshot with everything that the what-if says. Servers that it adds come last and have negative ids.
 
     owned   reservation -> owner, of those that owners have: what demand for an owner, or for all, is about
-    ids     of reservations that it creates, once they are stored
-    Raises UnknownName.
+    Raises UnknownName and ImpossibleWhatIf.
     """
     snapshot = replace(snapshot, policy=replace(snapshot.policy, **what_if.policy))
     for k, demand in enumerate(what_if.demand):
         snapshot = _with_demand(snapshot, demand, owned, f"demand[{k}]")
-    for new in what_if.create:
-        snapshot, _ = with_reservation(snapshot, new.name, new.spec, reservation_id=(ids or {}).get(new.name, 0))
+    for k, new in enumerate(what_if.create):
+        if new.name in snapshot.reservations.name:
+            raise ImpossibleWhatIf(f"create[{k}].name: there is a reservation {new.name} by now")
+        snapshot, _ = with_reservation(snapshot, new.name, new.spec)
     for k, loss in enumerate(what_if.lose):
         snapshot = _without(snapshot, _lost(snapshot, loss, f"lose[{k}].name"))
     types, racks = snapshot.hardware_types, snapshot.topology.racks
@@ -96,6 +102,8 @@ def _with_demand(snapshot: FleetSnapshot, demand: Demand, owned: Mapping[str, st
         capacity[chosen] = demand.capacity_rru
     elif demand.scale is not None:
         capacity[chosen] *= demand.scale
+    if not ((capacity[chosen] > 0) & (capacity[chosen] <= CAPACITY_RRU_MAX)).all():
+        raise ImpossibleWhatIf(f"{field}: a capacity must be above 0 and at most {CAPACITY_RRU_MAX:g} RRU")
     return replace(snapshot, reservations=replace(q, capacity_rru=capacity))
 
 

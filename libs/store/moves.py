@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from libs.domain.move import MoveChange, MovePostponed, MoveStart, MoveStep, StepResult
 from libs.store import audit
 from libs.store.database import Transaction
-from libs.store.unavailability_events import MOVE_FAILED, refresh_unavailability
+from libs.store.unavailability_events import MOVE_FAILED, lock_events, refresh_unavailability
 
 _START = sa.text("""
     INSERT INTO moves (region_id, server_id, from_reservation_id, to_reservation_id, steps, status, step_started_at,
@@ -122,8 +122,10 @@ def fail_moves(tx: Transaction, region_id: int, changes: Sequence[MoveChange], *
 
     How many. Where the actuator never answered, no server is to blame: its reason is not MOVE_FAILED.
 
-    A transaction of its own: it changes servers' unavailability, which has a lock that comes before the servers' own.
+    A transaction of its own: it changes servers' unavailability, which has a lock that comes before those of servers
+    and moves.
     """
+    lock_events(tx, region_id)
     rows = tx.execute(_CHANGE, {"changes": _document(changes), "now": now}).all()
     failed = {row.server_id for row in rows}
     reasons = {

@@ -62,6 +62,10 @@ _AWAY = sa.text("""
 _END_EVENTS = sa.text("""
     UPDATE unavailability_events SET ended_at = greatest(:now, starts_at)
     WHERE server_id = ANY(:gone) AND ended_at IS NULL""")
+# Nobody can do anything about them any more, and a step that is skipped would write to the server.
+_CLOSE_LETTERS = sa.text(
+    "UPDATE moves SET dead_letter = 'mended' WHERE server_id = ANY(:gone) AND dead_letter = 'open'"
+)
 _DONE = sa.text("""
     UPDATE retirements SET status = 'done', finished_at = :now
     WHERE status = 'announced' AND (retirement_id = ANY(:ids) OR server_id = ANY(:gone)) RETURNING retirement_id""")
@@ -153,6 +157,7 @@ def finish_retirements(tx: Transaction, region_id: int, *, actor: str, now: date
     tx.execute(_REFRESH, {"ids": ready})
     tx.execute(_AWAY, {"ids": ready, "now": now})
     tx.execute(_END_EVENTS, {"gone": gone, "now": now})
+    tx.execute(_CLOSE_LETTERS, {"gone": gone})
     done = list(tx.execute(_DONE, {"ids": ready, "gone": gone, "now": now}).scalars())
     refresh_unavailability(tx, region_id, now=now)
     _audit(tx, done, "finish", actor, now, {"decommissioned": len(gone)}, None)

@@ -12,7 +12,7 @@ from libs.domain.reservation import ReservationKind
 from libs.domain.simulation import SimulatedChange, Simulation, SimulationStatus, WhatIf, what_if_of
 from libs.store.database import Transaction
 from libs.store.refusals import NotFound
-from libs.store.tables import regions, reservations, simulations
+from libs.store.tables import jobs, regions, reservations, simulations
 
 _COLUMNS = sa.select(simulations, regions.c.name.label("region")).join(
     regions, regions.c.region_id == simulations.c.region_id
@@ -96,15 +96,22 @@ def finish_simulation(
     return True
 
 
-def cancel_simulation(tx: Transaction, simulation_id: int, *, now: datetime) -> bool:
-    """One that waits is cancelled, one that runs is asked to stop; False where it is over."""
+def cancel_simulation(tx: Transaction, simulation_id: int, *, job_kind: str, now: datetime) -> bool:
+    """One that waits is cancelled, one that runs is asked to stop; False where it is over.
+
+    One that says it runs while no job of `job_kind` is queued or running for it, since its workers died too often, is
+    cancelled too: nobody else would ever end it.
+    """
     chosen = sa.update(simulations).where(simulations.c.simulation_id == simulation_id)
-    waits = chosen.where(simulations.c.status == SimulationStatus.QUEUED)
+    job = sa.select(jobs.c.job_id).where(
+        jobs.c.kind == job_kind, jobs.c.subject == str(simulation_id), jobs.c.status.in_(("queued", "running"))
+    )
+    runs = simulations.c.status == SimulationStatus.RUNNING
+    idle = sa.or_(simulations.c.status == SimulationStatus.QUEUED, sa.and_(runs, ~sa.exists(job)))
     cancelled = {"status": SimulationStatus.CANCELLED, "cancel_requested": True, "finished_at": now}
-    if tx.execute(waits.values(cancelled)).rowcount == 1:
+    if tx.execute(chosen.where(idle).values(cancelled)).rowcount == 1:
         return True
-    runs = chosen.where(simulations.c.status == SimulationStatus.RUNNING)
-    return tx.execute(runs.values(cancel_requested=True)).rowcount == 1
+    return tx.execute(chosen.where(runs).values(cancel_requested=True)).rowcount == 1
 
 
 def mark_applied(tx: Transaction, simulation_id: int, *, plan_id: int | None, actor: str, now: datetime) -> bool:
@@ -166,13 +173,14 @@ def load_simulated_changes(tx: Transaction, simulation_id: int) -> list[Simulate
 
 
 def load_owners(tx: Transaction, region_name: str) -> dict[str, str]:
-    """Name -> owner of the region's live reservations that owners have: no buffers, no loans."""
+    """Name -> owner of the reservations in the region's snapshot that owners have: no buffers, no loans."""
     query = (
         sa.select(reservations.c.name, reservations.c.owner)
         .join(regions, regions.c.region_id == reservations.c.region_id)
         .where(
             regions.c.name == region_name,
             reservations.c.deleted_at.is_(None),
+            ~reservations.c.scheduled,
             reservations.c.kind == ReservationKind.GUARANTEED,
         )
     )

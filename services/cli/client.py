@@ -58,9 +58,10 @@ class Client:
         files: object = None,
         timeout_s: float | None = None,
         generation: int | None = None,
+        **query: object,
     ) -> Json:
         """POST, at a generation where that is given, and what it answered."""
-        request = {"json": body, "files": files, "timeout": timeout_s}
+        request = {"json": body, "files": files, "timeout": timeout_s, "params": _given(query) or None}
         answer: Json = self._send("POST", path, generation=generation, **request).json()
         return answer
 

@@ -53,13 +53,16 @@ def simulate(
     apply: Annotated[
         int | None, typer.Option("--apply", metavar="ID", help="make this simulation's answer so, if nothing has moved")
     ] = None,
+    reason: Annotated[
+        str | None, typer.Option(help="why, with --apply; needed where approval limits are exceeded")
+    ] = None,
     wait: Annotated[float, typer.Option(min=0.0, metavar="SECONDS", help="for the answer")] = 3600.0,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Solve the region as it would be and show the difference. Options repeat; nothing changes without --apply."""
     client = Client.connect()
     if apply is not None:
-        _apply(client, apply, output)
+        _apply(client, apply, reason, output)
         return
     if region is None:
         raise typer.BadParameter("name the region, or a simulation with --apply", param_hint="REGION")
@@ -101,8 +104,8 @@ def simulate(
         raise CliFailure(f"simulation {found['simulation_id']} is not over after {wait:g} s; it goes on")
 
 
-def _apply(client: Client, number: int, output: Output) -> None:
-    done = client.post(f"/v1/simulations/{number}/apply")
+def _apply(client: Client, number: int, reason: str | None, output: Output) -> None:
+    done = client.post(f"/v1/simulations/{number}/apply", reason=reason)
     if output is Output.JSON:
         print_json(done)
     elif done["applied_plan_id"] is None:

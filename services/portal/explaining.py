@@ -21,7 +21,7 @@ FREE_NAME = "free"
 
 
 def explain_reservation(database: Database, reservation_id: int) -> Explanation:
-    """Why it has what it has. Raises NotFound, and Problem (409) where it was deleted."""
+    """Why it has what it has. Raises NotFound, and Problem (409) where it was deleted or has not begun."""
     with solving_slot():
         with database.snapshot() as tx:
             reservation = _live(load_reservation(tx, reservation_id))
@@ -35,7 +35,8 @@ def explain_reservation(database: Database, reservation_id: int) -> Explanation:
 def explain_server(database: Database, reservation_id: int, server: str, to: str | None) -> list[MoveEffect]:
     """The effect of binding a server of the reservation elsewhere: to `to`, or to the places nearest to being better.
 
-    Raises NotFound, and Problem: 409 where the reservation was deleted, 422 for a server or `to` that is not known.
+    Raises NotFound, and Problem: 409 where the reservation was deleted or has not begun, 422 for a server or `to` that
+    is not known.
     """
     with solving_slot():
         with database.snapshot() as tx:
@@ -56,13 +57,17 @@ def explain_server(database: Database, reservation_id: int, server: str, to: str
             return [move_effect(snapshot, row, FREE)]
         wanted = np.flatnonzero(snapshot.reservations.name == to)
         if not len(wanted):
-            raise invalid(unknown_name("to", "reservation", to, [*names, FREE_NAME], location="query"))
+            known = [*snapshot.reservations.name.tolist(), FREE_NAME]
+            raise invalid(unknown_name("to", "reservation", to, known, location="query"))
         return [move_effect(snapshot, row, int(wanted[0]))]
 
 
 def _live(reservation: Reservation) -> Reservation:
     if reservation.deleted_at is not None:
         raise Problem(409, "wrong_phase", f"{reservation.name} was deleted: it has nothing to explain.")
+    if reservation.scheduled:
+        detail = f"{reservation.name} has not begun: it has nothing yet. A dry run says what it would be now."
+        raise Problem(409, "wrong_phase", detail)
     return reservation
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from libs.domain.approval import ApprovalLimits, Cause
+from libs.domain.approval_causes import approval_causes
 from libs.domain.capacity_request import CapacityRequest, CapacityRequestPhase
 from libs.domain.fleet import FleetSnapshot, TargetPlan
 from libs.domain.quota import Quota
@@ -25,7 +26,6 @@ from libs.store.quotas import load_quota
 from libs.store.regions import load_region
 from libs.store.reservations import find_reservation, load_reservation
 from libs.store.snapshot import load_fleet_snapshot
-from services.portal.approval_causes import approval_causes
 from services.portal.submissions import Submission
 
 
@@ -132,17 +132,26 @@ def load_case(tx: Transaction, question: Question, *, now: datetime) -> Case:
 
 def judge(case: Case) -> Judgement:
     """The decision. Pure: the same case has the same answer."""
-    refused = _overtaken(case) or over_quota(case)
+    refused = _overtaken(case) or _over(case) or over_quota(case)
     if refused is not None:
         return refused
     question = case.question
-    verdict = admit(*with_reservation(case.snapshot, question.name, question.spec))
+    asked, row = with_reservation(case.snapshot, question.name, question.spec)
+    verdict = admit(asked, row)
     if verdict.plan is None:
         return _as_it_is(verdict)
     causes = (
         ()
         if case.approved
-        else approval_causes(case.snapshot, question.name, question.spec, case.found, verdict, case.limits)
+        else approval_causes(
+            asked,
+            row,
+            question.spec,
+            case.found,
+            verdict.plan.target,
+            verdict.numbers.get("short_rru", 0.0),
+            case.limits,
+        )
     )
     if causes:
         return _awaiting_approval(verdict, causes)
@@ -167,6 +176,15 @@ def _overtaken(case: Case) -> Judgement | None:
         )
         return _rejected("ReservationChanged", message, {"found_generation": found.generation})
     return None
+
+
+def _over(case: Case) -> Judgement | None:
+    """The refusal of a window that ended while somebody was waited for: servers would move in only to move out."""
+    ends_at = case.question.spec.ends_at
+    if ends_at is None or ends_at > case.now:
+        return None
+    message = f"Its time ended at {ends_at.isoformat()}, before it was decided. Ask again with a later end."
+    return _rejected("WindowOver", message, {})
 
 
 def over_quota(case: Case) -> Judgement | None:

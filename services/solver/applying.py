@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from datetime import datetime
 
 import numpy as np
 
+from libs.domain.approval_causes import approval_causes
 from libs.domain.capacity_request import CapacityRequestKind, CapacityRequestPhase
 from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
 from libs.domain.plan import PlanKind
-from libs.domain.reservation import ReservationSpec
 from libs.domain.simulation import SimulatedChange, Simulation, SimulationStatus, rests_on
 from libs.domain.what_if import imagine
 from libs.plan_check.check import check_plan, require_clean
 from libs.store import audit
+from libs.store.approval_limits import load_approval_limits
 from libs.store.capacity_requests import change_phase, create_capacity_request
 from libs.store.database import Database, Transaction
 from libs.store.plans import commit_plan, lock_lineage
@@ -24,16 +25,18 @@ from libs.store.reservations import create_reservation, load_reservation, update
 from libs.store.simulations import load_owners, load_simulated_changes, load_simulation, mark_applied
 from libs.store.snapshot import load_fleet_snapshot
 from libs.web.problems import FieldError, Problem
+from services.solver.apply_limits import Decision, require_approved, require_within_quotas
 from services.solver.findings import record_solve_findings
 
 
 def apply_simulation(
-    tx: Transaction, database: Database, simulation_id: int, *, actor: str, now: datetime
+    tx: Transaction, database: Database, simulation_id: int, *, actor: str, reason: str | None, now: datetime
 ) -> Simulation:
     """The simulation, applied in `tx`; what it rests on is read from `database`, in one moment of its own.
 
     Raises NotFound; Problem 409 where it is not done or was applied, where it imagines what nobody can decide, where no
-    state of the region could meet its demand, and where anything that it rests on has changed; StalePlan and
+    state of the region could meet its demand, where a quota forbids it, where it needs an approval and no `reason` is
+    given, and where anything that it rests on has changed; 403 where somebody else must approve it; StalePlan and
     StaleGeneration where that happened while this ran. Nothing is kept then.
     """
     simulation = load_simulation(tx, simulation_id)
@@ -44,11 +47,26 @@ def apply_simulation(
         before, owned = load_fleet_snapshot(reading, simulation.region), load_owners(reading, simulation.region)
     changes = load_simulated_changes(tx, simulation_id)
     _require_unmoved(simulation, before, changes)
+    imagined = imagine(before, simulation.what_if, owned)
+    decisions = _decisions(tx, simulation, before, imagined)
+    require_within_quotas(tx, simulation.region, decisions)
+    limits, target, short_rru = (
+        load_approval_limits(tx, region.region_id),
+        _plan(imagined, changes).target,
+        _short(simulation),
+    )
+    causes = [
+        cause
+        for one in decisions
+        for cause in approval_causes(
+            imagined, one.row, one.spec, one.before, target, short_rru.get(one.name, 0.0), limits
+        )
+    ]
+    require_approved(simulation, causes, limits, actor=actor, reason=reason)
     if simulation.what_if.policy:
         policy = replace(before.policy, **simulation.what_if.policy)
-        update_policy(tx, simulation.region, policy, generation=region.generation, actor=actor, now=now)
-    imagined = imagine(before, simulation.what_if, owned)
-    ids, generations = _decide(tx, simulation, region.region_id, before, imagined, actor=actor, now=now)
+        update_policy(tx, simulation.region, policy, generation=region.generation, actor=actor, reason=reason, now=now)
+    ids, generations = _decide(tx, simulation, region.region_id, decisions, actor=actor, reason=reason, now=now)
     snapshot = _as_stored(imagined, ids, generations)
     plan = _plan(snapshot, changes)
     require_clean(check_plan(snapshot, plan))
@@ -66,7 +84,12 @@ def apply_simulation(
         subject_kind="simulation",
         subject_id=simulation_id,
         now=now,
-        after={"plan_id": plan_id, "what_if": simulation.what_if.as_dict()},
+        after={
+            "plan_id": plan_id,
+            "what_if": simulation.what_if.as_dict(),
+            "causes": [asdict(cause) for cause in causes],
+        },
+        reason=reason,
     )
     return load_simulation(tx, simulation_id)
 
@@ -110,41 +133,68 @@ def _moved(what: str) -> Problem:
     return Problem(409, "stale_plan", f"Since the simulation read the region {what} changed. Simulate again.")
 
 
+def _decisions(
+    tx: Transaction, simulation: Simulation, before: FleetSnapshot, imagined: FleetSnapshot
+) -> list[Decision]:
+    """What is to be resized, and then what is to be created, in the order of their rows."""
+    old, new = before.reservations, imagined.reservations
+    found = []
+    for row in np.flatnonzero(new.capacity_rru[: len(old)] != old.capacity_rru).tolist():
+        is_now = load_reservation(tx, int(old.id[row]))
+        if is_now.generation != int(old.generation[row]):
+            raise _moved("the reservations")
+        spec = replace(is_now.spec, capacity_rru=float(new.capacity_rru[row]))
+        found.append(Decision(row=row, name=is_now.name, owner=is_now.owner, spec=spec, before=is_now))
+    created = {one.name: one for one in simulation.what_if.create}
+    for row in range(len(old), len(new)):
+        one = created[str(new.name[row])]
+        found.append(Decision(row=row, name=one.name, owner=one.owner, spec=one.spec, before=None))
+    return found
+
+
+def _short(simulation: Simulation) -> dict[str, float]:
+    """Reservation -> RRU that the answer leaves it short of; of those that differ."""
+    rows = (simulation.report or {}).get("reservations", [])
+    return {row["reservation"]: float(row["short_rru_after"]) for row in rows} if isinstance(rows, list) else {}
+
+
 def _decide(
     tx: Transaction,
     simulation: Simulation,
     region_id: int,
-    before: FleetSnapshot,
-    imagined: FleetSnapshot,
+    decisions: Sequence[Decision],
     *,
     actor: str,
+    reason: str | None,
     now: datetime,
 ) -> tuple[Mapping[int, int], Mapping[int, int]]:
-    """Resize and create what it says, each with a capacity request as its trail; (row -> id), (row -> generation)."""
-    old, new = before.reservations, imagined.reservations
-    created = {one.name: one for one in simulation.what_if.create}
+    """Resize and create, each with a capacity request as its trail; (row -> id), (row -> generation)."""
     ids: dict[int, int] = {}
     generations: dict[int, int] = {}
-    short = (simulation.report or {}).get("reservations", [])
-    shortfall = {one["reservation"]: one["short_rru_after"] for one in short} if isinstance(short, list) else {}
-
-    def trail(row: int, kind: CapacityRequestKind, owner: str, spec: ReservationSpec, generation: int | None) -> None:
-        name = str(new.name[row])
-        resized = kind is CapacityRequestKind.RESIZE
+    short_rru = _short(simulation)
+    for one in decisions:
+        if one.before is None:
+            reservation_id = create_reservation(tx, region_id, name=one.name, owner=one.owner, spec=one.spec, now=now)
+            generation = 1
+        else:
+            reservation_id = one.before.reservation_id
+            generation = update_spec(tx, reservation_id, one.spec, generation=one.before.generation)
+        ids[one.row], generations[one.row] = reservation_id, generation
         request = create_capacity_request(
             tx,
             region_id,
-            kind=kind,
-            reservation_name=name,
-            reservation_id=ids[row] if resized else None,
-            reservation_generation=generation,
-            owner=owner,
-            spec=spec,
+            kind=CapacityRequestKind.CREATE if one.before is None else CapacityRequestKind.RESIZE,
+            reservation_name=one.name,
+            reservation_id=None if one.before is None else reservation_id,
+            reservation_generation=None if one.before is None else one.before.generation,
+            owner=one.owner,
+            spec=one.spec,
             requested_by=actor,
+            given_reason=reason,
             message="",
             now=now,
         )
-        missing = float(shortfall.get(name, 0.0))
+        missing = short_rru.get(one.name, 0.0)
         whole = missing <= 1e-6
         change_phase(
             tx,
@@ -155,22 +205,8 @@ def _decide(
             + ("." if whole else f"; it is short of {missing:.4g} RRU for now."),
             numbers={"simulation_id": simulation.simulation_id, "short_rru": missing},
             now=now,
-            reservation_id=ids[row],
+            reservation_id=reservation_id,
         )
-
-    for row in range(len(old)):
-        if new.capacity_rru[row] != old.capacity_rru[row]:
-            reservation = load_reservation(tx, int(old.id[row]))
-            spec = replace(reservation.spec, capacity_rru=float(new.capacity_rru[row]))
-            ids[row] = int(old.id[row])
-            generation = int(old.generation[row])
-            generations[row] = update_spec(tx, ids[row], spec, generation=generation)
-            trail(row, CapacityRequestKind.RESIZE, reservation.owner, spec, generation)
-    for row in range(len(old), len(new)):
-        one = created[str(new.name[row])]
-        ids[row] = create_reservation(tx, region_id, name=one.name, owner=one.owner, spec=one.spec, now=now)
-        generations[row] = 1
-        trail(row, CapacityRequestKind.CREATE, one.owner, one.spec, None)
     return ids, generations
 
 

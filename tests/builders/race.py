@@ -38,11 +38,12 @@ def meanwhile(database: Database, first: Write, second: Write) -> tuple[object, 
         with database.write() as tx:
             done = first(tx)
             waiting = pool.submit(lambda: race(database, second)[0])
-            _wait_for_a_lock(database, waiting.done)
+            wait_for_a_lock(database, waiting.done)
         return waiting.result(), done
 
 
-def _wait_for_a_lock(database: Database, is_done: Callable[[], bool]) -> None:
+def wait_for_a_lock(database: Database, is_done: Callable[[], bool]) -> None:
+    """Until some transaction waits for a lock, or the one that might is done."""
     query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
     while not is_done():
         with database.write() as tx:

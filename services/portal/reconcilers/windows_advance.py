@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from libs.domain.capacity_request import CapacityRequestPhase
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
@@ -17,7 +20,7 @@ from services.portal.submissions import submit_delete
 
 ACTOR = "portal.windows"
 AT_ONCE_MAX = 200
-"""In one transaction; what is left is due still at the next run."""
+"""In one run; what is left is due still at the next."""
 
 
 class WindowsAdvance:
@@ -31,23 +34,29 @@ class WindowsAdvance:
 
     def reconcile(self) -> tuple[int, int]:
         """How many began to be assessed, and how many ended."""
+        with self._database.snapshot() as tx:
+            over = list_over(tx, self._region, now=self._clock.now(), limit=AT_ONCE_MAX)
+        # One transaction each: one that holds a reservation's servers and waits for the next reservation would wait
+        # for a solve that waits for those servers.
+        ended = sum(self._commit(partial(self._end, reservation_id=reservation_id)) for reservation_id in over)
+        return self._commit(self._begin), ended
+
+    def _commit(self, effect: Callable[[Transaction], int]) -> int:
         with self._database.write() as tx:
-            ended, begun = self._end(tx), self._begin(tx)
+            done = effect(tx)
             crash_point("portal.windows.before")
         crash_point("portal.windows.after")
-        return begun, ended
+        return done
 
-    def _end(self, tx: Transaction) -> int:
+    def _end(self, tx: Transaction, reservation_id: int) -> int:
         """Also what should have begun by now and has not: its time is over."""
-        now = self._clock.now()
-        over = list_over(tx, self._region, now=now, limit=AT_ONCE_MAX)
-        for reservation_id in over:
-            reservation = load_reservation(tx, reservation_id)
-            submission = submit_delete(tx, reservation, generation=reservation.generation)
-            assert reservation.spec.ends_at is not None
-            why = f"Its time ended at {reservation.spec.ends_at.isoformat()}"
-            keep(tx, submission, actor=ACTOR, given_reason=why, now=now)
-        return len(over)
+        now, reservation = self._clock.now(), load_reservation(tx, reservation_id)
+        ends_at = reservation.spec.ends_at
+        if reservation.deleted_at is not None or ends_at is None or ends_at > now:
+            return 0  # somebody was quicker
+        submission = submit_delete(tx, reservation, generation=reservation.generation)
+        keep(tx, submission, actor=ACTOR, given_reason=f"Its time ended at {ends_at.isoformat()}", now=now)
+        return 1
 
     def _begin(self, tx: Transaction) -> int:
         now, phase, why = self._clock.now(), CapacityRequestPhase.SUBMITTED, "WindowBegins"

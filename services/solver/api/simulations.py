@@ -21,6 +21,7 @@ from libs.web.idempotency import Answer, Write
 from libs.web.model import ID_MAX, PageOf, ResponseModel, SomeName
 from libs.web.openapi import headers, problems
 from libs.web.problems import Problem
+from libs.web.reasons import ReasonQuery
 from services.solver.api.what_if import SimulationIn, to_what_if
 from services.solver.applying import apply_simulation
 from services.solver.tasks import SIMULATE
@@ -116,7 +117,7 @@ def post_cancel(simulation_id: _Id, write: Write, context: Context) -> Response:
 
     def effect(tx: Transaction) -> Answer:
         load_simulation(tx, simulation_id)
-        if not cancel_simulation(tx, simulation_id, now=context.clock.now()):
+        if not cancel_simulation(tx, simulation_id, job_kind=SIMULATE, now=context.clock.now()):
             raise Problem(409, "wrong_phase", f"Simulation {simulation_id} is over: there is nothing to stop.")
         return Answer(202, _out(load_simulation(tx, simulation_id)))
 
@@ -130,11 +131,18 @@ def post_cancel(simulation_id: _Id, write: Write, context: Context) -> Response:
     dependencies=_OPERATOR,
     responses=problems(404, 409),
 )
-def post_apply(simulation_id: _Id, write: Write, principal: Asking, context: Context) -> Response:
-    """Make its decisions and its plan so, all or nothing: 409 where anything that it rests on has changed since."""
+def post_apply(
+    simulation_id: _Id, write: Write, principal: Asking, context: Context, reason: ReasonQuery = None
+) -> Response:
+    """Make its decisions and its plan so, all or nothing: 409 where anything that it rests on has changed since.
+
+    Quotas hold. Where an approval limit is exceeded this is the approval: it needs a reason and, with four eyes,
+    somebody else than who simulated.
+    """
 
     def effect(tx: Transaction) -> Answer:
-        now = context.clock.now()
-        return Answer(200, _out(apply_simulation(tx, context.database, simulation_id, actor=principal.name, now=now)))
+        actor, now = principal.name, context.clock.now()
+        applied = apply_simulation(tx, context.database, simulation_id, actor=actor, reason=reason, now=now)
+        return Answer(200, _out(applied))
 
     return write.once(effect)

@@ -123,6 +123,11 @@ def _ill_formed(body: SimulationIn) -> Iterator[FieldError]:
             yield _error(f"demand[{k}].capacity_rru", "conflict", "is for one reservation: name it, or give scale")
     if sum(one.racks * one.servers_per_rack for one in body.add_racks) > _SERVERS_MAX:
         yield _error("add_racks", "too_many", f"adds more than {_SERVERS_MAX} servers in all: simulate fewer")
+    for k, new in enumerate(body.create):
+        for name in ("starts_at", "ends_at"):
+            if getattr(new.spec, name) is not None:
+                message = "a simulation is of now: ask for a window with a capacity request"
+                yield _error(f"create[{k}].spec.{name}", "not_expected", message)
 
 
 def _unknown(tx: Transaction, region: Region, body: SimulationIn) -> Iterator[FieldError]:

@@ -1,9 +1,11 @@
 """Receivers that do not answer, operators that step in, replacements that cannot wait: on a real database."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
+import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
 from libs.actuators.actuator import ActuatorUnavailable, StepOutcome, StepRequest, StepState
@@ -11,6 +13,7 @@ from libs.domain.move import DeadLetter, MoveStatus, MoveStep
 from libs.domain.mover import MoverBounds
 from libs.domain.principal import Role
 from libs.domain.region_condition import RegionCondition
+from libs.domain.retirement import RetirementKind, RetirementScope
 from libs.domain.server import Unavailability
 from libs.observability.tallies import take
 from libs.store import audit
@@ -18,15 +21,18 @@ from libs.store.database import Database
 from libs.store.movers import load_mover, pause_mover, resume_mover, set_bounds
 from libs.store.region_conditions import load_conditions
 from libs.store.regions import load_region
+from libs.store.retirements import announce_retirement
 from libs.store.tallies import add_tallies
 from libs.store.tokens import create_token
-from libs.store.unavailability_events import list_events
+from libs.store.unavailability_events import list_events, lock_events
 from libs.web.app import create_app
 from libs.web.auth import digest, new_secret
 from libs.web.platform_metrics import PlatformCollector
 from services.broker.api import ROUTERS as BROKER
+from services.broker.reconcilers.retirements_finish import RetirementsFinish
 from services.mover.api import ROUTERS
 from services.mover.breaker import PROBE_S, TICKS_MAX
+from tests.builders.race import wait_for_a_lock
 from tests.builders.region import region_image
 from tests.builders.stored import NOW, stored
 from tests.services.mover.conftest import ManualClock
@@ -193,6 +199,41 @@ def test_a_skipped_step_of_a_move_that_nobody_wants_any_more_ends_it(mover: Move
     mover.retarget(server_00=None)
     assert http(mover).post(f"/v1/moves/{move_id}/skip", json={"reason": "by hand"}).json()["status"] == "cancelled"
     assert mover.server("server-00").current_reservation is None
+
+
+def test_a_dead_letter_goes_with_its_server(mover: Mover) -> None:
+    move_id = dead_letter(mover, MoveStep.JOIN)
+    mover.retarget(server_00=None)
+    with mover.database.write() as tx:
+        announce_retirement(
+            tx,
+            "west",
+            scope=RetirementScope.SERVER,
+            scope_name="server-00",
+            kind=RetirementKind.DECOMMISSION,
+            to_hardware_type=None,
+            reason="beyond repair",
+            due_at=mover.clock.now(),
+            back_at=None,
+            actor="olga",
+            now=mover.clock.now(),
+        )
+    assert RetirementsFinish(mover.database, mover.clock, "west").reconcile() == (1, 0)
+    client = http(mover)
+    assert client.get("/v1/moves", params={"dead_letter": "open"}).json()["items"] == []
+    refused = client.post(f"/v1/moves/{move_id}/skip", json={"reason": "by hand"})
+    assert (refused.status_code, refused.json()["code"]) == (409, "wrong_phase")
+
+
+def test_moves_fail_in_the_order_of_locks_of_everybody_else(mover: Mover) -> None:
+    """Who skips a step or ends an event locks the events first, and would wait for a move that waits for the events."""
+    with ThreadPoolExecutor(1) as pool:
+        with mover.database.write() as tx:
+            lock_events(tx, load_region(tx, "west").region_id)
+            failing = pool.submit(dead_letter, mover, MoveStep.CLEAN)
+            wait_for_a_lock(mover.database, failing.done)
+            assert tx.execute(sa.text("SELECT count(*) FROM (SELECT FROM moves FOR UPDATE NOWAIT) AS m")).scalar() == 1
+        assert failing.result()
 
 
 def test_moves_that_did_not_fail_cannot_be_retried_or_skipped(mover: Mover) -> None:

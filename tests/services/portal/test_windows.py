@@ -1,8 +1,10 @@
 """Reservations that begin and end, on a clock that passes when the test says so."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
+import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
 from libs.domain.principal import Role
@@ -14,6 +16,7 @@ from libs.web.app import create_app
 from services.portal.api import ROUTERS
 from services.portal.reconcilers.capacity_request_assess import CapacityRequestAssess
 from services.portal.reconcilers.windows_advance import WindowsAdvance
+from tests.builders.race import wait_for_a_lock
 from tests.libs.web.conftest import bearer
 from tests.services.mover.conftest import ManualClock
 from tests.services.portal.conftest import OWNERS, WEB, create
@@ -199,3 +202,57 @@ def test_windows_that_cannot_be(owner, clock, starts_d, ends_d, field: str, code
 def test_a_time_without_a_zone_is_refused(owner) -> None:
     answer = owner.post("/v1/capacity-requests", json=create(spec=WEB | {"starts_at": "2026-12-01T00:00:00"}))
     assert answer.json()["errors"][0]["field"] == "spec.starts_at"
+
+
+def test_before_it_begins_there_is_nothing_to_explain(
+    owner: TestClient, database: Database, clock: ManualClock
+) -> None:
+    ask(owner, database, clock, create(spec=window(clock, 2, 5)))
+    url = f"/v1/reservations/{get(owner)['reservation_id']}/explain"
+    for query in ({}, {"server": "server-03"}):
+        refused = owner.get(url, params=query)
+        assert (refused.status_code, refused.json()["code"]) == (409, "wrong_phase")
+    [old] = owner.get("/v1/reservations", params={"name": "old"}).json()["items"]
+    url = f"/v1/reservations/{old['reservation_id']}/explain"
+    refused = owner.get(url, params={"server": "server-00", "to": "web"}).json()
+    assert [error["field"] for error in refused["errors"]] == ["to"]
+    assert "web" not in refused["errors"][0]["known"]
+
+
+def test_what_has_ended_holds_no_servers_while_another_is_waited_for(
+    owner: TestClient, database: Database, clock: ManualClock
+) -> None:
+    """As a solve that binds servers of the one to the other would deadlock with it, and be lost."""
+    for name, ends_d in (("first", 1), ("second", 2)):
+        ask(owner, database, clock, create(name, window(clock, None, ends_d)))
+    first, second = (get(owner, name)["reservation_id"] for name in ("first", "second"))
+    clock.sleep(3 * DAY_S)
+    with ThreadPoolExecutor(1) as pool:
+        with database.write() as tx:
+            tx.execute(sa.text("SELECT FROM reservations WHERE reservation_id = :id FOR SHARE"), {"id": second})
+            ending = pool.submit(WindowsAdvance(database, clock, "west").reconcile)
+            wait_for_a_lock(database, ending.done)
+            query = (
+                "SELECT count(*) FROM (SELECT FROM servers WHERE current_reservation_id IS NULL FOR UPDATE NOWAIT) AS s"
+            )
+            assert tx.execute(sa.text(query)).scalar_one() > 0
+        assert ending.result() == (0, 2)
+    for reservation_id in (first, second):
+        assert owner.get(f"/v1/reservations/{reservation_id}").json()["status"]["phase"] == "deleted"
+
+
+def test_what_is_approved_after_its_time_takes_nothing(
+    owner: TestClient, admin: TestClient, database: Database, clock: ManualClock
+) -> None:
+    put = admin.put("/v1/regions/west/approval-limits", json={"size_rru": 1}, headers={"If-Match": '"0"'})
+    assert put.status_code == 200
+    url = ask(owner, database, clock, create(spec=window(clock, 2, 5)))
+    [approval] = admin.get("/v1/approvals?status=pending").json()["items"]
+    clock.sleep(6 * DAY_S)
+    match = {"If-Match": f'"{approval["generation"]}"'}
+    path = f"/v1/approvals/{approval['approval_id']}/approve"
+    assert admin.post(path, json={"reason": "late"}, headers=match).status_code == 200
+    assess_waiting(database, clock)
+    status = owner.get(url).json()["status"]
+    assert (status["phase"], status["reason"]) == ("rejected", "WindowOver")
+    assert owner.get("/v1/reservations", params={"name": "web"}).json()["items"] == []

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
@@ -9,15 +10,22 @@ import pytest
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
+from libs.domain.approval import ApprovalLimits
 from libs.domain.plan import PlanKind
 from libs.domain.principal import Role
+from libs.domain.reservation import ReservationSpec
+from libs.domain.what_if import ImpossibleWhatIf
 from libs.interchange.bundle import load_bundle
 from libs.ras.phases import plan_target_bindings
 from libs.reconcile.clock import SystemClock
+from libs.store.approval_limits import set_approval_limits
+from libs.store.audit import list_entries
 from libs.store.capacity_requests import list_capacity_requests
 from libs.store.database import Database, Transaction
 from libs.store.plans import commit_plan, load_plan
-from libs.store.reservations import load_reservation, update_spec
+from libs.store.quotas import set_quota
+from libs.store.regions import load_region
+from libs.store.reservations import create_reservation, load_reservation, update_spec
 from libs.store.tables import metadata
 from libs.web.app import create_app
 from services.solver.api import ROUTERS
@@ -29,6 +37,7 @@ from tests.libs.web.conftest import bearer
 
 OWN = {"simulations", "simulation_changes", "jobs", "idempotency_keys", "tokens"}
 ANY = {"scale": 1.5}
+NEW = {"name": "new", "owner": "team", "spec": {"count": 2, "hardware_types": ["hw-a"], "survives_msb_loss": False}}
 
 
 @pytest.fixture
@@ -108,8 +117,7 @@ def test_its_bundle_solves_to_the_same_answer(simulate: Callable[..., dict]) -> 
 def test_decisions_are_applied_as_simulated(
     simulate: Callable[..., dict], client: TestClient, database: Database
 ) -> None:
-    new = {"name": "new", "owner": "team", "spec": {"count": 2, "hardware_types": ["hw-a"], "survives_msb_loss": False}}
-    found = simulate(demand=[{"reservation": "thin", "capacity_rru": 4}], create=[new], policy={"move_cost_idle": 0.5})
+    found = simulate(demand=[{"reservation": "thin", "capacity_rru": 4}], create=[NEW], policy={"move_cost_idle": 0.5})
     assert found["applicable"]
     path = f"/v1/simulations/{found['simulation_id']}/apply"
     applied = client.post(path)
@@ -167,6 +175,14 @@ def changing(statement: str) -> Callable[[Transaction, Database], None]:
         (somebody_resized, "the reservations"),
         (changing("UPDATE regions SET policy = policy || '{\"buffer_cost\": 6}'"), "the policy"),
         (changing("UPDATE servers SET unavailability = 'unplanned' WHERE name = 'server-00'"), "the availability"),
+        (
+            changing(
+                "INSERT INTO retirements (region_id, scope, server_id, kind, reason, due_at, created_at) "
+                "SELECT region_id, 'server', server_id, 'decommission', 'old', now(), now() FROM servers "
+                "WHERE name = 'server-15'"
+            ),
+            "the retirements",
+        ),
         (
             changing(
                 "UPDATE servers SET in_use = true WHERE server_id IN (SELECT server_id FROM simulation_changes) "
@@ -259,12 +275,108 @@ def test_what_no_state_of_the_region_could_meet_is_not_applied(
             "create[0].name",
         ),
         ({"create": [{"name": "n", "owner": "t", "spec": {"count": 1}}]}, "create[0].spec.hardware_types"),
+        ({"create": [NEW | {"spec": NEW["spec"] | {"starts_at": "2027-01-01T00:00:00Z"}}]}, "create[0].spec.starts_at"),
+        ({"create": [NEW | {"spec": NEW["spec"] | {"ends_at": "2027-01-01T00:00:00Z"}}]}, "create[0].spec.ends_at"),
     ],
 )
 def test_what_is_wrong_is_named(client: TestClient, body: dict, field: str) -> None:
     refused = client.post("/v1/simulations", json={"region": "west", **body})
     assert refused.status_code == 422
     assert field in [error["field"] for error in refused.json()["errors"]]
+
+
+def limit(database: Database, *, quota_rru: float | None = None, **limits: object) -> None:
+    with database.write() as tx:
+        set_quota(tx, "west", "team", quota_rru, generation=0)
+        set_approval_limits(tx, load_region(tx, "west").region_id, ApprovalLimits(**limits))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("what_if", "refused"),
+    [
+        ({"demand": [{"reservation": "thin", "capacity_rru": 7}]}, False),
+        ({"demand": [{"reservation": "thin", "capacity_rru": 7.5}]}, True),
+        ({"create": [NEW]}, True),
+        ({"create": [NEW], "demand": [{"reservation": "thin", "capacity_rru": 5}]}, False),
+    ],
+)
+def test_a_quota_holds_when_it_is_applied(
+    simulate: Callable[..., dict], client: TestClient, database: Database, what_if: dict, refused: bool
+) -> None:
+    limit(database, quota_rru=10)  # of which 9 are in use
+    path = f"/v1/simulations/{simulate(**what_if)['simulation_id']}/apply"
+    before = dump(database)
+    answer = client.post(path, params={"reason": "more"})
+    assert answer.status_code == (409 if refused else 200)
+    if refused:
+        assert answer.json()["code"] == "quota_exceeded"
+        assert "9 are in use" in answer.json()["detail"]
+        assert dump(database) == before
+
+
+@pytest.mark.parametrize("limits", [{"size_rru": 6}, {"hardware_share": 0.5}])
+def test_above_a_limit_it_is_an_approval(
+    simulate: Callable[..., dict], client: TestClient, database: Database, limits: dict
+) -> None:
+    limit(database, four_eyes=True, **limits)
+    small = simulate(demand=[{"reservation": "fat", "capacity_rru": 2}])
+    assert client.post(f"/v1/simulations/{small['simulation_id']}/apply").status_code == 200
+    path = f"/v1/simulations/{simulate(demand=[{'reservation': 'thin', 'capacity_rru': 7}])['simulation_id']}/apply"
+    before = dump(database)
+    own = client.post(path, params={"reason": "I want it"})
+    assert (own.status_code, own.json()["code"]) == (403, "four_eyes")
+    other = bearer(database, Role.OPERATOR, "otto")
+    silent = client.post(path, headers=other)
+    assert (silent.status_code, silent.json()["code"]) == (409, "needs_approval")
+    assert "that need no approval" in silent.json()["detail"] or "that needs no approval" in silent.json()["detail"]
+    assert dump(database) == before
+    assert client.post(path, headers=other, params={"reason": "agreed in the review"}).status_code == 200
+    with database.snapshot() as tx:
+        *_, entry = list_entries(tx, subject_kind="simulation").items
+        request = list_capacity_requests(tx, reservation="thin").items[0]
+    assert (entry.actor, entry.reason, request.given_reason) == ("otto", "agreed in the review", "agreed in the review")
+    assert entry.after is not None
+    assert len(entry.after["causes"]) == 1
+
+
+def put(database: Database, name: str, *, scheduled: bool = False) -> None:
+    now = SystemClock().now()
+    starts_at = now + timedelta(days=1) if scheduled else None
+    spec = ReservationSpec(capacity_rru=1, rru={"hw-a": 1.0}, survives_msb_loss=False, starts_at=starts_at)
+    with database.write() as tx:
+        region_id = load_region(tx, "west").region_id
+        create_reservation(tx, region_id, name=name, owner="other", spec=spec, now=now, scheduled=scheduled)
+
+
+@pytest.mark.parametrize(
+    ("what_if", "said"),
+    [
+        ({"create": [NEW]}, "create[0].name: there is a reservation new by now"),
+        ({"demand": [{"scale": 1000}] * 5}, "demand[3]: a capacity must be above 0 and at most 1e+12 RRU"),
+        ({"demand": [{"scale": 1e-200}] * 2}, "demand[1]: a capacity must be above 0"),
+    ],
+)
+def test_what_no_region_can_be_fails_and_says_why(
+    client: TestClient, database: Database, settings: SolverSettings, what_if: dict, said: str
+) -> None:
+    number = client.post("/v1/simulations", json={"region": "west", **what_if}).json()["simulation_id"]
+    put(database, "new")
+    with pytest.raises(ImpossibleWhatIf):
+        SimulationRun(database, SystemClock(), settings, number).reconcile()
+    found = client.get(f"/v1/simulations/{number}").json()
+    assert found["status"] == "failed"
+    assert said in found["error"]
+    assert client.post(f"/v1/simulations/{number}/apply").json()["code"] == "wrong_phase"
+
+
+def test_one_that_has_not_begun_has_no_demand_yet(
+    client: TestClient, database: Database, simulate: Callable[..., dict]
+) -> None:
+    put(database, "later", scheduled=True)
+    refused = client.post("/v1/simulations", json={"region": "west", "demand": [{"reservation": "later", **ANY}]})
+    assert refused.status_code == 422
+    assert [e["field"] for e in refused.json()["errors"]] == ["demand[0].reservation"]
+    assert "later" not in [row["reservation"] for row in simulate(demand=[ANY])["report"]["reservations"]]
 
 
 def test_only_operators_simulate_and_apply(client: TestClient, database: Database) -> None:
@@ -283,6 +395,16 @@ def test_one_that_waits_is_cancelled_and_never_runs(
     assert client.get(f"/v1/simulations/{number}").json()["report"] is None
     assert client.post(f"/v1/simulations/{number}/cancel").json()["code"] == "wrong_phase"
     assert client.post(f"/v1/simulations/{number}/apply").json()["code"] == "wrong_phase"
+
+
+def test_one_whose_workers_died_for_good_is_cancelled_at_once(client: TestClient, database: Database) -> None:
+    path = client.post("/v1/simulations", json={"region": "west", "demand": [ANY]}).headers["Location"]
+    with database.write() as tx:
+        tx.execute(sa.text("UPDATE simulations SET status = 'running', started_at = now()"))
+    assert client.post(f"{path}/cancel").json()["status"] == "running"
+    with database.write() as tx:
+        tx.execute(sa.text("UPDATE jobs SET status = 'failed', finished_at = now()"))
+    assert client.post(f"{path}/cancel").json()["status"] == "cancelled"
 
 
 def test_a_simulation_does_not_disturb_the_next_solve(

@@ -7,24 +7,27 @@ from collections.abc import Iterator
 import numpy as np
 
 from libs.domain.approval import ApprovalLimits, Cause
-from libs.domain.fleet import FleetSnapshot
+from libs.domain.fleet import FleetSnapshot, Indices
 from libs.domain.reservation import Reservation, ReservationSpec
-from libs.domain.verdict import Verdict
-from libs.domain.what_if import with_reservation
 
 
 def approval_causes(
-    snapshot: FleetSnapshot,
-    name: str,
+    asked: FleetSnapshot,
+    row: int,
     spec: ReservationSpec,
     before: Reservation | None,
-    verdict: Verdict,
+    target: Indices,
+    short_rru: float,
     limits: ApprovalLimits,
 ) -> tuple[Cause, ...]:
-    """Every limit that it exceeds; none for what asks for no more than it has. `verdict` is one with a plan."""
+    """Every limit that it exceeds; none for what asks for no more than it has.
+
+    asked       the region with the reservation as `spec` says, at `row`; `before` is what it is now
+    target      (S,) what it is to get, and short_rru what it lacks then
+    """
     if before is not None and not before.scheduled and not _asks_for_more(before.spec, spec):
         return ()
-    return (*_too_large(spec, limits), *_too_large_a_share(snapshot, name, spec, verdict, limits))
+    return (*_too_large(spec, limits), *_too_large_a_share(asked, row, target, short_rru, limits))
 
 
 def _asks_for_more(before: ReservationSpec, spec: ReservationSpec) -> bool:
@@ -46,7 +49,7 @@ def _too_large(spec: ReservationSpec, limits: ApprovalLimits) -> Iterator[Cause]
 
 
 def _too_large_a_share(
-    snapshot: FleetSnapshot, name: str, spec: ReservationSpec, verdict: Verdict, limits: ApprovalLimits
+    asked: FleetSnapshot, row: int, target: Indices, short_rru: float, limits: ApprovalLimits
 ) -> Iterator[Cause]:
     """The type of which it may come to take the largest share, where that is above the limit.
 
@@ -55,18 +58,16 @@ def _too_large_a_share(
     """
     if limits.hardware_share is None:
         return
-    assert verdict.plan is not None
-    asked, row = with_reservation(snapshot, name, spec)
-    T = len(snapshot.hardware_types)
+    T = len(asked.hardware_types)
     there = np.bincount(asked.servers.hardware_type, minlength=T)
-    taken = np.bincount(asked.servers.hardware_type[verdict.plan.target == row], minlength=T)
+    taken = np.bincount(asked.servers.hardware_type[target == row], minlength=T)
     rru = asked.reservations.rru[row]
-    short = np.divide(verdict.numbers.get("short_rru", 0.0), rru, out=np.zeros(T), where=rru > 0)
+    short = np.divide(short_rru, rru, out=np.zeros(T), where=rru > 0)
     taken = np.minimum(taken + np.ceil(short - 1e-9).astype(np.int64), there)
     share = np.divide(taken, there, out=np.zeros(T), where=there > 0)
     most = int(share.argmax())
     if share[most] > limits.hardware_share:
-        hardware_type = str(snapshot.hardware_types[most])
+        hardware_type = str(asked.hardware_types[most])
         yield Cause(
             reason="AboveHardwareShare",
             message=f"it may take {taken[most]} of {there[most]} {hardware_type}, above the share of "
