@@ -8,7 +8,7 @@ import typer
 
 from services.cli.client import Client, Json
 from services.cli.failure import EXIT_NOT_POSSIBLE, CliFailure
-from services.cli.output import Output, OutputOption, print_json, stderr, stdout
+from services.cli.output import Output, OutputOption, print_json, say, stderr, stdout
 from services.cli.specs import (
     AffinityOption,
     CapacityOption,
@@ -209,7 +209,7 @@ def _tell(request: Json, *, dry_run: bool, output: Output) -> None:
         colour = _COLOURS.get(phase, "default")
         would = "would be " if dry_run else ""
         stdout.print(f"{request['reservation']}: {would}[{colour}]{phase}[/{colour}] ({status['reason']})")
-        stdout.print(status["message"], highlight=False)
+        say(status["message"])
     if phase == "rejected":
         raise CliFailure("not possible as asked", status=EXIT_NOT_POSSIBLE)
 

@@ -22,7 +22,7 @@ from libs.simulator.failures import draw_failures
 from libs.simulator.fleet import made_up_fleet
 from libs.simulator.hardware import hardware
 from services.cli.client import Client
-from services.cli.demo.day import Agenda
+from services.cli.demo.day import Action, Agenda
 from services.cli.demo.people import Allocator, HealthSystem, Owners
 from services.cli.demo.summary import Summary, print_summary, read_summary
 from services.cli.failure import CliFailure
@@ -38,6 +38,7 @@ LOAD = 0.5
 POLICY = RegionPolicy(buffer_cost=1.0, spread_cost=0.5, shared_buffer_share=0.02)
 """Costs are per RRU, and a server of this region is about five: the costs of the format, per server."""
 _SETTLE_S_MAX = 25.0
+_ASK_AGAIN_S = 600.0
 
 
 def demo(
@@ -108,8 +109,12 @@ def _day(platform: Platform, clock: ScaledClock, *, servers: int, requests: int,
     health = HealthSystem(_client(platform, admin, "health-system", Role.HEALTH), REGION)
     allocator = Allocator(_client(platform, admin, "container-allocator", Role.ALLOCATOR), REGION)
     agenda = Agenda(clock, clock.now())
+
+    def ask_again(action: Action) -> None:
+        agenda.at(agenda.now_s() + _ASK_AGAIN_S, action)
+
     for event in demand:
-        agenda.at(event.at_s, lambda event=event: owners.act(event))  # type: ignore[misc]
+        agenda.at(event.at_s, lambda event=event: owners.act(event, ask_again))  # type: ignore[misc]
     names = image.snapshot.servers.name
     for failure in draw_failures(image.snapshot.topology, names, duration_s=DAY_S, seed=seed):
         agenda.at(failure.at_s, lambda failure=failure: health.report(failure, agenda.at))  # type: ignore[misc]
