@@ -138,6 +138,7 @@ def _with_racks(snapshot: FleetSnapshot, added: NewRacks, field: str) -> FleetSn
         "target": np.full(count, FREE),
         "in_use": np.zeros(count, bool),
         "available": np.ones(count, bool),
+        "leaving": np.zeros(count, bool),
         "generation": np.ones(count),
     }
     columns = {}
