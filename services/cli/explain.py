@@ -45,7 +45,7 @@ def explain(
     if server is None:
         _tell_reservation(found)
     else:
-        _tell_moves(found["moves"])
+        _tell_moves(found["moves"], told=found["summary"])
 
 
 def _tell_reservation(found: Json) -> None:
@@ -73,20 +73,22 @@ def _tell_reservation(found: Json) -> None:
     print_rows(deciders, {"DECIDES": "what", "ITS SHAPE": "shape", "NOW": "now", "WITHOUT IT": "claim"})
     stdout.print()
     last = found["last_solve"]
-    costs = [("its costs", found["cost"])]
+    costs = [("ITS COSTS", found["cost"])]
     if last is not None and (last["gained"] or last["lost"]):
-        costs += [("before the last solve", last["before"]), ("after it", last["after"])]
+        costs += [("BEFORE THE LAST SOLVE", last["before"]), ("AFTER IT", last["after"])]
     _tell_costs(costs)
 
 
-def _tell_moves(moves: list[Json]) -> None:
+def _tell_moves(moves: list[Json], *, told: str) -> None:
+    """What each move would change; `told` was said already."""
     if not moves:
         return
     places = [(move["to_reservation"] or "free", move["after"]) for move in moves]
     _tell_costs([(f"in {moves[0]['from_reservation'] or 'no reservation'}", moves[0]["before"]), *places])
     for move in moves:
         stdout.print()
-        say(move["summary"])
+        if move["summary"] != told:
+            say(move["summary"])
         rows = [
             {"name": one["reservation"], "when": when, **one[when]}
             for one in move["affected"]
@@ -110,5 +112,5 @@ def _tell_costs(costs: list[tuple[str, Json]]) -> None:
     rows = [
         {"term": label, **{str(k): cost[term] for k, (_, cost) in enumerate(costs)}} for label, term in _TERMS.items()
     ]
-    headings = {name.upper(): str(k) for k, (name, _) in enumerate(costs)}
+    headings = {name: str(k) for k, (name, _) in enumerate(costs)}
     print_rows(rows, {"TERM": "term", **headings})

@@ -248,6 +248,8 @@ def _one(client: Client, noun: Noun, identifier: str) -> Json:
             if str(found["import_id"]) == identifier:
                 return found
         raise CliFailure(f"no import {identifier}: `plimsoll get imports` lists their ids")
+    if noun is Noun.QUOTAS:
+        raise CliFailure(f"a quota is of an owner in a region: `plimsoll quota {identifier} --region REGION` shows it")
     if noun in NAMED and not identifier.isdecimal():
         identifier = id_of(client, noun, identifier)
     return client.get(f"/v1/{noun}/{quote(identifier, safe='')}")

@@ -69,7 +69,7 @@ def _show(client: Client, region: str, one: str, counts: Json) -> None:
             continue
         page = client.get(f"{one}/items", action=action, limit=_SHOWN_MAX)
         rows = [dict(item) for item in islice(page["items"], _SHOWN_MAX)]
-        print_rows(rows, {words.upper(): "server", "": "message"})
+        print_rows(rows, {words.upper(): "server", "HOW": "message"})
         if number > len(rows):
             say(f"... and {number - len(rows):,} more")
 

@@ -118,7 +118,7 @@ def test_a_region_from_import_to_export(plimsoll: Plimsoll, tmp_path: Path) -> N
     for verb in ("retry", "skip"):
         assert "no move 999" in plimsoll("moves", verb, 999, "--reason", "by hand").stderr
     assert plimsoll("resize", "web", "-r", "west", "--count", 3).returncode == 0
-    assert "granted" in plimsoll("delete", "web", "-r", "west").stdout
+    assert "web: deleted" in plimsoll("delete", "web", "-r", "west").stdout
     out = plimsoll("export", "west", "--out", tmp_path / "today")
     assert out.returncode == 0, out.stderr
     solved = plimsoll("solve", tmp_path / "today", "--out", tmp_path / "a.parquet")
@@ -173,6 +173,7 @@ def test_what_waits_for_a_person(plimsoll: Plimsoll) -> None:
     ask = ("create", "big", "-r", "west", "--owner", "a", "-t", "hw-a", "--reason", "launch")
     waits = plimsoll(*ask, "--count", 6)
     assert (waits.returncode, "awaiting_approval" in waits.stdout) == (0, True), waits.stderr
+    assert "plimsoll amend" in waits.stdout
     [request] = document(plimsoll("get", "capacity-requests", "-w", "reservation=big", "-o", "json"))["items"]
     amended = plimsoll("amend", request["capacity_request_id"], "--count", 5)
     assert "5 RRU are above the 4" in " ".join(amended.stdout.split())
@@ -188,6 +189,7 @@ def test_what_waits_for_a_person(plimsoll: Plimsoll) -> None:
     [approval] = document(plimsoll("get", "approvals", "-w", "status=pending", "-o", "json"))["items"]
     assert "is rejected" in plimsoll("reject", approval["approval_id"], "--reason", "no").stdout
     assert plimsoll("reject", approval["approval_id"], "--reason", "no").returncode == 1
+    assert "plimsoll quota a --region" in plimsoll("get", "quotas", "a").stderr
     over = plimsoll("create", "over", "-r", "west", "--owner", "a", "-t", "hw-a", "--count", 21)
     assert (over.returncode, "QuotaExceeded" in over.stdout) == (2, True)
     begins = (datetime.now(UTC) + timedelta(days=30)).strftime("%Y-%m-%dT%H:%M:%S")
