@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 
 from benchmarks.broker import bench_broker
+from benchmarks.flux import bench_flux, bench_traces
 from benchmarks.imports import bench_imports
 from benchmarks.mover import bench_mover
 from benchmarks.region import bench_region
@@ -18,6 +19,8 @@ BENCHES: dict[str, Callable[[list[str]], dict[str, object]]] = {
     "replacements": bench_replacements,
     "imports": bench_imports,
     "mover": bench_mover,
+    "flux": bench_flux,
+    "traces": bench_traces,
 }
 """By name; a new benchmark is one file and one entry."""
 

@@ -16,6 +16,8 @@ ROWS_MAX = {
     "affinity.parquet": 200_000,
     "assignment.parquet": 1_000_000,
 }
+ROWS_MAX_OTHERWISE = 50_000_000
+"""Of measurements, which come by the minute."""
 FILE_BYTES_MAX = 512 << 20
 """Of one file, decompressed."""
 JSON_BYTES_MAX = 1 << 20
@@ -33,7 +35,7 @@ def require_decodable(file: str, footer: pq.FileMetaData, fields: Collection[str
     chunks = [group.column(i) for group in groups for i in range(group.num_columns)]
     chunks = [chunk for chunk in chunks if chunk.path_in_schema in fields]
     rows = max(footer.num_rows, sum(group.num_rows for group in groups))
-    rows_max = ROWS_MAX[file]
+    rows_max = ROWS_MAX.get(file, ROWS_MAX_OTHERWISE)
     if rows > rows_max:
         raise InterchangeError([Problem(file, None, None, f"has {rows} rows; at most {rows_max} are taken")])
     size = sum(chunk.total_uncompressed_size for chunk in chunks)
@@ -47,9 +49,9 @@ def require_decodable(file: str, footer: pq.FileMetaData, fields: Collection[str
             raise InterchangeError([Problem(file, None, chunk.path_in_schema, message)])
 
 
-def read_json(stream: BinaryIO, file: str) -> bytes:
+def read_json(stream: BinaryIO, file: str, bytes_max: int = JSON_BYTES_MAX) -> bytes:
     """All of a JSON file. Raises: InterchangeError where it is too long."""
-    content = stream.read(JSON_BYTES_MAX + 1)
-    if len(content) > JSON_BYTES_MAX:
-        raise InterchangeError([Problem(file, None, None, f"is longer than {JSON_BYTES_MAX >> 20} MiB")])
+    content = stream.read(bytes_max + 1)
+    if len(content) > bytes_max:
+        raise InterchangeError([Problem(file, None, None, f"is longer than {bytes_max >> 20} MiB")])
     return content

@@ -48,6 +48,13 @@ class Limits:
 NO_LIMITS = Limits()
 
 
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """Which columns and rows a vertex rests on: where simplex starts on a model of the same shape. Opaque."""
+
+    _inner: Any
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Solution:
     """What a run found.
@@ -58,6 +65,7 @@ class Solution:
     bound      no point is cheaper. Linear: from the prices alone, see bound_from_prices. Integer: the tree's bound
     optimal    proven within the gap asked for
     limited    a limit or the caller stopped it; `timed_out` where that limit was the clock or the caller
+    basis      of a linear program that ended in a vertex
     """
 
     x: Floats | None
@@ -71,6 +79,7 @@ class Solution:
     status: str
     nodes: int
     solve_s: float
+    basis: Basis | None = None
 
 
 def solve_lp(
@@ -79,15 +88,19 @@ def solve_lp(
     limits: Limits = NO_LIMITS,
     *,
     vertex: bool = False,
+    start: Basis | None = None,
     cancelled: Cancelled | None = None,
 ) -> Solution:
     """Solve the relaxation of a model (integrality is ignored).
 
     ipm goes without crossover unless a vertex is asked for: prices and a central point cost a tenth of a basis.
     simplex always ends in a vertex. pdlp is for models whose factorisation does not fit, and is the least precise.
+    start is the basis of a model of the same shape; simplex goes on from there, whatever the method.
     """
     highs = _loaded(model, integer=False)
-    _option(highs, "solver", method)
+    _option(highs, "solver", "simplex" if start is not None else method)
+    if start is not None and highs.setBasis(start._inner) != highspy.HighsStatus.kOk:
+        raise SolverError("HiGHS refused a basis: the model has another shape")
     _option(highs, "run_crossover", "on" if vertex else "off")
     if limits.iterations_max is not None:
         for name in ("simplex_iteration_limit", "ipm_iteration_limit", "pdlp_iteration_limit"):
@@ -188,6 +201,7 @@ def _run(highs: Any, model: Model, limits: Limits, progress: Progress | None, ca
         status=highs.modelStatusToString(status),
         nodes=max(int(info.mip_node_count), 0),
         solve_s=solve_s,
+        basis=Basis(highs.getBasis()) if not integer and highs.getBasis().valid else None,
     )
 
 

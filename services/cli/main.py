@@ -47,10 +47,11 @@ GROUPS = {
         "pause": "services.cli.moves:pause",
         "resume": "services.cli.moves:resume",
     },
-    "On this machine": {
+    "On this machine, and from files": {
         "demo": "services.cli.demo.command:demo",
         "up": "services.cli.up:up",
         "solve": "services.cli.solve:solve",
+        "flux": "services.cli.flux.command:app",
         "convert": "services.cli.sources:convert",
     },
 }

@@ -21,7 +21,7 @@ _PROSE_WIDTH_MIN = 30
 _UNBOUNDED = 1_000_000
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 
-_PERCENT = re.compile(r"-?[\d.]+%")
+_NUMBER = re.compile(r"-|-?[\d,]+(\.\d+)?%?")
 
 stdout = Console()
 stderr = Console(stderr=True)
@@ -124,7 +124,7 @@ def _are_numbers(values: Sequence[object]) -> bool:
     given = [value for value in values if value is not None]
     return bool(given) and all(
         (isinstance(value, (int, float)) and not isinstance(value, bool))
-        or (isinstance(value, str) and _PERCENT.fullmatch(value))
+        or (isinstance(value, str) and _NUMBER.fullmatch(value))
         for value in given
     )
 

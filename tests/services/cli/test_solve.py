@@ -85,6 +85,7 @@ def test_a_policy_that_pays_for_less_capacity_is_followed_and_warned_about(run, 
     folder = tmp_path / "region"
     save_region(image_of(random_region(np.random.default_rng(2), 60, 4)), folder)
     policy = {"shortfall_cost": 0.1, "affinity_cost": 0, "buffer_cost": 50, "move_cost_idle": 0, "move_cost_in_use": 0}
+    policy["fix_first"] = False
     (folder / "policy.json").write_text(json.dumps(policy))
     done = run(folder, "--out", tmp_path / "a.parquet")
     assert done.exit_code == 0

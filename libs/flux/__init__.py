@@ -1,0 +1,1 @@
+"""Attribution, baselines, service models, the joint program of capacity and traffic, its execution plan."""

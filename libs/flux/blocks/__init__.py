@@ -1,0 +1,1 @@
+"""The constraints of the Flux model, one block per file. Each docstring is the block's mathematics."""

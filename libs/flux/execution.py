@@ -1,0 +1,175 @@
+"""From the first step of a placement plan to a DAG of resizes and traffic shifts (Flux, 3.4)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import networkx as nx
+import numpy as np
+
+from libs.domain.execution_plan import Action, ExecutionPlan, Phase
+from libs.domain.fleet import Floats
+from libs.domain.placement_plan import PlacementPlan
+from libs.domain.world import PlanningInputs, ServiceModels, Vocabulary
+
+NOISE = 1e-6
+"""Changes below this share of a service's capacity, or of a product's traffic, are no changes."""
+
+
+def plan_execution(
+    words: Vocabulary, models: ServiceModels, inputs: PlanningInputs, plan: PlacementPlan
+) -> ExecutionPlan:
+    """Upsize to max(baseline, target), shift traffic, downsize to target, give out growth; parallel where possible.
+
+    A product's traffic waits for the upsizes of all services that serve it where its traffic rises. A downsize waits
+    for the traffic of all products that the service serves there. Growth waits for all downsizes of its pool, since
+    expression 15 lends it to upsizes until then.
+    """
+    return _Draft(words, models, inputs, plan).execution_plan()
+
+
+class _Draft:
+    """What the actions are made from, and the actions so far."""
+
+    def __init__(self, words: Vocabulary, models: ServiceModels, inputs: PlanningInputs, plan: PlacementPlan) -> None:
+        self.words, self.models, self.inputs, self.plan = words, models, inputs, plan
+        self.before = models.baseline + inputs.ledger
+        self.target = plan.capacity[0]
+        moved = plan.traffic[0] - models.presence
+        self.moved = np.where(np.abs(moved) > NOISE, moved, 0.0)
+        self.serves = models.phi()[words.placement_service] > 0
+        self.small = NOISE * models.capacity[words.placement_service][:, None]
+
+    def execution_plan(self) -> ExecutionPlan:
+        change = self.target - self.before
+        upsizes = self._resizes(Phase.UPSIZE, change > self.small, self.before, self.target)
+        shifts = self._shifts(upsizes)
+        downsizes = self._resizes(Phase.DOWNSIZE, change < -self.small, self.before, self.target)
+        grown = self.plan.growth[0]
+        grows = self._resizes(Phase.GROW, grown > self.small, self.target, self.target + grown)
+        settled = self._settled(downsizes, {(a.region, a.hardware_type) for a in grows})
+        done = {(a.region, a.hardware_type): a.action for a in settled}
+        waiting = [
+            replace(a, waits_for=(done[a.region, a.hardware_type],) if (a.region, a.hardware_type) in done else ())
+            for a in grows
+        ]
+        return scheduled([*upsizes, *shifts, *downsizes, *settled, *waiting], int(self.plan.step[0]))
+
+    def _resizes(
+        self,
+        phase: Phase,
+        where: np.ndarray[tuple[int, ...], np.dtype[np.bool_]],
+        before: Floats,
+        after: Floats,
+    ) -> list[Action]:
+        words, policy = self.words, self.inputs.policy
+        found = []
+        for k, r in zip(*np.nonzero(where), strict=True):
+            s = int(words.placement_service[k])
+            service, region = str(words.services[s]), str(words.regions[r])
+            kind = str(words.hardware_types[words.placement_type[k]])
+            approval = self._approval(k, s, r)
+            lead_time_h = float(self.inputs.controls.lead_time_h[s]) if phase is Phase.UPSIZE else 0.0
+            work_h = policy.upsize_h if phase is Phase.UPSIZE else policy.downsize_h
+            waits: tuple[str, ...] = ()
+            if phase is Phase.DOWNSIZE:
+                shifting = np.flatnonzero(self.serves[k] & (self.moved[:, r] != 0))
+                waits = tuple(f"shift/{words.products[p]}" for p in shifting)
+            found.append(
+                Action(
+                    action=f"{phase}/{service}/{region}/{kind}",
+                    phase=phase,
+                    service=service,
+                    region=region,
+                    hardware_type=kind,
+                    before=float(before[k, r]),
+                    after=float(after[k, r]),
+                    lead_time_h=lead_time_h,
+                    estimate_h=lead_time_h + work_h + (policy.approval_h if approval else 0.0),
+                    approval=approval,
+                    waits_for=waits,
+                )
+            )
+        return found
+
+    def _approval(self, k: int, s: int, r: int) -> tuple[str, ...]:
+        controls = self.inputs.controls
+        found = {
+            "OwnerApproves": bool(controls.requires_approval[s] or controls.approval[k, r]),
+            "LowConfidence": bool(self.models.reasons[s]),
+            "NotAutomated": bool(not controls.automated[s] or controls.manual[k, r]),
+        }
+        return tuple(reason for reason, holds in found.items() if holds)
+
+    def _shifts(self, upsizes: list[Action]) -> list[Action]:
+        words = self.words
+        row = {str(name): s for s, name in enumerate(words.services)}
+        at = {str(name): r for r, name in enumerate(words.regions)}
+        serves = self.models.phi() > 0
+        waits: dict[int, list[str]] = {}
+        for a in upsizes:
+            s, r = row[str(a.service)], at[str(a.region)]
+            for p in np.flatnonzero(serves[s] & (self.moved[:, r] > 0)):
+                waits.setdefault(int(p), []).append(a.action)
+        return [
+            Action(
+                action=f"shift/{words.products[p]}",
+                phase=Phase.SHIFT,
+                product=str(words.products[p]),
+                before=_by(words, self.models.presence[p]),
+                after=_by(words, self.plan.traffic[0, p]),
+                estimate_h=self.inputs.policy.shift_h,
+                waits_for=tuple(waits.get(int(p), ())),
+            )
+            for p in np.flatnonzero(self.moved.any(1))
+        ]
+
+    def _settled(self, downsizes: list[Action], pools: set[tuple[str | None, str | None]]) -> list[Action]:
+        freed: dict[tuple[str | None, str | None], list[str]] = {}
+        for a in downsizes:
+            if (a.region, a.hardware_type) in pools:
+                freed.setdefault((a.region, a.hardware_type), []).append(a.action)
+        return [
+            Action(
+                action=f"settled/{region}/{kind}",
+                phase=Phase.SETTLED,
+                region=region,
+                hardware_type=kind,
+                waits_for=tuple(waits),
+            )
+            for (region, kind), waits in freed.items()
+        ]
+
+
+def scheduled(actions: list[Action], step: int) -> ExecutionPlan:
+    """Order the actions, and say when each may start. Raises: ValueError, where they wait in a circle."""
+    by_id = {a.action: a for a in actions}
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    graph.add_nodes_from(by_id)
+    graph.add_edges_from((before, a.action) for a in actions for before in a.waits_for)
+    if not nx.is_directed_acyclic_graph(graph):
+        raise ValueError("actions wait for each other in a circle")
+    start: dict[str, float] = {}
+    last: dict[str, str | None] = {}
+    ordered = []
+    for name in nx.lexicographical_topological_sort(graph):
+        a = by_id[name]
+        ends = [(start[b] + by_id[b].estimate_h, b) for b in a.waits_for]
+        start[name], last[name] = max(ends, default=(0.0, None), key=lambda end: end[0])
+        ordered.append(replace(a, start_h=start[name]))
+    end = max(ordered, default=None, key=lambda a: a.start_h + a.estimate_h)
+    path: list[str] = []
+    at = end.action if end is not None else None
+    while at is not None:
+        path.append(at)
+        at = last[at]
+    return ExecutionPlan(
+        step=step,
+        actions=tuple(ordered),
+        estimate_h=end.start_h + end.estimate_h if end is not None else 0.0,
+        critical_path=tuple(reversed(path)),
+    )
+
+
+def _by(words: Vocabulary, values: Floats) -> dict[str, float]:
+    return {str(name): float(value) for name, value in zip(words.regions, values, strict=True)}

@@ -1,0 +1,74 @@
+"""The joint program of capacity and traffic: all columns and blocks of a problem (Flux, appendix A)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from libs.domain.fleet import Floats
+from libs.flux.blocks.attribution import add_attribution, add_granted_baseline, add_limits
+from libs.flux.blocks.growth import add_growth, add_held_shares
+from libs.flux.blocks.pools import add_changes, add_even_spare, add_pools
+from libs.flux.blocks.traffic import add_oscillation, add_traffic
+from libs.flux.capacity_terms import CapacityTerms
+from libs.flux.columns import Columns, add_columns
+from libs.flux.problem import JointProblem
+from libs.mip.model import Indices, Mip, Model
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Rows:
+    """Row indices of those constraints whose prices explain a plan.
+
+    placed   (T, P)     expression 12
+    moved    (T, P, R)  expression 2
+    largest  (T, P, R)  expression 3
+    fits     (T, H, R)  expression 11
+    limits   (L,)       capacity limits; limit_cells says for which (T, K, R)
+    freed    (T, K, R)  expression 14
+    """
+
+    placed: Indices
+    moved: Indices
+    largest: Indices
+    fits: Indices
+    limits: Indices
+    limit_cells: Indices
+    freed: Indices
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class JointModel:
+    """A model with the columns and rows that its readers need."""
+
+    model: Model
+    columns: Columns
+    rows: Rows
+
+
+def build_model(p: JointProblem, share: Floats, held: float = math.inf) -> JointModel:
+    """Expressions 2 to 15 for all steps, with the given shares (T, K, R) of growth, which capacity leaves by `held`."""
+    m = Mip()
+    v = add_columns(m, p)
+    placed, moved, largest = add_traffic(m, v, p)
+    add_oscillation(m, v, p)
+    c = CapacityTerms(v=v, p=p)
+    add_attribution(m, v, p)
+    add_granted_baseline(m, v, p)
+    limits, limit_cells = add_limits(m, v, p, c)
+    add_growth(m, v, p, share)
+    if math.isfinite(held):
+        add_held_shares(m, v, p, c, share, held)
+    fits = add_pools(m, v, p, c)
+    freed = add_changes(m, v, p, c)
+    add_even_spare(m, v, p)
+    rows = Rows(
+        placed=placed,
+        moved=moved,
+        largest=largest,
+        fits=fits,
+        limits=limits,
+        limit_cells=limit_cells,
+        freed=freed,
+    )
+    return JointModel(model=m.build(), columns=v, rows=rows)

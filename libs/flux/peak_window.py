@@ -1,0 +1,64 @@
+"""The daily peak window: the 60 minutes of each day in which something is used most worldwide."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from libs.domain.fleet import Floats, Ints
+
+DAY_MINUTES = 24 * 60
+WINDOW_MINUTES = 60
+WHOLE_DAY = 0.9
+"""A day counts when it has this share of the samples of the fullest day: half a day may lack its peak."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Windows:
+    """One window per day for each of A things; D days. Samples first .. end-1.
+
+    first, end  (A, D) int
+    """
+
+    first: NDArray[np.intp]
+    end: NDArray[np.intp]
+
+    def means(self, running: tuple[Floats, Floats], row: NDArray[np.intp]) -> Floats:
+        """(A, D) mean of series row[a] in the windows of a; 0 where nothing was reported in one."""
+        total, count = running
+        r = row[:, None]
+        n = count[r, self.end] - count[r, self.first]
+        return np.asarray((total[r, self.end] - total[r, self.first]) / np.maximum(n, 1))
+
+
+def running_sums(series: Floats) -> tuple[Floats, Floats]:
+    """(B, M + 1) sums and counts of what was reported (not nan) before each sample."""
+    reported = ~np.isnan(series)
+    start = ((0, 0), (1, 0))
+    return (
+        np.pad(np.cumsum(np.where(reported, series, 0.0), 1), start),
+        np.pad(np.cumsum(reported, 1, dtype=np.float64), start),
+    )
+
+
+def peak_windows(world: Floats, minute: Ints) -> Windows:
+    """The windows in which each row of `world` (A, M) is highest on average.
+
+    A window must be as full as the fullest of its day: one that an event cut short could be high by chance.
+    """
+    first = np.arange(len(minute))
+    end = np.searchsorted(minute, minute + WINDOW_MINUTES)
+    day = minute // DAY_MINUTES
+    end = np.minimum(end, np.searchsorted(day, day, "right"))
+    days, samples = np.unique(day, return_counts=True)
+    total = np.pad(np.cumsum(world, 1), ((0, 0), (1, 0)))
+    mean = (total[:, end] - total[:, first]) / (end - first)
+    best = []
+    for d in days[samples >= WHOLE_DAY * samples.max()]:
+        today = np.flatnonzero(day == d)
+        full = today[(end - first)[today] == (end - first)[today].max()]
+        best.append(full[np.argmax(mean[:, full], 1)])
+    chosen = np.stack(best, 1)
+    return Windows(first=chosen, end=end[chosen])

@@ -1,0 +1,58 @@
+"""Bars: one row per thing, a bar or several stacked parts per series."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from libs.domain.fleet import Floats
+from libs.flux.pictures.svg import INK, SERIES, Drawing, wide
+
+WIDTH, BAR, GAP, TOP = 520.0, 11.0, 9.0, 64.0
+
+
+def bars_svg(
+    title: str,
+    rows: Sequence[str],
+    series: Sequence[str],
+    values: Floats,
+    *,
+    notes: Sequence[str] = (),
+    stacked: Sequence[Sequence[int]] = (),
+    percent: bool = False,
+) -> str:
+    """Horizontal bars.
+
+    values   (rows, series)  at least 0
+    notes    a word at the right of each row
+    stacked  which series share a bar, in order; left out: each has its own
+    """
+    groups = [list(g) for g in stacked] or [[i] for i in range(len(series))]
+    step = BAR * len(groups) + GAP
+    left = 24 + wide(rows)
+    drawing = Drawing(left + WIDTH + 80 + wide(notes, 10), TOP + step * max(len(rows), 1) + 16, title)
+    drawing.legend(left, 46, series)
+    largest = max((float(values[:, g].sum(1).max(initial=0.0)) for g in groups), default=0.0) or 1.0
+    for at, name in enumerate(rows):
+        y = TOP + at * step
+        drawing.text(left - 8, y + BAR * len(groups) / 2 + 4, name, "end")
+        for number, group in enumerate(groups):
+            x = left
+            for i in group:
+                value = float(values[at, i])
+                said = f"{value:.1%}" if percent else f"{value:,.2f}"
+                width = WIDTH * value / largest
+                drawing.rectangle(x, y + number * BAR, width, BAR - 1, SERIES[i], f"{name}, {series[i]}: {said}")
+                x += width
+            total = float(values[at, group].sum())
+            drawing.text(x + 5, y + number * BAR + 9, f"{total:.1%}" if percent else f"{total:,.1f}", size=9)
+        if notes and notes[at]:
+            drawing.text(left + WIDTH + 60, y + BAR * len(groups) / 2 + 4, notes[at], size=10)
+    drawing.line(left, TOP - 4, left, TOP + step * len(rows) - GAP + 4, INK)
+    return drawing.document()
+
+
+def largest_first(values: Floats, most: int) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+    """Rows of the largest values, at most so many: a picture of a thousand bars shows nothing."""
+    return np.argsort(-values, kind="stable")[:most]

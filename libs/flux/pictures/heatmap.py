@@ -1,0 +1,42 @@
+"""A heat map of signed shares: what is above the model is blue, what is below it orange."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from libs.domain.fleet import Floats
+from libs.flux.pictures.svg import PAPER, Drawing, wide
+
+CELL_HEIGHT, TOP = 20.0, 92.0
+ABOVE, BELOW = (9, 105, 218), (188, 76, 0)
+
+
+def heatmap_svg(title: str, subtitle: str, rows: Sequence[str], columns: Sequence[str], values: Floats) -> str:
+    """Cells (rows, columns) coloured by their value; the strongest colour is the largest absolute value."""
+    left, cell_width = 24 + wide(rows), max(60.0, 10 + wide(columns))
+    drawing = Drawing(
+        max(left + cell_width * len(columns) + 24, 560), TOP + CELL_HEIGHT * max(len(rows), 1) + 16, title
+    )
+    drawing.text(16, 46, subtitle)
+    largest = float(abs(values).max(initial=0.0)) or 1.0
+    for column, name in enumerate(columns):
+        drawing.text(left + cell_width * (column + 0.5), TOP - 8, name, "middle", bold=True)
+    for row, name in enumerate(rows):
+        y = TOP + CELL_HEIGHT * row
+        drawing.text(left - 8, y + 14, name, "end")
+        for column in range(len(columns)):
+            value = float(values[row, column])
+            x = left + cell_width * column
+            tip = f"{name} in {columns[column]}: {value:+.1%}"
+            drawing.rectangle(x, y, cell_width - 1, CELL_HEIGHT - 1, shade(value / largest), tip)
+            if abs(value) >= 0.0005:
+                drawing.text(x + cell_width / 2, y + 14, f"{value:+.1%}", "middle", size=10)
+    return drawing.document()
+
+
+def shade(strength: float) -> str:
+    """From white at 0 to three quarters of a full colour at 1 or -1, so that dark words on it stay readable."""
+    full = ABOVE if strength > 0 else BELOW
+    part = 0.75 * min(abs(strength), 1.0)
+    mixed = (round(255 + (c - 255) * part) for c in full)
+    return "#{:02x}{:02x}{:02x}".format(*mixed) if strength else PAPER

@@ -1,0 +1,124 @@
+"""The joint problem of capacity and traffic, as arrays: models and inputs with the ledger's changes applied."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from libs.domain.fleet import Bools, Floats, Indices
+from libs.domain.world import FluxPolicy, PlanningInputs, ServiceModels, Vocabulary
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class JointProblem:
+    """T steps, P products, R regions, H hardware types, S services, K placements (a service on one hardware type).
+
+    phi           (S, P)        capacity for 100 % of a product's traffic, in units of the service's own type
+    xi            (P, R)        presence now
+    kappa         (K, R)        baseline, moved by the ledger
+    rho           (S, R)        residual of that baseline
+    keeps         (S,) bool     the residual stays as it is
+    weight        (S, R)        cost of a unit of residual, as a factor on the policy's
+    total_min     (T, S)        worldwide capacity that a service never falls below: its baseline
+    service       (K,) int      of each placement
+    kind          (K,) int      hardware type of each placement
+    ratio         (K,)          units of the service's own type that one unit of a placement is worth
+    capacity_min, capacity_max  (K, R)
+    traffic       (T, P)        1 + tau
+    presence_min, presence_max  (P, R)  shares of it
+    supply        (T, H, R)     m
+    growth        (T, S)        gamma
+    yielding      (T, S)        price of a unit of growth that is not granted; inf: it is granted
+    """
+
+    phi: Floats
+    xi: Floats
+    kappa: Floats
+    rho: Floats
+    keeps: Bools
+    weight: Floats
+    total_min: Floats
+    service: Indices
+    kind: Indices
+    ratio: Floats
+    capacity_min: Floats
+    capacity_max: Floats
+    traffic: Floats
+    presence_min: Floats
+    presence_max: Floats
+    supply: Floats
+    growth: Floats
+    yielding: Floats
+    policy: FluxPolicy
+
+    @property
+    def shape(self) -> tuple[int, int, int, int, int, int]:
+        """T, P, R, H, S, K."""
+        T, H, R = self.supply.shape
+        return T, len(self.xi), R, H, len(self.phi), len(self.kappa)
+
+    @property
+    def alone(self) -> Bools:
+        """(S,) services with a single placement: their capacity is what their traffic needs, and their residual."""
+        return np.asarray(np.bincount(self.service, minlength=len(self.phi)) == 1)
+
+    def own(self, placed: Floats) -> Floats:
+        """(..., S, R) of a quantity per placement (..., K, R), in units of the services' own types."""
+        S = len(self.phi)
+        found = placed[..., :S, :].copy()
+        for k in range(S, len(self.service)):
+            found[..., self.service[k], :] += self.ratio[k] * placed[..., k, :]
+        return found
+
+    def pooled(self, placed: Floats) -> Floats:
+        """(..., H, R) of a quantity per placement (..., K, R): by hardware type."""
+        H = self.supply.shape[1]
+        onto = np.zeros((H, len(self.kind)))
+        onto[self.kind, np.arange(len(self.kind))] = 1.0
+        return np.asarray(onto @ placed)
+
+
+def joint_problem(words: Vocabulary, models: ServiceModels, inputs: PlanningInputs) -> JointProblem:
+    """Apply the ledger and the controls. Services that nobody measured get what controls say, and no growth."""
+    S = len(words.services)
+    phi = models.phi()
+    kappa = models.baseline + inputs.ledger
+    own = np.zeros((S, kappa.shape[1]))
+    np.add.at(own, words.placement_service, kappa * words.placement_ratio[:, None])
+    controls = inputs.controls
+    return JointProblem(
+        phi=phi,
+        xi=models.presence,
+        kappa=kappa,
+        rho=own - phi @ models.presence,
+        keeps=~controls.rebalance,
+        weight=controls.rebalance_weight[:S],
+        total_min=np.tile(own.sum(1), (len(inputs.step), 1)),
+        service=words.placement_service,
+        kind=words.placement_type,
+        ratio=words.placement_ratio,
+        capacity_min=controls.capacity_min,
+        capacity_max=np.where(
+            models.modelled[words.placement_service][:, None], controls.capacity_max, controls.capacity_min
+        ),
+        traffic=1.0 + inputs.traffic_growth,
+        presence_min=inputs.presence_min,
+        presence_max=inputs.presence_max,
+        supply=inputs.supply,
+        growth=np.where(models.modelled, inputs.growth, 0.0),
+        yielding=_yielding(inputs),
+        policy=inputs.policy,
+    )
+
+
+def _yielding(inputs: PlanningInputs) -> Floats:
+    """(T, S) what a unit of growth not granted costs: less than a deficit, and less for each lower priority.
+
+    So growth gives way before any baseline does, and the least important growth first, as long as a unit of one frees a
+    unit for the other, which it does within a hardware type.
+    """
+    ranks = np.unique(inputs.growth_priority[np.isfinite(inputs.growth_priority)])
+    rank = np.searchsorted(ranks, inputs.growth_priority)
+    price = inputs.policy.e3_deficit * (1 + rank) / (2 + len(ranks))
+    return np.where(np.isfinite(inputs.growth_priority), price, np.inf)

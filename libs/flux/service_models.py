@@ -1,0 +1,150 @@
+"""Service models: how much capacity a service needs for a mix of traffic, and how much to trust that (Flux, 3.2.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import nnls
+
+from libs.domain.fleet import Bools, Floats, Names
+from libs.domain.world import Observations, ServiceModels, Vocabulary
+from libs.flux.attribution import Attribution, attribute, untraced
+from libs.flux.baseline import UsageBaseline, measure_baseline
+from libs.flux.demand import Demand
+from libs.flux.model_error import ModelErrors, model_errors, score
+
+SAMPLING_WEAK = 0.03
+"""Standard error of the attribution, as a distance, above which the traffic may say better than few spans do."""
+SPANS_MIN = 100
+"""Fewer spans than this are an anecdote."""
+SAMPLING_MAX = 0.10
+"""Standard error of the attribution, as a distance, above which confidence is low."""
+ERROR_MAX = 0.20
+"""Model error, as a share of the use, above which confidence is low."""
+COVERAGE_MIN = 0.80
+"""Share of a service's spans with a known gateway below which confidence is low."""
+UNTRACED_MAX = 0.05
+"""Share of the traffic of products without any traced request above which no attribution can be trusted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Fit:
+    """One metric's answer for every service."""
+
+    metric: str
+    usable: Bools
+    attribution: Attribution
+    errors: ModelErrors
+
+
+def fit_service_models(
+    words: Vocabulary, seen: Observations, demand: Demand, custom: Floats | None = None
+) -> ServiceModels:
+    """Fit every metric for every service, keep the one that explains the measured use best.
+
+    `demand` has one row per service of `words`. CPU instructions count where traces state them; call counts always;
+    self time, which holds waiting too, only in place of CPU. A service without attributed spans is fitted to the
+    traffic instead, and so is one with few, where that explains its use much better.
+
+    custom  (S, P)  attributions of owners' own cost models, which replace all of that (Flux, 3.6); nan: none
+    """
+    baseline = measure_baseline(words, seen)
+    own = _own_use(words, seen)
+    kappa = np.zeros((len(words.services), len(words.regions)))
+    np.add.at(kappa, words.placement_service, baseline.placed * words.placement_ratio[:, None])
+    capacity = kappa.sum(1)
+    fallback = _fit_to_traffic(own, seen, baseline)
+    requests = np.where(np.isnan(seen.traffic).all((1, 2)), np.nan, baseline.traffic_at)
+    fits = []
+    for metric, usable in _candidates(demand).items():
+        found = attribute(demand, metric, requests)
+        share = np.where((usable & (found.share.sum(1) > 0))[:, None], found.share, fallback)
+        errors = model_errors(own, seen, baseline, kappa, capacity[:, None] * share)
+        kept = Attribution(share=share, sampling=found.sampling)
+        fits.append(_Fit(metric=metric, usable=usable, attribution=kept, errors=errors))
+    samples = np.max([np.where(fit.usable, fit.errors.samples, 0.0) for fit in fits], 0)  # the best one shows the noise
+    best = np.argmin([np.where(fit.usable, score(fit.errors, samples), np.inf) for fit in fits], 0)
+    rows = np.arange(len(best))
+    share = np.stack([fit.attribution.share for fit in fits])[best, rows]
+    error = np.stack([fit.errors.total for fit in fits])[best, rows]
+    sampling = np.stack([fit.attribution.sampling for fit in fits])[best, rows]
+    fitted = model_errors(own, seen, baseline, kappa, capacity[:, None] * fallback)
+    traced = np.stack([score(fit.errors, samples) for fit in fits])[best, rows]
+    by_use = (sampling > SAMPLING_WEAK) & (score(fitted, samples) + _penalty(words, samples) < traced)
+    share, error = np.where(by_use[:, None], fallback, share), np.where(by_use, fitted.total, error)
+    named: Names = np.array([fits[b].metric for b in best], object)
+    by_traces: Bools = np.ones(len(best), bool)
+    if custom is not None:
+        by_traces = np.asarray(np.isnan(custom).any(axis=1), bool)
+        share = np.where(by_traces[:, None], share, custom)
+        stated = model_errors(own, seen, baseline, kappa, capacity[:, None] * share)
+        error, sampling = np.where(by_traces, error, stated.total), np.where(by_traces, sampling, 0.0)
+        named[~by_traces] = "custom"
+    coverage = np.divide(demand.attributed, demand.spans, out=np.zeros(len(best)), where=demand.spans > 0)
+    lost = untraced(demand, requests)
+    world = np.nan_to_num(baseline.traffic_at).max(0, initial=0.0)
+    blind = world[lost].sum() > UNTRACED_MAX * world.sum()
+    return ServiceModels(
+        modelled=baseline.used,
+        metric=named,
+        capacity=capacity,
+        attribution=share,
+        baseline=baseline.placed,
+        presence=baseline.presence,
+        error=error,
+        sampling=sampling,
+        coverage=coverage,
+        spans=demand.spans.astype(np.int64),
+        reasons=_reasons(
+            {
+                "NoSpans": by_traces & (demand.attributed == 0),
+                "FewSpans": by_traces & (demand.spans < SPANS_MIN) & (demand.attributed > 0),
+                "FittedToUse": by_traces & by_use,
+                "SamplingError": sampling > SAMPLING_MAX,
+                "ModelError": error > ERROR_MAX,
+                "LowCoverage": by_traces & (coverage < COVERAGE_MIN) & (demand.spans > 0),
+                "UntracedProducts": by_traces & blind,
+            }
+        ),
+    )
+
+
+def _penalty(words: Vocabulary, samples: Floats) -> Floats:
+    """(S,) what a fit with a parameter per product pays as a score: Bayes' information criterion."""
+    regions = len(words.regions)
+    return np.asarray(len(words.products) * np.log(samples * regions + 1) / regions)
+
+
+def _candidates(demand: Demand) -> dict[str, Bools]:
+    """Metric -> (S,) whether it may explain a service."""
+    stated = demand.cpu_stated > 0.5 * demand.spans
+    return {"cpu": stated, "calls": np.ones(len(stated), bool), "self_time": ~stated & (demand.spans > 0)}
+
+
+def _own_use(words: Vocabulary, seen: Observations) -> Floats:
+    """(S, R, M) use over all types a service runs on, in units of its own; nan where none was reported."""
+    S = len(words.services)
+    own = seen.usage[:S].copy()
+    for k in range(S, len(seen.usage)):
+        s, more = words.placement_service[k], seen.usage[k] * words.placement_ratio[k]
+        own[s] = np.where(np.isnan(own[s]), more, own[s] + np.nan_to_num(more))
+    return own
+
+
+def _fit_to_traffic(own: Floats, seen: Observations, baseline: UsageBaseline) -> Floats:
+    """(S, P) shares by non-negative least squares of use on traffic: a guess from shapes, for want of traces."""
+    S, P = len(own), len(seen.traffic)
+    basis, triangle = np.linalg.qr(np.nan_to_num(seen.traffic).reshape(P, -1).T)
+    used = np.nan_to_num(own).reshape(S, -1) @ basis
+    weight = np.stack([nnls(triangle, row)[0] for row in used]) * baseline.traffic_at
+    total = weight.sum(1, keepdims=True)
+    return np.where(total > 0, weight / np.where(total > 0, total, 1.0), 1.0 / P)
+
+
+def _reasons(found: dict[str, Bools]) -> Names:
+    rows = np.stack(list(found.values()), 1)
+    names = np.array(list(found), object)
+    reasons = np.empty(len(rows), object)
+    reasons[:] = [tuple(names[row]) for row in rows]
+    return reasons

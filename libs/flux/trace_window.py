@@ -1,0 +1,73 @@
+"""The open window: spans wait until their trace is likely complete, and memory does not grow with the traffic."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from libs.domain.fleet import Bools, Ints
+from libs.domain.spans import Ids, Spans, join_spans
+
+AGE_WINDOWS_MAX = 4
+"""A trace that never falls silent is closed after so many windows."""
+
+
+@dataclass(slots=True, kw_only=True)
+class TraceWindow:
+    """Gathers spans in order of arrival and hands out whole traces.
+
+    A trace is closed once none of its spans arrived for `window`, counted in whatever the caller's arrivals count:
+    spans read (a file, where it bounds memory to a few windows), or seconds (an intake). Spans of a trace that was
+    closed among the last `remembered_max` are late: they are counted and dropped, since what calls them is gone.
+    """
+
+    window: float
+    remembered_max: int = 1_000_000
+    late: int = 0
+    _parts: list[Spans] = field(default_factory=list)
+    _arrivals: list[Ints] = field(default_factory=list)
+    _closed: deque[Ids] = field(default_factory=deque)
+
+    @property
+    def open_spans(self) -> int:
+        """Spans that wait."""
+        return sum(map(len, self._parts))
+
+    def add(self, spans: Spans, arrival: float) -> None:
+        """Take spans that arrived together. Arrivals never go back."""
+        if len(spans):
+            self._parts.append(spans)
+            self._arrivals.append(np.full(len(spans), arrival))
+
+    def close(self, now: float) -> Spans | None:
+        """The spans of all traces that fell silent before now - window; None where there are none."""
+        if not self._parts:
+            return None
+        spans, arrival = join_spans(self._parts), np.concatenate(self._arrivals)
+        late = self._is_late(spans.trace)
+        self.late += int(late.sum())
+        trace, of = np.unique(spans.trace, return_inverse=True)
+        last = np.full(len(trace), -np.inf)
+        np.maximum.at(last, of, arrival)
+        first = np.full(len(trace), np.inf)
+        np.minimum.at(first, of, arrival)
+        silent = (last <= now - self.window) | (first <= now - AGE_WINDOWS_MAX * self.window)
+        done = silent[of]
+        keep = ~done & ~late
+        self._parts, self._arrivals = [spans.take(keep)], [arrival[keep]]
+        self._remember(trace[silent])
+        return spans.take(done & ~late) if (done & ~late).any() else None
+
+    def _is_late(self, trace: Ids) -> Bools:
+        late = np.zeros(len(trace), bool)
+        for closed in self._closed:
+            late |= np.isin(trace, closed)
+        return late
+
+    def _remember(self, trace: Ids) -> None:
+        if len(trace):
+            self._closed.append(trace)
+        while len(self._closed) > 1 and sum(map(len, self._closed)) > self.remembered_max:
+            self._closed.popleft()

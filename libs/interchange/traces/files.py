@@ -1,0 +1,100 @@
+"""Trace files of a folder, whatever their format, as batches of spans."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from libs.domain.spans import Spans
+from libs.interchange.errors import InterchangeError, Problem
+from libs.interchange.traces.intake import Intake, Rows
+from libs.interchange.traces.jaeger import add_jaeger
+from libs.interchange.traces.otlp_json import add_otlp_json
+from libs.interchange.traces.otlp_proto import add_otlp_proto, messages
+from libs.interchange.traces.span_csv import read_span_csv
+from libs.interchange.traces.zipkin import add_zipkin
+
+BATCH_SPANS = 50_000
+LINE_BYTES_MAX = 64 << 20
+DOCUMENT_BYTES_MAX = 512 << 20
+"""Of a file that is one JSON document, and so has to be read as a whole."""
+Reader = Callable[[BinaryIO, Intake], Iterator[Spans]]
+
+
+def trace_files(folder: Path) -> list[Path]:
+    """Files of a folder that hold traces, in order of name."""
+    return sorted(path for path in folder.iterdir() if path.is_file() and path.name.startswith("traces"))
+
+
+def read_traces(path: Path, intake: Intake, progress: Callable[[int], None] | None = None) -> Iterator[Spans]:
+    """Spans of one file in batches; `progress` hears how many bytes of it were read.
+
+    Raises: InterchangeError, where the name tells no format or the file is damaged; TooManyServicesError.
+    """
+    name = path.name.removesuffix(".gz")
+    reader = next((read for suffix, read in READERS.items() if name.endswith(suffix)), None)
+    if reader is None:
+        known = ", ".join(f"*{suffix}" for suffix in READERS)
+        message = f"is of no known format; known are {known}, each also with .gz"
+        raise InterchangeError([Problem(path.name, None, None, message)])
+    try:
+        with path.open("rb") as raw:
+            stream = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if path.name.endswith(".gz") else raw
+            for spans in reader(stream, intake):
+                yield spans
+                if progress is not None:
+                    progress(raw.tell())
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        raise InterchangeError([Problem(path.name, None, None, f"cannot be read: {error}")]) from error
+
+
+def _batches(parts: Iterator[bytes], add: Callable[[bytes, Intake, Rows], None], intake: Intake) -> Iterator[Spans]:
+    rows = Rows(intake)
+    for part in parts:
+        add(part, intake, rows)
+        if len(rows) >= BATCH_SPANS:
+            yield rows.spans()
+            rows = Rows(intake)
+    if len(rows):
+        yield rows.spans()
+
+
+def _lines(stream: BinaryIO) -> Iterator[bytes]:
+    while line := stream.readline(LINE_BYTES_MAX):
+        if not line.isspace():
+            yield line
+
+
+def _otlp_json(stream: BinaryIO, intake: Intake) -> Iterator[Spans]:
+    return _batches(_lines(stream), add_otlp_json, intake)
+
+
+def _otlp_proto(stream: BinaryIO, intake: Intake) -> Iterator[Spans]:
+    return _batches(messages(stream), add_otlp_proto, intake)
+
+
+def _document(add: Callable[[bytes, Intake, Rows], None]) -> Reader:
+    def read(stream: BinaryIO, intake: Intake) -> Iterator[Spans]:
+        content = stream.read(DOCUMENT_BYTES_MAX + 1)
+        if len(content) > DOCUMENT_BYTES_MAX:
+            raise ValueError(f"is one document of more than {DOCUMENT_BYTES_MAX >> 20} MiB: split it")
+        return _batches(iter([content]), add, intake)
+
+    return read
+
+
+def _span_csv(stream: BinaryIO, intake: Intake) -> Iterator[Spans]:
+    return read_span_csv(stream, intake, BATCH_SPANS)
+
+
+READERS: dict[str, Reader] = {
+    ".jsonl": _otlp_json,
+    ".pb": _otlp_proto,
+    ".zipkin.json": _document(add_zipkin),
+    ".jaeger.json": _document(add_jaeger),
+    ".csv": _span_csv,
+}
+"""By how a file's name ends."""

@@ -1,0 +1,48 @@
+"""Spans as a CSV table, as the Nezha data set has them: TraceID, SpanID, ParentID, PodName, OperationName, times."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from libs.domain.spans import INTERNAL, Spans
+from libs.interchange.traces.intake import NAN, Intake, Rows, padded
+
+FIELDS = ("TraceID", "SpanID", "ParentID", "PodName", "OperationName", "StartTimeUnixNano", "EndTimeUnixNano")
+ROOT = "root"
+
+
+def read_span_csv(stream: BinaryIO, intake: Intake, batch: int) -> Iterator[Spans]:
+    """Spans in batches. A service is its pod's name less the two suffixes that its deployment appends.
+
+    Raises: ValueError, where a column is missing.
+    """
+    table = csv.DictReader(codecs.iterdecode(stream, "utf-8"))
+    missing = [field for field in FIELDS if field not in (table.fieldnames or ())]
+    if missing:
+        raise ValueError(f"lacks the columns {', '.join(missing)}")
+    rows = Rows(intake)
+    for row in table:
+        try:
+            service = row["PodName"].rsplit("-", 2)[0]
+            parent = row["ParentID"]
+            rows.add(
+                padded(row["TraceID"], 32),
+                padded(row["SpanID"], 16),
+                b"" if parent == ROOT else padded(parent, 16),
+                intake.service(service),
+                intake.operations(service).get(row["OperationName"], -1),
+                INTERNAL,
+                int(row["EndTimeUnixNano"]) - int(row["StartTimeUnixNano"]),
+                NAN,
+                NAN,
+            )
+        except (TypeError, ValueError, AttributeError):
+            intake.malformed += 1
+        if len(rows) >= batch:
+            yield rows.spans()
+            rows = Rows(intake)
+    if len(rows):
+        yield rows.spans()

@@ -1,0 +1,69 @@
+"""One table of a world folder: Parquet where there is `<name>.parquet`, else CSV. Errors name file, row and field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pv
+
+from libs.domain.fleet import Bools, Floats, Indices, Names
+from libs.interchange.errors import InterchangeError, Problem, Problems
+from libs.interchange.tables import Table, indices_of
+
+Kind = Literal["name", "number"]
+_TYPES = {"name": pa.dictionary(pa.int32(), pa.string()), "number": pa.float64()}
+
+
+class WorldTable(Table):
+    """A table with the columns that `fields` gives a kind. A file that may be missing reads as one without rows."""
+
+    def __init__(
+        self, folder: Path, name: str, problems: Problems, *, fields: Mapping[str, Kind], optional: bool = False
+    ) -> None:
+        if (folder / f"{name}.parquet").exists():
+            super().__init__(folder, f"{name}.parquet", problems, fields=fields)
+            return
+        self.file, self._problems = f"{name}.csv", problems
+        path = folder / self.file
+        if optional and not path.exists():
+            self._table = pa.table({field: pa.array([], _TYPES[kind]) for field, kind in fields.items()})
+        else:
+            self._table = _read_csv(path, fields)
+        self._types = {column.name: column.type for column in self._table.schema}
+
+    def optional_numbers(self, field: str, absent: float) -> Floats:
+        """A column that may be missing, in whole or in some rows: these read `absent`."""
+        if not self.has(field):
+            return np.full(len(self), absent)
+        found = self.numbers(field, nullable=True, least=-np.inf)
+        return np.asarray(np.where(np.isnan(found), absent, found))
+
+    def flags(self, field: str, *, absent: bool) -> Bools:
+        """A column of 0 and 1."""
+        found = self.optional_numbers(field, float(absent))
+        self.bad_rows((found != 0) & (found != 1), field, "is neither 0 nor 1")
+        return np.asarray(found == 1)
+
+    def known(self, field: str, names: Names, what: str) -> Indices:
+        """A column of names as indices into `names`; one that is not there is noted, and reads 0."""
+        column = self.strings(field)
+        found = indices_of(column, names)
+        self.bad_rows(found < 0, field, f"{{}} is not a {what} of this world", column.names)
+        return np.maximum(found, 0)
+
+
+def _read_csv(path: Path, fields: Mapping[str, Kind]) -> pa.Table:
+    try:
+        convert = pv.ConvertOptions(
+            column_types={field: _TYPES[kind] for field, kind in fields.items()}, strings_can_be_null=True
+        )
+        table = pv.read_csv(path, convert_options=convert)
+        return table.select([name for name in table.column_names if name in fields])
+    except FileNotFoundError as error:
+        raise InterchangeError([Problem(path.name, None, None, "is missing")]) from error
+    except (pa.ArrowException, OSError) as error:
+        raise InterchangeError([Problem(path.name, None, None, f"cannot be read: {error}")]) from error

@@ -1,0 +1,88 @@
+"""Is there room for everything, whatever order the actions of an execution plan come in? By definition only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+
+import networkx as nx
+
+from libs.domain.execution_plan import Action, ExecutionPlan
+from libs.domain.violation import Violation
+
+Pool = tuple[str | None, str | None]
+TOLERANCE = 1e-4
+
+
+def check_execution(plan: ExecutionPlan, used: Mapping[Pool, float], room: Mapping[Pool, float]) -> list[Violation]:
+    """What is wrong with an execution plan; empty where it may be carried out.
+
+    used   capacity in use in each pool (region, hardware type) before it starts
+    room   what the pool holds
+
+    A state is any set of finished actions that holds, with an action, all it waits for. In no state may a pool be used
+    beyond its room: the worst state of a pool is a maximum closure, found by a minimum cut.
+    """
+    known = {a.action for a in plan.actions}
+    loose = [
+        Violation(reason="UnknownAction", message=f"{a.action} waits for {before}, which is no action")
+        for a in plan.actions
+        for before in a.waits_for
+        if before not in known
+    ]
+    if loose:
+        return loose
+    freed = _freed_before(plan)
+    if freed is None:
+        return [Violation(reason="Circle", message="actions wait for each other in a circle, so none can start")]
+    pools: dict[Pool, list[Action]] = {}
+    for a in plan.actions:
+        if a.service is not None:
+            pools.setdefault((a.region, a.hardware_type), []).append(a)
+    found = []
+    for pool, actions in sorted(pools.items(), key=str):
+        worst = used.get(pool, 0.0) + _worst(actions, freed)
+        if worst > room.get(pool, 0.0) + TOLERANCE * max(1.0, room.get(pool, 0.0)):
+            message = f"{pool[0]} would need {worst:.6g} of {pool[1]} at once and holds {room.get(pool, 0.0):.6g}"
+            found.append(Violation(reason="NoRoom", message=message))
+    return found
+
+
+def change(a: Action) -> float:
+    """What an action adds to its pool."""
+    return float(a.after) - float(a.before) if isinstance(a.after, float) and isinstance(a.before, float) else 0.0
+
+
+def _freed_before(plan: ExecutionPlan) -> dict[str, frozenset[str]] | None:
+    """Per action, the downsizes that must be finished before it; None where there is a circle."""
+    by_id = {a.action: a for a in plan.actions}
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    graph.add_nodes_from(by_id)
+    graph.add_edges_from((before, a.action) for a in plan.actions for before in a.waits_for)
+    freed: dict[str, frozenset[str]] = {}
+    try:
+        for name in nx.topological_sort(graph):
+            above = [s for s in {freed[b] for b in by_id[name].waits_for} if s]
+            own = [b for b in by_id[name].waits_for if change(by_id[b]) < 0]
+            freed[name] = above[0] if len(above) == 1 and not own else frozenset(own).union(*above)
+    except nx.NetworkXUnfeasible:
+        return None
+    return freed
+
+
+def _worst(actions: list[Action], freed: Mapping[str, Set[str]]) -> float:
+    """The most that finishing a closed set of these actions adds to their pool."""
+    gives = {a.action: -change(a) for a in actions if change(a) < 0}
+    takes: dict[frozenset[str], float] = {}
+    for a in actions:
+        if change(a) > 0:
+            before = frozenset(freed[a.action] & gives.keys())
+            takes[before] = takes.get(before, 0.0) + change(a)
+    at_once = takes.pop(frozenset(), 0.0)
+    if not takes:
+        return at_once
+    network: nx.DiGraph[str | int] = nx.DiGraph()
+    for number, (before, amount) in enumerate(takes.items()):
+        network.add_edge("source", number, capacity=amount)
+        network.add_edges_from((number, name) for name in before)  # no capacity: infinite
+    network.add_edges_from((name, "sink", {"capacity": amount}) for name, amount in gives.items())
+    return at_once + sum(takes.values()) - float(nx.minimum_cut_value(network, "source", "sink"))

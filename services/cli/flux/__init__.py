@@ -1,0 +1,1 @@
+"""`plimsoll flux`: service models and plans from files alone."""

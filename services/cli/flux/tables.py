@@ -1,0 +1,125 @@
+"""What `plimsoll flux` prints: tables for people, documents for programs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from services.cli.flux.offline import Modelled, Planned
+from services.cli.output import percent, print_rows, stdout
+
+SHOWN_MAX = 10
+
+
+def model_document(made: Modelled) -> dict[str, Any]:
+    """How good the models are, for programs."""
+    words, models = made.words, made.models
+    known = np.flatnonzero(models.modelled)
+    return {
+        "services": len(known),
+        "metrics": dict(Counter(models.metric[known].tolist())),
+        "error_mean": float(models.error[known].mean()),
+        "low_confidence": {str(words.services[s]): list(models.reasons[s]) for s in known if models.reasons[s]},
+        **made.counts,
+        "step_s": made.step_s,
+    }
+
+
+def print_models(made: Modelled) -> None:
+    """The largest services, and every one of low confidence."""
+    words, models = made.words, made.models
+    known = np.flatnonzero(models.modelled)
+    largest = known[np.argsort(-models.capacity[known])][:SHOWN_MAX]
+    low = [s for s in known if models.reasons[s]]
+    stdout.print(f"{len(known)} services; the largest {len(largest)}:", highlight=False)
+    rows = [
+        {
+            "SERVICE": words.services[s],
+            "TYPE": words.hardware_types[words.service_type[s]],
+            "CAPACITY": float(models.capacity[s]),
+            "METRIC": models.metric[s],
+            "ERROR": percent(models.error[s]),
+            "PRODUCTS": ", ".join(
+                f"{words.products[p]} {models.attribution[s, p]:.0%}" for p in np.argsort(-models.attribution[s])[:3]
+            ),
+        }
+        for s in largest
+    ]
+    print_rows(rows, {heading: heading for heading in rows[0]} if rows else {})
+    for s in low[:SHOWN_MAX]:
+        stdout.print(f"low confidence: {words.services[s]} ({', '.join(models.reasons[s])})", highlight=False)
+    if len(low) > SHOWN_MAX:
+        stdout.print(f"low confidence: {len(low) - SHOWN_MAX} more", highlight=False)
+    stdout.print(", ".join(f"{count:,} {name}" for name, count in made.counts.items()), highlight=False)
+
+
+def plan_document(planned: Planned) -> dict[str, Any]:
+    """What was decided, for programs."""
+    solved, execution = planned.solved, planned.execution
+    rows, columns = solved.joint.model.matrix.shape
+    return {
+        "objective": solved.solution.objective,
+        "deficit": float(solved.plan.deficit.sum()),
+        "growth_withheld": float(((1 - solved.plan.granted) * planned.problem.growth).sum()),
+        "growth_unplaced": unplaced_growth(planned),
+        "settled": solved.settled,
+        "programs": solved.rounds,
+        "rows": rows,
+        "columns": columns,
+        "build_s": solved.build_s,
+        "solve_s": solved.solve_s,
+        "actions": dict(Counter(str(a.phase) for a in execution.actions)),
+        "approvals": sum(bool(a.approval) for a in execution.actions),
+        "estimate_h": execution.estimate_h,
+    }
+
+
+def unplaced_growth(planned: Planned) -> list[str]:
+    """Services that ask for growth although nothing was measured of them: there is nothing to grow in proportion to."""
+    asking = (planned.inputs.growth > 0).any(0) & ~planned.models.modelled
+    return [str(name) for name in planned.words.services[asking]]
+
+
+def print_plan(planned: Planned) -> None:
+    """Per step what moves and what is missing; of the first step how it is carried out."""
+    words, plan, problem = planned.words, planned.solved.plan, planned.problem
+    before, rows = problem.kappa, []
+    presence = problem.xi
+    for t, step in enumerate(plan.step):
+        added = np.maximum(plan.capacity[t] - before, 0.0).sum()
+        freed = np.maximum(before - plan.capacity[t], 0.0).sum()
+        rows.append(
+            {
+                "STEP": int(step),
+                "TRAFFIC MOVED": percent(0.5 * float(np.abs(plan.traffic[t] - presence).sum(1).mean())),
+                "UPSIZED": float(added),
+                "FREED": float(freed),
+                "GROWTH": float(plan.growth[t].sum()),
+                "SPARE": float(plan.spare[t].sum()),
+                "DEFICIT": float(plan.deficit[t].sum()) if plan.deficit[t].sum() > 1e-6 else 0.0,
+            }
+        )
+        before, presence = plan.capacity[t], plan.traffic[t]
+    print_rows(rows, {heading: heading for heading in rows[0]})
+    for h, r in zip(*np.nonzero(plan.deficit[0] > 1e-6), strict=True):
+        stdout.print(
+            f"short in step {plan.step[0]}: {words.regions[r]} lacks {plan.deficit[0, h, r]:,.2f} of "
+            f"{words.hardware_types[h]}",
+            highlight=False,
+        )
+    execution = planned.execution
+    counts = Counter(str(a.phase) for a in execution.actions if a.service or a.product)
+    stdout.print(
+        f"step {execution.step}: "
+        + ", ".join(f"{n} {phase}s" for phase, n in counts.items())
+        + f"; {sum(bool(a.approval) for a in execution.actions)} to approve; "
+        + f"about {execution.estimate_h / 24:,.1f} days by the policy's estimates",
+        highlight=False,
+    )
+    if unplaced_growth(planned):
+        names = ", ".join(unplaced_growth(planned)[:SHOWN_MAX])
+        stdout.print(f"growth not placed, since no use was measured: {names}", highlight=False)
+    if not planned.solved.settled:
+        stdout.print("the shares of growth did not settle by themselves and were held", highlight=False)

@@ -1,0 +1,44 @@
+"""Models and plans against the judge of the interchange format, which shares no code with us."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from libs.interchange.placement_plan import placement_plan_document, save_placement_plan
+from libs.interchange.service_models import save_service_models
+from services.cli.flux.offline import make_models, make_plan
+
+pytestmark = pytest.mark.shared
+
+
+@pytest.mark.parametrize(("seed", "options"), [(31, ()), (32, ("--services", "60", "--regions", "9", "--hours", "30"))])
+def test_the_judge_finds_nothing_wrong(shared, tmp_path, seed, options):
+    world = tmp_path / "world"
+    make = [shared / "bench" / "flux_world.py", world, "--seed", str(seed), *options]
+    subprocess.run([sys.executable, *make], check=True)
+    model, plan = tmp_path / "model.json", tmp_path / "plan.json"
+    made = make_models(world)
+    save_service_models(model, made.words, made.models)
+    planned = make_plan(world, model)
+    document = placement_plan_document(planned.words, planned.models.modelled, planned.solved.plan)
+    save_placement_plan(plan, document)
+    done = subprocess.run(
+        [sys.executable, shared / "bench" / "flux_evaluate.py", world, model, plan, "--truth"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    judged = json.loads(done.stdout)
+    assert judged["violations"] == {}
+    assert judged["objective"] == pytest.approx(planned.solved.solution.objective, rel=1e-6)
+    found = judged["model"]
+    assert found["attribution_distance_mean"] <= 0.03
+    assert found["attribution_distance_max"] <= 0.12
+    assert found["capacity_error_mean"] <= 0.03
+    assert found["baseline_error_mean"] <= 0.02
+    assert found["metric_right"] >= 0.85
+    assert found["presence_error_max"] <= 0.02
+    assert found["thin_flagged_low"] == found["thin_services"]
+    assert found["others_flagged_low"] <= 0.2 * (60 if options else 40)
