@@ -24,6 +24,7 @@ class Owners:
     region: str
     said: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
+    _returned: set[str] = field(default_factory=set)
 
     def act(self, event: DemandEvent, later: Callable[[Callable[[], None]], None]) -> None:
         """Send one request; the platform decides on its own time. A refusal is an answer, not an error of ours.
@@ -33,6 +34,10 @@ class Owners:
         if event.kind is not DemandKind.CREATE and self._waits_for_an_answer(event.reservation):
             later(lambda: self.act(event, later))
             return
+        if event.reservation in self._returned:
+            return  # it was to be resized, and waited so long that it is returned by now
+        if event.kind is DemandKind.DELETE:
+            self._returned.add(event.reservation)
         body: Json = {"kind": event.kind, "region": self.region, "reservation": event.reservation}
         if event.kind is DemandKind.CREATE:
             body["owner"] = event.owner

@@ -31,3 +31,6 @@ def test_an_owner_waits_for_the_answer_before_he_asks_for_something_else() -> No
     agenda.pop()()
     assert [body["kind"] for body in platform.sent] == ["delete"]
     assert (agenda, owners.said) == ([], {"delete": 1})
+    resize = DemandEvent(at_s=0.0, kind=DemandKind.RESIZE, reservation="web", owner="a", spec=None)
+    owners.act(resize, agenda.append)  # it waited longer than the reservation lived
+    assert (agenda, owners.said) == ([], {"delete": 1})
