@@ -194,10 +194,18 @@ NAMED = {Noun.RESERVATIONS: "reservation_id", Noun.SERVERS: "server_id"}
 """What goes by a name that need not be unique, and the field of its id."""
 
 
+def _noun(text: str) -> Noun:
+    """As it is typed, or one of it. Raises BadParameter that says what there is."""
+    for noun in Noun:
+        if text in (noun.value, noun.value.removesuffix("s"), noun.value.removesuffix("ies") + "y"):
+            return noun
+    raise typer.BadParameter(f"{text!r}: there are {', '.join(Noun)}")
+
+
 def get(
-    noun: Annotated[Noun, typer.Argument(help="what to look at")],
+    noun: Annotated[Noun, typer.Argument(metavar="NOUN", parser=_noun, help=f"what to look at: {', '.join(Noun)}")],
     identifier: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="one of them, by id or name; leave out for a list")
+        str | None, typer.Argument(metavar="ID", help="one of them, by id or name; leave out for a list")
     ] = None,
     where: Annotated[
         list[str] | None,
@@ -208,7 +216,7 @@ def get(
             help="only those; repeatable. A wrong FIELD is answered with the right ones",
         ),
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1_000_000, help="items of a list, at most")] = 100,
+    limit: Annotated[int, typer.Option(min=1, max=1_000_000, metavar="N", help="items of a list, at most")] = 100,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show one thing, or a list of them."""

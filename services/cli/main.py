@@ -56,7 +56,7 @@ GROUPS = {
     },
 }
 """Heading of --help -> command -> where it is. Looking at a server must not wait for a solver to be imported."""
-COMMANDS = {name: (path, group) for group, commands in GROUPS.items() for name, path in commands.items()}
+COMMANDS = {name: path for commands in GROUPS.values() for name, path in commands.items()}
 
 
 class LazyCommands(TyperGroup):
@@ -70,19 +70,23 @@ class LazyCommands(TyperGroup):
         """One of them; None where there is none of this name."""
         if cmd_name not in COMMANDS:
             return None
-        path, group = COMMANDS[cmd_name]
-        module, _, name = path.partition(":")
+        module, _, name = COMMANDS[cmd_name].partition(":")
         found = getattr(import_module(module), name)
         if not isinstance(found, typer.Typer):
-            alone = typer.Typer(add_completion=False)
+            alone = typer.Typer(add_completion=False, rich_markup_mode=None)
             alone.command(cmd_name)(found)
             found = alone
         command = typer.main.get_command(found)
         assert isinstance(command, TyperCommand | TyperGroup)
         command.name = cmd_name
-        command.rich_help_panel = group
-        command.short_help = _first_sentence(command.help or "")
         return command
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The list of --help: by group, a sentence each."""
+        for group, commands in GROUPS.items():
+            with formatter.section(group):
+                told = {name: _first_sentence(self.get_command(ctx, name).help or "") for name in commands}
+                formatter.write_dl(list(told.items()))
 
 
 def _first_sentence(text: str) -> str:
@@ -90,7 +94,12 @@ def _first_sentence(text: str) -> str:
 
 
 app = typer.Typer(
-    name="plimsoll", cls=LazyCommands, no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False
+    name="plimsoll",
+    cls=LazyCommands,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    rich_markup_mode=None,
 )
 
 

@@ -13,6 +13,8 @@ from services.cli.output import Output, OutputOption, print_document, print_json
 app = typer.Typer(
     help="Deal with moves that failed for good; `plimsoll get moves --where dead_letter=open` lists them.",
     no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
 )
 MoveArgument = Annotated[int, typer.Argument(metavar="ID", help="the move's id")]
 ReasonOption = Annotated[str, typer.Option(help="why; it is kept in the audit trail")]
@@ -48,14 +50,21 @@ def resume(region: RegionArgument, reason: ReasonOption, output: OutputOption = 
 
 def mover(
     region: RegionArgument,
-    moves: Annotated[int | None, typer.Option("--moves-max", min=1, help="moves at a time")] = None,
+    moves: Annotated[int | None, typer.Option("--moves-max", min=1, metavar="N", help="moves at a time")] = None,
     msb_share: Annotated[
         float | None,
-        typer.Option("--msb-share-max", help="share of an MSB's servers on their way out of reservations at a time"),
+        typer.Option(
+            "--msb-share-max",
+            metavar="SHARE",
+            help="share of an MSB's servers on their way out of reservations at a time",
+        ),
     ] = None,
-    msb_moves: Annotated[int | None, typer.Option("--msb-moves-max", min=1, help="moves at a time in one MSB")] = None,
+    msb_moves: Annotated[
+        int | None, typer.Option("--msb-moves-max", min=1, metavar="N", help="moves at a time in one MSB")
+    ] = None,
     msb_starts: Annotated[
-        int | None, typer.Option("--msb-starts-per-minute", min=1, help="moves that start in one MSB in any minute")
+        int | None,
+        typer.Option("--msb-starts-per-minute", min=1, metavar="N", help="moves that start in one MSB in any minute"),
     ] = None,
     defaults: Annotated[
         bool, typer.Option("--defaults", help="take back every bound that is not named beside it")

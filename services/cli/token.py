@@ -11,7 +11,7 @@ from services.cli.client import Client, Json
 from services.cli.get import Noun, get
 from services.cli.output import Output, OutputOption, note, print_json, say, stdout
 
-app = typer.Typer(help="Who may ask, and for whom.", no_args_is_help=True)
+app = typer.Typer(help="Who may ask, and for whom.", no_args_is_help=True, add_completion=False, rich_markup_mode=None)
 OwnerOption = Annotated[list[str] | None, typer.Option("--owner", help="for whom a requester may ask; repeatable")]
 Identifier = Annotated[int, typer.Argument(metavar="ID", help="as in `plimsoll token list`")]
 

@@ -13,6 +13,7 @@ import pytest
 from libs.domain.reservation import ReservationSpec
 from libs.interchange.region_files import save_region
 from services.cli.get import COLUMNS
+from services.cli.main import COMMANDS
 from services.standalone.processes import Command, Process
 from tests.builders.region import region_image
 
@@ -209,6 +210,17 @@ def test_the_policy(plimsoll: Plimsoll) -> None:
     assert "1 to approve or reject" in plimsoll("status", "east").stdout
     assert document(plimsoll("policy", "east", "-o", "json"))["shared_buffer_share"] == 0
     assert "--set" in plimsoll("policy", "east", "--set", "buffer_cost").stderr
+
+
+def test_help_and_what_is_mistyped(plimsoll: Plimsoll) -> None:
+    told = plimsoll("--help").stdout
+    assert [name for name in COMMANDS if f"\n  {name} " not in told] == []
+    wrong = plimsoll("get", "nothing")
+    assert (wrong.returncode, "there are regions, hardware-types" in wrong.stderr) == (1, True)
+    assert document(plimsoll("get", "audit-entry", "-o", "json")) == document(
+        plimsoll("get", "audit-entries", "-o", "json")
+    )
+    assert plimsoll("fly").returncode == 1
 
 
 def test_every_noun_is_listed(plimsoll: Plimsoll) -> None:
