@@ -199,11 +199,11 @@ def _noun(text: str) -> Noun:
     for noun in Noun:
         if text in (noun.value, noun.value.removesuffix("s"), noun.value.removesuffix("ies") + "y"):
             return noun
-    raise typer.BadParameter(f"{text!r}: there are {', '.join(Noun)}")
+    raise typer.BadParameter(f"no {text!r}: there are {', '.join(Noun)}")
 
 
 def get(
-    noun: Annotated[Noun, typer.Argument(metavar="NOUN", parser=_noun, help=f"what to look at: {', '.join(Noun)}")],
+    what: Annotated[str, typer.Argument(metavar="NOUN", help=f"what to look at: {', '.join(Noun)}")],
     identifier: Annotated[
         str | None, typer.Argument(metavar="ID", help="one of them, by id or name; leave out for a list")
     ] = None,
@@ -220,6 +220,7 @@ def get(
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show one thing, or a list of them."""
+    noun = _noun(what)
     client = Client.connect()
     if identifier is not None:
         document = _one(client, noun, identifier)
