@@ -53,6 +53,7 @@ class ApprovalLimits:
 class Approval:
     """One thing that waits, or waited.
 
+    reservation   that the request is about, by name, and its owner; None: it is about a policy
     change        what is asked: a request's spec, or the parts of a policy
     before        what is so now, of the same; None for a new reservation
     asked_by      the tokens that asked for it
@@ -63,6 +64,8 @@ class Approval:
     region: str
     kind: ApprovalKind
     capacity_request_id: int | None
+    reservation: str | None
+    owner: str | None
     status: ApprovalStatus
     causes: tuple[Cause, ...]
     change: Mapping[str, object]

@@ -45,12 +45,21 @@ def check_regression(snapshot: FleetSnapshot, target: Indices) -> list[Violation
     return [
         Violation(
             reason="ShortfallGrows" if short[1][r] > short[0][r] else "AffinityWorsens",
-            message=f"{q.name[r]} would be short of {short[1][r]:.6g} RRU and {off[1][r]:.6g} RRU off its datacenters "
-            f"instead of {short[0][r]:.6g} and {off[0][r]:.6g}{others}",
+            message=f"{q.name[r]} would {_worse(short[0][r], short[1][r], off[0][r], off[1][r])}{others}",
             reservation=str(q.name[r]),
         )
         for r in np.flatnonzero(grown > TOLERANCE * np.maximum(1.0, before))
     ]
+
+
+def _worse(short_was: float, short: float, off_was: float, off: float) -> str:
+    """What becomes of it, in RRU; what stays 0 needs no word."""
+    parts = []
+    if short or short_was:
+        parts.append(f"be short of {short:.6g} RRU instead of {short_was:.6g}")
+    if off or off_was:
+        parts.append(f"have {off:.6g} RRU outside its datacenters' shares instead of {off_was:.6g}")
+    return " and ".join(parts)
 
 
 def _by_place(snapshot: FleetSnapshot, binding: Indices, place: Indices, places: int) -> Floats:

@@ -13,10 +13,20 @@ from libs.domain.page import Page
 from libs.reconcile.errors import StaleGeneration
 from libs.store.database import Transaction
 from libs.store.refusals import NotFound
-from libs.store.tables import approvals, regions
+from libs.store.tables import approvals, capacity_requests, regions
 
 _table = approvals
-_SELECT = sa.select(_table, regions.c.name.label("region")).join(regions, regions.c.region_id == _table.c.region_id)
+_SELECT = (
+    sa.select(
+        _table,
+        regions.c.name.label("region"),
+        capacity_requests.c.reservation_name.label("reservation"),
+        capacity_requests.c.owner,
+    )
+    .select_from(_table)
+    .join(regions, regions.c.region_id == _table.c.region_id)
+    .outerjoin(capacity_requests, capacity_requests.c.capacity_request_id == _table.c.capacity_request_id)
+)
 
 
 def create_approval(

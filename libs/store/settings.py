@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import psycopg
-import sqlalchemy as sa
-from psycopg.conninfo import conninfo_to_dict
 from pydantic import AfterValidator, Field, SecretStr
 
 from libs.reconcile.environment import Settings
@@ -14,6 +11,10 @@ from libs.reconcile.environment import Settings
 
 def _of_postgresql(url: SecretStr) -> SecretStr:
     """Both who read it must understand it; what they say when they do not may hold a part of the password."""
+    import psycopg  # here: whoever only asks where the platform is does not wait for a database's driver
+    import sqlalchemy as sa
+    from psycopg.conninfo import conninfo_to_dict
+
     try:
         scheme = sa.make_url(url.get_secret_value()).drivername
         ports = str(conninfo_to_dict(url.get_secret_value()).get("port", "")).split(",")

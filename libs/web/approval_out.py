@@ -25,6 +25,8 @@ class ApprovalOut(ResponseModel):
     region: str
     kind: ApprovalKind
     capacity_request_id: int | None
+    reservation: str | None = Field(description="That the request is about; null: it is about a policy")
+    owner: str | None = Field(description="Of that reservation")
     status: ApprovalStatus
     causes: list[CauseOut] = Field(description="Why it needs a person")
     change: dict[str, object] = Field(description="What is asked: a request's spec, or the parts of a policy")

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from services.cli.client import Client
-from services.cli.output import Output, OutputOption, print_document, print_json, stdout
+from services.cli.output import Output, OutputOption, print_document, print_json, say
 
 ApprovalId = Annotated[int, typer.Argument(metavar="ID", help="as in `plimsoll get approvals -w status=pending`")]
 WhyOption = Annotated[str, typer.Option("--reason", help="why; whoever asked reads it")]
@@ -55,5 +55,7 @@ def _decide(identifier: int, verb: Literal["approve", "reject"], reason: str, ou
         print_json(found)
         return
     request = found["capacity_request_id"]
-    what = f"the policy of {found['region']}" if request is None else f"capacity request {request}"
-    stdout.print(f"approval {identifier} of {what} is {found['status']}", highlight=False)
+    what = f"the policy of {found['region']}"
+    if request is not None:
+        what = f"capacity request {request} ({found['reservation']} of {found['owner']})"
+    say(f"approval {identifier} of {what} is {found['status']}")

@@ -9,7 +9,7 @@ import typer
 
 from libs.domain.server import UnavailabilityScope
 from services.cli.client import Client, Json
-from services.cli.output import Output, OutputOption, print_json, stdout
+from services.cli.output import Output, OutputOption, print_json, say
 from services.cli.requests import RegionOption
 
 
@@ -40,4 +40,4 @@ def drain(
     else:
         ids = ", ".join(str(event["unavailability_event_id"]) for event in events)
         said = "has ended" if end else "has begun; its servers go on counting"
-        stdout.print(f"{scope} {name}: event {ids} {said}" if events else f"{scope} {name}: no open planned event")
+        say(f"{scope} {name}: event {ids} {said}" if events else f"{scope} {name}: no open planned event")

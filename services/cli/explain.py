@@ -8,7 +8,7 @@ import typer
 
 from services.cli.client import Client, Json
 from services.cli.get import Noun, id_of
-from services.cli.output import Output, OutputOption, print_json, print_rows, stderr, stdout
+from services.cli.output import Output, OutputOption, print_json, print_rows, say, stderr, stdout
 
 _TERMS = {
     "moving": "stability",
@@ -40,12 +40,12 @@ def explain(
     if output is Output.JSON:
         print_json(found)
         return
-    stdout.print(found["summary"], highlight=False, markup=False)
+    say(found["summary"])
     stdout.print()
     if server is None:
         _tell_reservation(found)
     else:
-        _tell_moves(found["moves"])
+        _tell_moves(found["moves"], told=found["summary"])
 
 
 def _tell_reservation(found: Json) -> None:
@@ -54,12 +54,11 @@ def _tell_reservation(found: Json) -> None:
     for holding in found["holdings"]:  # by number: a name may hold a dot, which print_rows takes for a path
         row = by_msb.setdefault(holding["msb"], {"msb": holding["msb"]})
         row[str(used.index(holding["hardware_type"]))] = holding["servers"]
-    print_rows(list(by_msb.values()), {"MSB": "msb", **{name: str(k) for k, name in enumerate(used)}}, right=used)
+    print_rows(list(by_msb.values()), {"MSB": "msb", **{name: str(k) for k, name in enumerate(used)}})
     stdout.print()
     print_rows(
         found["types"],
         {"TYPE": "hardware_type", "RRU EACH": "rru_per_server", "HAS": "servers", "FREE": "free_servers"},
-        right=("RRU EACH", "HAS", "FREE"),
     )
     stdout.print()
     deciders = [
@@ -74,20 +73,22 @@ def _tell_reservation(found: Json) -> None:
     print_rows(deciders, {"DECIDES": "what", "ITS SHAPE": "shape", "NOW": "now", "WITHOUT IT": "claim"})
     stdout.print()
     last = found["last_solve"]
-    costs = [("its costs", found["cost"])]
+    costs = [("ITS COSTS", found["cost"])]
     if last is not None and (last["gained"] or last["lost"]):
-        costs += [("before the last solve", last["before"]), ("after it", last["after"])]
+        costs += [("BEFORE THE LAST SOLVE", last["before"]), ("AFTER IT", last["after"])]
     _tell_costs(costs)
 
 
-def _tell_moves(moves: list[Json]) -> None:
+def _tell_moves(moves: list[Json], *, told: str) -> None:
+    """What each move would change; `told` was said already."""
     if not moves:
         return
     places = [(move["to_reservation"] or "free", move["after"]) for move in moves]
     _tell_costs([(f"in {moves[0]['from_reservation'] or 'no reservation'}", moves[0]["before"]), *places])
     for move in moves:
         stdout.print()
-        stdout.print(move["summary"], highlight=False, markup=False)
+        if move["summary"] != told:
+            say(move["summary"])
         rows = [
             {"name": one["reservation"], "when": when, **one[when]}
             for one in move["affected"]
@@ -103,7 +104,6 @@ def _tell_moves(moves: list[Json]) -> None:
                 "SHORT": "shortfall_rru",
                 "OFF AFFINITY": "off_affinity_rru",
             },
-            right=("RRU", "LARGEST MSB", "SHORT", "OFF AFFINITY"),
         )
 
 
@@ -112,5 +112,5 @@ def _tell_costs(costs: list[tuple[str, Json]]) -> None:
     rows = [
         {"term": label, **{str(k): cost[term] for k, (_, cost) in enumerate(costs)}} for label, term in _TERMS.items()
     ]
-    headings = {name.upper(): str(k) for k, (name, _) in enumerate(costs)}
-    print_rows(rows, {"TERM": "term", **headings}, right=list(headings))
+    headings = {name: str(k) for k, (name, _) in enumerate(costs)}
+    print_rows(rows, {"TERM": "term", **headings})

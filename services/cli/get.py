@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import StrEnum
 from itertools import islice
 from typing import Annotated
+from urllib.parse import quote
 
 import typer
 
-from services.cli.client import Client
+from services.cli.client import Client, Json
 from services.cli.failure import CliFailure
-from services.cli.output import Output, OutputOption, print_document, print_json, print_rows, stderr
+from services.cli.output import Output, OutputOption, note, print_document, print_json, print_rows
 
 
 class Noun(StrEnum):
@@ -29,23 +31,23 @@ class Noun(StrEnum):
     SIMULATIONS = "simulations"
     PLANS = "plans"
     MOVES = "moves"
+    MOVERS = "movers"
+    IMPORTS = "imports"
     AUDIT_ENTRIES = "audit-entries"
     TOKENS = "tokens"
 
 
 COLUMNS: dict[Noun, dict[str, str]] = {
-    Noun.REGIONS: {"NAME": "name", "TARGET PLAN": "target_plan_id", "GENERATION": "generation"},
+    Noun.REGIONS: {"NAME": "name", "PLAN": "target_plan_id", "CREATED": "created_at", "AMISS": "amiss"},
     Noun.HARDWARE_TYPES: {"NAME": "name", "ATTRIBUTES": "attributes"},
     Noun.RESERVATIONS: {
         "ID": "reservation_id",
         "NAME": "name",
         "REGION": "region",
         "OWNER": "owner",
-        "KIND": "kind",
-        "CAPACITY": "spec.capacity_rru",
         "PHASE": "status.phase",
+        "CAPACITY": "spec.capacity_rru",
         "NOW": "status.current.total_rru",
-        "SHORT NOW": "status.current.shortfall_rru",
         "PLANNED": "status.target.total_rru",
         "SHORT": "status.target.shortfall_rru",
     },
@@ -53,21 +55,20 @@ COLUMNS: dict[Noun, dict[str, str]] = {
         "ID": "capacity_request_id",
         "KIND": "kind",
         "RESERVATION": "reservation",
+        "REGION": "region",
+        "OWNER": "owner",
         "CAPACITY": "spec.capacity_rru",
         "PHASE": "status.phase",
         "REASON": "status.reason",
-        "MESSAGE": "status.message",
     },
     Noun.APPROVALS: {
         "ID": "approval_id",
         "REGION": "region",
-        "KIND": "kind",
-        "REQUEST": "capacity_request_id",
+        "RESERVATION": "reservation",
         "ASKED BY": "asked_by",
-        "WHY": "given_reason",
-        "CAUSES": "causes.message",
         "STATUS": "status",
-        "DECIDED BY": "decided_by",
+        "CAUSES": "causes.message",
+        "WHY": "given_reason",
     },
     Noun.QUOTAS: {
         "REGION": "region",
@@ -79,16 +80,18 @@ COLUMNS: dict[Noun, dict[str, str]] = {
     Noun.SERVERS: {
         "ID": "server_id",
         "NAME": "name",
+        "REGION": "region",
         "MSB": "msb",
         "RACK": "rack",
         "TYPE": "hardware_type",
         "CURRENT": "current_reservation",
         "TARGET": "target_reservation",
         "IN USE": "in_use",
-        "UNAVAILABILITY": "unavailability",
+        "DOWN": "unavailability",
     },
     Noun.UNAVAILABILITY_EVENTS: {
         "ID": "unavailability_event_id",
+        "REGION": "region",
         "SCOPE": "scope",
         "NAME": "scope_name",
         "KIND": "kind",
@@ -98,14 +101,13 @@ COLUMNS: dict[Noun, dict[str, str]] = {
     },
     Noun.RETIREMENTS: {
         "ID": "retirement_id",
+        "REGION": "region",
         "SCOPE": "scope",
         "NAME": "scope_name",
         "KIND": "kind",
         "TO": "to_hardware_type",
         "DUE": "due_at",
-        "STATUS": "status",
         "CONDITION": "condition",
-        "MESSAGE": "message",
     },
     Noun.SOLVE_RUNS: {
         "ID": "solve_run_id",
@@ -147,12 +149,34 @@ COLUMNS: dict[Noun, dict[str, str]] = {
         "NOTE": "note",
         "CREATED": "created_at",
     },
+    Noun.MOVERS: {
+        "REGION": "region",
+        "MOVES": "moves_max",
+        "MSB SHARE": "msb_share_max",
+        "MSB MOVES": "msb_moves_max",
+        "MSB STARTS/MIN": "msb_starts_per_minute",
+        "PAUSED": "paused_at",
+        "WHY": "paused_reason",
+        "NEXT PROBE": "actuator_probe_at",
+    },
+    Noun.IMPORTS: {
+        "ID": "import_id",
+        "REGION": "region",
+        "MODE": "mode",
+        "STATUS": "status",
+        "BY": "proposed_by",
+        "NEW": "counts.add",
+        "CHANGED": "counts.change",
+        "LEAVING": "counts.retire",
+        "REFUSED": "counts.refuse",
+        "CREATED": "created_at",
+    },
     Noun.AUDIT_ENTRIES: {
         "AT": "at",
         "ACTOR": "actor",
         "ACTION": "action",
         "SUBJECT": "subject_kind",
-        "ID": "subject_id",
+        "SUBJECT ID": "subject_id",
         "REASON": "reason",
     },
     Noun.TOKENS: {
@@ -170,34 +194,79 @@ NAMED = {Noun.RESERVATIONS: "reservation_id", Noun.SERVERS: "server_id"}
 """What goes by a name that need not be unique, and the field of its id."""
 
 
+def _noun(text: str) -> Noun:
+    """As it is typed, or one of it. Raises BadParameter that says what there is."""
+    for noun in Noun:
+        if text in (noun.value, noun.value.removesuffix("s"), noun.value.removesuffix("ies") + "y"):
+            return noun
+    raise typer.BadParameter(f"no {text!r}: there are {', '.join(Noun)}")
+
+
 def get(
-    noun: Annotated[Noun, typer.Argument(help="what to look at")],
+    what: Annotated[str, typer.Argument(metavar="NOUN", help=f"what to look at: {', '.join(Noun)}")],
     identifier: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="one of them, by id or name; leave out for a list")
+        str | None, typer.Argument(metavar="ID", help="one of them, by id or name; leave out for a list")
     ] = None,
     where: Annotated[
-        list[str] | None, typer.Option("--where", "-w", metavar="FIELD=VALUE", help="filter of the list; repeatable")
+        list[str] | None,
+        typer.Option(
+            "--where",
+            "-w",
+            metavar="FIELD=VALUE",
+            help="only those; repeatable. A wrong FIELD is answered with the right ones",
+        ),
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1_000_000, help="items of a list, at most")] = 100,
+    limit: Annotated[int, typer.Option(min=1, max=1_000_000, metavar="N", help="items of a list, at most")] = 100,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Show one thing, or a list of them."""
+    noun = _noun(what)
     client = Client.connect()
-    if identifier is not None and noun in NAMED and not identifier.isdecimal():
-        identifier = id_of(client, noun, identifier)
     if identifier is not None:
-        document = client.get(f"/v1/{noun}/{identifier}")
+        document = _one(client, noun, identifier)
         (print_json if output is Output.JSON else print_document)(document)
         return
     filters = dict(_pair(text) for text in where or [])
-    found = list(islice(client.items(f"/v1/{noun}", **filters), limit + 1))
+    found = list(islice(_items(client, noun, filters), limit + 1))
     items = found[:limit]
-    if len(found) > limit:
-        stderr.print(f"the first {limit}; there are more: --limit", highlight=False)
     if output is Output.JSON:
         print_json({"items": items})
     else:
-        print_rows(items, COLUMNS[noun])
+        print_rows([_with_amiss(item) for item in items] if noun is Noun.REGIONS else items, COLUMNS[noun])
+    if len(found) > limit:
+        note(f"These are the first {limit}, and there are more: --limit N shows N, --where narrows them down.")
+
+
+def _items(client: Client, noun: Noun, filters: dict[str, str]) -> Iterator[Json]:
+    """Every one of a noun, also of those that each region has for itself."""
+    if noun not in (Noun.MOVERS, Noun.IMPORTS):
+        yield from client.items(f"/v1/{noun}", **filters)
+        return
+    wanted = filters.pop("region", None)
+    for region in [wanted] if wanted else [found["name"] for found in client.items("/v1/regions")]:
+        if noun is Noun.IMPORTS:
+            yield from client.items(f"/v1/regions/{quote(region, safe='')}/imports", **filters)
+        else:
+            yield client.get(f"/v1/movers/{quote(region, safe='')}")
+
+
+def _one(client: Client, noun: Noun, identifier: str) -> Json:
+    """One of a noun, by id or name. Raises CliFailure where there is none, or more than one."""
+    if noun is Noun.IMPORTS:  # it is found below a region, and its id says not which
+        for found in _items(client, noun, {}):
+            if str(found["import_id"]) == identifier:
+                return found
+        raise CliFailure(f"no import {identifier}: `plimsoll get imports` lists their ids")
+    if noun is Noun.QUOTAS:
+        raise CliFailure(f"a quota is of an owner in a region: `plimsoll quota {identifier} --region REGION` shows it")
+    if noun in NAMED and not identifier.isdecimal():
+        identifier = id_of(client, noun, identifier)
+    return client.get(f"/v1/{noun}/{quote(identifier, safe='')}")
+
+
+def _with_amiss(region: Json) -> Json:
+    """A region, and beside its conditions the reasons of those that are not as they should be."""
+    return region | {"amiss": [one["reason"] for one in region["conditions"] if one["status"] == "False"]}
 
 
 def id_of(client: Client, noun: Noun, name: str) -> str:

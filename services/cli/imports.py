@@ -11,7 +11,7 @@ from libs.domain.inventory import Inventory
 from libs.interchange.inventory import dump_inventory
 from services.cli.client import Client, Json
 from services.cli.failure import EXIT_NOT_POSSIBLE, CliFailure
-from services.cli.output import Output, print_json, print_rows, stderr, stdout
+from services.cli.output import Output, print_json, print_rows, say, stderr
 
 IMPORT_S_MAX = 600.0
 _SHOWN_MAX = 20
@@ -53,7 +53,7 @@ def import_servers(
     if output is Output.JSON:
         print_json(result if not dry_run else proposal)
     else:
-        stdout.print(said, highlight=False, markup=False)
+        say(said)
     if agreed is None:
         raise CliFailure("there is nobody to ask here: add --yes to do it or --dry-run to look")
     if counts["refuse"] and not to_do:
@@ -62,16 +62,16 @@ def import_servers(
 
 def _show(client: Client, region: str, one: str, counts: Json) -> None:
     listed = ", ".join(f"{counts[action]:,} {words}" for action, words in _WORDS.items() if counts[action])
-    stdout.print(f"{region}: {listed or 'no difference'}", highlight=False, markup=False)
+    say(f"{region}: {listed or 'no difference'}")
     for action, words in _WORDS.items():
         number = counts[action]
         if not number or action == "keep":  # of those the number says all
             continue
         page = client.get(f"{one}/items", action=action, limit=_SHOWN_MAX)
         rows = [dict(item) for item in islice(page["items"], _SHOWN_MAX)]
-        print_rows(rows, {words.upper(): "server", "": "message"})
+        print_rows(rows, {words.upper(): "server", "HOW": "message"})
         if number > len(rows):
-            stdout.print(f"... and {number - len(rows):,} more", highlight=False)
+            say(f"... and {number - len(rows):,} more")
 
 
 def _asked() -> bool | None:

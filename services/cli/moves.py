@@ -1,17 +1,20 @@
-"""`plimsoll moves`, `plimsoll pause` and `plimsoll resume`: what operators do about a region's mover."""
+"""`plimsoll mover`, `moves`, `pause` and `resume`: what operators do about a region's mover."""
 
 from __future__ import annotations
 
 from typing import Annotated
+from urllib.parse import quote
 
 import typer
 
 from services.cli.client import Client, Json
-from services.cli.output import Output, OutputOption, print_json, stdout
+from services.cli.output import Output, OutputOption, print_document, print_json, say
 
 app = typer.Typer(
     help="Deal with moves that failed for good; `plimsoll get moves --where dead_letter=open` lists them.",
     no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
 )
 MoveArgument = Annotated[int, typer.Argument(metavar="ID", help="the move's id")]
 ReasonOption = Annotated[str, typer.Option(help="why; it is kept in the audit trail")]
@@ -32,13 +35,56 @@ def skip(move: MoveArgument, reason: ReasonOption, output: OutputOption = Output
 
 def pause(region: RegionArgument, reason: ReasonOption, output: OutputOption = Output.TABLE) -> None:
     """Let no move start and no step begin in a region; steps under way end."""
-    mover = Client.connect().post(f"/v1/movers/{region}/pause", {"reason": reason})
+    mover = Client.connect().post(f"/v1/movers/{quote(region, safe='')}/pause", {"reason": reason})
     _tell(mover, f"{region} is paused: {mover['paused_reason']}", output)
 
 
 def resume(region: RegionArgument, reason: ReasonOption, output: OutputOption = Output.TABLE) -> None:
     """Let a paused region's moves go on."""
-    _tell(Client.connect().post(f"/v1/movers/{region}/resume", {"reason": reason}), f"{region} moves again", output)
+    _tell(
+        Client.connect().post(f"/v1/movers/{quote(region, safe='')}/resume", {"reason": reason}),
+        f"{region} moves again",
+        output,
+    )
+
+
+def mover(
+    region: RegionArgument,
+    moves: Annotated[int | None, typer.Option("--moves-max", min=1, metavar="N", help="moves at a time")] = None,
+    msb_share: Annotated[
+        float | None,
+        typer.Option(
+            "--msb-share-max",
+            metavar="SHARE",
+            help="share of an MSB's servers on their way out of reservations at a time",
+        ),
+    ] = None,
+    msb_moves: Annotated[
+        int | None, typer.Option("--msb-moves-max", min=1, metavar="N", help="moves at a time in one MSB")
+    ] = None,
+    msb_starts: Annotated[
+        int | None,
+        typer.Option("--msb-starts-per-minute", min=1, metavar="N", help="moves that start in one MSB in any minute"),
+    ] = None,
+    defaults: Annotated[
+        bool, typer.Option("--defaults", help="take back every bound that is not named beside it")
+    ] = False,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show what bounds a region's moves and whether they are paused, or set bounds; what is left out stays."""
+    client = Client.connect()
+    path = f"/v1/movers/{quote(region, safe='')}"
+    found = client.get(path)
+    given = {
+        "moves_max": moves,
+        "msb_share_max": msb_share,
+        "msb_moves_max": msb_moves,
+        "msb_starts_per_minute": msb_starts,
+    }
+    change = {name: value for name, value in given.items() if defaults or value is not None}
+    if change:
+        found = client.patch(path, change, generation=found["generation"])
+    (print_json if output is Output.JSON else print_document)(found)
 
 
 def _act(move_id: int, verb: str, reason: str, output: Output) -> None:
@@ -52,4 +98,4 @@ def _tell(document: Json, sentence: str, output: Output) -> None:
     if output is Output.JSON:
         print_json(document)
     else:
-        stdout.print(sentence, highlight=False, markup=False, soft_wrap=True)
+        say(sentence)

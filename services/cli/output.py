@@ -5,15 +5,23 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from textwrap import wrap
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 
+_PROSE_MIN = 24
+"""A longer text with spaces in it is prose: of all that a table holds, only that is wrapped."""
+_PROSE_WIDTH_MIN = 30
+_UNBOUNDED = 1_000_000
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+
+_NUMBER = re.compile(r"-|-?[\d,]+(\.\d+)?%?")
 
 stdout = Console()
 stderr = Console(stderr=True)
@@ -34,20 +42,55 @@ def print_json(document: object) -> None:
     sys.stdout.write(json.dumps(document, indent=2, default=str) + "\n")
 
 
-def print_rows(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str], *, right: Collection[str] = ()) -> None:
-    """A table; `columns` maps a heading to the dotted path of its value. Those of `right` are set to the right."""
+def say(sentence: str) -> None:
+    """A sentence or more on standard output: wrapped between words on a terminal, left whole for a program."""
+    stdout.print(sentence, highlight=False, markup=False, soft_wrap=not stdout.is_terminal)
+
+
+def note(sentence: str) -> None:
+    """A sentence on standard error, which is where a person looks who has sent the rest elsewhere."""
+    stderr.print(sentence, highlight=False, markup=False, soft_wrap=not stderr.is_terminal)
+
+
+def print_rows(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> None:
+    """A table; `columns` maps a heading to the dotted path of its value. Numbers are set to the right.
+
+    Names and numbers stay on one line, also where the terminal is too narrow for the row; what is prose is wrapped.
+    """
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in columns:
-        table.add_column(heading, overflow="fold", justify="right" if heading in right else "left")
-    for row in rows:
-        table.add_row(*(_text(_at(row, path)) for path in columns.values()))
-    stdout.print(table)
+    cells = []
+    for heading, path in columns.items():
+        values = [_at(row, path) for row in rows]
+        texts = [_text(value) for value in values]
+        cells.append(texts)
+        prose = [len(text) for text in texts if len(text) > _PROSE_MIN and " " in text]
+        table.add_column(
+            heading,
+            justify="right" if _are_numbers(values) else "left",
+            no_wrap=not prose,
+            overflow="fold",
+            min_width=min(_PROSE_WIDTH_MIN, max(prose)) if prose else None,
+        )
+    for row_cells in zip(*cells, strict=True):
+        table.add_row(*row_cells)
+    measured = Measurement.get(stdout, stdout.options.update(max_width=_UNBOUNDED), table)
+    room = max(stdout.width, measured.minimum) if stdout.is_terminal else measured.maximum
+    table.width = min(room, measured.maximum)
+    with stdout.capture() as rendered:
+        stdout.print(table, crop=False)
+    for line in rendered.get().splitlines():
+        stdout.out(line.rstrip(), highlight=False)
 
 
 def print_document(document: Mapping[str, Any]) -> None:
     """One document, a line per value, nested ones indented."""
     for line in _lines(document, ""):
-        stdout.print(line, highlight=False, markup=False)
+        if not stdout.is_terminal:
+            stdout.out(line, highlight=False)
+            continue
+        indent = " " * (len(line) - len(line.lstrip()) + 2)
+        for part in wrap(line, stdout.width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False):
+            stdout.out(part, highlight=False)
 
 
 def _lines(value: Mapping[str, Any], indent: str) -> list[str]:
@@ -56,13 +99,34 @@ def _lines(value: Mapping[str, Any], indent: str) -> list[str]:
         if isinstance(inner, Mapping) and inner:
             lines += [f"{indent}{name}:", *_lines(inner, indent + "  ")]
         elif isinstance(inner, list) and inner and isinstance(inner[0], Mapping):
-            lines.append(f"{indent}{name}:")
-            for item in inner:
-                first, *rest = _lines(item, indent + "    ")
-                lines += [f"{indent}  - {first.strip()}", *rest]
+            lines += [f"{indent}{name}:", *_list_lines(inner, indent + "  ")]
         else:
             lines.append(f"{indent}{name}: {_text(inner)}")
     return lines
+
+
+def _list_lines(items: list[Mapping[str, Any]], indent: str) -> list[str]:
+    """A row each where nothing is nested or prose; several lines each otherwise."""
+    texts = [[_text(value) for value in item.values()] for item in items]
+    nested = any(isinstance(value, (Mapping, list)) and value for item in items for value in item.values())
+    if nested or any(len(text) > _PROSE_MIN for row in texts for text in row) or len({*map(tuple, items)}) > 1:
+        lines = []
+        for item in items:
+            first, *rest = _lines(item, indent + "  ")
+            lines += [f"{indent}- {first.strip()}", *rest]
+        return lines
+    rows = [[str(name) for name in items[0]], *texts]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [indent + "  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+
+
+def _are_numbers(values: Sequence[object]) -> bool:
+    given = [value for value in values if value is not None]
+    return bool(given) and all(
+        (isinstance(value, (int, float)) and not isinstance(value, bool))
+        or (isinstance(value, str) and _NUMBER.fullmatch(value))
+        for value in given
+    )
 
 
 def _at(row: Mapping[str, Any], path: str) -> object:
@@ -91,7 +155,7 @@ def _text(value: object) -> str:
     if isinstance(value, float):
         return f"{value:,.2f}".rstrip("0").rstrip(".")
     if isinstance(value, str) and _TIME.fullmatch(value):
-        return value[:19].replace("T", " ")
+        return value[:19].replace("T", " ") + "Z"
     if isinstance(value, list):
         return ", ".join(_text(item) for item in value)
     return str(value)

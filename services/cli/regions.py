@@ -17,7 +17,7 @@ from libs.interchange.sources import SourceFormat
 from services.cli.client import Client
 from services.cli.failure import CliFailure
 from services.cli.imports import IMPORT_S_MAX, import_servers
-from services.cli.output import Output, OutputOption, print_json, stderr, stdout
+from services.cli.output import Output, OutputOption, print_json, say, stderr
 from services.cli.sources import (
     DefaultOption,
     FormatOption,
@@ -65,7 +65,7 @@ def import_region(
     else:
         contents = dump_region(region_of(read_source(source, kind, labels, keys, defaults), name))
     if dry_run:
-        stdout.print(f"{name} is not there: it would be made", highlight=False)
+        say(f"{name} is not there: it would be made")
         return
     files = {Path(file).stem: (file, content) for file, content in contents.items()}
     with stderr.status(f"importing {name}"):
@@ -73,7 +73,7 @@ def import_region(
     if output is Output.JSON:
         print_json(answer)
     else:
-        stdout.print(f"{name} is in. `plimsoll get servers --where region={name}` lists its servers.", highlight=False)
+        say(f"{name} is in. `plimsoll get servers --where region={name}` lists its servers.")
 
 
 def export_region(
@@ -89,4 +89,4 @@ def export_region(
         out.mkdir(parents=True)
         for name in archive.namelist():
             (out / Path(name).name).write_bytes(archive.read(name))
-    stdout.print(f"{region} is in {out}", highlight=False)
+    say(f"{region} is in {out}")

@@ -8,7 +8,7 @@ import typer
 
 from services.cli.client import Client, Json
 from services.cli.failure import EXIT_NOT_POSSIBLE, CliFailure
-from services.cli.output import Output, OutputOption, print_json, stderr, stdout
+from services.cli.output import Output, OutputOption, print_json, say, stderr, stdout
 from services.cli.specs import (
     AffinityOption,
     CapacityOption,
@@ -33,6 +33,9 @@ _COLOURS = {
     "awaiting_approval": "yellow",
     "rejected": "red",
 }
+
+_OPEN = frozenset({"submitted", "assessing", "awaiting_approval"})
+"""Phases in which whoever asked may still change or take back what was asked."""
 
 RegionOption = Annotated[str, typer.Option("--region", "-r", envvar="PLIMSOLL_REGION", help="the region's name")]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="say what would become of it, and change nothing")]
@@ -208,8 +211,12 @@ def _tell(request: Json, *, dry_run: bool, output: Output) -> None:
     else:
         colour = _COLOURS.get(phase, "default")
         would = "would be " if dry_run else ""
-        stdout.print(f"{request['reservation']}: {would}[{colour}]{phase}[/{colour}] ({status['reason']})")
-        stdout.print(status["message"], highlight=False)
+        word = "deleted" if (request["kind"], phase) == ("delete", "granted") else phase
+        stdout.print(f"{request['reservation']}: {would}[{colour}]{word}[/{colour}] ({status['reason']})")
+        say(status["message"])
+        if phase in _OPEN and not dry_run:
+            number = request["capacity_request_id"]
+            say(f"Until it is decided, `plimsoll amend {number}` changes it and `plimsoll withdraw {number}` ends it.")
     if phase == "rejected":
         raise CliFailure("not possible as asked", status=EXIT_NOT_POSSIBLE)
 

@@ -10,7 +10,7 @@ import typer
 from libs.domain.retirement import RetirementKind, RetirementScope
 from services.cli.client import Client, Json
 from services.cli.failure import CliFailure
-from services.cli.output import Output, OutputOption, print_json, stdout
+from services.cli.output import Output, OutputOption, print_json, say
 from services.cli.requests import RegionOption
 
 ScopeArgument = Annotated[RetirementScope, typer.Argument(help="a rack or a single server")]
@@ -83,8 +83,8 @@ def _retire(
         print_json(retirement)
     else:
         said = f"{kind} {retirement['retirement_id']} of {scope} {name}: {retirement['condition']}"
-        stdout.print(said, highlight=False, markup=False)
-        stdout.print(retirement["message"], highlight=False, markup=False)
+        say(said)
+        say(retirement["message"])
 
 
 def _utc(moment: datetime) -> str:

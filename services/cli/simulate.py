@@ -9,7 +9,8 @@ import typer
 
 from services.cli.client import Client, Json
 from services.cli.failure import CliFailure
-from services.cli.output import Output, OutputOption, percent, print_json, print_rows, stderr, stdout
+from services.cli.output import Output, OutputOption, percent, print_json, print_rows, say, stderr, stdout
+from services.cli.specs import number_of
 
 T = TypeVar("T")
 _OVER = frozenset({"done", "failed", "cancelled"})
@@ -109,9 +110,9 @@ def _apply(client: Client, number: int, reason: str | None, output: Output) -> N
     if output is Output.JSON:
         print_json(done)
     elif done["applied_plan_id"] is None:
-        stdout.print(f"simulation {number} is applied; no server had to move", highlight=False)
+        say(f"simulation {number} is applied; no server had to move")
     else:
-        stdout.print(f"simulation {number} is applied as plan {done['applied_plan_id']}", highlight=False)
+        say(f"simulation {number} is applied as plan {done['applied_plan_id']}")
 
 
 def _show(found: Json) -> None:
@@ -122,30 +123,28 @@ def _show(found: Json) -> None:
         for label, term in _COSTS.items()
     ]
     after = cost["after"]
-    stdout.print(
+    say(
         f"simulation {found['simulation_id']} of {found['region']}: {report['moves']} servers would change hands "
         f"({after['moved_in_use']} in use and {after['moved_idle']} idle leave a reservation)"
         + ("" if stopped == "finished" else f"; stopped by {stopped}"),
-        highlight=False,
     )
-    print_rows(rows, {"COST": "term", "NOW": "now", "AT ONCE": "at once", "AFTER": "after"}, right=RIGHT)
+    print_rows(rows, {"COST": "term", "NOW": "now", "AT ONCE": "at once", "AFTER": "after"})
     stdout.print()
     differ = sorted(report["reservations"], key=lambda row: (-row["short_rru_after"], -row["gained"] - row["lost"]))
-    print_rows(differ[:_SHOWN_MAX], RESERVATION, right=tuple(RESERVATION)[1:])
+    print_rows(differ[:_SHOWN_MAX], RESERVATION)
     if len(differ) > _SHOWN_MAX:
-        stdout.print(f"and {len(differ) - _SHOWN_MAX} more reservations; --output json has them all", highlight=False)
+        say(f"and {len(differ) - _SHOWN_MAX} more reservations; --output json has them all")
     stdout.print()
     types = report["hardware_types"]
     columns = {"TYPE": "hardware_type", "BOUND": "bound_now", "FREE": "free_now"}
     columns |= {"BOUND AFTER": "bound_after", "FREE AFTER": "free_after"}
-    print_rows(types, columns, right=tuple(columns)[1:])
+    print_rows(types, columns)
     for one in report["refused"]:
-        stdout.print(f"{one['reservation']}: {one['message']}", highlight=False, markup=False)
+        say(f"{one['reservation']}: {one['message']}")
     if found["applicable"] and not report["refused"] and found["status"] == "done":
-        stdout.print(f"`plimsoll simulate --apply {found['simulation_id']}` makes it so, if nothing moves meanwhile.")
+        say(f"`plimsoll simulate --apply {found['simulation_id']}` makes it so, if nothing moves meanwhile.")
 
 
-RIGHT = ("NOW", "AT ONCE", "AFTER")
 RESERVATION = {
     "RESERVATION": "reservation",
     "CAPACITY": "capacity_rru_now",
@@ -160,7 +159,7 @@ RESERVATION = {
 
 def _scaled(text: str) -> Json:
     name, _, factor = text.rpartition("=")
-    value = _number(factor, float, "--scale", "[NAME=]FACTOR, such as web=1.5 or 1.2")
+    value = number_of(factor, float, "--scale", "[NAME=]FACTOR, such as web=1.5 or 1.2")
     return {"reservation": name, "scale": value} if name else {"scale": value}
 
 
@@ -170,14 +169,14 @@ def _racks(text: str) -> Json:
     form = "MSB:TYPE:SERVERS[:RACKS], such as msb-003:hw-04:20:2"
     if len(parts) < 3:
         raise typer.BadParameter(f"{text!r}: write {form}", param_hint="--add-rack")
-    servers, racks = (_number(count, int, "--add-rack", form) for count in [*counts, "1"][:2])
+    servers, racks = (number_of(count, int, "--add-rack", form) for count in [*counts, "1"][:2])
     return {"msb": parts[0], "hardware_type": parts[1], "servers_per_rack": servers, "racks": racks}
 
 
 def _cost(text: str) -> Any:
     if text in ("true", "false"):
         return text == "true"
-    return _number(text, float, "--policy", "COST=VALUE, such as buffer_cost=8 or fix_first=false")
+    return number_of(text, float, "--policy", "COST=VALUE, such as buffer_cost=8 or fix_first=false")
 
 
 def _pairs(texts: Sequence[str] | None, option: str, convert: Callable[[str], T]) -> list[tuple[str, T]]:
@@ -186,12 +185,5 @@ def _pairs(texts: Sequence[str] | None, option: str, convert: Callable[[str], T]
         name, _, value = text.rpartition("=")
         if not name:
             raise typer.BadParameter(f"{text!r}: write NAME=VALUE", param_hint=option)
-        found.append((name, _number(value, convert, option, "NAME=VALUE")))
+        found.append((name, number_of(value, convert, option, "NAME=VALUE")))
     return found
-
-
-def _number(text: str, convert: Callable[[str], T], option: str, form: str) -> T:
-    try:
-        return convert(text)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is no number: write {form}", param_hint=option) from None

@@ -25,7 +25,7 @@ from libs.ras.limits import limits_from
 from libs.ras.phases import plan_target_bindings
 from libs.ras.result import SolveReport, SolveResult
 from services.cli.failure import EXIT_NOT_POSSIBLE, CliFailure
-from services.cli.output import Output, OutputOption, percent, print_json, print_rows, stderr, stdout
+from services.cli.output import Output, OutputOption, percent, print_json, print_rows, say, stderr
 
 PHASES = ("build", "relaxation", "rounding", "search", "least_penalty", "extraction", "evaluation")
 SCORES = {
@@ -132,18 +132,16 @@ def showing_progress(console: Console) -> Iterator[Callable[[str, float, float, 
 def print_summary(snapshot: FleetSnapshot, report: SolveReport, out: Path) -> None:
     """The result for people."""
     servers, reservations = len(snapshot.servers), len(snapshot.reservations)
-    stdout.print(
-        f"{snapshot.region}: {servers:,} servers, {reservations:,} reservations", highlight=False, markup=False
-    )
+    say(f"{snapshot.region}: {servers:,} servers, {reservations:,} reservations")
     rows = [
         {"": label, "plan": getattr(report.score, name), "as it is": getattr(report.stay, name)}
         for label, name in SCORES.items()
     ]
-    print_rows(rows, {heading: heading for heading in rows[0]}, right=("plan", "as it is"))
+    print_rows(rows, {heading: heading for heading in rows[0]})
     bounded = "no bound known"
     if math.isfinite(report.gap):
         bounded = f"without racks {percent(report.gap)} above a bound of {report.lower_bound:,.1f}"
-    stdout.print(
+    say(
         f"moved {report.score.moved_in_use:,} in use and {report.score.moved_idle:,} idle, "
         f"acquired {report.score.acquired:,}; {bounded}; "
         f"{sum(report.step_s.values()):.1f} s" + (f", stopped by {report.stopped_by}" if report.limit_hit else "")
@@ -153,5 +151,5 @@ def print_summary(snapshot: FleetSnapshot, report: SolveReport, out: Path) -> No
         key=lambda pair: -pair[0],
     )
     for rru, name in short[:10]:
-        stdout.print(f"  {name} is short of {rru:,.2f} RRU", markup=False)
-    stdout.print(f"written to {out}", markup=False)
+        say(f"  {name} is short of {rru:,.2f} RRU")
+    say(f"written to {out}")

@@ -78,3 +78,11 @@ def _pairs(texts: Sequence[str] | None, option: str, convert: Callable[[str], T]
         except ValueError:
             raise typer.BadParameter(f"{text!r}: write NAME=NUMBER, such as hw-01=1.5", param_hint=option) from None
     return found
+
+
+def number_of(text: str, convert: Callable[[str], T], option: str, form: str) -> T:
+    """A number as people write it. Raises BadParameter that says the form."""
+    try:
+        return convert(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is no number: write {form}", param_hint=option) from None

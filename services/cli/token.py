@@ -9,9 +9,9 @@ import typer
 from libs.domain.principal import Role
 from services.cli.client import Client, Json
 from services.cli.get import Noun, get
-from services.cli.output import Output, OutputOption, print_json, stderr, stdout
+from services.cli.output import Output, OutputOption, note, print_json, say, stdout
 
-app = typer.Typer(help="Who may ask, and for whom.", no_args_is_help=True)
+app = typer.Typer(help="Who may ask, and for whom.", no_args_is_help=True, add_completion=False, rich_markup_mode=None)
 OwnerOption = Annotated[list[str] | None, typer.Option("--owner", help="for whom a requester may ask; repeatable")]
 Identifier = Annotated[int, typer.Argument(metavar="ID", help="as in `plimsoll token list`")]
 
@@ -59,14 +59,14 @@ def owners(identifier: Identifier, owner: OwnerOption = None, output: OutputOpti
     if output is Output.JSON:
         print_json(token)
     else:
-        stdout.print(f"{token['name']} asks for {', '.join(token['owners']) or 'nobody'}", highlight=False)
+        say(f"{token['name']} asks for {', '.join(token['owners']) or 'nobody'}")
 
 
 @app.command()
 def revoke(identifier: Identifier) -> None:
     """Revoke a token: it opens nothing from now on."""
     Client.connect().delete(f"/v1/tokens/{identifier}")
-    stdout.print(f"token {identifier} is revoked", highlight=False)
+    say(f"token {identifier} is revoked")
 
 
 def _tell(token: Json, output: Output) -> None:
@@ -76,5 +76,5 @@ def _tell(token: Json, output: Output) -> None:
     said = f"token {token['token_id']} of {token['name']}, {token['role']}"
     if token["role"] == Role.REQUESTER:
         said += f" for {', '.join(token['owners']) or 'nobody yet: see `plimsoll token owners`'}"
-    stderr.print(f"{said}; keep it, it is not shown again:", highlight=False, soft_wrap=True)
+    note(f"{said}; keep it, it is not shown again:")
     stdout.print(token["secret"], highlight=False, soft_wrap=True)

@@ -11,7 +11,7 @@ from libs.reconcile.environment import read_environment
 from libs.reconcile.settings import ClockSettings
 from libs.store.errors import UNAVAILABLE
 from services.cli.failure import CliFailure
-from services.cli.output import stderr
+from services.cli.output import note, stderr
 from services.standalone.platform import running_platform
 from services.standalone.postgres_cluster import PostgresUnavailable
 from services.standalone.processes import ChildFailed
@@ -24,13 +24,13 @@ def up(
 ) -> None:
     """Run the platform here: API, worker, scheduler and, unless DATABASE_URL is set, a database."""
     settings = read_environment(StandaloneSettings)
-    stderr.print(f"starting in {settings.state_dir}", highlight=False)
+    note(f"starting in {settings.state_dir}")
     clock = read_environment(ClockSettings).clock()
     try:
         with running_platform(settings, clock=clock, host=host, port=port) as platform:
             stderr.print(f"[green]ready[/green] at {platform.url}", highlight=False)
-            stderr.print(f"  admin token: {platform.token_file}\n  logs: {settings.log_dir}", highlight=False)
-            stderr.print("  `plimsoll get regions` in another terminal finds it; Ctrl-C stops it", highlight=False)
+            note(f"  admin token: {platform.token_file}\n  logs: {settings.log_dir}")
+            note("  `plimsoll get regions` in another terminal finds it; Ctrl-C stops it")
             platform.supervisor.run()
     except (ChildFailed, PostgresUnavailable, OSError) as error:
         raise CliFailure(str(error)) from error

@@ -56,7 +56,7 @@ def keep(
         request,
         CapacityRequestPhase.GRANTED,
         reason="Deleted",
-        message=f"{request.reservation_name} is deleted; the mover frees its {released} servers. Nothing is left to do",
+        message=f"{request.reservation_name} is deleted; the mover frees its {released} servers.",
         numbers={"released_servers": released},
         now=now,
     )

@@ -22,7 +22,7 @@ from libs.simulator.failures import draw_failures
 from libs.simulator.fleet import made_up_fleet
 from libs.simulator.hardware import hardware
 from services.cli.client import Client
-from services.cli.demo.day import Agenda
+from services.cli.demo.day import Action, Agenda
 from services.cli.demo.people import Allocator, HealthSystem, Owners
 from services.cli.demo.summary import Summary, print_summary, read_summary
 from services.cli.failure import CliFailure
@@ -37,7 +37,8 @@ LOAD = 0.5
 """Share of the region's RRU that is asked for on average; the day has hours when that is all of it."""
 POLICY = RegionPolicy(buffer_cost=1.0, spread_cost=0.5, shared_buffer_share=0.02)
 """Costs are per RRU, and a server of this region is about five: the costs of the format, per server."""
-_SETTLE_S_MAX = 25.0
+_SETTLE_S_MAX = 90.0
+_ASK_AGAIN_S = 600.0
 
 
 def demo(
@@ -108,8 +109,12 @@ def _day(platform: Platform, clock: ScaledClock, *, servers: int, requests: int,
     health = HealthSystem(_client(platform, admin, "health-system", Role.HEALTH), REGION)
     allocator = Allocator(_client(platform, admin, "container-allocator", Role.ALLOCATOR), REGION)
     agenda = Agenda(clock, clock.now())
+
+    def ask_again(action: Action) -> None:
+        agenda.at(agenda.now_s() + _ASK_AGAIN_S, action)
+
     for event in demand:
-        agenda.at(event.at_s, lambda event=event: owners.act(event))  # type: ignore[misc]
+        agenda.at(event.at_s, lambda event=event: owners.act(event, ask_again))  # type: ignore[misc]
     names = image.snapshot.servers.name
     for failure in draw_failures(image.snapshot.topology, names, duration_s=DAY_S, seed=seed):
         agenda.at(failure.at_s, lambda failure=failure: health.report(failure, agenda.at))  # type: ignore[misc]
@@ -158,14 +163,18 @@ def _settle(admin: Client, platform: Platform) -> None:
     """Wait until every request is decided and what moves now has arrived. What never does, the summary tells."""
     moving = {move["move_id"] for move in admin.items("/v1/moves", status="running", limit=1000)}
     deadline = time.monotonic() + _SETTLE_S_MAX
+    waiting = False
     while time.monotonic() < deadline:
         platform.supervisor.tend()
         undecided = [admin.get("/v1/capacity-requests", phase=phase, limit=1) for phase in ("submitted", "assessing")]
         moving &= {move["move_id"] for move in admin.items("/v1/moves", status="running", limit=1000)}
-        if not moving and not any(page["items"] for page in undecided):
+        waiting = any(page["items"] for page in undecided)
+        if not moving and not waiting:
             return
         time.sleep(0.2)
-    stderr.print(f"[red]trouble:[/red] after {_SETTLE_S_MAX:g} s moves {sorted(moving)} have not ended")
+    left = [f"moves {sorted(moving)} have not ended"] if moving else []
+    left += ["requests are undecided"] if waiting else []
+    stderr.print(f"[red]trouble:[/red] after {_SETTLE_S_MAX:g} s {' and '.join(left)}")
 
 
 def _tell(summary: Summary, output: Output) -> None:

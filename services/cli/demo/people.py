@@ -13,6 +13,7 @@ from libs.simulator.failures import Failure
 from services.cli.client import ApiProblem, Client, Json
 
 _PAGE = 1000
+_UNDECIDED = frozenset({"submitted", "assessing"})
 
 
 @dataclass(slots=True)
@@ -23,9 +24,20 @@ class Owners:
     region: str
     said: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
+    _returned: set[str] = field(default_factory=set)
 
-    def act(self, event: DemandEvent) -> None:
-        """Send one request; the platform decides on its own time. A refusal is an answer, not an error of ours."""
+    def act(self, event: DemandEvent, later: Callable[[Callable[[], None]], None]) -> None:
+        """Send one request; the platform decides on its own time. A refusal is an answer, not an error of ours.
+
+        Who has no answer yet to what was asked before waits for it: `later` comes back to it.
+        """
+        if event.kind is not DemandKind.CREATE and self._waits_for_an_answer(event.reservation):
+            later(lambda: self.act(event, later))
+            return
+        if event.reservation in self._returned:
+            return  # it was to be resized, and waited so long that it is returned by now
+        if event.kind is DemandKind.DELETE:
+            self._returned.add(event.reservation)
         body: Json = {"kind": event.kind, "region": self.region, "reservation": event.reservation}
         if event.kind is DemandKind.CREATE:
             body["owner"] = event.owner
@@ -36,6 +48,10 @@ class Owners:
             self.client.post("/v1/capacity-requests", body)
         except ApiProblem as problem:
             self.refused[problem.code] += 1
+
+    def _waits_for_an_answer(self, reservation: str) -> bool:
+        asked = self.client.get("/v1/capacity-requests", region=self.region, reservation=reservation, limit=1)["items"]
+        return any(request["status"]["phase"] in _UNDECIDED for request in asked)
 
 
 def _spec(spec: ReservationSpec) -> Json:

@@ -26,7 +26,10 @@ from services.cli.flux.traces import print_graph, read_graph
 from services.cli.output import Output, OutputOption, print_json, stderr, stdout
 
 app = typer.Typer(
-    help="Plan capacity and traffic over regions, from a folder of traces, use and supply.", no_args_is_help=True
+    help="Plan capacity and traffic over regions, from a folder of traces, use and supply.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
 )
 WorldArgument = Annotated[Path, typer.Argument(metavar="WORLD_DIR", help="a world folder, docs/flux.md", exists=True)]
 

@@ -47,7 +47,7 @@ def print_models(made: Modelled) -> None:
         }
         for s in largest
     ]
-    print_rows(rows, {heading: heading for heading in rows[0]} if rows else {}, right=("CAPACITY", "ERROR"))
+    print_rows(rows, {heading: heading for heading in rows[0]} if rows else {})
     for s in low[:SHOWN_MAX]:
         stdout.print(f"low confidence: {words.services[s]} ({', '.join(models.reasons[s])})", highlight=False)
     if len(low) > SHOWN_MAX:
@@ -102,7 +102,7 @@ def print_plan(planned: Planned) -> None:
             }
         )
         before, presence = plan.capacity[t], plan.traffic[t]
-    print_rows(rows, {heading: heading for heading in rows[0]}, right=tuple(rows[0]))
+    print_rows(rows, {heading: heading for heading in rows[0]})
     for h, r in zip(*np.nonzero(plan.deficit[0] > 1e-6), strict=True):
         stdout.print(
             f"short in step {plan.step[0]}: {words.regions[r]} lacks {plan.deficit[0, h, r]:,.2f} of "

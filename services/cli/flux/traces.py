@@ -78,6 +78,6 @@ def print_graph(graph: dict[str, Any]) -> None:
         }
         for name, service in sorted(graph["services"].items())
     ]
-    print_rows(rows, {heading: heading for heading in rows[0]} if rows else {}, right=("CALLS", "SELF TIME, S"))
+    print_rows(rows, {heading: heading for heading in rows[0]} if rows else {})
     counts = {key: graph[key] for key in ("spans", "attributed", "orphaned", "late", "duplicates", "malformed")}
     stdout.print(", ".join(f"{count:,} {name}" for name, count in counts.items()), highlight=False)

@@ -77,8 +77,8 @@ def test_bad_input_ends_with_status_1_and_says_where(run, folder, tmp_path):
     assert not (tmp_path / "a.parquet").exists()
 
 
-def test_bad_options_end_with_status_2(run, folder):
-    assert run(folder, "--time-limit", "-1").exit_code == 2
+def test_bad_options_end_with_status_1(run, folder):
+    assert run(folder, "--time-limit", "-1").exit_code == 1
 
 
 def test_a_policy_that_pays_for_less_capacity_is_followed_and_warned_about(run, tmp_path):

@@ -13,6 +13,7 @@ import pytest
 from libs.domain.reservation import ReservationSpec
 from libs.interchange.region_files import save_region
 from services.cli.get import COLUMNS
+from services.cli.main import COMMANDS
 from services.standalone.processes import Command, Process
 from tests.builders.region import region_image
 
@@ -83,7 +84,7 @@ def test_a_region_from_import_to_export(plimsoll: Plimsoll, tmp_path: Path) -> N
     refused = plimsoll("simulate", "--apply", 1)
     assert (refused.returncode, "not_a_decision" in refused.stderr) == (1, True)
     for wrong in (("--scale", "web=much"), ("--add-rack", "msb-00"), ("--policy", "buffer_cost")):
-        assert plimsoll("simulate", "west", *wrong).returncode == 2
+        assert plimsoll("simulate", "west", *wrong).returncode == 1
     assert "granted" in created.stdout
     huge = plimsoll("create", "huge", "-r", "west", "--owner", "a", "--count", 600, "-t", "hw-a")
     assert (huge.returncode, "BeyondRegion" in huge.stdout) == (2, True)
@@ -106,11 +107,19 @@ def test_a_region_from_import_to_export(plimsoll: Plimsoll, tmp_path: Path) -> N
     assert plimsoll("pause", "west", "--reason", "power work").stdout == "west is paused: power work\n"
     paused = document(plimsoll("get", "regions", "west", "-o", "json"))["conditions"]
     assert [(c["type"], c["reason"]) for c in paused if c["status"] == "False"] == [("Moving", "Paused")]
+    assert plimsoll("get", "regions", "-w", "name=west").returncode == 1  # there is no such filter
+    assert "Paused" in plimsoll("get", "regions").stdout
+    amiss = plimsoll("status", "west")
+    assert ("Moving: Paused." in amiss.stdout, amiss.stdout.count("\nhw-a ")) == (True, 1), amiss.stderr
     assert plimsoll("resume", "west", "--reason", "done").stdout == "west moves again\n"
+    assert document(plimsoll("mover", "west", "--moves-max", 9, "--msb-moves-max", 3, "-o", "json"))["moves_max"] == 9
+    kept = document(plimsoll("mover", "west", "--msb-moves-max", 4, "--defaults", "-o", "json"))
+    assert (kept["moves_max"], kept["msb_moves_max"]) == (None, 4)
+    assert document(plimsoll("get", "movers", "-w", "region=west", "-o", "json"))["items"] == [kept]
     for verb in ("retry", "skip"):
         assert "no move 999" in plimsoll("moves", verb, 999, "--reason", "by hand").stderr
     assert plimsoll("resize", "web", "-r", "west", "--count", 3).returncode == 0
-    assert "granted" in plimsoll("delete", "web", "-r", "west").stdout
+    assert "web: deleted" in plimsoll("delete", "web", "-r", "west").stdout
     out = plimsoll("export", "west", "--out", tmp_path / "today")
     assert out.returncode == 0, out.stderr
     solved = plimsoll("solve", tmp_path / "today", "--out", tmp_path / "a.parquet")
@@ -140,6 +149,9 @@ def test_lists_of_servers(plimsoll: Plimsoll, tmp_path: Path) -> None:
     assert (alone.returncode, "nobody to ask" in alone.stderr) == (1, True)
     applied = document(plimsoll("import", nodes, "-r", "kube", "--prune", "--yes", "-o", "json"))
     assert (applied["status"], applied["counts"]["retire"]) == ("confirmed", 1)
+    assert document(plimsoll("get", "imports", applied["import_id"], "-o", "json"))["status"] == "confirmed"
+    assert plimsoll("get", "imports", 999).returncode == 1
+    assert "confirmed" in plimsoll("get", "imports", "-w", "region=kube").stdout
     names = [item["name"] for item in document(plimsoll("get", "servers", "-w", "region=kube", "-o", "json"))["items"]]
     assert sorted(names) == ["n-0", "n-1", "n-2", "n-4"]
 
@@ -162,6 +174,7 @@ def test_what_waits_for_a_person(plimsoll: Plimsoll) -> None:
     ask = ("create", "big", "-r", "west", "--owner", "a", "-t", "hw-a", "--reason", "launch")
     waits = plimsoll(*ask, "--count", 6)
     assert (waits.returncode, "awaiting_approval" in waits.stdout) == (0, True), waits.stderr
+    assert "plimsoll amend" in waits.stdout
     [request] = document(plimsoll("get", "capacity-requests", "-w", "reservation=big", "-o", "json"))["items"]
     amended = plimsoll("amend", request["capacity_request_id"], "--count", 5)
     assert "5 RRU are above the 4" in " ".join(amended.stdout.split())
@@ -177,6 +190,7 @@ def test_what_waits_for_a_person(plimsoll: Plimsoll) -> None:
     [approval] = document(plimsoll("get", "approvals", "-w", "status=pending", "-o", "json"))["items"]
     assert "is rejected" in plimsoll("reject", approval["approval_id"], "--reason", "no").stdout
     assert plimsoll("reject", approval["approval_id"], "--reason", "no").returncode == 1
+    assert "plimsoll quota a --region" in plimsoll("get", "quotas", "a").stderr
     over = plimsoll("create", "over", "-r", "west", "--owner", "a", "-t", "hw-a", "--count", 21)
     assert (over.returncode, "QuotaExceeded" in over.stdout) == (2, True)
     begins = (datetime.now(UTC) + timedelta(days=30)).strftime("%Y-%m-%dT%H:%M:%S")
@@ -186,6 +200,27 @@ def test_what_waits_for_a_person(plimsoll: Plimsoll) -> None:
     assert (scheduled.returncode, "scheduled" in scheduled.stdout) == (0, True), scheduled.stderr
     assert document(plimsoll("limits", "west", "--none", "-o", "json"))["size_rru"] is None
     assert document(plimsoll("quota", "a", "-r", "west", "--lift", "-o", "json"))["limit_rru"] is None
+
+
+def test_the_policy(plimsoll: Plimsoll) -> None:
+    assert document(plimsoll("policy", "east", "--set", "buffer_cost=3", "-o", "json"))["buffer_cost"] == 3
+    assert "buffer_cost: 3" in plimsoll("policy", "east").stdout
+    asked = plimsoll("policy", "east", "--set", "shared_buffer_share=0.1", "--reason", "failures of May")
+    assert (asked.returncode, "It waits for an approval" in asked.stdout) == (0, True), asked.stderr
+    assert "1 to approve or reject" in plimsoll("status", "east").stdout
+    assert document(plimsoll("policy", "east", "-o", "json"))["shared_buffer_share"] == 0
+    assert "--set" in plimsoll("policy", "east", "--set", "buffer_cost").stderr
+
+
+def test_help_and_what_is_mistyped(plimsoll: Plimsoll) -> None:
+    told = plimsoll("--help").stdout
+    assert [name for name in COMMANDS if f"\n  {name} " not in told] == []
+    wrong = plimsoll("get", "nothing")
+    assert (wrong.returncode, "there are regions, hardware-types" in wrong.stderr) == (1, True)
+    assert document(plimsoll("get", "audit-entry", "-o", "json")) == document(
+        plimsoll("get", "audit-entries", "-o", "json")
+    )
+    assert plimsoll("fly").returncode == 1
 
 
 def test_every_noun_is_listed(plimsoll: Plimsoll) -> None:

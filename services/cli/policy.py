@@ -1,0 +1,52 @@
+"""`plimsoll policy`: what the solver weighs in a region."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from urllib.parse import quote
+
+import typer
+
+from services.cli.client import Client, Json
+from services.cli.output import Output, OutputOption, print_document, print_json, say
+from services.cli.specs import number_of
+
+
+def policy(
+    region: Annotated[str, typer.Argument(help="the region's name")],
+    change: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="such as buffer_cost=8; repeatable")
+    ] = None,
+    reason: Annotated[
+        str | None, typer.Option(help="why; for the audit trail, and for whoever approves another buffer")
+    ] = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show what the solver weighs, or change it. Another shared_buffer_share waits for an approval."""
+    client = Client.connect()
+    path = f"/v1/regions/{quote(region, safe='')}"
+    found = client.get(path)
+    if change:
+        body: Json = {"policy": dict(_setting(text) for text in change)}
+        body |= {} if reason is None else {"reason": reason}
+        found = client.patch(path, body, generation=found["generation"])
+    if output is Output.JSON:
+        print_json(found if "approval_id" in found else found["policy"])
+    elif "approval_id" in found:
+        waits = (
+            f"It waits for an approval: `plimsoll approve {found['approval_id']} --reason ...`, or `plimsoll reject`."
+        )
+        say(f"{region}: nothing is changed yet. {waits}")
+    else:
+        print_document(found["policy"])
+
+
+def _setting(text: str) -> tuple[str, bool | float]:
+    """NAME=VALUE. Raises BadParameter that says how to write it."""
+    form = "NAME=VALUE, such as buffer_cost=8 or fix_first=false"
+    name, separator, value = text.partition("=")
+    if not separator:
+        raise typer.BadParameter(f"{text!r}: write {form}", param_hint="--set")
+    if value in ("true", "false"):
+        return name, value == "true"
+    return name, number_of(value, float, "--set", form)

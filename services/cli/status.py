@@ -1,0 +1,60 @@
+"""`plimsoll status`: how a region stands, and what waits for a person."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from urllib.parse import quote
+
+import typer
+
+from services.cli.client import Client, Json
+from services.cli.output import Output, OutputOption, print_json, print_rows, say
+
+_COLUMNS = {
+    "TYPE": "hardware_type",
+    "SERVERS": "servers",
+    "BOUND": "bound",
+    "FREE": "free",
+    "IN USE": "in_use",
+    "TO MOVE": "to_move",
+    "DOWN": "unavailable",
+    "MAINTENANCE": "in_maintenance",
+}
+
+
+def status(
+    region: Annotated[str, typer.Argument(envvar="PLIMSOLL_REGION", help="the region's name")],
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show how a region stands: capacity, servers by type, what is amiss, and what waits for a person."""
+    client = Client.connect()
+    path = f"/v1/regions/{quote(region, safe='')}"
+    summary = client.get(f"{path}/summary")
+    amiss = [one for one in client.get(path)["conditions"] if one["status"] == "False"]
+    approvals = list(client.items("/v1/approvals", region=region, status="pending"))
+    letters = list(client.items("/v1/moves", region=region, dead_letter="open"))
+    if output is Output.JSON:
+        ids = {
+            "pending_approvals": [one["approval_id"] for one in approvals],
+            "open_dead_letters": [one["move_id"] for one in letters],
+        }
+        print_json({"region": region, **summary, "amiss": amiss, **ids})
+        return
+    say(
+        f"{region}: {summary['reservations']} reservations, {summary['degraded']} of them short; "
+        f"{summary['capacity_rru']:,.1f} RRU promised, {summary['shortfall_rru']:,.1f} short; "
+        f"{summary['embedded_buffer_rru']:,.1f} RRU embedded for the loss of an MSB, "
+        f"{summary['shared_buffer_rru']:,.1f} shared for random failures"
+    )
+    print_rows([*summary["hardware_types"], _sum(summary["hardware_types"])], _COLUMNS)
+    for one in amiss:
+        say(f"{one['type']}: {one['reason']}. {one['message']}")
+    if approvals:
+        say(f"{len(approvals)} to approve or reject: `plimsoll get approvals -w region={region} -w status=pending`")
+    if letters:
+        say(f"{len(letters)} moves failed for good: `plimsoll get moves -w region={region} -w dead_letter=open`")
+
+
+def _sum(types: list[Json]) -> Json:
+    counted = [name for name in _COLUMNS.values() if name != "hardware_type"]
+    return {"hardware_type": "all", **{name: sum(row[name] for row in types) for name in counted}}

@@ -1,0 +1,63 @@
+"""What people see: tables and documents, on a terminal and in a pipe."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from services.cli import output
+
+ROWS = [
+    {"id": 1, "name": "a-rather-long-name-000001", "rru": 2.5, "said": "needs 21 more hw-04 outside msb-006; 17 free"},
+    {"id": 12, "name": "b", "rru": None, "said": "all is well"},
+]
+COLUMNS = {"ID": "id", "NAME": "name", "RRU": "rru", "MESSAGE": "said"}
+
+
+def printed(monkeypatch: pytest.MonkeyPatch, *, terminal: bool, width: int, document: dict | None = None) -> list[str]:
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=terminal, width=width, color_system=None)
+    monkeypatch.setattr(output, "stdout", console)
+    if document is None:
+        output.print_rows(ROWS, COLUMNS)
+    else:
+        output.print_document(document)
+    return stream.getvalue().splitlines()
+
+
+def test_a_program_gets_a_line_per_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert printed(monkeypatch, terminal=False, width=40) == [
+        "ID  NAME                       RRU  MESSAGE",
+        " 1  a-rather-long-name-000001  2.5  needs 21 more hw-04 outside msb-006; 17 free",
+        "12  b                            -  all is well",
+    ]
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_a_terminal_wraps_prose_and_never_a_name(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    lines = printed(monkeypatch, terminal=True, width=width)
+    assert any("a-rather-long-name-000001  2.5  needs 21 more" in line for line in lines)
+    assert max(map(len, lines)) <= max(width, len("ID  a-rather-long-name-000001  2.5  ") + 30)
+    assert len(lines) == (4 if width < 80 else 3)
+
+
+def test_a_document(monkeypatch: pytest.MonkeyPatch) -> None:
+    document = {
+        "at": "2026-11-21T16:50:11.123456Z",
+        "servers": [{"type": "hw-03", "now": 2}, {"type": "hw-10", "now": 0}],
+        "conditions": [{"type": "Covered", "numbers": {"short": 0.5}}],
+        "message": "one two three four five six seven",
+    }
+    assert printed(monkeypatch, terminal=True, width=24, document=document) == [
+        "at: 2026-11-21 16:50:11Z",
+        "servers:",
+        "  type   now",
+        "  hw-03  2",
+        "  hw-10  0",
+        "conditions:",
+        "  - type: Covered",
+        "    numbers:",
+        "      short: 0.5",
+        "message: one two three",
+        "  four five six seven",
+    ]
