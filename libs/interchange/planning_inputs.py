@@ -9,7 +9,7 @@ import numpy as np
 from libs.domain.fleet import Floats, Indices
 from libs.domain.world import PlanningInputs, ServiceControls, Vocabulary
 from libs.interchange.errors import InterchangeError, Problem, Problems
-from libs.interchange.flux_policy import load_flux_policy
+from libs.interchange.policy import load_flux_policy
 from libs.interchange.world_table import WorldTable
 
 STEPS_MAX = 520
