@@ -7,11 +7,13 @@ import sys
 from collections.abc import Callable
 
 from benchmarks.broker import bench_broker
+from benchmarks.deltas import bench_deltas
 from benchmarks.flux import bench_flux, bench_traces
 from benchmarks.imports import bench_imports
 from benchmarks.mover import bench_mover
 from benchmarks.region import bench_region
 from benchmarks.replacements import bench_replacements
+from benchmarks.roadef import bench_roadef
 
 BENCHES: dict[str, Callable[[list[str]], dict[str, object]]] = {
     "region": bench_region,
@@ -21,6 +23,8 @@ BENCHES: dict[str, Callable[[list[str]], dict[str, object]]] = {
     "mover": bench_mover,
     "flux": bench_flux,
     "traces": bench_traces,
+    "roadef": bench_roadef,
+    "deltas": bench_deltas,
 }
 """By name; a new benchmark is one file and one entry."""
 

@@ -1,0 +1,64 @@
+"""`./scripts/bench deltas`: how fast changes of a machine reassignment are evaluated, and whether increments stay
+true.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.roadef_model import load_roadef
+from libs.assignment.search.anneal import anneal
+from libs.assignment.search.delta import ask, change
+from libs.assignment.search.jit import compiled
+from libs.assignment.search.program import compile_problem
+from libs.assignment.search.tables import CELLS, CONTAINERS, HARD, OBJECTS, State, Tables
+
+
+@compiled
+def evaluate_moves(g: Tables, s: State, moves: int, seed: int) -> int:
+    """Evaluate so many random single moves, making none. Returns how many no constraint forbids."""
+    np.random.seed(seed)
+    allowed = 0
+    for _ in range(moves):
+        ask(g, s, 0, np.random.randint(g.node[0, OBJECTS]), np.random.randint(g.node[0, CONTAINERS]))
+        allowed += change(g, s, 1, False)
+    return allowed
+
+
+def bench_deltas(argv: list[str]) -> dict[str, object]:
+    """Rates per second of processor time on one core, and the error of the objective after a long walk."""
+    parser = argparse.ArgumentParser(prog="bench deltas")
+    parser.add_argument("model", type=Path)
+    parser.add_argument("assignment", type=Path)
+    parser.add_argument("--changes", type=int, default=2_000_000)
+    given = parser.parse_args(argv)
+    problem = load_roadef(given.model, given.assignment)
+    program = compile_problem(problem)
+    tables, state = program.tables, program.state(problem.initial)
+    evaluate_moves(tables, state, 1, 0)
+    tried_s, allowed = _timed(tables, state, given.changes)
+    unforbidden = tables._replace(node=tables.node.copy())
+    unforbidden.node[1 : 1 + tables.node[0, CELLS], HARD] = 0
+    full_s, _ = _timed(unforbidden, state, given.changes)
+    value, best = state.part[: program.levels].copy(), problem.initial.copy()
+    heat = float(value[1]) * 1e-3
+    made = anneal(tables, state, 1, heat, heat, given.changes, 1, np.zeros(program.levels), best, value)
+    whole = program.state(state.whole[: len(best)].copy()).part[: program.levels]
+    return {
+        "tries_per_s": given.changes / tried_s,
+        "allowed_share": allowed / given.changes,
+        "full_deltas_per_s": given.changes / full_s,
+        "walk_made": made,
+        "walk_error": float(np.abs(whole - state.part[: program.levels]).max()),
+        "objective": float(whole[1]),
+    }
+
+
+def _timed(tables: Tables, state: State, changes: int) -> tuple[float, int]:
+    began = time.process_time()
+    allowed = evaluate_moves(tables, state, changes, 1)
+    return time.process_time() - began, allowed

@@ -1,0 +1,52 @@
+"""`./scripts/bench roadef`: a machine reassignment (ROADEF/EURO challenge 2012), stated in specs and solved by
+local search.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import time
+from pathlib import Path
+
+from benchmarks.roadef_model import load_roadef
+from libs.assignment.solvers.limits import SearchLimits
+from libs.assignment.solvers.local import solve_local
+
+
+def bench_roadef(argv: list[str]) -> dict[str, object]:
+    """Load, solve and write one instance. The time limit counts from the start of the program's work, loading
+    included.
+    """
+    parser = argparse.ArgumentParser(prog="bench roadef")
+    parser.add_argument("model", type=Path)
+    parser.add_argument("assignment", type=Path)
+    parser.add_argument("--out", type=Path, required=True, help="one machine number per process")
+    parser.add_argument("--time-limit", type=float, default=300.0, help="seconds, loading included")
+    parser.add_argument("--tries", type=int, help="stop after so many changes, whatever the time: reproducible")
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args(argv)
+    began = time.perf_counter()
+    problem = load_roadef(given.model, given.assignment)
+    load_s = time.perf_counter() - began
+    limits = SearchLimits(tries_max=given.tries, time_s_max=max(given.time_limit - load_s - MARGIN_S, 0.1))
+    result = solve_local(problem, limits, seed=given.seed)
+    given.out.write_text(" ".join(map(str, result.assignment.tolist())) + "\n")
+    return {
+        "load_s": load_s,
+        "build_s": result.build_s,
+        "solve_s": result.solve_s,
+        "wall_s": time.perf_counter() - began,
+        "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "objective": sum(result.objective[1]),
+        "objective_at_start": sum(result.objective[0]),
+        "broken": result.broken[1],
+        "moved": result.moved,
+        "tries": result.tries,
+        "stopped_by": result.stopped_by,
+        "seed": given.seed,
+    }
+
+
+MARGIN_S = 0.5
+"""Left for starting the interpreter and writing the answer."""

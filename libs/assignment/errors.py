@@ -1,0 +1,37 @@
+"""What is wrong with a problem as stated: each error names the spec, the field and the values at fault."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+VALUES_SHOWN_MAX = 5
+
+
+class ModelError(ValueError):
+    """The problem as stated cannot be solved or makes no sense; the message says where and what to do next."""
+
+
+class UnknownName(ModelError):
+    """A scope, dimension, partition, spec or field that does not exist."""
+
+    def __init__(self, where: str, noun: str, given: str, known: Iterable[str]) -> None:
+        names = sorted(known)
+        near = difflib.get_close_matches(given, names, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names) or 'none'}"
+        super().__init__(f"{where}: no {noun} named {given!r}; {hint}")
+
+
+class BadValues(ModelError):
+    """Numbers that are missing, not finite, negative, out of range or of the wrong shape."""
+
+
+class Contradiction(ModelError):
+    """Hard constraints that no assignment can meet together."""
+
+
+def shown(values: Iterable[object]) -> str:
+    """The first few values, for a message."""
+    listed = list(values)
+    rest = len(listed) - VALUES_SHOWN_MAX
+    return ", ".join(map(str, listed[:VALUES_SHOWN_MAX])) + (f" and {rest} more" if rest > 0 else "")

@@ -1,0 +1,16 @@
+"""Sparse matrices of one kind: the maps between objects, groups, scope items and containers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+Matrix = Any
+"""A scipy.sparse.csr_array of floats: its stubs know too little of products to be of help."""
+
+
+def csr(given: Any, shape: tuple[int, int] | None = None) -> Matrix:
+    """As compressed rows: from entries (values, (rows, columns)), from an array or from another sparse one."""
+    return sparse.csr_array(given, shape=shape, dtype=np.float64)

@@ -1,0 +1,199 @@
+"""What is to be assigned to what, and what is wanted of it: arrays with names kept aside."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from libs.assignment.arrays import Floats, Ints, checked_indices, checked_values, finite
+from libs.assignment.dimension import ByItem, Dimension
+from libs.assignment.errors import BadValues, ModelError, UnknownName
+from libs.assignment.expressions.expression import Expression
+from libs.assignment.labels import Labels
+from libs.assignment.matrices import csr
+from libs.assignment.partition import Partition
+from libs.assignment.problem_names import CONTAINER, COUNT
+from libs.assignment.scope import Scope
+from libs.assignment.specs.spec import Spec
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """Something to make small. Goals of one priority are added up; a lower number outranks all higher ones.
+
+    cost   (1, 1)  what is made small, divided by `scale` and multiplied by `weight`. The scale is the spec's own,
+                        so that
+                   weights of unlike goals compare, or 1 where the caller wants the value itself.
+    """
+
+    spec: Spec
+    cost: Expression
+    scale: float
+    weight: float
+    priority: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constraint:
+    """Something that must hold. What is broken at the start is mended before any goal, and never gets worse.
+
+    A soft constraint may be broken, where mending it costs more of other soft or broken ones.
+
+
+    excess  array expressions, each element 0 where the constraint holds and positive where it is broken
+    """
+
+    spec: Spec
+    excess: tuple[Expression, ...]
+    hard: bool
+    weight: float
+
+
+class Problem:
+    """Objects, containers and where the objects are now.
+
+    Give numbers of objects and containers, or their names. `initial` (N,) is the container of each object.
+    """
+
+    def __init__(self, *, objects: int | Sequence[str], containers: int | Sequence[str], initial: ArrayLike) -> None:
+        self.objects = Labels("object", objects)
+        self.outside = Labels("outside", 1)
+        self.containers = Labels("container", containers)
+        self.initial: Ints = checked_indices("initial", initial, len(self.objects), len(self.containers))
+        everywhere = Scope(name=CONTAINER, item=np.arange(len(self.containers)), items=self.containers)
+        self.scopes: dict[str, Scope] = {CONTAINER: everywhere}
+        self.partitions: dict[str, Partition] = {}
+        self.dimensions: dict[str, Dimension] = {}
+        self.goals: list[Goal] = []
+        self.constraints: list[Constraint] = []
+        self.add_dimension(COUNT, 1.0)
+
+    def add_scope(self, name: str, item: ArrayLike, items: int | Sequence[str] | None = None) -> Scope:
+        """Sets of containers: `item` (C,) is the scope item of each, -1 for none."""
+        self._new("scope", name, self.scopes)
+        size = _size(item) if items is None else items
+        labels = Labels(name, size)
+        index = checked_indices(f"scope {name!r}", item, len(self.containers), len(labels), none=True)
+        self.scopes[name] = Scope(name=name, item=index, items=labels)
+        return self.scopes[name]
+
+    def add_partition(self, name: str, group: ArrayLike, groups: int | Sequence[str] | None = None) -> Partition:
+        """Sets of objects: `group` (N,) is the group of each, -1 for none."""
+        labels = Labels(name, _size(group) if groups is None else groups)
+        index = checked_indices(f"partition {name!r}", group, len(self.objects), len(labels), none=True)
+        member = np.flatnonzero(index >= 0)
+        return self.add_overlapping_partition(name, member, index[member], labels)
+
+    def add_overlapping_partition(
+        self, name: str, member: ArrayLike, group: ArrayLike, groups: int | Sequence[str] | Labels | None = None
+    ) -> Partition:
+        """Sets of objects that may overlap: object `member[k]` is in group `group[k]`."""
+        self._new("partition", name, self.partitions)
+        if not isinstance(groups, Labels):
+            groups = Labels(name, _size(group) if groups is None else groups)
+        where, pairs = f"partition {name!r}", np.asarray(member).size
+        of = checked_indices(f"{where}, group", group, pairs, len(groups))
+        who = checked_indices(f"{where}, member", member, pairs, len(self.objects))
+        matrix = csr((np.ones(pairs), (of, who)), shape=(len(groups), len(self.objects)))
+        if matrix.nnz and matrix.data.max() > 1:
+            raise BadValues(f"{where}: an object is in one group twice")
+        self.partitions[name] = Partition(name=name, matrix=matrix, groups=groups)
+        return self.partitions[name]
+
+    def add_dimension(
+        self,
+        name: str,
+        objects: ArrayLike,
+        *,
+        containers: ArrayLike | None = None,
+        signed: bool = False,
+        by_item: tuple[str, ArrayLike, ArrayLike] | None = None,
+    ) -> Dimension:
+        """What each object takes, (N,) or one number for all, and what each container has of it, (C,).
+
+        `by_item` = (scope, classes (N,), table (K, I)): the value of an object in a scope item is multiplied by
+        table[classes[object], item]; outside the scope's items it is 0.
+        """
+        self._new("dimension", name, self.dimensions)
+        where = f"dimension {name!r}"
+        factor = None
+        if by_item is not None:
+            scope = self.scope(where, by_item[0])
+            table = np.atleast_2d(np.asarray(by_item[2], dtype=np.float64))
+            if table.ndim != 2 or table.shape[1] != len(scope):
+                raise BadValues(f"{where}: a table of shape {table.shape}; scope {scope.name!r} has {len(scope)} items")
+            finite(f"{where}, table", table, signed=signed)
+            classes = checked_indices(f"{where}, classes", by_item[1], len(self.objects), len(table))
+            factor = ByItem(scope=scope, classes=classes, table=table)
+        values = checked_values(f"{where}, objects", objects, len(self.objects), signed=signed)
+        self.dimensions[name] = Dimension(name=name, objects=values, by_item=factor, capacities={})
+        if containers is not None:
+            self.add_capacity(name, CONTAINER, containers, signed=signed)
+        return self.dimensions[name]
+
+    def add_capacity(self, dimension: str, scope: str, values: ArrayLike, *, signed: bool = False) -> None:
+        """What each item of a scope has of a dimension. Items of other scopes have the sum over their containers."""
+        where = f"capacity of {dimension!r} by {scope!r}"
+        size = len(self.scope(where, scope))
+        self.dimension(where, dimension).capacities[scope] = checked_values(where, values, size, signed=signed)
+
+    def capacity(self, where: str, dimension: str, scope: str) -> Floats:
+        """(I,) what each scope item has of a dimension: as given for the scope, else the sum over its containers."""
+        known = self.dimension(where, dimension).capacities
+        if scope in known:
+            return known[scope]
+        if CONTAINER not in known:
+            raise ModelError(f"{where}: dimension {dimension!r} has no capacity for scope {scope!r}; use add_capacity")
+        return np.asarray(self.scope(where, scope).matrix() @ known[CONTAINER])
+
+    def scope(self, where: str, name: str) -> Scope:
+        """By name, or an error that says which name is nearest."""
+        return _known(where, "scope", name, self.scopes)
+
+    def partition(self, where: str, name: str) -> Partition:
+        """By name, or an error that says which name is nearest."""
+        return _known(where, "partition", name, self.partitions)
+
+    def dimension(self, where: str, name: str) -> Dimension:
+        """By name, or an error that says which name is nearest."""
+        return _known(where, "dimension", name, self.dimensions)
+
+    def add_goal(self, spec: Spec, *, weight: float = 1.0, priority: int = 0, normalise: bool = True) -> None:
+        """Make a spec's value small. Priority 0 outranks 1; weights count within a priority.
+
+        With `normalise` the value is divided by the spec's scale: 1 is then about the most that can be wrong.
+        """
+        if not (math.isfinite(weight) and weight >= 0):
+            raise BadValues(f"{spec.where}: a weight of {weight}; expected a finite number, 0 or more")
+        if not priority >= 0:
+            raise BadValues(f"{spec.where}: a priority of {priority}; expected 0 or more")
+        cost = spec.cost(self)
+        scale = spec.scale(self) if normalise else 1.0
+        self.goals.append(Goal(spec=spec, cost=cost, scale=scale or 1.0, weight=weight, priority=priority))
+
+    def add_constraint(self, spec: Spec, *, hard: bool = True, weight: float = 1.0) -> None:
+        """Let a spec hold. `weight` counts among soft constraints and those that are broken at the start."""
+        if not (math.isfinite(weight) and weight > 0):
+            raise BadValues(f"{spec.where}: a weight of {weight}; expected a finite number above 0")
+        self.constraints.append(Constraint(spec=spec, excess=spec.excess(self), hard=hard, weight=weight))
+
+    def _new(self, noun: str, name: str, known: Mapping[str, object]) -> None:
+        if name in known:
+            raise ModelError(f"{noun} {name!r} is there already")
+
+
+def _known(where: str, noun: str, name: str, known: Mapping[str, T]) -> T:
+    if name not in known:
+        raise UnknownName(where, noun, str(name), known)
+    return known[name]
+
+
+def _size(index: ArrayLike) -> int:
+    return int(np.max(index, initial=-1)) + 1

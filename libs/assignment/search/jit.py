@@ -1,0 +1,46 @@
+"""Compiled functions: numba, cached where that can be done."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numba
+
+F = TypeVar("F", bound=Callable[..., object])
+
+HERE = Path(__file__).parent
+
+
+def stamp_of(folder: Path) -> tuple[str, int]:
+    """What the kernels are made of: numba by itself would reuse a caller when only what it calls has changed."""
+    sources = sorted(folder.glob("*.py"))
+    digest = hashlib.blake2b(b"".join(source.read_bytes() for source in sources)).hexdigest()
+    return digest, len(sources)
+
+
+STAMP = stamp_of(HERE)
+
+
+def compiled(function: F) -> F:
+    """The function, compiled at its first call, without the interpreter lock, and kept for later processes.
+
+    The cache lies beside the source, or in the user's cache folder where that cannot be written; where neither
+    can, every
+    process compiles for itself. See docs/adr/0015.
+    """
+    made = numba.njit(function, nogil=True, error_model="numpy")
+    try:
+        made.enable_caching()
+    except RuntimeError:
+        return cast(F, made)
+    made._cache._cache_file._source_stamp = STAMP
+    return cast(F, made)
+
+
+def part(function: F) -> F:
+    """A function that only compiled ones call: it becomes a part of them, without an entry of its own from Python."""
+    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return cast(F, numba.njit(nogil=True, error_model="numpy", **options)(function))

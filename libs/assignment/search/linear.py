@@ -1,0 +1,252 @@
+"""From expressions to cells: whatever is linear is folded into the cell above it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from libs.assignment.arrays import Floats
+from libs.assignment.errors import ModelError
+from libs.assignment.expressions.constant import Constant
+from libs.assignment.expressions.elementwise import Elementwise
+from libs.assignment.expressions.expression import Expression, Shape
+from libs.assignment.expressions.lookup import Lookup
+from libs.assignment.expressions.max import Max
+from libs.assignment.expressions.sum import Sum
+from libs.assignment.flavour import Flavour
+from libs.assignment.matrices import Matrix, csr
+from libs.assignment.search.cell import IDENTITY, MAX, Cell, Leaf, Link, is_direct
+
+DENSE_ELEMENTS_MAX = 4_000_000
+"""A cell with more elements than this keeps only those that differ from what they are when empty."""
+
+Map = Matrix | None
+
+
+class Graph:
+    """Cells in an order in which each comes after those that it reads."""
+
+    def __init__(self, containers: int, objects: int) -> None:
+        self.containers, self.objects = containers, objects
+        self.cells: list[Cell] = []
+        self._known: dict[int, int] = {}
+        self._kept: list[Expression] = []
+
+    def add(self, expression: Expression, *, hard: bool = False) -> int:
+        """The cell of an expression; the same one every time it is asked for."""
+        known = self._known.get(id(expression))
+        if known is None:
+            known = self._make(expression)
+            self._known[id(expression)] = known
+            self._kept.append(expression)  # an id is only its own while the expression lives
+        self.cells[known].hard |= hard
+        return known
+
+    def totals(self, cost: Expression) -> list[tuple[int, float]]:
+        """Cells whose totals, each multiplied by a number, add up to an expression of shape (1, 1)."""
+        rest = _identity((1, 1))
+        self._fold(rest, cost, 1.0, None, None)
+        found, links = [], rest.links
+        rest.links = []
+        for link in links:
+            by = _uniform(link.rows) * _uniform(link.columns)
+            if np.isnan(by):
+                rest.links.append(link)
+            else:
+                found.append((link.source, link.coefficient * by))
+        if rest.leaves or rest.links or rest.by_row[0] or rest.by_column[0] or rest.grid is not None:
+            found.append((self._finished(rest), 1.0))
+        return found
+
+    def reorder(self) -> list[int]:
+        """Let direct cells come first, and hard ones as early as they can: what may not be is found out soon.
+
+        Returns the new place of each.
+        """
+        read = {link.source for cell in self.cells for link in cell.links}
+        direct = [is_direct(cell, read=n in read) for n, cell in enumerate(self.cells)]
+        order = sorted(
+            range(len(self.cells)), key=lambda n: (not direct[n], self.cells[n].depth, not self.cells[n].hard, n)
+        )
+        place = [0] * len(order)
+        for new, old in enumerate(order):
+            place[old] = new
+        self.cells = [self.cells[old] for old in order]
+        for cell in self.cells:
+            cell.links = [replace(link, source=place[link.source]) for link in cell.links]
+        self._known = {key: place[old] for key, old in self._known.items()}
+        return place
+
+    def _make(self, expression: Expression) -> int:
+        inside, function, parameter, over, apply = expression, IDENTITY, 0.0, None, None
+        if isinstance(expression, Elementwise):
+            inside, function, parameter = expression.child, expression.CODE, expression.parameter
+            apply = expression.of
+        elif isinstance(expression, Max):
+            inside, function, parameter, over = expression.child, MAX, float(expression.n), expression.over
+        rows, columns = inside.shape
+        cell = _identity(inside.shape)
+        cell.function, cell.parameter, cell.apply, cell.over = function, parameter, apply, over
+        if over is not None and not cell.dense:
+            raise ModelError(f"a maximum over {rows} x {columns} values is too large; take it over fewer groups")
+        self._fold(cell, inside, 1.0, None, None)
+        return self._finished(cell)
+
+    def _finished(self, cell: Cell) -> int:
+        self._merge_leaves(cell)
+        cell.depth = max((self.cells[link.source].depth + 1 for link in cell.links), default=0)
+        self.cells.append(cell)
+        return len(self.cells) - 1
+
+    def _fold(self, cell: Cell, expression: Expression, coefficient: float, rows: Map, columns: Map) -> None:
+        """Add coefficient * rows @ expression @ columns.T to what a cell applies its function to."""
+        if _spreads(rows) and not isinstance(expression, Constant):
+            source = self.add(expression)
+            cell.links.append(Link(source=source, coefficient=coefficient, rows=rows, columns=columns))
+        elif isinstance(expression, Sum):
+            for term in expression.terms:
+                over, across = _product(rows, term.rows), _product(columns, term.columns)
+                self._fold(cell, term.child, coefficient * term.coefficient, over, across)
+        elif isinstance(expression, Constant):
+            _add_constant(cell, expression, coefficient, rows, columns)
+        elif isinstance(expression, Lookup) and not _spreads(columns):
+            self._fold_lookup(cell, expression, coefficient, rows, columns)
+        else:
+            source = self.add(expression)
+            cell.links.append(Link(source=source, coefficient=coefficient, rows=rows, columns=columns))
+
+    def _fold_lookup(self, cell: Cell, lookup: Lookup, coefficient: float, rows: Map, columns: Map) -> None:
+        flavour, sign = lookup.flavour, 1.0
+        if flavour in (Flavour.INITIAL, Flavour.STAYED, Flavour.ANY):
+            at_first = Lookup(
+                scope=lookup.scope,
+                partition=lookup.partition,
+                dimension=lookup.dimension,
+                flavour=Flavour.INITIAL,
+                initial=lookup.initial,
+            ).utilisation(lookup.initial)
+            over, across = _product(rows, at_first), columns
+            moved = at_first if over is None else over
+            _add_pairs(cell, coefficient * (moved if across is None else moved @ across.T))
+            if flavour is Flavour.INITIAL:
+                return
+            flavour, sign = (Flavour.OLD, -1.0) if flavour is Flavour.STAYED else (Flavour.NEW, 1.0)
+        dimension, everyone = lookup.dimension, lookup.partition is None
+        by_container = lookup.scope.matrix()
+        over = by_container if rows is None else rows @ by_container
+        scale = coefficient * sign
+        across = None
+        if not everyone:
+            matrix = lookup.partition.matrix if lookup.partition is not None else None
+            across = matrix if columns is None else csr(columns @ matrix)
+            if across is not None and across.shape[0] == 1 and across.nnz == self.objects and (across.data == 1).all():
+                across = None
+        elif columns is not None:
+            scale *= float(columns.sum())
+        cell.leaves.append(
+            Leaf(
+                rows=csr(over),
+                columns=across,
+                values=dimension.objects * scale,
+                factor=dimension.by_item,
+                flavour=flavour,
+                scope=lookup.scope,
+            )
+        )
+
+    def _merge_leaves(self, cell: Cell) -> None:
+        """Leaves that differ in their values alone become one."""
+        merged: list[Leaf] = []
+        for leaf in cell.leaves:
+            for k, other in enumerate(merged):
+                alike = leaf.factor is None and other.factor is None and leaf.flavour is other.flavour
+                alike = alike and leaf.scope is other.scope and _same(leaf.rows, other.rows)
+                if alike and _same(leaf.columns, other.columns):
+                    merged[k] = Leaf(
+                        rows=leaf.rows,
+                        columns=leaf.columns,
+                        values=leaf.values + other.values,
+                        factor=None,
+                        flavour=leaf.flavour,
+                        scope=leaf.scope,
+                    )
+                    break
+            else:
+                merged.append(leaf)
+        cell.leaves = merged
+
+
+def _identity(shape: Shape) -> Cell:
+    rows, columns = shape
+    return Cell(
+        function=IDENTITY,
+        parameter=0.0,
+        apply=None,
+        shape=shape,
+        by_row=np.zeros(rows),
+        by_column=np.zeros(columns),
+        dense=rows * columns <= DENSE_ELEMENTS_MAX,
+    )
+
+
+def _uniform(given: Map) -> float:
+    """The number by which a map to one place multiplies each of its sources alike; nan: not alike."""
+    if given is None:
+        return 1.0
+    alike = given.nnz == given.shape[1] and (given.data == given.data[0]).all()
+    return float(given.data[0]) if alike else np.nan
+
+
+def _product(left: Map, right: Map) -> Map:
+    if left is None or right is None:
+        return right if left is None else left
+    return csr(left @ right)
+
+
+def _same(one: Map, other: Map) -> bool:
+    if one is None or other is None:
+        return one is other
+    return one is other or (one.shape == other.shape and one.nnz == other.nnz and abs(one - other).nnz == 0)
+
+
+def _spreads(columns: Map) -> bool:
+    """One column becomes many: every object would be listed in each of them."""
+    return columns is not None and columns.shape[1] == 1 and columns.shape[0] > 1
+
+
+def _add_pairs(cell: Cell, pairs: Matrix) -> None:
+    cell.grid = csr(pairs) if cell.grid is None else csr(cell.grid + pairs)
+
+
+def _add_constant(cell: Cell, constant: Constant, coefficient: float, rows: Map, columns: Map) -> None:
+    """Rows @ (by_row + by_column + pairs) @ columns.T, kept apart as long as it can be."""
+    weight_of_row = _sums(rows, cell.shape[0])
+    weight_of_column = _sums(columns, cell.shape[1])
+    _add_outer(cell, _through(rows, constant.by_row), weight_of_column, coefficient)
+    _add_outer(cell, weight_of_row, _through(columns, constant.by_column), coefficient)
+    if constant.pairs is not None:
+        over = constant.pairs if rows is None else rows @ constant.pairs
+        _add_pairs(cell, coefficient * csr(over if columns is None else over @ columns.T))
+
+
+def _sums(given: Map, size: int) -> Floats:
+    return np.ones(size) if given is None else np.asarray(given.sum(axis=1), dtype=np.float64).ravel()
+
+
+def _through(given: Map, values: Floats) -> Floats:
+    return values if given is None else np.asarray(given @ values, dtype=np.float64)
+
+
+def _add_outer(cell: Cell, of_row: Floats, of_column: Floats, coefficient: float) -> None:
+    """Add coefficient * of_row[r] * of_column[c]."""
+    if not of_row.any() or not of_column.any():
+        return
+    if (of_column == of_column[0]).all():
+        cell.by_row = cell.by_row + coefficient * of_column[0] * of_row
+    elif (of_row == of_row[0]).all():
+        cell.by_column = cell.by_column + coefficient * of_row[0] * of_column
+    elif cell.dense:
+        _add_pairs(cell, coefficient * csr(np.outer(of_row, of_column)))
+    else:
+        raise ModelError(f"a constant over {cell.shape[0]} x {cell.shape[1]} values is too large to write out")

@@ -1,0 +1,71 @@
+"""The graph as six flat arrays for the kernels: what the constants below name is where things are in them.
+
+Few arrays, because every array that a compiled function is handed costs it seven arguments (docs/adr/0015).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from libs.assignment.arrays import Floats, Ints
+
+MOVES_MAX = 32
+"""Objects that one change may move."""
+
+LEAVES_MAX = 8
+"""Leaves that a direct cell may have."""
+SCRATCH = 2 * MOVES_MAX * LEAVES_MAX
+
+SAME, ALL, ONE, MANY = 0, 1, 2, 3
+"""Kinds of maps: to itself; all to 0; to one or none (-1); to any number."""
+
+WIDTH = 16
+"""Integers that a row of `node` has room for."""
+
+# Row 0 of `node`. The first DIRECT cells read only the assignment, and only levels read them.
+CELLS, LEVELS, OBJECTS, CONTAINERS, INITIAL_AT, VALUES_AT, VALUES_WIDTH, MOVES_AT, DIRECT = range(9)
+# Rows 1 to CELLS of `node`: cells. SLOTS is a power of two, 0 for dense cells; OVER as in pack.OVER; LEAF and LINK
+# are the
+# first rows of a cell's leaves and of the links that read it.
+FUNCTION, OVER, ROWS, COLUMNS, X_AT, SLOTS, SLOT_AT, DEFAULT_ROW_AT, DEFAULT_COLUMN_AT, TOP_AT = range(10)
+WORK_AT, CHANGE_AT, HARD, LEAF, LEAVES, LINK = range(10, 16)
+# Rows of leaves. FACTOR is -1 or the offset of the factor's table, CLASS_AT of the classes, FACTOR_ITEM_AT of the
+# items.
+VALUE, FLAVOUR, ITEM_AT, FACTOR, CLASS_AT, FACTOR_ITEM_AT, FACTOR_WIDTH = range(7)
+ROW_KIND, ROW_MAP, COLUMN_KIND, COLUMN_MAP = range(7, 11)
+# Rows of links share the last four; TARGET is the cell that reads, or -1 - level.
+TARGET = 0
+# Columns of `real`: of cells; of links.
+PARAMETER, TOLERANCE = range(2)
+COEFFICIENT = 0
+
+
+class Tables(NamedTuple):
+    """Never written.
+
+    node    (1 + cells + leaves + links + 1, WIDTH)  the rows named above, in that order; one more to end the last
+    real    (as many, 2)                             numbers that belong to them
+    lookup  maps, items, classes, initial containers
+    number  what maps multiply by, defaults, factors, values of objects
+
+    A map ONE: lookup[at + k] is the target of k, number[lookup[at - 1] + k] its factor. A map MANY: lookup[at - 1] is
+    the offset of factors less that of targets, and entries lookup[at + k] to lookup[at + k + 1] are those of k.
+    """
+
+    node: Ints
+    real: Floats
+    lookup: Ints
+    number: Floats
+
+
+class State(NamedTuple):
+    """What changes write.
+
+    whole   assignment (N,); moves asked about, 3 x MOVES_MAX; scratch, SCRATCH; per cell its WORK: touched
+            elements, slots taken, the touched; slot keys (-1: empty)
+    part    objective by level; its change by level; scratch, SCRATCH; per cell its elements as pairs (x, dx), or
+            slots (x); maxima; touched dx
+    """
+
+    whole: Ints
+    part: Floats

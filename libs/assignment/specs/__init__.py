@@ -1,0 +1,1 @@
+"""What can be wanted of an assignment, one spec a file."""

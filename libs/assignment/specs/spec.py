@@ -1,0 +1,81 @@
+"""A spec: something wanted of an assignment, with a name, as a goal, as a constraint or as either."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar, cast, dataclass_transform
+
+from libs.assignment.errors import ModelError, UnknownName
+from libs.assignment.expressions.expression import Expression
+from libs.assignment.expressions.sum import sum_of
+
+if TYPE_CHECKING:
+    from libs.assignment.problem import Problem
+
+SPECS: dict[str, type[Spec]] = {}
+"""Every spec by its name."""
+
+S = TypeVar("S", bound="type[Spec]")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spec:
+    """The words of one wish. `name` is for people: two specs of one kind are told apart by it."""
+
+    name: str = ""
+
+    @property
+    def where(self) -> str:
+        """How errors and reports call it."""
+        return f"{type(self).__name__} {self.name!r}" if self.name else type(self).__name__
+
+    def excess(self, problem: Problem) -> tuple[Expression, ...]:
+        """As a constraint: arrays whose elements are 0 where it holds and say by how much it is broken elsewhere."""
+        raise ModelError(f"{self.where} can only be a goal; use add_goal")
+
+    def cost(self, problem: Problem) -> Expression:
+        """As a goal: the (1, 1) value to make small. Without a meaning of its own: all that is in excess."""
+        return sum_of(tuple(part.total() for part in self.excess(problem)))
+
+    def scale(self, problem: Problem) -> float:
+        """The value at which the goal is about as wrong as it can be: divided by it, unlike goals compare."""
+        return float(len(problem.objects))
+
+    def refuse(self, field: str, what: object, why: str) -> ModelError:
+        """An error about a field."""
+        return ModelError(f"{self.where}: {field} = {what!r}: {why}")
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+def spec(cls: S) -> S:
+    """Make a frozen dataclass of a spec and register it; other fields are refused with the nearest name."""
+    made = dataclass(frozen=True, kw_only=True)(cls)
+    known = [field.name for field in dataclasses.fields(made)]
+    initialise = made.__init__
+
+    @functools.wraps(initialise)
+    def init(self: Spec, **given: Any) -> None:
+        for name in given:
+            if name not in known:
+                raise UnknownName(made.__name__, "field", name, known)
+        missing = [f.name for f in dataclasses.fields(made) if _required(f) and f.name not in given]
+        if missing:
+            raise ModelError(f"{made.__name__}: needs {', '.join(missing)}")
+        initialise(self, **given)
+
+    made.__init__ = init  # type: ignore[method-assign]
+    SPECS[made.__name__] = made
+    return cast(S, made)
+
+
+def spec_named(name: str) -> type[Spec]:
+    """The spec of a name, or an error that says which name is nearest."""
+    if name not in SPECS:
+        raise UnknownName("specs", "spec", name, SPECS)
+    return SPECS[name]
+
+
+def _required(field: dataclasses.Field[Any]) -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING

@@ -1,0 +1,33 @@
+"""Machine reassignment in specs says what an independent judge says: its cost, and which constraints break."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.roadef_model import load_roadef
+
+pytestmark = pytest.mark.shared
+
+
+@pytest.mark.parametrize("instance", ["a1_1", "a1_2", "a2_3", "a2_5"])
+def test_the_judge_agrees_on_cost_and_on_what_is_broken(shared: Path, tmp_path: Path, instance: str) -> None:
+    model, assignment = (shared / "data" / "roadef2012" / f"{kind}_{instance}.txt" for kind in ("model", "assignment"))
+    problem = load_roadef(model, assignment)
+    rng = np.random.default_rng(0)
+    for moved in (0, 3, 60):
+        final = problem.initial.copy()
+        final[rng.integers(len(final), size=moved)] = rng.integers(len(problem.containers), size=moved)
+        solution = tmp_path / "solution"
+        solution.write_text(" ".join(map(str, final.tolist())))
+        judge = [sys.executable, shared / "bench" / "roadef.py", model, assignment, solution]
+        said = json.loads(subprocess.run(judge, capture_output=True, text=True, check=False).stdout)
+        cost = sum(goal.weight / goal.scale * float(goal.cost.value(final)[0, 0]) for goal in problem.goals)
+        assert cost == pytest.approx(said["cost"], abs=0.5)
+        broken = any((part.value(final) > 0).any() for one in problem.constraints for part in one.excess)
+        assert broken == bool(said["broken"])

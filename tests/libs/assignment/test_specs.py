@@ -1,0 +1,96 @@
+"""Every spec: its value as its definition says, as the graph says, and as the increments say; and its page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from libs.assignment.errors import ModelError, UnknownName
+from libs.assignment.problem import Problem
+from libs.assignment.search.delta import try_moves
+from libs.assignment.search.program import compile_problem
+from libs.assignment.search.tables import LEVELS
+from libs.assignment.specs.registry import all_specs
+from libs.assignment.specs.spec import spec_named
+from tests.libs.assignment.examples import EXAMPLES, Example
+from tests.libs.assignment.worlds import CONTAINERS, OBJECTS, random_assignment, small_world
+
+PAGES = Path(__file__).parents[3] / "docs" / "assignment"
+each_example = pytest.mark.parametrize("name", EXAMPLES)
+
+
+def with_goal(example: Example) -> Problem:
+    problem = small_world()
+    problem.add_goal(example.spec, normalise=False)
+    return problem
+
+
+@each_example
+def test_value_is_what_the_definition_says(name: str) -> None:
+    problem = with_goal(EXAMPLES[name])
+    for seed in range(20):
+        assignment = random_assignment(seed)
+        said = problem.goals[0].cost.value(assignment)
+        assert said.shape == (1, 1)
+        assert said[0, 0] == pytest.approx(EXAMPLES[name].cost(problem, assignment))
+
+
+@each_example
+def test_graph_and_increments_agree_with_the_definition(name: str) -> None:
+    problem = with_goal(EXAMPLES[name])
+    program = compile_problem(problem)
+    state, rng = program.state(problem.initial), np.random.default_rng(1)
+    for _ in range(300):
+        count = int(rng.integers(1, 5))
+        objects = rng.choice(OBJECTS, size=count, replace=False)
+        targets = rng.integers(CONTAINERS, size=count)
+        before = state.part[1]
+        assert try_moves(program.tables, state, objects, targets, False)
+        promised = state.part[int(program.tables.node[0, LEVELS]) + 1]
+        assert state.part[1] == before
+        assert try_moves(program.tables, state, objects, targets, True)
+        assert state.part[1] == pytest.approx(before + promised, abs=1e-9)
+        assert state.part[1] == pytest.approx(EXAMPLES[name].cost(problem, state.whole[:OBJECTS]), abs=1e-7)
+    again = program.state(state.whole[:OBJECTS].copy())
+    assert again.part[1] == pytest.approx(state.part[1], abs=1e-7)
+
+
+@each_example
+def test_as_a_constraint_it_is_broken_where_its_cost_is_not_zero(name: str) -> None:
+    spec = EXAMPLES[name].spec
+    problem = small_world()
+    try:
+        problem.add_constraint(spec)
+    except ModelError as refused:
+        assert "can only be a goal" in str(refused)  # noqa: PT017
+        return
+    for seed in range(10):
+        parts = [part.value(random_assignment(seed)) for part in problem.constraints[0].excess]
+        assert all((part >= 0).all() for part in parts)
+        broken = sum(part.sum() for part in parts)
+        assert (broken > 1e-9) == (EXAMPLES[name].cost(problem, random_assignment(seed)) > 1e-9)
+
+
+def test_every_spec_has_an_example_and_a_page() -> None:
+    assert {type(example.spec).__name__ for example in EXAMPLES.values()} == set(all_specs())
+    assert {page.stem for page in PAGES.glob("*Spec.md")} == set(all_specs())
+
+
+@pytest.mark.parametrize("spec", all_specs())
+def test_a_page_says_what_it_must(spec: str) -> None:
+    page = (PAGES / f"{spec}.md").read_text()
+    for heading in ("## Parameters", "## Formula", "## Example", "## Edge cases"):
+        assert heading in page, heading
+    for field in all_specs()[spec].__dataclass_fields__:
+        assert f"`{field}`" in page, field
+
+
+def test_names_that_do_not_exist_are_refused_with_the_nearest() -> None:
+    with pytest.raises(UnknownName, match="CapacitySpec: no field named 'dimnsion'; did you mean 'dimension'"):
+        spec_named("CapacitySpec")(dimnsion="cpu")
+    with pytest.raises(UnknownName, match="did you mean 'GroupCountSpec'"):
+        spec_named("GroupCuontSpec")
+    with pytest.raises(ModelError, match="CapacitySpec: needs dimension"):
+        spec_named("CapacitySpec")()
