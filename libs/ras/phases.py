@@ -28,6 +28,7 @@ from libs.ras.prices import Prices, read_prices
 from libs.ras.problem import CountProblem, Counts, group_servers
 from libs.ras.result import ModelSize, SolveReport, SolveResult
 from libs.ras.rounding import round_counts
+from libs.ras.trim import without_needless
 
 DEFAULTS = SolveLimits()
 RELAXATION_SHARE = 0.7
@@ -92,6 +93,7 @@ class _Solve:
             with self._step("least_penalty"):
                 self.least_penalty = penalty.result()
         with self._step("extraction"):
+            counts = without_needless(problem, counts)
             target = extract_targets(self.snapshot, problem, counts)
         with self._step("evaluation"):
             present = give_up_leaving(self.snapshot, np.maximum(self.snapshot.servers.target, FREE))
