@@ -70,18 +70,17 @@ def _reservations(
 def _hardware_types(
     before: FleetSnapshot, imagined: FleetSnapshot, present: Indices, target: Indices
 ) -> list[dict[str, Any]]:
-    """Servers that are up, bound and free, of every type."""
+    """Servers that are up, bound and free, of every type; what is to be retired is not free."""
     T = len(imagined.hardware_types)
 
     def count(snapshot: FleetSnapshot, chosen: np.ndarray[Any, Any]) -> list[int]:
-        up = snapshot.servers.available & chosen
-        return [int(n) for n in np.bincount(snapshot.servers.hardware_type[up], minlength=T)]
+        return [int(n) for n in np.bincount(snapshot.servers.hardware_type[chosen], minlength=T)]
 
     columns = {
-        "bound_now": count(before, present >= 0),
-        "free_now": count(before, present < 0),
-        "bound_after": count(imagined, target >= 0),
-        "free_after": count(imagined, target < 0),
+        "bound_now": count(before, before.servers.available & (present >= 0)),
+        "free_now": count(before, before.servers.lasting & (present < 0)),
+        "bound_after": count(imagined, imagined.servers.available & (target >= 0)),
+        "free_after": count(imagined, imagined.servers.lasting & (target < 0)),
     }
     return [
         {"hardware_type": str(name), **{column: values[t] for column, values in columns.items()}}

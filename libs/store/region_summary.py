@@ -8,11 +8,13 @@ from libs.domain.region_summary import HardwareTypeSummary, RegionSummary
 from libs.store.coverage import COVERAGE, ROUNDING
 from libs.store.database import Transaction
 from libs.store.regions import load_region
+from libs.store.snapshot import LEAVING
 
-_BY_TYPE = """
+_BY_TYPE = f"""
     SELECT name AS hardware_type, counts.* FROM hardware_types JOIN (
         SELECT hardware_type_id, count(*) AS servers, count(target_reservation_id) AS bound,
-               count(*) FILTER (WHERE target_reservation_id IS NULL AND unavailability <> 'unplanned') AS free,
+               count(*) FILTER (WHERE target_reservation_id IS NULL AND unavailability <> 'unplanned'
+                                AND NOT {LEAVING}) AS free,
                count(*) FILTER (WHERE in_use) AS in_use,
                count(*) FILTER (WHERE current_reservation_id IS DISTINCT FROM target_reservation_id) AS to_move,
                count(*) FILTER (WHERE unavailability = 'unplanned') AS unavailable,

@@ -14,9 +14,13 @@ from libs.store.database import Transaction
 from libs.store.refusals import NotFound
 from libs.store.tables import jobs, regions, reservations, simulations
 
-_COLUMNS = sa.select(simulations, regions.c.name.label("region")).join(
-    regions, regions.c.region_id == simulations.c.region_id
-)
+_ALL = (*simulations.c, regions.c.name.label("region"))
+_COLUMNS = sa.select(*_ALL).join_from(simulations, regions)
+# A report names every reservation that differs, which pages of simulations have no room for.
+_BRIEF = sa.select(
+    *(column for column in _ALL if column.name != "report"),
+    simulations.c.report.op("-")(sa.literal("reservations", sa.Text)).label("report"),
+).join_from(simulations, regions)
 _OVER = (SimulationStatus.DONE, SimulationStatus.FAILED, SimulationStatus.CANCELLED)
 
 
@@ -154,8 +158,8 @@ def load_simulation(tx: Transaction, simulation_id: int) -> Simulation:
 
 
 def list_simulations(tx: Transaction, *, region: str | None, after: int | None, limit: int) -> Page[Simulation]:
-    """The latest first; `after` is the id that the last page ended with."""
-    query = _COLUMNS.order_by(simulations.c.simulation_id.desc()).limit(limit + 1)
+    """The latest first, their reports without reservations; `after` is the id that the last page ended with."""
+    query = _BRIEF.order_by(simulations.c.simulation_id.desc()).limit(limit + 1)
     if region is not None:
         query = query.where(regions.c.name == region)
     if after is not None:

@@ -14,10 +14,8 @@ from libs.store.topology import TopologyIds, load_topology, rows_of
 _LIVE = "region_id = %(region)s AND deleted_at IS NULL AND NOT scheduled"
 # Those that somebody announced to be retired: read anew each time, so that no writer of servers has to know.
 LEAVING = """
-    (rack_id IN (SELECT rack_id FROM retirements WHERE region_id = %(region)s AND status = 'announced'
-                  AND rack_id IS NOT NULL)
-     OR server_id IN (SELECT server_id FROM retirements WHERE region_id = %(region)s AND status = 'announced'
-                       AND server_id IS NOT NULL))"""
+    (rack_id IN (SELECT rack_id FROM retirements WHERE status = 'announced' AND rack_id IS NOT NULL)
+     OR server_id IN (SELECT server_id FROM retirements WHERE status = 'announced' AND server_id IS NOT NULL))"""
 
 
 def load_fleet_snapshot(tx: Transaction, region_name: str) -> FleetSnapshot:

@@ -99,7 +99,7 @@ class HardwareTypeSummaryOut(ResponseModel):
     hardware_type: str
     servers: int
     bound: int = Field(description="Bound to a reservation by target")
-    free: int = Field(description="Bound to none by target, and not down")
+    free: int = Field(description="Bound to none by target, not down, and not to be retired")
     in_use: int
     to_move: int = Field(description="Whose current binding is not yet the target")
     unavailable: int = Field(description="Down for an unplanned reason")

@@ -90,7 +90,7 @@ def post_simulation(body: SimulationIn, write: Write, principal: Asking, context
 def get_simulations(
     context: Context, paging: Paging, region: Annotated[SomeName | None, Query()] = None
 ) -> PageOf[SimulationOut]:
-    """Simulations, the latest first."""
+    """Simulations, the latest first; without `report.reservations`, which each tells when it is asked for alone."""
     after = paging.after(_NOUN)
     with context.database.snapshot() as tx:
         page = list_simulations(tx, region=region, after=after, limit=paging.limit)

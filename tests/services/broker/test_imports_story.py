@@ -83,6 +83,10 @@ def test_a_list_that_cannot_be_is_refused_by_field(operator: TestClient) -> None
     assert operator.post("/v1/regions/nowhere/imports", files=listed(WEST)).status_code == 404
 
 
+def free_servers(viewer: TestClient) -> int:
+    return sum(row["free"] for row in viewer.get("/v1/regions/west/summary").json()["hardware_types"])
+
+
 @pytest.mark.usefixtures("imported")
 def test_a_rack_is_retired_and_the_retirement_cancelled(
     operator: TestClient, viewer: TestClient, database: Database
@@ -96,7 +100,9 @@ def test_a_rack_is_retired_and_the_retirement_cancelled(
         "due_at": "2100-01-01T00:00:00Z",
     }
     assert viewer.post("/v1/retirements", json=body).status_code == 403
+    free = free_servers(viewer)
     made = operator.post("/v1/retirements", json=body)
+    assert free_servers(viewer) == free - 3, "what is to be retired is not free"
     assert (made.status_code, made.headers["ETag"]) == (201, '"1"')
     found = made.json()
     assert (found["condition"], found["servers"], found["held"]) == ("Emptying", 4, {"web": 1})
