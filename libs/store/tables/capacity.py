@@ -1,0 +1,189 @@
+"""What owners ask for and have, and what bounds it."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import ARRAY
+
+from libs.store.tables.columns import at, generation, json, key, metadata, one_of, ref, text
+
+reservations = sa.Table(
+    "reservations",
+    metadata,
+    key("reservation_id"),
+    ref("regions.region_id"),
+    text("name"),
+    text("kind"),
+    text("owner"),
+    text("host_profile"),
+    text("unit"),
+    sa.Column("capacity_rru", sa.Double, nullable=False),
+    sa.Column("survives_msb_loss", sa.Boolean, nullable=False),
+    sa.Column("msb_spread_limit", sa.Double, nullable=True),
+    sa.Column("rack_spread_limit", sa.Double, nullable=True),
+    generation(),
+    at("created_at"),
+    at("deleted_at", nullable=True),
+    at("starts_at", nullable=True),
+    at("ends_at", nullable=True),
+    # True until its window has begun: it has a name and nothing else.
+    sa.Column("scheduled", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.UniqueConstraint("region_id", "reservation_id"),
+    one_of("kind", "guaranteed", "shared_buffer", "elastic"),
+    one_of("unit", "rru", "count"),
+    sa.CheckConstraint("capacity_rru >= 0 AND capacity_rru < 'infinity'", name="capacity_rru"),
+    sa.CheckConstraint("msb_spread_limit > 0 AND msb_spread_limit < 'infinity'", name="msb_spread_limit"),
+    sa.CheckConstraint("rack_spread_limit > 0 AND rack_spread_limit < 'infinity'", name="rack_spread_limit"),
+    sa.Index(
+        "uq_reservations_live_name",
+        "region_id",
+        "name",
+        unique=True,
+        postgresql_where=sa.text("deleted_at IS NULL"),
+    ),
+    sa.CheckConstraint("ends_at > starts_at", name="ends_at"),
+    sa.CheckConstraint("NOT scheduled OR starts_at IS NOT NULL", name="scheduled"),
+    sa.Index(
+        "ix_reservations_windows",
+        "region_id",
+        postgresql_where=sa.text("deleted_at IS NULL AND (scheduled OR ends_at IS NOT NULL)"),
+    ),
+)
+
+reservation_rru = sa.Table(
+    "reservation_rru",
+    metadata,
+    sa.Column("reservation_id", sa.BigInteger, sa.ForeignKey("reservations.reservation_id"), primary_key=True),
+    sa.Column("hardware_type_id", sa.BigInteger, sa.ForeignKey("hardware_types.hardware_type_id"), primary_key=True),
+    sa.Column("rru", sa.Double, nullable=False),
+    sa.CheckConstraint("rru > 0 AND rru < 'infinity'", name="rru"),
+)
+
+reservation_affinity = sa.Table(
+    "reservation_affinity",
+    metadata,
+    sa.Column("region_id", sa.BigInteger, nullable=False),
+    sa.Column("reservation_id", sa.BigInteger, primary_key=True),
+    sa.Column("datacenter_id", sa.BigInteger, primary_key=True),
+    sa.Column("share", sa.Double, nullable=False),
+    sa.ForeignKeyConstraint(["region_id", "reservation_id"], ["reservations.region_id", "reservations.reservation_id"]),
+    sa.ForeignKeyConstraint(["region_id", "datacenter_id"], ["datacenters.region_id", "datacenters.datacenter_id"]),
+    sa.CheckConstraint("share >= 0 AND share < 'infinity'", name="share"),
+)
+
+# Apart from the reservation, so that a solve's findings do not raise the generation that owners compare-and-swap on.
+reservation_statuses = sa.Table(
+    "reservation_statuses",
+    metadata,
+    sa.Column("reservation_id", sa.BigInteger, sa.ForeignKey("reservations.reservation_id"), primary_key=True),
+    sa.Column("observed_generation", sa.BigInteger, nullable=False),
+    text("phase"),
+    text("reason"),
+    text("message"),
+    json("numbers"),
+    at("changed_at"),
+    at("observed_at"),
+    one_of("phase", "granted", "degraded"),
+)
+
+capacity_requests = sa.Table(
+    "capacity_requests",
+    metadata,
+    key("capacity_request_id"),
+    ref("regions.region_id"),
+    text("kind"),
+    text("reservation_name"),
+    sa.Column("reservation_id", sa.BigInteger, nullable=True),
+    text("owner"),
+    json("spec"),
+    sa.Column("reservation_generation", sa.BigInteger, nullable=True),
+    text("phase"),
+    text("reason"),
+    text("message"),
+    json("numbers"),
+    text("requested_by"),
+    generation(),
+    at("created_at"),
+    at("changed_at"),
+    sa.ForeignKeyConstraint(["region_id", "reservation_id"], ["reservations.region_id", "reservations.reservation_id"]),
+    one_of("kind", "create", "resize", "delete"),
+    text("given_reason", nullable=True),
+    # True once it was accepted for later: its reservation is stored, and what is left is to begin.
+    sa.Column("accepted", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Column("amended_by", ARRAY(sa.Text), nullable=False, server_default=sa.text("'{}'::text[]")),
+    one_of(
+        "phase",
+        *("submitted", "assessing", "awaiting_approval", "scheduled"),
+        *("granted", "degraded", "rejected", "withdrawn"),
+    ),
+    sa.Index("ix_capacity_requests_region_id", "region_id", "capacity_request_id"),
+    sa.Index("ix_capacity_requests_reservation_id", "reservation_id"),
+    sa.Index(
+        "ix_capacity_requests_undecided",
+        "region_id",
+        "owner",
+        postgresql_where=sa.text("phase IN ('submitted', 'assessing', 'awaiting_approval')"),
+    ),
+)
+
+# A row stays when its limit is lifted: its generation goes on, so that a stale If-Match is always seen.
+quotas = sa.Table(
+    "quotas",
+    metadata,
+    sa.Column("region_id", sa.BigInteger, sa.ForeignKey("regions.region_id"), primary_key=True),
+    sa.Column("owner", sa.Text, primary_key=True),
+    sa.Column("quota_id", sa.BigInteger, sa.Identity(always=True), nullable=False),
+    sa.Column("limit_rru", sa.Double, nullable=True),
+    generation(),
+    sa.UniqueConstraint("quota_id"),
+    sa.CheckConstraint("limit_rru >= 0 AND limit_rru < 'infinity'", name="limit_rru"),
+)
+
+approval_limits = sa.Table(
+    "approval_limits",
+    metadata,
+    sa.Column("region_id", sa.BigInteger, sa.ForeignKey("regions.region_id"), primary_key=True),
+    sa.Column("size_rru", sa.Double, nullable=True),
+    sa.Column("hardware_share", sa.Double, nullable=True),
+    sa.Column("four_eyes", sa.Boolean, nullable=False),
+    generation(),
+    sa.CheckConstraint("size_rru >= 0 AND size_rru < 'infinity'", name="size_rru"),
+    sa.CheckConstraint("hardware_share >= 0 AND hardware_share <= 1", name="hardware_share"),
+)
+
+approvals = sa.Table(
+    "approvals",
+    metadata,
+    key("approval_id"),
+    ref("regions.region_id"),
+    ref("capacity_requests.capacity_request_id", nullable=True),
+    text("kind"),
+    text("status"),
+    json("causes"),
+    json("change"),
+    json("before", nullable=True),
+    sa.Column("asked_by", ARRAY(sa.Text), nullable=False),
+    text("given_reason", nullable=True),
+    text("decided_by", nullable=True),
+    text("decision_reason", nullable=True),
+    at("created_at"),
+    at("decided_at", nullable=True),
+    generation(),
+    one_of("kind", "capacity_request", "region_policy"),
+    one_of("status", "pending", "approved", "rejected", "superseded"),
+    sa.CheckConstraint("(kind = 'capacity_request') = (capacity_request_id IS NOT NULL)", name="capacity_request_id"),
+    sa.Index("ix_approvals_region_id", "region_id", "approval_id"),
+    # One thing waits once: what is asked anew supersedes what was asked before.
+    sa.Index(
+        "uq_approvals_pending_request",
+        "capacity_request_id",
+        unique=True,
+        postgresql_where=sa.text("status IN ('pending', 'approved')"),
+    ),
+    sa.Index(
+        "uq_approvals_pending_policy",
+        "region_id",
+        unique=True,
+        postgresql_where=sa.text("status = 'pending' AND kind = 'region_policy'"),
+    ),
+)

@@ -1,0 +1,54 @@
+"""The kinds of columns that tables are made of."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import JSONB
+
+metadata = sa.MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+def key(name: str) -> sa.Column[int]:
+    """A table's own id."""
+    return sa.Column(name, sa.BigInteger, sa.Identity(always=True), primary_key=True)
+
+
+def ref(column: str, *, nullable: bool = False) -> sa.Column[int]:
+    """A reference to `table.column`, under the same name."""
+    return sa.Column(column.split(".")[1], sa.BigInteger, sa.ForeignKey(column), nullable=nullable)
+
+
+def text(name: str, *, nullable: bool = False, default: str | None = None) -> sa.Column[str]:
+    """A text."""
+    return sa.Column(name, sa.Text, nullable=nullable, server_default=default)
+
+
+def at(name: str, *, nullable: bool = False) -> sa.Column[datetime]:
+    """A moment."""
+    return sa.Column(name, sa.DateTime(timezone=True), nullable=nullable)
+
+
+def json(name: str, *, nullable: bool = False) -> sa.Column[object]:
+    """A document."""
+    return sa.Column(name, JSONB, nullable=nullable)
+
+
+def generation() -> sa.Column[int]:
+    """What writers compare-and-swap on; a trigger raises it."""
+    return sa.Column("generation", sa.BigInteger, nullable=False, server_default=sa.text("1"))
+
+
+def one_of(column: str, *values: str) -> sa.CheckConstraint:
+    """One of these words."""
+    listed = ", ".join(f"'{v}'" for v in values)
+    return sa.CheckConstraint(f"{column} IN ({listed})", name=column)

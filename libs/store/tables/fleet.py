@@ -1,0 +1,227 @@
+"""Where servers are, what they are, and when they are not there."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from libs.store.tables.columns import at, generation, json, key, metadata, one_of, ref, text
+
+regions = sa.Table(
+    "regions",
+    metadata,
+    key("region_id"),
+    text("name"),
+    json("policy"),
+    sa.Column("target_plan_id", sa.BigInteger, nullable=True),
+    generation(),
+    at("created_at"),
+    sa.UniqueConstraint("name"),
+    sa.ForeignKeyConstraint(["target_plan_id", "region_id"], ["plans.plan_id", "plans.region_id"], use_alter=True),
+)
+
+datacenters = sa.Table(
+    "datacenters",
+    metadata,
+    key("datacenter_id"),
+    ref("regions.region_id"),
+    text("name"),
+    sa.UniqueConstraint("region_id", "name"),
+    sa.UniqueConstraint("region_id", "datacenter_id"),
+)
+
+msbs = sa.Table(
+    "msbs",
+    metadata,
+    key("msb_id"),
+    ref("regions.region_id"),
+    sa.Column("datacenter_id", sa.BigInteger, nullable=False),
+    text("name"),
+    sa.UniqueConstraint("region_id", "name"),
+    sa.UniqueConstraint("region_id", "msb_id"),
+    sa.ForeignKeyConstraint(["region_id", "datacenter_id"], ["datacenters.region_id", "datacenters.datacenter_id"]),
+)
+
+racks = sa.Table(
+    "racks",
+    metadata,
+    key("rack_id"),
+    ref("regions.region_id"),
+    sa.Column("msb_id", sa.BigInteger, nullable=False),
+    text("name"),
+    sa.UniqueConstraint("region_id", "name"),
+    sa.UniqueConstraint("region_id", "rack_id"),
+    sa.ForeignKeyConstraint(["region_id", "msb_id"], ["msbs.region_id", "msbs.msb_id"]),
+)
+
+hardware_types = sa.Table(
+    "hardware_types",
+    metadata,
+    key("hardware_type_id"),
+    text("name"),
+    json("attributes"),
+    generation(),
+    at("created_at"),
+    sa.UniqueConstraint("name"),
+)
+
+servers = sa.Table(
+    "servers",
+    metadata,
+    key("server_id"),
+    sa.Column("region_id", sa.BigInteger, nullable=False),  # a region that exists: the rack's
+    text("name"),
+    sa.Column("rack_id", sa.BigInteger, nullable=False),
+    ref("hardware_types.hardware_type_id"),
+    sa.Column("current_reservation_id", sa.BigInteger, nullable=True),
+    sa.Column("target_reservation_id", sa.BigInteger, nullable=True),
+    sa.Column("in_use", sa.Boolean, nullable=False, server_default=sa.false()),
+    text("host_profile", default="default"),
+    text("unavailability", default="none"),
+    generation(),
+    at("decommissioned_at", nullable=True),
+    sa.UniqueConstraint("region_id", "server_id"),
+    sa.ForeignKeyConstraint(["region_id", "rack_id"], ["racks.region_id", "racks.rack_id"]),
+    sa.ForeignKeyConstraint(
+        ["region_id", "current_reservation_id"], ["reservations.region_id", "reservations.reservation_id"]
+    ),
+    sa.ForeignKeyConstraint(
+        ["region_id", "target_reservation_id"], ["reservations.region_id", "reservations.reservation_id"]
+    ),
+    one_of("unavailability", "none", "planned", "unplanned"),
+    sa.CheckConstraint("NOT in_use OR current_reservation_id IS NOT NULL", name="in_use"),
+    # A query that forgets to ask whether a server is still there takes it for one that is down.
+    sa.CheckConstraint(
+        "decommissioned_at IS NULL OR (current_reservation_id IS NULL AND target_reservation_id IS NULL "
+        "AND unavailability = 'unplanned')",
+        name="decommissioned",
+    ),
+    sa.Index(
+        "uq_servers_live_name", "region_id", "name", unique=True, postgresql_where=sa.text("decommissioned_at IS NULL")
+    ),
+    sa.Index("ix_servers_current", "current_reservation_id"),
+    sa.Index("ix_servers_target", "target_reservation_id"),
+    sa.Index("ix_servers_rack", "rack_id"),
+    sa.Index(
+        "ix_servers_to_move",
+        "region_id",
+        postgresql_where=sa.text("current_reservation_id IS DISTINCT FROM target_reservation_id"),
+    ),
+    sa.Index(
+        "ix_servers_free",
+        "region_id",
+        postgresql_where=sa.text("current_reservation_id IS NULL AND target_reservation_id IS NULL"),
+    ),
+    sa.Index("ix_servers_unavailable", "region_id", postgresql_where=sa.text("unavailability <> 'none'")),
+)
+
+unavailability_events = sa.Table(
+    "unavailability_events",
+    metadata,
+    key("unavailability_event_id"),
+    ref("regions.region_id"),
+    text("scope"),
+    sa.Column("datacenter_id", sa.BigInteger, nullable=True),
+    sa.Column("msb_id", sa.BigInteger, nullable=True),
+    sa.Column("rack_id", sa.BigInteger, nullable=True),
+    sa.Column("server_id", sa.BigInteger, nullable=True),
+    text("kind"),
+    text("reason"),
+    at("starts_at"),
+    at("ends_at", nullable=True),
+    at("ended_at", nullable=True),
+    generation(),
+    one_of("scope", "server", "rack", "msb", "datacenter"),
+    one_of("kind", "planned", "unplanned"),
+    sa.CheckConstraint("ends_at > starts_at", name="ends_at"),
+    sa.CheckConstraint(
+        "num_nonnulls(datacenter_id, msb_id, rack_id, server_id) = 1 AND CASE scope "
+        "WHEN 'datacenter' THEN datacenter_id WHEN 'msb' THEN msb_id "
+        "WHEN 'rack' THEN rack_id ELSE server_id END IS NOT NULL",
+        name="scope_id",
+    ),
+    sa.ForeignKeyConstraint(["region_id", "datacenter_id"], ["datacenters.region_id", "datacenters.datacenter_id"]),
+    sa.ForeignKeyConstraint(["region_id", "msb_id"], ["msbs.region_id", "msbs.msb_id"]),
+    sa.ForeignKeyConstraint(["region_id", "rack_id"], ["racks.region_id", "racks.rack_id"]),
+    sa.ForeignKeyConstraint(["region_id", "server_id"], ["servers.region_id", "servers.server_id"]),
+    sa.Index("ix_unavailability_events_region_id", "region_id", "unavailability_event_id"),
+    sa.Index("ix_unavailability_events_open", "region_id", postgresql_where=sa.text("ended_at IS NULL")),
+)
+
+# A rack or server that leaves the fleet, or becomes another type, once it is empty and due.
+retirements = sa.Table(
+    "retirements",
+    metadata,
+    key("retirement_id"),
+    ref("regions.region_id"),
+    text("scope"),
+    sa.Column("rack_id", sa.BigInteger, nullable=True),
+    sa.Column("server_id", sa.BigInteger, nullable=True),
+    text("kind"),
+    sa.Column("to_hardware_type_id", sa.BigInteger, sa.ForeignKey("hardware_types.hardware_type_id"), nullable=True),
+    text("reason"),
+    at("due_at"),
+    at("back_at", nullable=True),
+    text("status", default="announced"),
+    generation(),
+    at("created_at"),
+    at("finished_at", nullable=True),
+    one_of("scope", "server", "rack"),
+    one_of("kind", "decommission", "refresh"),
+    one_of("status", "announced", "done", "cancelled"),
+    sa.CheckConstraint(
+        "num_nonnulls(rack_id, server_id) = 1 AND CASE scope WHEN 'rack' THEN rack_id ELSE server_id END IS NOT NULL",
+        name="scope_id",
+    ),
+    sa.CheckConstraint("(kind = 'refresh') = (to_hardware_type_id IS NOT NULL)", name="to_hardware_type_id"),
+    sa.CheckConstraint("back_at IS NULL OR (back_at > due_at AND kind = 'refresh')", name="back_at"),
+    sa.CheckConstraint("(status = 'announced') = (finished_at IS NULL)", name="finished_at"),
+    sa.ForeignKeyConstraint(["region_id", "rack_id"], ["racks.region_id", "racks.rack_id"]),
+    sa.ForeignKeyConstraint(["region_id", "server_id"], ["servers.region_id", "servers.server_id"]),
+    sa.Index("ix_retirements_region_id", "region_id", "retirement_id"),
+    sa.Index("uq_retirements_rack", "rack_id", unique=True, postgresql_where=sa.text("status = 'announced'")),
+    sa.Index("uq_retirements_server", "server_id", unique=True, postgresql_where=sa.text("status = 'announced'")),
+)
+
+# A proposal to change the servers of a region, and what it comes to; applied as it stands or not at all.
+imports = sa.Table(
+    "imports",
+    metadata,
+    key("import_id"),
+    ref("regions.region_id"),
+    text("mode"),
+    text("status"),
+    json("counts"),
+    json("attributes"),
+    text("proposed_by"),
+    text("decided_by", nullable=True),
+    generation(),
+    at("created_at"),
+    at("decided_at", nullable=True),
+    one_of("mode", "merge", "only_add", "prune"),
+    one_of("status", "proposed", "confirmed", "discarded"),
+    sa.Index("ix_imports_region_id", "region_id", "import_id"),
+)
+
+import_items = sa.Table(
+    "import_items",
+    metadata,
+    sa.Column("import_id", sa.BigInteger, sa.ForeignKey("imports.import_id"), primary_key=True),
+    sa.Column("item_index", sa.BigInteger, primary_key=True),
+    text("action"),
+    text("server"),
+    ref("servers.server_id", nullable=True),
+    sa.Column("server_generation", sa.BigInteger, nullable=True),
+    text("reservation", nullable=True),
+    text("datacenter", nullable=True),
+    text("msb", nullable=True),
+    text("rack", nullable=True),
+    text("hardware_type", nullable=True),
+    text("unavailability", nullable=True),
+    text("was_msb", nullable=True),
+    text("was_rack", nullable=True),
+    text("was_hardware_type", nullable=True),
+    text("was_unavailability", nullable=True),
+    one_of("action", "add", "change", "retire", "refuse", "keep"),
+    sa.CheckConstraint("(action = 'add') = (server_id IS NULL)", name="server_id"),
+    sa.Index("ix_import_items_action", "import_id", "action", "item_index"),
+)

@@ -1,0 +1,94 @@
+"""How plans are carried out."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import ARRAY
+
+from libs.store.tables.columns import at, generation, json, key, metadata, one_of, text
+
+moves = sa.Table(
+    "moves",
+    metadata,
+    key("move_id"),
+    sa.Column("region_id", sa.BigInteger, nullable=False),
+    sa.Column("server_id", sa.BigInteger, nullable=False),
+    sa.Column("from_reservation_id", sa.BigInteger, nullable=True),
+    sa.Column("to_reservation_id", sa.BigInteger, nullable=True),
+    sa.Column("steps", ARRAY(sa.Text), nullable=False),
+    sa.Column("step_index", sa.Integer, nullable=False, server_default=sa.text("0")),
+    sa.Column("attempt", sa.Integer, nullable=False, server_default=sa.text("1")),
+    text("status"),
+    text("reason", nullable=True),
+    at("step_started_at"),
+    generation(),
+    at("created_at"),
+    at("finished_at", nullable=True),
+    at("ask_at", nullable=True),
+    sa.Column("calls_failed", sa.Integer, nullable=False, server_default=sa.text("0")),
+    text("note", nullable=True),
+    text("dead_letter", nullable=True),
+    sa.ForeignKeyConstraint(["region_id", "server_id"], ["servers.region_id", "servers.server_id"]),
+    sa.ForeignKeyConstraint(
+        ["region_id", "from_reservation_id"], ["reservations.region_id", "reservations.reservation_id"]
+    ),
+    sa.ForeignKeyConstraint(
+        ["region_id", "to_reservation_id"], ["reservations.region_id", "reservations.reservation_id"]
+    ),
+    one_of("status", "running", "done", "cancelled", "failed"),
+    one_of("dead_letter", "open", "retried", "skipped", "mended"),
+    sa.Index("ix_moves_dead_letters", "server_id", postgresql_where=sa.text("dead_letter = 'open'")),
+    sa.Index("ix_moves_started", "region_id", "created_at"),
+    sa.Index("uq_moves_running", "server_id", unique=True, postgresql_where=sa.text("status = 'running'")),
+    sa.Index("ix_moves_region_id", "region_id", "move_id"),
+    sa.Index("ix_moves_server_id", "server_id", "move_id"),
+)
+
+move_steps = sa.Table(
+    "move_steps",
+    metadata,
+    sa.Column("move_id", sa.BigInteger, sa.ForeignKey("moves.move_id"), primary_key=True),
+    sa.Column("step_index", sa.Integer, primary_key=True),
+    sa.Column("attempt", sa.Integer, primary_key=True),
+    text("step"),
+    text("outcome"),
+    text("message", nullable=True),
+    at("started_at"),
+    at("finished_at"),
+    one_of("outcome", "done", "failed", "cancelled", "skipped"),
+)
+
+# What operators set for a region's mover (None: the environment's), and below it what its circuit breaker notes.
+movers = sa.Table(
+    "movers",
+    metadata,
+    sa.Column("region_id", sa.BigInteger, sa.ForeignKey("regions.region_id"), primary_key=True),
+    at("paused_at", nullable=True),
+    text("paused_reason", nullable=True),
+    sa.Column("moves_max", sa.Integer, nullable=True),
+    sa.Column("msb_share_max", sa.Double, nullable=True),
+    sa.Column("msb_moves_max", sa.Integer, nullable=True),
+    sa.Column("msb_starts_per_minute", sa.Integer, nullable=True),
+    generation(),
+    at("patient_since", nullable=True),
+    sa.Column("ticks_failed", sa.Integer, nullable=False, server_default=sa.text("0")),
+    at("probe_at", nullable=True),
+    sa.CheckConstraint("moves_max > 0", name="moves_max"),
+    sa.CheckConstraint("msb_share_max > 0 AND msb_share_max <= 1", name="msb_share_max"),
+    sa.CheckConstraint("msb_moves_max > 0", name="msb_moves_max"),
+    sa.CheckConstraint("msb_starts_per_minute > 0", name="msb_starts_per_minute"),
+)
+
+region_conditions = sa.Table(
+    "region_conditions",
+    metadata,
+    sa.Column("region_id", sa.BigInteger, sa.ForeignKey("regions.region_id"), primary_key=True),
+    sa.Column("type", sa.Text, primary_key=True),
+    text("status"),
+    text("reason"),
+    text("message"),
+    json("numbers"),
+    at("changed_at"),
+    at("observed_at"),
+    one_of("status", "True", "False", "Unknown"),
+)

@@ -1,0 +1,99 @@
+"""What solves decide, and what they would."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from libs.store.tables.columns import at, json, key, metadata, one_of, ref, text
+
+solve_runs = sa.Table(
+    "solve_runs",
+    metadata,
+    key("solve_run_id"),
+    ref("regions.region_id"),
+    text("trigger"),
+    text("status"),
+    sa.Column("seed", sa.BigInteger, nullable=False),
+    sa.Column("parent_plan_id", sa.BigInteger, nullable=True),
+    sa.Column("plan_id", sa.BigInteger, nullable=True),
+    json("progress"),
+    json("report", nullable=True),
+    text("error", nullable=True),
+    text("bundle", nullable=True),
+    sa.Column("cancel_requested", sa.Boolean, nullable=False, server_default=sa.false()),
+    at("started_at"),
+    at("finished_at", nullable=True),
+    sa.ForeignKeyConstraint(["parent_plan_id", "region_id"], ["plans.plan_id", "plans.region_id"], use_alter=True),
+    sa.ForeignKeyConstraint(["plan_id", "region_id"], ["plans.plan_id", "plans.region_id"], use_alter=True),
+    one_of("status", "running", "committed", "unchanged", "stale", "failed"),
+    sa.Index("ix_solve_runs_region_id", "region_id", "solve_run_id"),
+)
+
+plans = sa.Table(
+    "plans",
+    metadata,
+    key("plan_id"),
+    ref("regions.region_id"),
+    sa.Column("parent_plan_id", sa.BigInteger, nullable=True),
+    text("kind"),
+    ref("solve_runs.solve_run_id", nullable=True),
+    ref("capacity_requests.capacity_request_id", nullable=True),
+    sa.Column("changes", sa.BigInteger, nullable=False),
+    sa.Column("left_alone", sa.BigInteger, nullable=False),
+    at("created_at"),
+    sa.UniqueConstraint("plan_id", "region_id"),
+    sa.ForeignKeyConstraint(["parent_plan_id", "region_id"], ["plans.plan_id", "plans.region_id"]),
+    one_of("kind", "import", "solve", "grant", "release", "replacement"),
+    sa.Index("ix_plans_region_id", "region_id", "plan_id"),
+)
+
+plan_changes = sa.Table(
+    "plan_changes",
+    metadata,
+    sa.Column("plan_id", sa.BigInteger, sa.ForeignKey("plans.plan_id"), primary_key=True),
+    sa.Column("server_id", sa.BigInteger, sa.ForeignKey("servers.server_id"), primary_key=True),
+    sa.Column("from_reservation_id", sa.BigInteger, nullable=True),
+    sa.Column("to_reservation_id", sa.BigInteger, nullable=True),
+    sa.Index("ix_plan_changes_server_id", "server_id", "plan_id"),
+)
+
+simulations = sa.Table(
+    "simulations",
+    metadata,
+    key("simulation_id"),
+    ref("regions.region_id"),
+    text("requested_by"),
+    json("what_if"),
+    text("status"),
+    json("progress"),
+    json("report", nullable=True),
+    text("error", nullable=True),
+    text("bundle", nullable=True),
+    json("rests_on", nullable=True),
+    sa.Column("cancel_requested", sa.Boolean, nullable=False, server_default=sa.false()),
+    at("created_at"),
+    at("started_at", nullable=True),
+    at("finished_at", nullable=True),
+    sa.Column("applied_plan_id", sa.BigInteger, nullable=True),
+    text("applied_by", nullable=True),
+    at("applied_at", nullable=True),
+    sa.ForeignKeyConstraint(["applied_plan_id", "region_id"], ["plans.plan_id", "plans.region_id"]),
+    one_of("status", "queued", "running", "done", "failed", "cancelled"),
+    sa.Index("ix_simulations_region_id", "region_id", "simulation_id"),
+)
+
+# What a simulation's answer binds elsewhere, for whoever applies it.
+simulation_changes = sa.Table(
+    "simulation_changes",
+    metadata,
+    sa.Column(
+        "simulation_id",
+        sa.BigInteger,
+        sa.ForeignKey("simulations.simulation_id", ondelete="CASCADE"),
+        primary_key=True,
+    ),
+    sa.Column("server_id", sa.BigInteger, primary_key=True),
+    # Not called generation: it is what a server's was, and is never raised.
+    sa.Column("server_generation", sa.BigInteger, nullable=False),
+    text("to_reservation", nullable=True),
+)

@@ -1,0 +1,100 @@
+"""Who may ask, what was done, and what is to do."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import ARRAY
+
+from libs.store.tables.columns import at, generation, json, key, metadata, one_of, text
+
+audit_entries = sa.Table(
+    "audit_entries",
+    metadata,
+    key("audit_entry_id"),
+    at("at"),
+    text("actor"),
+    text("action"),
+    text("subject_kind"),
+    sa.Column("subject_id", sa.BigInteger, nullable=False),
+    json("before", nullable=True),
+    json("after", nullable=True),
+    text("reason", nullable=True),
+    sa.Index("ix_audit_entries_subject", "subject_kind", "subject_id", "audit_entry_id"),
+)
+
+tokens = sa.Table(
+    "tokens",
+    metadata,
+    key("token_id"),
+    text("name"),
+    sa.Column("secret_sha256", sa.LargeBinary, nullable=False),
+    text("role"),
+    at("created_at"),
+    at("revoked_at", nullable=True),
+    sa.Column("owners", ARRAY(sa.Text), nullable=False, server_default=sa.text("'{}'::text[]")),
+    sa.Column("previous_sha256", sa.LargeBinary, nullable=True),
+    at("previous_until", nullable=True),
+    generation(),
+    sa.UniqueConstraint("name"),
+    sa.UniqueConstraint("secret_sha256"),
+    sa.UniqueConstraint("previous_sha256"),
+    one_of("role", "viewer", "requester", "operator", "admin", "allocator", "health"),
+    sa.CheckConstraint("role = 'requester' OR cardinality(owners) = 0", name="owners"),
+    sa.CheckConstraint("(previous_sha256 IS NULL) = (previous_until IS NULL)", name="previous_until"),
+)
+
+idempotency_keys = sa.Table(
+    "idempotency_keys",
+    metadata,
+    sa.Column("token_id", sa.BigInteger, sa.ForeignKey("tokens.token_id"), primary_key=True),
+    sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("request_sha256", sa.LargeBinary, nullable=False),
+    sa.Column("status_code", sa.Integer, nullable=False),
+    json("headers"),
+    json("body", nullable=True),
+    at("created_at"),
+    sa.Index("ix_idempotency_keys_created_at", "created_at"),
+)
+
+# Leases measure processes, and processes live in real time: these are the database's own now(), never the Clock's.
+jobs = sa.Table(
+    "jobs",
+    metadata,
+    key("job_id"),
+    text("kind"),
+    text("subject"),
+    json("arguments"),
+    text("status"),
+    sa.Column("attempts", sa.Integer, nullable=False, server_default=sa.text("0")),
+    text("worker", nullable=True),
+    text("error", nullable=True),
+    at("created_at"),
+    at("sent_at", nullable=True),
+    at("lease_expires_at", nullable=True),
+    at("finished_at", nullable=True),
+    sa.Column("sends", sa.Integer, nullable=False, server_default=sa.text("0")),
+    text("trace", nullable=True),
+    one_of("status", "queued", "running", "done", "failed"),
+    sa.Index("uq_jobs_queued", "kind", "subject", unique=True, postgresql_where=sa.text("status = 'queued'")),
+    sa.Index("uq_jobs_running", "kind", "subject", unique=True, postgresql_where=sa.text("status = 'running'")),
+)
+
+# When the next run of each cycle is due, on the injected Clock.
+schedules = sa.Table(
+    "schedules",
+    metadata,
+    sa.Column("region_id", sa.BigInteger, sa.ForeignKey("regions.region_id"), primary_key=True),
+    sa.Column("kind", sa.Text, primary_key=True),
+    sa.Column("interval_s", sa.Double, nullable=False),
+    at("next_at"),
+    sa.CheckConstraint("interval_s > 0 AND interval_s < 'infinity'", name="interval_s"),
+)
+
+# Sums of what processes count that nobody scrapes; `labels` are in the order in which the tally names them.
+tallies = sa.Table(
+    "tallies",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("labels", ARRAY(sa.Text), primary_key=True),
+    sa.Column("value", sa.Double, nullable=False),
+)
