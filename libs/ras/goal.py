@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from libs.ras.cost import cost_of
-from libs.ras.problem import CountProblem, Counts
+from libs.ras.problem import CountProblem
 
 FIX_FIRST = 100.0
 """How many times its cost a penalty weighs in a search that fixes first: more than any mending costs, in practice."""
@@ -27,8 +27,3 @@ def goal_of(problem: CountProblem) -> CountProblem:
     )
     goal = replace(problem, policy=weighed)
     return replace(goal, penalty_most=cost_of(goal, problem.held).penalty_by_reservation)
-
-
-def regresses(problem: CountProblem, counts: Counts) -> bool:
-    """Whether counts leave any reservation worse off than it may be."""
-    return bool((cost_of(problem, counts).penalty_by_reservation > problem.penalty_most + problem.penalty_slack).any())

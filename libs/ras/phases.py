@@ -19,13 +19,14 @@ from libs.ras.cost import cost_of
 from libs.ras.descent import Descent
 from libs.ras.evaluate import coverage_of, evaluate
 from libs.ras.extraction import extract_targets
-from libs.ras.goal import FIX_FIRST, goal_of, regresses
+from libs.ras.goal import FIX_FIRST, goal_of
 from libs.ras.leaving import give_up_leaving
 from libs.ras.limits import SolveLimits
 from libs.ras.model import CountModel, build_model
 from libs.ras.neighbourhoods import Effort, Search
 from libs.ras.prices import Prices, read_prices
 from libs.ras.problem import CountProblem, Counts, group_servers
+from libs.ras.restore import without_regression
 from libs.ras.result import ModelSize, SolveReport, SolveResult
 from libs.ras.rounding import round_counts
 from libs.ras.trim import without_needless
@@ -89,7 +90,7 @@ class _Solve:
                 counts = self._start(goal, relaxed)
             with self._step("search"):
                 found = self._search(goal, read_prices(goal, model, relaxed), counts)
-                counts = counts if regresses(goal, found) else found  # where the solver's tolerance let it through
+                counts = _cheaper(goal, without_regression(goal, found), counts)  # the solver's tolerance lets some by
             with self._step("least_penalty"):
                 self.least_penalty = penalty.result()
         with self._step("extraction"):
@@ -132,11 +133,12 @@ class _Solve:
         best = Descent(problem, problem.held)
         best.run(10 * len(self.snapshot.servers))
         if relaxed.x is not None:
-            rounded = Descent(problem, round_counts(problem, relaxed.x[: len(problem.reservation)]))
-            rounded.run(10 * len(self.snapshot.servers))
-            better = cost_of(problem, rounded.counts).total < cost_of(problem, best.counts).total - 1e-6
-            if better and not regresses(problem, rounded.counts):
-                best = rounded
+            counts = round_counts(problem, relaxed.x[: len(problem.reservation)])
+            for _ in range(2):  # mended first, which leaves few to restore; then what restoring tore open
+                rounded = Descent(problem, counts)
+                rounded.run(10 * len(self.snapshot.servers))
+                counts = without_regression(problem, rounded.counts)
+            return _cheaper(problem, counts, best.counts)
         return best.counts
 
     def _search(self, goal: CountProblem, prices: Prices, counts: Counts) -> Counts:
@@ -249,3 +251,7 @@ def _least_penalty(
     )
     found = solve_lp(only, "ipm", Limits(time_s_max=time_s_max), cancelled=cancelled)
     return max(0.0, found.bound, bound_from_prices(only, np.zeros(len(m.row_lower))))
+
+
+def _cheaper(problem: CountProblem, found: Counts, known: Counts) -> Counts:
+    return found if cost_of(problem, found).total < cost_of(problem, known).total - 1e-6 else known
