@@ -78,7 +78,7 @@ def describe_item(item: ImportItem) -> str:
     if item.action is ImportAction.REFUSE:
         return (
             f"{differences}: refused, because it is bound to {item.reservation}, which counts on it as it is. "
-            f"`plimsoll decommission server {item.server}` has it emptied; then import again"
+            f"`plimsoll decommission server {item.server} --region REGION --at WHEN` has it emptied; then import again"
         )
     if item.action is ImportAction.KEEP:
         return "not in the list; it stays unless the list is the whole of the region (--prune)"

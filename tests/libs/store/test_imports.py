@@ -135,7 +135,7 @@ def test_a_bound_server_changes_only_what_no_guarantee_rests_on(database: Databa
     assert done(other_type.counts) == {"refuse": 1}
     assert says(database, other_type, "refuse")["server-00"] == (
         "type hw-a to hw-b: refused, because it is bound to web, which counts on it as it is. "
-        "`plimsoll decommission server server-00` has it emptied; then import again"
+        "`plimsoll decommission server server-00 --region REGION --at WHEN` has it emptied; then import again"
     )
     confirm(database, other_type)
     assert as_rows(known(database)) == rows
