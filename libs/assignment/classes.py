@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
 from libs.assignment.arrays import Bools, Ints
+from libs.assignment.matrices import Matrix, csc
 from libs.assignment.search.cell import Leaf
 
 
@@ -39,31 +39,39 @@ def equivalent(leaves: Sequence[Leaf], objects: int, *apart: Ints) -> Classes:
     for label in apart:
         labels = _split(labels, label)
     for leaf in leaves:
-        takes_part = leaf.values != 0
-        within = np.zeros(objects, dtype=np.int64)
-        if leaf.columns is not None:
-            within, listed = _column_labels(leaf.columns, objects)
-            takes_part = takes_part & listed
-        if leaf.factor is not None:
-            rows, row = np.unique(leaf.factor.table, axis=0, return_inverse=True)
-            row = row.ravel()
-            takes_part = takes_part & rows.any(axis=1)[row][leaf.factor.classes]
-            within = _split(within, row[leaf.factor.classes])
-        if not takes_part.any():
+        part = takes_part(leaf)
+        if not part.any():
             continue
         _, value = np.unique(leaf.values, return_inverse=True)
-        labels = _split(labels, np.where(takes_part, 1 + _split(within, value), 0))
+        within = np.asarray(value, dtype=np.int64)
+        if leaf.columns is not None:
+            within = _split(within, _column_labels(leaf.columns, objects))
+        if leaf.factor is not None:
+            _, row = np.unique(leaf.factor.table, axis=0, return_inverse=True)
+            within = _split(within, row.ravel()[leaf.factor.classes])
+        labels = _split(labels, np.where(part, 1 + within, 0))
     return _numbered(labels)
 
 
-def _column_labels(columns: object, objects: int) -> tuple[Ints, Bools]:
-    """(N,) the same label for objects with the same entries, and whether they have any."""
+def takes_part(leaf: Leaf) -> Bools:
+    """(N,) whether an object counts in a leaf anywhere: not where its value, columns or factors are all 0."""
+    part = np.zeros(len(leaf.values), dtype=np.bool_)
+    part[np.flatnonzero(leaf.values)] = True
+    if leaf.columns is not None:
+        part &= np.asarray(abs(leaf.columns).sum(axis=0) > 0)
+    if leaf.factor is not None:
+        used: Bools = np.asarray(leaf.factor.table != 0).any(axis=1)
+        part &= used[leaf.factor.classes]
+    return part
 
-    by_object = sparse.csc_array(columns)
+
+def _column_labels(columns: Matrix, objects: int) -> Ints:
+    """(N,) the same label for objects with the same entries."""
+    by_object = csc(columns)
     by_object.sum_duplicates()
     by_object.eliminate_zeros()
     entries = np.diff(by_object.indptr)
-    labels = entries.astype(np.int64)
+    labels: Ints = entries.astype(np.int64)
     for k in range(int(entries.max(initial=0))):
         some = np.flatnonzero(entries > k)
         at = by_object.indptr[some] + k
@@ -71,7 +79,7 @@ def _column_labels(columns: object, objects: int) -> tuple[Ints, Bools]:
         more = np.zeros(objects, dtype=np.int64)
         more[some] = 1 + _split(by_object.indices[at].astype(np.int64), value)
         labels = _split(labels, more)
-    return labels, entries > 0
+    return labels
 
 
 def _split(labels: Ints, other: Ints) -> Ints:
