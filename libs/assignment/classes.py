@@ -55,12 +55,11 @@ def equivalent(leaves: Sequence[Leaf], objects: int, *apart: Ints) -> Classes:
 
 def takes_part(leaf: Leaf) -> Bools:
     """(N,) whether an object counts in a leaf anywhere: not where its value, columns or factors are all 0."""
-    part = np.zeros(len(leaf.values), dtype=np.bool_)
-    part[np.flatnonzero(leaf.values)] = True
+    part: Bools = leaf.values != 0
     if leaf.columns is not None:
         part &= np.asarray(abs(leaf.columns).sum(axis=0) > 0)
     if leaf.factor is not None:
-        used: Bools = np.asarray(leaf.factor.table != 0).any(axis=1)
+        used = np.count_nonzero(leaf.factor.table, axis=1) > 0
         part &= used[leaf.factor.classes]
     return part
 

@@ -59,7 +59,7 @@ def test_a_point_says_what_the_definition_says(name: str) -> None:
 def test_the_best_of_all_is_found_for_a_goal(name: str) -> None:
     problem = small_world()
     problem.add_goal(EXAMPLES[name].spec, normalise=False)
-    free = [3, 10, 17]
+    free = [3, 17]
     problem.add_constraint(AvoidMovingSpec(objects=[o for o in range(OBJECTS) if o not in free]))
     error = lower(problem).levels[1].error
     result = solve_mip(problem)
@@ -71,7 +71,7 @@ def test_the_best_of_all_is_found_for_a_goal(name: str) -> None:
     assert result.bound[1] <= best[1] + SLACK * max(1.0, abs(best[1]))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(24))
 def test_the_best_of_all_is_found_with_constraints_and_priorities(seed: int) -> None:
     rng = np.random.default_rng(seed)
     problem = tiny_world(rng)
@@ -116,33 +116,34 @@ def test_the_cheapest_point_of_counts_is_the_cheapest(seed: int) -> None:
 
 
 class Custom(Spec):
-    """A goal that is any expression of cpu by container."""
+    """A goal that is any expression of cpu and of a number of objects, by container."""
 
     def __init__(self, of: object) -> None:
         object.__setattr__(self, "name", "custom")
         object.__setattr__(self, "of", of)
 
     def cost(self, problem: Problem) -> Expression:
-        return self.of(utilisation(problem, self.where, "container", "cpu"))  # type: ignore[attr-defined]
+        cpu, count = (utilisation(problem, self.where, "container", what) for what in ("cpu", "count"))
+        return self.of(cpu, count)  # type: ignore[attr-defined]
 
 
 FUNCTIONS = {
-    "log": lambda u: Log(u - 6.0).total(),
-    "log, wanted large": lambda u: Log(u).total() * -1.0,
-    "log, wanted large, below zero": lambda u: Log(u - 6.0).total() * -1.0,
-    "square root": lambda u: Power(u - 3.0, 0.5).total(),
-    "square root, wanted large": lambda u: Power(u, 0.5).total() * -1.0,
-    "cube": lambda u: Power(u - 11.5, 3.0).total(),
-    "square, wanted large": lambda u: Power(u - 11.0, 2.0).total() * -1.0,
-    "square, whole": lambda u: Power(u * 0.25, 2.0).total(),
-    "rounded up": lambda u: Ceil(u * 0.3).total(),
-    "rounded up, wanted large": lambda u: Ceil(u * 0.3).total() * -1.0,
-    "positive part, wanted large": lambda u: PositivePart(u - 12.0).total() * -1.0,
-    "step, wanted large": lambda u: Step(u - 12.5).total() * -1.0,
-    "least": lambda u: Max(u * -1.0, Over.ALL) * -1.0,
-    "third largest": lambda u: Max(u, Over.ALL, 2),
-    "third least, wanted large": lambda u: Max(u, Over.ALL, 4) * -1.0,
-    "largest, both ways": lambda u: Max(u - Max(u, Over.ALL, 1), Over.ALL),
+    "log": lambda u, _: Log(u - 6.0).total(),
+    "log, wanted large": lambda u, _: Log(u).total() * -1.0,
+    "log, wanted large, below zero": lambda u, _: Log(u - 6.0).total() * -1.0,
+    "square root": lambda u, _: Power(u - 3.0, 0.5).total(),
+    "square root, wanted large": lambda u, _: Power(u, 0.5).total() * -1.0,
+    "cube": lambda u, _: Power(u - 11.5, 3.0).total(),
+    "square, wanted large": lambda u, _: Power(u - 11.0, 2.0).total() * -1.0,
+    "square, whole": lambda u, n: Power(n * 0.25, 2.0).total(),
+    "rounded up": lambda u, _: Ceil(u * 0.3).total(),
+    "rounded up, wanted large": lambda u, _: Ceil(u * 0.3).total() * -1.0,
+    "positive part, wanted large": lambda u, _: PositivePart(u - 12.0).total() * -1.0,
+    "step, wanted large": lambda u, _: Step(u - 12.5).total() * -1.0,
+    "least": lambda u, _: Max(u * -1.0, Over.ALL) * -1.0,
+    "third largest": lambda u, _: Max(u, Over.ALL, 2),
+    "third least, wanted large": lambda u, _: Max(u, Over.ALL, 4) * -1.0,
+    "largest, both ways": lambda u, _: Max(u - Max(u, Over.ALL, 1), Over.ALL),
 }
 
 
@@ -150,7 +151,7 @@ FUNCTIONS = {
 def test_every_function_either_way(name: str) -> None:
     problem = small_world()
     problem.add_goal(Custom(FUNCTIONS[name]), normalise=False)
-    free = [3, 10, 17]
+    free = [3, 17]
     lowered = lower(problem)
     level = lowered.levels[1]
     for seed in range(20):

@@ -24,12 +24,12 @@ from libs.assignment.specs.non_accepting import NonAcceptingSpec
 from libs.assignment.specs.single_group_failure_buffer import SingleGroupFailureBufferSpec
 from libs.assignment.specs.spec import Spec
 
-OBJECTS, CONTAINERS = 6, 3
+OBJECTS, CONTAINERS = 5, 3
 SLACK = 1e-6
 
 
 def tiny_world(rng: np.random.Generator) -> Problem:
-    """Six objects, many of them alike, that differ in what moving them costs; three containers in two racks."""
+    """Five objects, many of them alike, that differ in what moving them costs; three containers in two racks."""
     problem = Problem(objects=OBJECTS, containers=CONTAINERS, initial=rng.integers(CONTAINERS, size=OBJECTS))
     problem.add_scope("rack", [0, 0, 1])
     problem.add_partition("job", rng.integers(2, size=OBJECTS), 2)
