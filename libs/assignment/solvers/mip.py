@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from libs.assignment.arrays import Floats, Ints
+from libs.assignment.lowering.impossible import clash_of
 from libs.assignment.lowering.lower import lower
 from libs.assignment.lowering.lowered import Lowered
 from libs.assignment.problem import Problem
@@ -61,7 +62,13 @@ def solve_mip(
         solve_s=time.perf_counter() - began,
         timeline=tuple(tree.timeline),
         bound=tuple(tree.bound),
+        impossible=_impossible(problem) if last[0] > TOLERANCE else "",
     )
+
+
+def _impossible(problem: Problem) -> str:
+    clash = clash_of(problem)
+    return "" if clash is None else clash.in_words()
 
 
 class Tree:
