@@ -24,7 +24,6 @@ class Columns:
     up, down  (T, K, R)  capacity added and freed since the step before; up is there only where it is priced
     r_up      (T, S, R)  residual, or its part above 0
     r_down    (N,)       its part below 0, where it may have one; r_down_cell says for which (T, S, R)
-    g         (T, J, R)  growth of the J placements that get any; grown names them
     withheld  (W,)       units of growth not granted; withheld_of says for which (T, S)
     s, d      (T, H, R)  spare, deficit
     spare     (T, H)     spare, worldwide
@@ -44,8 +43,6 @@ class Columns:
     r_up: Indices
     r_down: Indices
     r_down_cell: Indices
-    g: Indices
-    grown: Indices
     withheld: Indices
     withheld_of: Indices
     s: Indices
@@ -63,8 +60,6 @@ def add_columns(m: Mip, p: JointProblem) -> Columns:
     presence = p.traffic[:, :, None] * np.stack([p.presence_min, p.presence_max])[:, None]
     r_lower, r_upper, r_cost, r_down_cell, r_down_max = _residual_columns(p)
     chosen = np.flatnonzero(~p.alone[p.service])
-    growing = np.flatnonzero(p.growth.max(0) > 0)
-    grown = np.flatnonzero(np.isin(p.service, growing))
     withheld_of = np.flatnonzero((p.growth > 0) & np.isfinite(p.yielding))
     return Columns(
         x=_block(m, (T, P, R), lower=presence[0], upper=presence[1]),
@@ -80,8 +75,6 @@ def add_columns(m: Mip, p: JointProblem) -> Columns:
         r_up=_block(m, (T, S, R), lower=r_lower, upper=r_upper, cost=r_cost),
         r_down=m.add_columns(len(r_down_cell), cost=r_cost.ravel()[r_down_cell], upper=r_down_max),
         r_down_cell=r_down_cell,
-        g=_block(m, (T, len(grown), R)),
-        grown=grown,
         withheld=m.add_columns(
             len(withheld_of), cost=p.yielding.ravel()[withheld_of], upper=p.growth.ravel()[withheld_of]
         ),

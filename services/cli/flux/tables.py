@@ -70,6 +70,8 @@ def plan_document(planned: Planned) -> dict[str, Any]:
         "columns": columns,
         "build_s": solved.build_s,
         "solve_s": solved.solve_s,
+        "build_cpu_s": solved.build_cpu_s,
+        "solve_cpu_s": solved.solve_cpu_s,
         "actions": dict(Counter(str(a.phase) for a in execution.actions)),
         "approvals": sum(bool(a.approval) for a in execution.actions),
         "estimate_h": execution.estimate_h,
@@ -122,4 +124,4 @@ def print_plan(planned: Planned) -> None:
         names = ", ".join(unplaced_growth(planned)[:SHOWN_MAX])
         stdout.print(f"growth not placed, since no use was measured: {names}", highlight=False)
     if not planned.solved.settled:
-        stdout.print("the shares of growth did not settle by themselves and were held", highlight=False)
+        stdout.print("the shares of growth did not settle and are those of the last program", highlight=False)
