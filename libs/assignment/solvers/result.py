@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from libs.assignment.arrays import Ints
+from libs.assignment.prices.prices import Prices
 from libs.assignment.solvers.limits import StoppedBy
 
 
@@ -28,6 +29,9 @@ class Result:
     broken       before, after   what is broken, weighted, over all constraints: 0 where all hold
     objective    before, after   the goals by priority, each level the weighted sum of its goals
     improved     whether the answer is better than the start
+    bound        by level as in `broken` and `objective`: no assignment as good above it goes below; empty where the
+                 solver proves nothing
+    prices       what more room would gain, by shape of container and dimension; where the solver finds them
     """
 
     assignment: Ints
@@ -41,6 +45,8 @@ class Result:
     build_s: float
     solve_s: float
     timeline: tuple[Step, ...]
+    bound: tuple[float, ...] = ()
+    prices: Prices | None = None
 
     def in_words(self) -> str:
         """What people want to know first."""
@@ -53,6 +59,7 @@ class Result:
         ends = {
             StoppedBy.WORK: "stopped after all its tries: more tries may find more",
             StoppedBy.TIME: "stopped by the clock: more time may find more",
+            StoppedBy.DONE: "this solver looks no further",
             StoppedBy.OPTIMAL: "nothing is left to gain",
         }
         return f"{what}{broken}; {ends[self.stopped_by]}"
