@@ -16,6 +16,7 @@ BENCHES = {
     "traces": "benchmarks.flux:bench_traces",
     "roadef": "benchmarks.roadef:bench_roadef",
     "deltas": "benchmarks.deltas:bench_deltas",
+    "placement": "benchmarks.placement:bench_placement",
 }
 """By name; imported when it is run, so that its peak memory is its own."""
 

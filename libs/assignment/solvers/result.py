@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from libs.assignment.arrays import Ints
+from libs.assignment.prices.prices import Prices
 from libs.assignment.solvers.limits import StoppedBy
 
 SHOWN = 1e-6
@@ -35,6 +36,7 @@ class Result:
     bound        by level as in `broken` and `objective`: no assignment as good above it goes below; empty where the
                  solver proves nothing
     impossible   which hard constraints cannot all hold wherever the objects are, where that is proven
+    prices       what more room would gain, by shape of container and dimension; where the solver finds them
     """
 
     assignment: Ints
@@ -50,6 +52,7 @@ class Result:
     timeline: tuple[Step, ...]
     bound: tuple[float, ...] = ()
     impossible: str = ""
+    prices: Prices | None = None
 
     def in_words(self) -> str:
         """What people want to know first."""
@@ -62,6 +65,7 @@ class Result:
         ends = {
             StoppedBy.WORK: "stopped after all its tries: more tries may find more",
             StoppedBy.TIME: "stopped by the clock: more time may find more",
+            StoppedBy.DONE: "this solver looks no further",
             StoppedBy.OPTIMAL: "nothing is left to gain",
             StoppedBy.CANCELLED: "stopped when asked to: more time may find more",
         }
