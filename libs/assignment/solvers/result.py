@@ -28,6 +28,8 @@ class Result:
     broken       before, after   what is broken, weighted, over all constraints: 0 where all hold
     objective    before, after   the goals by priority, each level the weighted sum of its goals
     improved     whether the answer is better than the start
+    solver       by the name of which it is registered
+    notes        what else is to be said of how it was solved, each a clause
     """
 
     assignment: Ints
@@ -41,6 +43,8 @@ class Result:
     build_s: float
     solve_s: float
     timeline: tuple[Step, ...]
+    solver: str = "local"
+    notes: tuple[str, ...] = ()
 
     def in_words(self) -> str:
         """What people want to know first."""
@@ -55,4 +59,4 @@ class Result:
             StoppedBy.TIME: "stopped by the clock: more time may find more",
             StoppedBy.OPTIMAL: "nothing is left to gain",
         }
-        return f"{what}{broken}; {ends[self.stopped_by]}"
+        return "; ".join((f"{what}{broken}", ends[self.stopped_by], *self.notes))
