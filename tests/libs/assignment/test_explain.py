@@ -115,14 +115,8 @@ def test_in_words_it_says_which_constraint_and_by_how_much() -> None:
         "  2 forbidden by CapacitySpec 'fits': over by 1 at least, in a\n"
         "  1 forbidden by AvoidAssignmentsSpec 'no disk': over by 1 at least, in c"
     )
-    assert (
-        explain.unplaced("old").in_words()
-        == (
-            "old is in c; of 3 other containers\n"
-            "  1 dearer, mostly by CapacitySpec 'leave d': by 0.153846 at least, in d\n"
-            "  2 dearer, mostly by MinimizeMovementSpec 'calm': by 0.25 at least, in a"
-        )
-        or explain.unplaced("old").dearer[0].name == "MinimizeMovementSpec 'calm'"
+    assert explain.unplaced("old").in_words() == (
+        "old is in c; of 3 other containers\n  3 dearer, mostly by MinimizeMovementSpec 'calm': by 0.25 at least, in a"
     )
     said = explain.move("big", "a").in_words()
     assert said.startswith("big from d to a: forbidden by CapacitySpec 'fits'\n")
@@ -140,8 +134,8 @@ def test_a_better_place_that_was_not_looked_at_is_named() -> None:
     problem.goals.clear()
     problem.add_goal(CapacitySpec(name="leave a", dimension="cpu", limit=Limit(default=99, items={"a": 0})))
     said = Explainer(problem).unplaced("web")
-    assert said.better == ("c", "d")
-    assert "2 better: c, d; a longer search would find it" in said.in_words()
+    assert said.better == ("b", "c", "d")
+    assert "3 better: b, c, d; a longer search would find it" in said.in_words()
 
 
 def test_one_element_that_grows_forbids_though_others_fall_by_more() -> None:
@@ -165,11 +159,10 @@ def test_two_assignments_are_compared_term_by_term() -> None:
     assert [one.after for one in found.changes] == pytest.approx(values(problem, b), abs=1e-7)
     problem = yard()
     better = solve_local(problem, SearchLimits(tries_max=2_000)).assignment
-    assert compare(problem, problem.initial, better).verdict == 0
+    assert compare(problem, problem.initial, better).verdict == -1
     worse = np.array([0, 0, 1, 2])
     assert compare(problem, problem.initial, worse).verdict == 1
     assert compare(problem, worse, problem.initial).verdict == -1
-    assert "4 objects differ" not in compare(problem, problem.initial, worse).in_words()
     assert "1 objects differ; the first is better" in compare(problem, problem.initial, worse).in_words()
 
 
