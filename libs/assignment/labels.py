@@ -32,6 +32,10 @@ class Labels:
         """What people call it."""
         return f"{self.noun} {index}" if self._names is None else self._names[index]
 
+    def some(self, indices: Ints) -> Labels:
+        """Only these, in this order: by their names, where they have any."""
+        return Labels(self.noun, len(indices) if self._names is None else [self._names[k] for k in indices])
+
     def index(self, where: str, given: str | int) -> int:
         """The index of a name, or of an index itself."""
         if isinstance(given, int | np.integer):

@@ -37,6 +37,8 @@ class Result:
                  solver proves nothing
     impossible   which hard constraints cannot all hold wherever the objects are, where that is proven
     prices       what more room would gain, by shape of container and dimension; where the solver finds them
+    solver       by the name of which it is registered
+    notes        what else is to be said of how it was solved, each a clause
     """
 
     assignment: Ints
@@ -53,6 +55,8 @@ class Result:
     bound: tuple[float, ...] = ()
     impossible: str = ""
     prices: Prices | None = None
+    solver: str = "local"
+    notes: tuple[str, ...] = ()
 
     def in_words(self) -> str:
         """What people want to know first."""
@@ -70,15 +74,15 @@ class Result:
             StoppedBy.CANCELLED: "stopped when asked to: more time may find more",
         }
         why = f"; {self.impossible}" if self.impossible else ""
-        return f"{what}{broken}{why}; {ends[self.stopped_by]}{self._gaps()}"
+        said = (f"{what}{broken}{why}", ends[self.stopped_by], *self._gaps(), *self.notes)
+        return "; ".join(said)
 
-    def _gaps(self) -> str:
+    def _gaps(self) -> list[str]:
         """How far each level may be from the best, where that is known and not nothing."""
         values = (self.broken[1], *self.objective[1])
         names = ("what is broken", *(f"priority {k}" for k in range(len(self.objective[1]))))
-        gaps = [
+        return [
             f"{name} is {value:g}, and at least {bound:g} whatever is done"
             for name, value, bound in zip(names, values, self.bound, strict=False)
             if math.isfinite(bound) and value - bound > SHOWN * max(1.0, abs(value))
         ]
-        return "".join(f"; {gap}" for gap in gaps)
