@@ -71,7 +71,7 @@ def rows_of_parquet(table: InputTable, body: bytes) -> list[Row]:
 
 def parquet_of(table: InputTable, rows: Sequence[Row]) -> bytes:
     """Checked rows as Parquet."""
-    schema = pa.schema([(column.name, _ARROW[column.kind]) for column in table.columns])
+    schema = pa.schema([(column.name, pa.int64() if column.whole else _ARROW[column.kind]) for column in table.columns])
     stream = io.BytesIO()
     pq.write_table(pa.Table.from_pylist(list(rows), schema), stream, compression="zstd")
     return stream.getvalue()

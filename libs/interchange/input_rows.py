@@ -102,7 +102,9 @@ def _value(column: InputColumn, given: object) -> tuple[object, str]:
         return None, f"{shown} is not a finite number"
     if not column.least <= number <= column.most:
         return None, f"{shown} is not {_range(column)}"
-    return number, "" if not column.whole or number == int(number) else f"{shown} is not a whole number"
+    if column.whole:
+        return int(number), "" if number == int(number) else f"{shown} is not a whole number"
+    return number, ""
 
 
 def _moment(given: object, shown: str) -> tuple[object, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 
 from libs.domain.world import FluxPolicy
@@ -62,8 +62,8 @@ def _time(name: str) -> InputColumn:
     return InputColumn(name=name, kind=ColumnKind.TIME)
 
 
-_STEP = InputColumn(name="step", kind=ColumnKind.NUMBER, whole=True)
-_OPTIONAL_STEP = InputColumn(name="step", kind=ColumnKind.NUMBER, whole=True, optional=True)
+_STEP = InputColumn(name="step", kind=ColumnKind.NUMBER, least=0, most=1e6, whole=True)
+_OPTIONAL_STEP = replace(_STEP, optional=True)
 _PLACE = _name("service", "region", "hardware_type")
 _TABLES = (
     InputTable(name="gateways", columns=_name("product", "service", "operation"), key=("service", "operation")),

@@ -35,7 +35,7 @@ def open_world(path: Path) -> Source:
                 message = f"holds more than {_FILES_MAX} files, or than {FILE_BYTES_MAX >> 20} MiB"
                 raise InterchangeError([Problem(path.name, None, None, message)])
             return {entry.filename: archive.read(entry) for entry in entries}
-    except (OSError, zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError) as error:  # the last: encrypted
+    except (OSError, zipfile.BadZipFile, zlib.error, RuntimeError) as error:  # the last: encrypted
         raise InterchangeError(
             [Problem(str(path), None, None, "is neither a world folder nor a zip of one")]
         ) from error

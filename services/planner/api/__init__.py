@@ -1,11 +1,9 @@
 """The planner's routers, one per resource."""
 
-from collections.abc import Mapping
+from services.planner.api import planning_inputs
 
-from fastapi import APIRouter
-
-ROUTERS: tuple[APIRouter, ...] = ()
+ROUTERS = (planning_inputs.router,)
 """For create_app."""
 
-LARGE_BODIES: Mapping[str, int] = {}
+LARGE_BODIES = {"/v1/planning-inputs/{name}": planning_inputs.INPUT_BYTES_MAX}
 """For create_app."""
