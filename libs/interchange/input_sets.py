@@ -22,11 +22,18 @@ _NOT_TABLES = ("policy", "events")
 """policy is a document in worlds, and events are for whoever loads the measurements."""
 
 
-def source_of(contents: Mapping[str, bytes], overrides: Sequence[Row] = ()) -> dict[str, Content]:
-    """The files of a world, but for its measurements, of these inputs by name. overrides: rows of that table."""
+def source_of(
+    contents: Mapping[str, bytes], overrides: Sequence[Row] = (), *, policy: Mapping[str, float] | None = None
+) -> dict[str, Content]:
+    """The files of a world, but for its measurements, of these inputs by name.
+
+    overrides  rows of that table
+    policy     coefficients that count where the input `policy` does not state them
+    """
     source: dict[str, Content] = {f"{name}.parquet": c for name, c in contents.items() if name not in _NOT_TABLES}
-    [policy] = stored_rows(contents["policy"]) if "policy" in contents else [{}]
-    source["policy.json"] = json.dumps({name: value for name, value in policy.items() if value is not None}).encode()
+    [row] = stored_rows(contents["policy"]) if "policy" in contents else [{}]
+    stated = {name: value for name, value in row.items() if value is not None}
+    source["policy.json"] = json.dumps({**(policy or {}), **stated}).encode()
     if overrides:
         types = {"name": pa.string(), "number": pa.float64()}
         schema = pa.schema([(name, types[kind]) for name, kind in FIELDS.items()])
