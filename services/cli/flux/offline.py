@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
+from libs.domain.demand import Demand
 from libs.domain.execution_plan import ExecutionPlan
 from libs.domain.world import PlanningInputs, ServiceModels, Vocabulary
 from libs.flux.attributor import Attributor
 from libs.flux.conflict import conflict_of
-from libs.flux.demand import Demand
 from libs.flux.execution import plan_execution
 from libs.flux.placement import NoPlanError, Solved, plan_placement
 from libs.flux.problem import JointProblem, joint_problem
