@@ -1,4 +1,4 @@
-"""The demand baseline as arrays: what the traced requests of each product cost in each service."""
+"""The demand baseline: what the traced requests of each product cost in each service."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From whole traces to the demand baseline: each span's cost to the product that caused it."""
+"""From whole traces to the demand baseline."""
 
 from __future__ import annotations
 

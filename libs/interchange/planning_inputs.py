@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from libs.domain.fleet import Floats, Indices
 from libs.domain.world import PlanningInputs, ServiceControls, Vocabulary
 from libs.interchange.errors import InterchangeError, Problem, Problems
 from libs.interchange.policy import load_flux_policy
+from libs.interchange.tables import Source
 from libs.interchange.world_table import WorldTable
 
 STEPS_MAX = 520
 
 
-def load_planning_inputs(folder: Path, words: Vocabulary) -> PlanningInputs:
+def load_planning_inputs(source: Source, words: Vocabulary) -> PlanningInputs:
     """Everything that a plan must respect. Raises: InterchangeError."""
     problems = Problems()
     supply = WorldTable(
-        folder,
+        source,
         "supply",
         problems,
         fields={"step": "number", "region": "name", "hardware_type": "name", "capacity": "number"},
@@ -38,19 +37,19 @@ def load_planning_inputs(folder: Path, words: Vocabulary) -> PlanningInputs:
     )
     supply.unique("step", np.ravel_multi_index(where, held.shape), "this step, hardware type and region")
     held[where] = supply.numbers("capacity")
-    growth, priority = _growth(folder, words, steps, problems)
-    presence_min, presence_max = _presence(folder, words, problems)
+    growth, priority = _growth(source, words, steps, problems)
+    presence_min, presence_max = _presence(source, words, problems)
     found = PlanningInputs(
         step=steps.astype(np.int64),
         supply=held,
         growth=growth,
         growth_priority=priority,
-        traffic_growth=_traffic_growth(folder, words, steps, problems),
-        ledger=_ledger(folder, words, problems),
+        traffic_growth=_traffic_growth(source, words, steps, problems),
+        ledger=_ledger(source, words, problems),
         presence_min=presence_min,
         presence_max=presence_max,
-        controls=_controls(folder, words, problems),
-        policy=load_flux_policy(folder, problems),
+        controls=_controls(source, words, problems),
+        policy=load_flux_policy(source, problems),
     )
     problems.raise_any()
     return found
@@ -64,10 +63,10 @@ def _steps_of(table: WorldTable, steps: Floats) -> Indices:
     return np.asarray(np.minimum(found, len(steps) - 1), np.int32)
 
 
-def _growth(folder: Path, words: Vocabulary, steps: Floats, problems: Problems) -> tuple[Floats, Floats]:
+def _growth(source: Source, words: Vocabulary, steps: Floats, problems: Problems) -> tuple[Floats, Floats]:
     """(T, S) growth asked for, and its priority: none means that it is granted in full."""
     table = WorldTable(
-        folder,
+        source,
         "growth",
         problems,
         fields={
@@ -89,9 +88,9 @@ def _growth(folder: Path, words: Vocabulary, steps: Floats, problems: Problems) 
     return growth, priority
 
 
-def _traffic_growth(folder: Path, words: Vocabulary, steps: Floats, problems: Problems) -> Floats:
+def _traffic_growth(source: Source, words: Vocabulary, steps: Floats, problems: Problems) -> Floats:
     table = WorldTable(
-        folder,
+        source,
         "traffic_growth",
         problems,
         fields={"step": "number", "product": "name", "growth": "number"},
@@ -104,10 +103,10 @@ def _traffic_growth(folder: Path, words: Vocabulary, steps: Floats, problems: Pr
     return growth
 
 
-def _ledger(folder: Path, words: Vocabulary, problems: Problems) -> Floats:
+def _ledger(source: Source, words: Vocabulary, problems: Problems) -> Floats:
     """(K, R) the sum of all planned changes."""
     table = WorldTable(
-        folder,
+        source,
         "ledger",
         problems,
         fields={"service": "name", "region": "name", "hardware_type": "name", "delta": "number"},
@@ -120,10 +119,10 @@ def _ledger(folder: Path, words: Vocabulary, problems: Problems) -> Floats:
     return change
 
 
-def _presence(folder: Path, words: Vocabulary, problems: Problems) -> tuple[Floats, Floats]:
+def _presence(source: Source, words: Vocabulary, problems: Problems) -> tuple[Floats, Floats]:
     """(P, R) least and largest share of a product's traffic in a region."""
     table = WorldTable(
-        folder,
+        source,
         "presence_limits",
         problems,
         fields={"product": "name", "region": "name", "share_min": "number", "share_max": "number"},
@@ -139,11 +138,11 @@ def _presence(folder: Path, words: Vocabulary, problems: Problems) -> tuple[Floa
     return least, most
 
 
-def _controls(folder: Path, words: Vocabulary, problems: Problems) -> ServiceControls:
+def _controls(source: Source, words: Vocabulary, problems: Problems) -> ServiceControls:
     """services: per service; controls: per service and region, on one type or all."""
     S, K, R = len(words.services), len(words.placement_service), len(words.regions)
     services = WorldTable(
-        folder,
+        source,
         "services",
         problems,
         fields={
@@ -162,7 +161,7 @@ def _controls(folder: Path, words: Vocabulary, problems: Problems) -> ServiceCon
     approval[row] = services.flags("requires_approval", absent=False)
     lead_time[row] = services.optional_numbers("lead_time_h", 0.0)
     table = WorldTable(
-        folder,
+        source,
         "controls",
         problems,
         fields={

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from services.cli.flux.offline import Modelled, Planned
+from libs.flux.planning import Planned
+from services.cli.flux.offline import Modelled
 from services.cli.output import percent, print_rows, stdout
 
 SHOWN_MAX = 10
