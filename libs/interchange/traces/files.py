@@ -12,8 +12,8 @@ from libs.domain.spans import Spans
 from libs.interchange.errors import InterchangeError, Problem
 from libs.interchange.traces.intake import Intake, Rows
 from libs.interchange.traces.jaeger import add_jaeger
-from libs.interchange.traces.otlp_json import add_otlp_json
-from libs.interchange.traces.otlp_proto import add_otlp_proto, messages
+from libs.interchange.traces.otlp_json import OTLP_JSON
+from libs.interchange.traces.otlp_proto import OTLP_PROTO, messages
 from libs.interchange.traces.span_csv import read_span_csv
 from libs.interchange.traces.zipkin import add_zipkin
 
@@ -69,11 +69,11 @@ def _lines(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def _otlp_json(stream: BinaryIO, intake: Intake) -> Iterator[Spans]:
-    return _batches(_lines(stream), add_otlp_json, intake)
+    return _batches(_lines(stream), OTLP_JSON.add_request, intake)
 
 
 def _otlp_proto(stream: BinaryIO, intake: Intake) -> Iterator[Spans]:
-    return _batches(messages(stream), add_otlp_proto, intake)
+    return _batches(messages(stream), OTLP_PROTO.add_request, intake)
 
 
 def _document(add: Callable[[bytes, Intake, Rows], None]) -> Reader:
