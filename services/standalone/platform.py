@@ -32,6 +32,9 @@ CYCLES: Mapping[str, float] = {
 }
 """Kind of job -> seconds on the Clock between its runs for each region."""
 
+WORLD_CYCLES: Mapping[str, float] = {}
+"""Likewise, of jobs that belong to no region."""
+
 
 @dataclass(frozen=True, slots=True)
 class Platform:
@@ -50,6 +53,7 @@ def running_platform(
     host: str = "127.0.0.1",
     port: int = 0,
     cycles: Mapping[str, float] = CYCLES,
+    world_cycles: Mapping[str, float] = WORLD_CYCLES,
     more: Mapping[str, str] | None = None,
     route: Callable[[str], str] = str,
     restarts_max: int = RESTARTS_MAX,
@@ -58,6 +62,7 @@ def running_platform(
 
     clock    the processes live by it
     cycles   kind of job -> seconds on the clock between its runs for each region
+    world_cycles   likewise, of jobs that belong to no region
     more     what the processes' environment holds beside ours
     route    the database's URL -> the one that the processes use, where something stands between them and it
     restarts_max    deaths of a process, none of which it ran well before, that end the platform
@@ -74,6 +79,7 @@ def running_platform(
             **os.environ,
             "PLIMSOLL_BUNDLE_DIR": str(state / "bundles"),
             "PLIMSOLL_JOB_CYCLES": json.dumps(dict(cycles)),
+            "PLIMSOLL_JOB_WORLD_CYCLES": json.dumps(dict(world_cycles)),
             **ClockSettings.environment(clock),
             **(more or {}),
             "DATABASE_URL": route(database_url),

@@ -18,11 +18,13 @@ from libs.reconcile.environment import read_environment
 from services.broker.tasks import KINDS as BROKER
 from services.mover.settings import MoverSettings
 from services.mover.tasks import KINDS as MOVER
+from services.planner.settings import PlannerSettings
+from services.planner.tasks import KINDS as PLANNER
 from services.portal.tasks import KINDS as PORTAL
 from services.solver.settings import SolverSettings
 from services.solver.tasks import KINDS as SOLVER
 
-OTHERS = (*PORTAL, *BROKER, *MOVER)
+OTHERS = (*PORTAL, *BROKER, *MOVER, *PLANNER)
 KINDS: Mapping[str, Sequence[JobKind]] = {"all": (*SOLVER, *OTHERS), "solver": SOLVER, "others": OTHERS}
 """By the part that the worker is for."""
 
@@ -32,6 +34,7 @@ def main(part: str = "all") -> None:
     configure_logging("worker" if part == "all" else f"worker-{part}")
     configure_tracing("worker" if part == "all" else f"worker-{part}")
     read_environment(SolverSettings)  # jobs need these: better to fail now than in each
+    read_environment(PlannerSettings)
     if read_environment(MoverSettings).mover_actuator == "webhook":
         read_environment(WebhookSettings)
     run_worker(read_environment(WorkerSettings), KINDS[part])

@@ -29,8 +29,26 @@ from libs.store.tables.fleet import (
     unavailability_events,
 )
 from libs.store.tables.moves import move_steps, movers, moves, region_conditions
+from libs.store.tables.planner import (
+    executed_changes,
+    placement_lineage,
+    placement_plan_files,
+    placement_plans,
+    plan_overrides,
+    plan_runs,
+    planning_input_versions,
+    service_models,
+)
 from libs.store.tables.plans import plan_changes, plans, simulation_changes, simulations, solve_runs
-from libs.store.tables.platform import audit_entries, idempotency_keys, jobs, schedules, tallies, tokens
+from libs.store.tables.platform import (
+    audit_entries,
+    idempotency_keys,
+    jobs,
+    schedules,
+    tallies,
+    tokens,
+    world_schedules,
+)
 
 __all__ = [
     "approval_limits",
@@ -38,6 +56,7 @@ __all__ = [
     "audit_entries",
     "capacity_requests",
     "datacenters",
+    "executed_changes",
     "hardware_types",
     "idempotency_keys",
     "import_items",
@@ -48,7 +67,13 @@ __all__ = [
     "movers",
     "moves",
     "msbs",
+    "placement_lineage",
+    "placement_plan_files",
+    "placement_plans",
     "plan_changes",
+    "plan_overrides",
+    "plan_runs",
+    "planning_input_versions",
     "plans",
     "quotas",
     "racks",
@@ -61,10 +86,12 @@ __all__ = [
     "retirements",
     "schedules",
     "servers",
+    "service_models",
     "simulation_changes",
     "simulations",
     "solve_runs",
     "tallies",
     "tokens",
     "unavailability_events",
+    "world_schedules",
 ]

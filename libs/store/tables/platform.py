@@ -90,6 +90,16 @@ schedules = sa.Table(
     sa.CheckConstraint("interval_s > 0 AND interval_s < 'infinity'", name="interval_s"),
 )
 
+# Likewise of cycles that belong to no region.
+world_schedules = sa.Table(
+    "world_schedules",
+    metadata,
+    sa.Column("kind", sa.Text, primary_key=True),
+    sa.Column("interval_s", sa.Double, nullable=False),
+    at("next_at"),
+    sa.CheckConstraint("interval_s > 0 AND interval_s < 'infinity'", name="interval_s"),
+)
+
 # Sums of what processes count that nobody scrapes; `labels` are in the order in which the tally names them.
 tallies = sa.Table(
     "tallies",
