@@ -25,7 +25,7 @@ _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0
 NS_MAX = 1 << 62
 NO_PARENT = bytes(8)
 CPU_MAX = 1e18
-"""Instructions: ten years of a whole machine. One span that states more, or an infinity, would be all of its service."""
+"""Instructions: ten years of a machine. One span that stated more, or infinity, would be all that its service is."""
 PROBABILITY_MIN = 1e-9
 
 

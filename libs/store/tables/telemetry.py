@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from libs.store.tables.columns import at, generation, json, key, metadata, one_of, text
 
 
-def _day() -> sa.Column[object]:
+def _day() -> sa.Column[date]:
     return sa.Column("day", sa.Date, primary_key=True)
 
 
@@ -40,8 +42,9 @@ span_batches = sa.Table(
     key("span_batch_id"),
     at("arrived_at"),
     sa.Column("spans", sa.Integer, nullable=False),
+    sa.Column("rejected", sa.Integer, nullable=False),
     sa.Column("content", sa.LargeBinary, nullable=False),
-    sa.CheckConstraint("spans > 0", name="spans"),
+    sa.CheckConstraint("spans >= 0 AND rejected >= 0", name="spans"),
 )
 
 # Traces that were summed lately: a span of one of them comes too late.

@@ -4,8 +4,10 @@ from collections.abc import Mapping
 
 from fastapi import APIRouter
 
-ROUTERS: tuple[APIRouter, ...] = ()
+from services.planner.api import traces
+
+ROUTERS: tuple[APIRouter, ...] = (traces.router,)
 """For create_app."""
 
-LARGE_BODIES: Mapping[str, int] = {}
+LARGE_BODIES: Mapping[str, int] = {"/v1/traces": traces.BODY_BYTES_MAX}
 """For create_app."""
