@@ -55,6 +55,7 @@ JOB_S = Tally("plimsoll_job_seconds", "Real time of an attempt at a job", ("kind
 LEASES = Tally("plimsoll_leases_expired", "Jobs whose worker died or lost the database", ("kind",))
 PLAN_RUNS = Tally("plimsoll_plan_runs", "Plan runs that ended", ("outcome", "reason"))
 PLAN_RUN_S = Tally("plimsoll_plan_run_seconds", "Real time of an attempt at a plan run", buckets=SECONDS)
+SPANS = Tally("plimsoll_spans_settled", "Spans that wait no longer, by what became of them", ("outcome",))
 
 TALLIES: Sequence[Tally] = (
     ASSESSMENTS,
@@ -71,6 +72,7 @@ TALLIES: Sequence[Tally] = (
     REPLACEMENTS,
     PLAN_RUNS,
     PLAN_RUN_S,
+    SPANS,
 )
 
 _lock = threading.Lock()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Protocol
 
 import numpy as np
 
@@ -11,6 +13,7 @@ from libs.domain.demand import Demand
 from libs.domain.fleet import Floats
 from libs.domain.plan_override import PlanOverride
 from libs.domain.plan_run import PlanRun
+from libs.domain.telemetry import Telemetry
 from libs.domain.world import Observations, PlanningInputs, Vocabulary
 from libs.interchange.demand import dump_demand
 from libs.interchange.errors import InterchangeError
@@ -23,12 +26,18 @@ from libs.store.database import Transaction
 from libs.store.executed_changes import load_executed_shares
 from libs.store.plan_overrides import load_overrides_in_force
 from libs.store.planning_inputs import load_version
-from services.planner.measured import Measure
 from services.planner.override_rows import override_rows
 
 EXECUTED_ACTIONS_MIN = 5
 """Of a phase: what fewer actions did says nothing of the next ones."""
 _EXECUTED = {"upsize": "executed_upsize_share", "downsize": "executed_downsize_share"}
+
+
+class Measure(Protocol):
+    """Reads measurements, as libs.store.telemetry_window does."""
+
+    def __call__(self, tx: Transaction, words: Vocabulary, *, start: datetime, end: datetime) -> Telemetry:
+        """From start, a midnight, to before end; drains and load tests are still in it."""
 
 
 class CannotPlan(Exception):
@@ -73,7 +82,7 @@ def load_plan_snapshot(tx: Transaction, run: PlanRun, measure: Measure, *, execu
         cost_models = load_cost_models(source, words)
     except InterchangeError as error:
         raise CannotPlan("BadInputs", f"The inputs do not fit together:\n{error}") from error
-    measured = measure(tx, words, run.window_start, run.window_end)
+    measured = measure(tx, words, start=run.window_start, end=run.window_end)
     start, end = event_minutes(contents, run.window_start)
     seen = _without_events(measured.observations, np.array(start), np.array(end))
     if not np.isfinite(seen.usage).any() or not np.isfinite(seen.traffic).any():

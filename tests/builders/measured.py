@@ -2,28 +2,20 @@
 
 import shutil
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from libs.domain.demand import Demand
+from libs.domain.telemetry import Telemetry
 from libs.domain.world import Observations
 from libs.interchange.world import load_observations
 from services.cli.flux.offline import make_models
 
 
-@dataclass(frozen=True)
-class FromFolder:
-    observations: Observations
-    demand: Demand
-    unknown: dict[str, int]
-
-
 def measure_world(folder, day_zero, *, drop_events=True, only_before=10**9):
     """Whatever a window asks of the world whose minute 0 is `day_zero`."""
 
-    def measure(tx, words, start, end):
+    def measure(tx, words, *, start, end):
         with tempfile.TemporaryDirectory() as copy:
             world = Path(copy) / "world"
             shutil.copytree(folder, world)
@@ -37,6 +29,6 @@ def measure_world(folder, day_zero, *, drop_events=True, only_before=10**9):
             usage=seen.usage[:, :, kept],
             traffic=seen.traffic[:, :, kept],
         )
-        return FromFolder(observations=seen, demand=make_models(folder).demand, unknown={})
+        return Telemetry(observations=seen, demand=make_models(folder).demand, unknown={})
 
     return measure

@@ -37,11 +37,11 @@ from libs.store.plan_runs import (
     take_plan_run,
 )
 from libs.store.service_models import forget_service_models, save_service_models
+from libs.store.telemetry_window import load_telemetry
 from services.planner.bundles import keep_world
 from services.planner.documents import plan_files, plan_summary
-from services.planner.measured import Measure
 from services.planner.settings import PlannerSettings
-from services.planner.snapshot import CannotPlan, PlanSnapshot, load_plan_snapshot
+from services.planner.snapshot import CannotPlan, Measure, PlanSnapshot, load_plan_snapshot
 
 log = structlog.get_logger()
 ATTEMPTS_MAX = 3
@@ -55,7 +55,7 @@ class PlacementPlanMake:
     database: Database
     clock: Clock
     settings: PlannerSettings
-    measure: Measure
+    measure: Measure = load_telemetry
     lost: Callable[[], bool] = lambda: False
     """Whether this attempt is not wanted any more."""
 

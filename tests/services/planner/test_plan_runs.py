@@ -193,7 +193,7 @@ def test_a_run_that_breaks_is_tried_again_and_then_given_up(client, planner, ask
     put_world(client, world)
     first, second = ask(), ask(dry_run=True)
 
-    def broken(*_):
+    def broken(*_, **__):
         raise ZeroDivisionError("measurements")
 
     for _ in range(ATTEMPTS_MAX):
@@ -221,10 +221,10 @@ def test_an_attempt_that_was_replaced_commits_nothing(client, planner, ask, worl
     put_world(client, world)
     run = ask()
 
-    def replaced(tx, *window):
+    def replaced(tx, words, **window):
         with database.write() as other:
             take_plan_run(other, window=(DAY_ZERO, DAY_ZERO), now=DAY_ZERO)
-        return measure_world(world, DAY_ZERO)(tx, *window)
+        return measure_world(world, DAY_ZERO)(tx, words, **window)
 
     assert planner(measure=replaced).reconcile() is PlanRunStatus.STALE
     assert look(client, run)["status"] == "running"
@@ -235,7 +235,7 @@ def test_another_plan_meanwhile_makes_it_stale_and_asks_again(client, planner, a
     put_world(client, world)
     run = ask(reason="mine")
 
-    def overtaken(tx, *window):
+    def overtaken(tx, words, **window):
         with database.write() as other:
             made = create_plan_run(other, trigger=PlanTrigger.SCHEDULE, now=DAY_ZERO)
             commit_placement_plan(
@@ -249,7 +249,7 @@ def test_another_plan_meanwhile_makes_it_stale_and_asks_again(client, planner, a
                 files={"plan.json": b"{}"},
                 now=DAY_ZERO,
             )
-        return measure_world(world, DAY_ZERO)(tx, *window)
+        return measure_world(world, DAY_ZERO)(tx, words, **window)
 
     assert planner(measure=overtaken).reconcile() is PlanRunStatus.STALE
     assert look(client, run)["reason"] == "StalePlan"
@@ -264,12 +264,12 @@ def test_cancelling(client, planner, ask, world, database):
     assert client.post(f"/v1/plan-runs/{waiting}/cancel").json()["code"] == "wrong_phase"
     running = ask()
 
-    def cancelled(tx, *window):
+    def cancelled(tx, words, **window):
         assert client.post(f"/v1/plan-runs/{running}/cancel").json()["cancel_requested"] is True
         deadline = SystemClock().now() + timedelta(seconds=30)
         while look(client, running)["progress"] == {} and SystemClock().now() < deadline:
             pass  # until the worker has told how far it is, and so has heard of it
-        return measure_world(world, DAY_ZERO)(tx, *window)
+        return measure_world(world, DAY_ZERO)(tx, words, **window)
 
     assert planner(measure=cancelled).reconcile() is PlanRunStatus.CANCELLED
     assert look(client, running)["status"] == "cancelled"
