@@ -12,6 +12,9 @@ from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn, TimeEla
 from rich.progress import Progress as Bar
 
 from libs.flux.placement import NoPlanError, StoppedError
+from libs.flux.review import review_of
+from libs.flux.summary import plan_document
+from libs.interchange.atomic import replacing
 from libs.interchange.errors import InterchangeError
 from libs.interchange.execution_plan import save_execution_plan
 from libs.interchange.placement_plan import placement_plan_document, save_placement_plan
@@ -20,8 +23,7 @@ from libs.interchange.traces.intake import TooManyServicesError
 from libs.plan_check.check import PlanRefusedError
 from services.cli.failure import EXIT_NOT_POSSIBLE, CliFailure
 from services.cli.flux.offline import Progress, make_models, make_plan
-from services.cli.flux.report import write_report
-from services.cli.flux.tables import model_document, plan_document, print_models, print_plan
+from services.cli.flux.tables import model_document, print_models, print_plan
 from services.cli.flux.traces import print_graph, read_graph
 from services.cli.output import Output, OutputOption, print_json, stderr, stdout
 
@@ -70,7 +72,9 @@ def plan(
         if dag is not None:
             save_execution_plan(dag, made.execution)
         if report is not None:
-            write_report(report, made)
+            for name, content in review_of(made).items():
+                with replacing(report / name) as stream:
+                    stream.write(content.encode())
     if output is Output.JSON:
         print_json(plan_document(made))
     else:

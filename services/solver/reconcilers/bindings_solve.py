@@ -10,6 +10,7 @@ import structlog
 
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.plan import Plan, PlanKind, SolveStatus
+from libs.jobs.progress import ProgressRecorder
 from libs.observability.tallies import SOLVE_S, SOLVES, STALE
 from libs.observability.traces import annotate, span
 from libs.plan_check.check import check_plan, require_clean
@@ -24,11 +25,10 @@ from libs.store.plans import commit_plan
 from libs.store.regions import load_region
 from libs.store.shared_buffers import size_shared_buffers
 from libs.store.snapshot import load_fleet_snapshot
-from libs.store.solve_runs import finish_solve_run, record_bundle, start_solve_run
+from libs.store.solve_runs import finish_solve_run, record_bundle, record_progress, start_solve_run
 from services.solver.bundles import keep_bundle
 from services.solver.findings import record_solve_findings
 from services.solver.phase_spans import PhaseSpans
-from services.solver.progress import ProgressRecorder
 from services.solver.settings import SolverSettings
 
 log = structlog.get_logger()
@@ -77,7 +77,7 @@ class BindingsSolve:
             )
             with self.database.write() as tx:
                 record_bundle(tx, solve_run_id, str(bundle))
-            with ProgressRecorder(self.database, solve_run_id) as progress, PhaseSpans() as phases:
+            with ProgressRecorder(self.database, solve_run_id, record_progress) as progress, PhaseSpans() as phases:
 
                 def report(phase: str, incumbent: float, bound: float, gap: float) -> None:
                     phases.enter(phase)
