@@ -63,7 +63,7 @@ class Terms:
     def state(self, assignment: Ints) -> State:
         """Everything computed whole."""
         values = compute(self.graph, self.problem.initial, assignment)
-        return start(self._tables, self.graph, values, assignment, self._cells)
+        return start(self._tables, self.graph, values, self.problem.initial, assignment, self._cells)
 
     def values(self, assignment: Ints) -> Floats:
         """(T,) the value of each term, without its weight."""
