@@ -126,7 +126,8 @@ def _homes(moving: list[Leaf], containers: int) -> Ints | None:
         touched = np.diff(csc(leaf.rows).indptr) > 0
         told = np.zeros(len(leaf.scope), dtype=np.bool_)
         told[item[touched]] = True
-        inside = np.flatnonzero((item >= 0) & told[np.maximum(item, 0)])
+        inside = np.flatnonzero(item >= 0)
+        inside = inside[told[item[inside]]]
         first = np.full(len(leaf.scope), containers)
         np.minimum.at(first, item[inside], inside)
         home_here = np.full(containers, -1, dtype=np.int64)
