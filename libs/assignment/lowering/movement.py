@@ -135,11 +135,11 @@ def _homes(moving: list[Leaf], containers: int) -> Ints | None:
         if leaf.flavour is Flavour.NEW and not _alike_within(leaf, home_here):
             return None
         both = (home >= 0) & (home_here >= 0)
-        for here, there in ((home, home_here), (home_here, home)):
+        for here in (home, home_here):
             members = np.bincount(here[here >= 0], minlength=containers)
             shared = np.bincount(here[both], minlength=containers)
             same = np.bincount(here[both & (home == home_here)], minlength=containers)
-            if ((shared > 0) & (same < members)).any() and (there >= 0).any():
+            if ((shared > 0) & (same < members)).any():
                 return None
         home = np.where(home >= 0, home, home_here)
     return home
