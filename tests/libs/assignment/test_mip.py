@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from libs.assignment.errors import BadValues, NotLowerable
+from libs.assignment.lowering.lower import lower
 from libs.assignment.problem import Problem
 from libs.assignment.solvers.limits import MipLimits, StoppedBy
 from libs.assignment.solvers.mip import solve_mip
@@ -77,6 +78,22 @@ def test_a_lower_priority_never_costs_a_higher_one() -> None:
     assert np.bincount(result.assignment).tolist() == [2, 2, 2]
     assert result.objective[1] == pytest.approx((0.0, 4 / 6))
     assert result.moved == 4
+
+
+def test_curves_are_made_exact_where_the_answer_lies() -> None:
+    """A sum of squares by pieces alone is a percent off; its answer and its bound are not."""
+    problem = Problem(objects=9, containers=3, initial=np.zeros(9, int))
+    sizes = np.array([3.1, 4.3, 5.7, 7.9, 11.3, 13.9, 17.1, 19.7, 23.3])
+    problem.add_dimension("cpu", sizes, containers=[50.0, 60.0, 70.0])
+    problem.add_goal(BalanceSpec(dimension="cpu", formula=BalanceFormula.IDEAL), normalise=False)
+    lowered = lower(problem)
+    result = solve_mip(problem)
+    held = np.bincount(result.assignment, sizes, 3)
+    best = float((held**2 / [50.0, 60.0, 70.0]).sum())
+    assert result.objective[1][0] == pytest.approx(best)
+    said = lowered.values(lowered.point(result.assignment))[1]
+    assert said < best * (1 - 2e-4)
+    assert best * (1 - 2e-4) <= result.bound[1] <= best + 1e-6
 
 
 def test_too_many_counts_are_refused_with_the_numbers() -> None:
