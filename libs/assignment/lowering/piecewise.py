@@ -62,7 +62,7 @@ class Pieces:
         point[self.y] = pieces_at(self.curve, self.breaks, u[:, None], tangent=self.tangent)[:, 0]
 
 
-def add_pieces(a: Assembly, name: str, x: Affine, want: Want, curve: Curve) -> Image:
+def add_pieces(a: Assembly, name: str, x: Affine, want: Want, curve: Curve, near: Floats) -> Image:
     """Add y = f(max(0, x)) up to a stated error, with least <= x <= greatest.
 
         f convex and wanted small:   y >= f(t) + f'(t) (x - t)  for the breaks t, y >= 0
@@ -72,6 +72,8 @@ def add_pieces(a: Assembly, name: str, x: Affine, want: Want, curve: Curve) -> I
 
     Where x takes whole multiples of one number, PIECES of them at most, breaks are there and nothing is lost.
     Elsewhere a tangent lies on the side that is wanted, so that what the model says is never worse than the truth.
+
+    near  (S, E) values of x at which tangents are to be exact
     Rows: PIECES + 1 per element, or twice that.
     """
     least, greatest = a.bounds_of(x)
@@ -81,6 +83,10 @@ def add_pieces(a: Assembly, name: str, x: Affine, want: Want, curve: Curve) -> I
     breaks, exact = _breaks(a, x, some, least[some], greatest[some])
     easy = want.small != want.large and want.small == curve.convex
     tangent = easy and not exact
+    if tangent:
+        # where a point of `near` is out of range a break is only there twice
+        low_end, high_end = breaks[:, :1], breaks[:, -1:]
+        breaks = np.sort(np.concatenate([breaks, np.clip(near[:, some].T, low_end, high_end)], axis=1), axis=1)
     low, high = curve.of(least[some]), curve.of(greatest[some])
     y = a.add_columns(
         len(some), least=np.minimum(low, pieces_at(curve, breaks, breaks, tangent=tangent)[:, 0]), most=high
