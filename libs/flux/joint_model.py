@@ -13,6 +13,7 @@ from libs.flux.capacity_terms import CapacityTerms
 from libs.flux.columns import Columns, add_columns
 from libs.flux.growth_terms import GrowthTerms
 from libs.flux.problem import JointProblem
+from libs.flux.region_loss import Guarded
 from libs.mip.model import Indices, Mip, Model
 
 
@@ -47,11 +48,11 @@ class JointModel:
     rows: Rows
 
 
-def build_model(p: JointProblem, total: Floats, share: Floats, less: Floats, expected: Floats) -> JointModel:
+def build_model(p: JointProblem, total: Floats, share: Floats, less: Floats, guarded: Guarded) -> JointModel:
     """Expressions 2 to 15 for all steps.
 
-    total, share, less   as GrowthTerms takes them
-    expected  (T, P, R)  traffic, as add_region_loss takes it
+    total, share, less  as GrowthTerms takes them
+    guarded             as add_region_loss takes it
     """
     m = Mip()
     v = add_columns(m, p)
@@ -62,10 +63,10 @@ def build_model(p: JointProblem, total: Floats, share: Floats, less: Floats, exp
     add_granted_baseline(m, v, p)
     limits, limit_cells = add_limits(m, v, p, c)
     g = GrowthTerms(c=c, v=v, p=p, total=total, share=share, less=less)
-    add_region_loss(m, v, p, c, expected)
     fits = add_pools(m, v, p, c, g)
     freed = add_changes(m, v, p, c)
     add_even_spare(m, v, p)
+    add_region_loss(m, v, p, c, guarded)
     rows = Rows(
         placed=placed,
         moved=moved,

@@ -13,12 +13,12 @@ from libs.domain.world import PlanningInputs
 from libs.flux.growth_terms import GrowthTerms
 from libs.flux.joint_model import JointModel, build_model
 from libs.flux.problem import JointProblem
-from libs.flux.region_loss import simulate_losses
+from libs.flux.region_loss import guard, simulate_losses
 from libs.mip.highs import Basis, Cancelled, Limits, Method, Solution, solve_lp
 
 SETTLED = 0.01
 """Growth has settled when no placement's is off its share of capacity by more than this part of the service's."""
-TOTAL_SETTLED = 1e-6
+TOTAL_SETTLED = 1e-3
 """And when no service's capacity worldwide is off what was taken for granted by more than this part of it, and no
 growth is below 0 by more than this part of the service's."""
 OUTLASTS = 1e-3
@@ -82,13 +82,13 @@ def plan_placement(
     total, share = _expected_total(p), _shares(p, np.broadcast_to(p.kappa, (p.shape[0], *p.kappa.shape)))
     build_s = solve_s = build_cpu_s = solve_cpu_s = 0.0
     less = np.where(total > 0, 0.0, p.growth)
-    expected = p.xi[None] * p.traffic[:, :, None]
+    guarded = guard(p.load, p.xi[None] * p.traffic[:, :, None])
     basis: Basis | None = None
     rounds, settled, outlasts = 0, False, False
     while not (settled and outlasts) and rounds < ROUNDS_MAX:
         rounds += 1
         began, began_cpu = time.perf_counter(), time.process_time()
-        joint = build_model(p, total, share, less, expected)
+        joint = build_model(p, total, share, less, guarded)
         built, built_cpu = time.perf_counter(), time.process_time()
         chosen: Method = method or ("simplex" if len(joint.model.row_lower) <= SIMPLEX_ROWS_MAX else "ipm")
         solution = solve_lp(joint.model, chosen, limits, vertex=True, start=basis, cancelled=cancelled)
@@ -100,9 +100,11 @@ def plan_placement(
             raise StoppedError(f"stopped without a plan ({solution.status})")
         settled, capacity, withheld = _is_settled(p, joint, solution.x)
         plan = extract_plan(p, inputs, joint, solution.x, exact=not settled)
-        basis, total, share = solution.basis, p.own(capacity).sum(2), _shares(p, capacity)
-        less, expected = np.where(total > 0, withheld, p.growth), plan.traffic
         outlasts = _outlasts_losses(p, plan)
+        total, share, less = p.own(capacity).sum(2), _shares(p, capacity), np.where(total > 0, withheld, p.growth)
+        before, guarded = guarded, guard(p.load, plan.traffic, guarded)
+        if solution.basis is not None:
+            basis = solution.basis.extended(len(guarded.losses) - len(before.losses))
     return Solved(
         plan=plan,
         joint=joint,

@@ -7,7 +7,7 @@ from libs.domain.load_tests import LoadTests
 from libs.flux.load_models import fit_load_models
 from libs.flux.placement import plan_placement
 from libs.flux.problem import joint_problem
-from libs.flux.region_loss import Diversion, simulate_losses
+from libs.flux.region_loss import diverted, simulate_losses
 from libs.plan_check.placement import check_placement
 from tests.worlds import random_world
 
@@ -26,13 +26,11 @@ def load_tests_of(services, S, *, served=1000.0, limit=np.nan):
 
 def test_lost_traffic_goes_where_its_product_is():
     x = np.array([[[0.5, 0.3, 0.2], [0.0, 1.0, 0.0]]])
-    away = Diversion.of(x)
-    after = away.factor[0, 0, :, None] * x[0] + away.extra[0, 0, :, None]
-    assert after[0, 1:] == pytest.approx([0.6, 0.4])  # 0.5 spread over 0.3 and 0.2
-    assert after[1, 1:] == pytest.approx([1.0, 0.0])  # nothing was in the lost region
-    after = away.factor[0, 1, :, None] * x[0] + away.extra[0, 1, :, None]
-    assert after[0, [0, 2]] == pytest.approx([0.5 / 0.7, 0.2 / 0.7])
-    assert after[1, [0, 2]] == pytest.approx([0.5, 0.5])  # it was nowhere else: evenly
+    after = diverted(x)[0]
+    assert after[0, :, 0] == pytest.approx([0.0, 0.6, 0.4])  # 0.5 spread over 0.3 and 0.2
+    assert after[0, :, 1] == pytest.approx([0.5 / 0.7, 0.0, 0.2 / 0.7])
+    assert after[1, :, 0] == pytest.approx([0.0, 1.0, 0.0])  # nothing was in the lost region
+    assert after[1, :, 1] == pytest.approx([0.5, 0.0, 0.5])  # it was nowhere else: evenly
 
 
 def test_the_loss_that_decides_is_the_one_that_sends_most():
