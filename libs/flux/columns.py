@@ -59,6 +59,7 @@ def add_columns(m: Mip, p: JointProblem) -> Columns:
     ups = T if cost.executed_upsize_share > 1 else 0
     presence = p.traffic[:, :, None] * np.stack([p.presence_min, p.presence_max])[:, None]
     r_lower, r_upper, r_cost, r_down_cell, r_down_max = _residual_columns(p)
+    m.offset -= float((r_cost * r_lower).sum())  # what is kept costs nothing, only what is added to it
     chosen = np.flatnonzero(~p.alone[p.service])
     withheld_of = np.flatnonzero((p.growth > 0) & np.isfinite(p.yielding))
     return Columns(
@@ -91,18 +92,19 @@ def _residual_columns(p: JointProblem) -> tuple[Floats, Floats, Floats, Indices,
 
     A residual that is kept is a constant. One that may be rebalanced costs its size and may fall to min(rho, 0): where
     rho >= 0 a single column above 0 says all of that, elsewhere a second one holds the part below.
-    Where traffic shrinks so far that a kept residual would take capacity away, the residual may grow, at a cost.
+    Where traffic shrinks so far that a kept residual would take capacity away, or load tests may ask for more, the
+    residual may grow, at a cost.
     """
     T, _, R, _, S, _ = p.shape
     everywhere = (T, S, R)
     served = p.traffic @ p.phi.T
     kept = np.broadcast_to(p.keeps[None, :, None], everywhere)
-    shrinks = p.keeps & (served + p.rho.sum(1) < p.total_min * (1 - 1e-9))
+    grows = p.keeps & ((served + p.rho.sum(1) < p.total_min * (1 - 1e-9)) | p.load.any(1))
     rho = np.broadcast_to(p.rho[None], everywhere)
     lower = np.where(kept, rho, 0.0)
-    upper = np.where(kept & ~shrinks[:, :, None], rho, np.inf)
+    upper = np.where(kept & ~grows[:, :, None], rho, np.inf)
     price = p.policy.e5_residual * np.broadcast_to(p.weight[None], everywhere)
-    cost = np.where(kept & ~shrinks[:, :, None], 0.0, price)
+    cost = np.where(kept & ~grows[:, :, None], 0.0, price)
     cell = np.flatnonzero(~kept & (rho < 0))
     return lower, upper, cost, cell, -rho.ravel()[cell]
 

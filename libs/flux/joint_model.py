@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from libs.domain.fleet import Floats
 from libs.flux.blocks.attribution import add_attribution, add_granted_baseline, add_limits
 from libs.flux.blocks.pools import add_changes, add_even_spare, add_pools
+from libs.flux.blocks.region_loss import add_region_loss
 from libs.flux.blocks.traffic import add_oscillation, add_traffic
 from libs.flux.capacity_terms import CapacityTerms
 from libs.flux.columns import Columns, add_columns
 from libs.flux.growth_terms import GrowthTerms
 from libs.flux.problem import JointProblem
+from libs.flux.region_loss import Guarded
 from libs.mip.model import Indices, Mip, Model
 
 
@@ -46,8 +48,12 @@ class JointModel:
     rows: Rows
 
 
-def build_model(p: JointProblem, total: Floats, share: Floats, less: Floats) -> JointModel:
-    """Expressions 2 to 15 for all steps; total, share and less as GrowthTerms takes them."""
+def build_model(p: JointProblem, total: Floats, share: Floats, less: Floats, guarded: Guarded) -> JointModel:
+    """Expressions 2 to 15 for all steps.
+
+    total, share, less  as GrowthTerms takes them
+    guarded             as add_region_loss takes it
+    """
     m = Mip()
     v = add_columns(m, p)
     placed, moved, largest = add_traffic(m, v, p)
@@ -60,6 +66,7 @@ def build_model(p: JointProblem, total: Floats, share: Floats, less: Floats) -> 
     fits = add_pools(m, v, p, c, g)
     freed = add_changes(m, v, p, c)
     add_even_spare(m, v, p)
+    add_region_loss(m, v, p, c, guarded)
     rows = Rows(
         placed=placed,
         moved=moved,

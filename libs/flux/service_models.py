@@ -10,7 +10,7 @@ from scipy.optimize import nnls
 from libs.domain.demand import Demand
 from libs.domain.fleet import Bools, Floats, Names
 from libs.domain.world import Observations, ServiceModels, Vocabulary
-from libs.flux.attribution import Attribution, attribute, untraced
+from libs.flux.attribution import Attribution, attribute, calls_per_s, untraced
 from libs.flux.baseline import UsageBaseline, measure_baseline
 from libs.flux.model_error import ModelErrors, model_errors, score
 
@@ -84,6 +84,7 @@ def fit_service_models(
     coverage = np.divide(demand.attributed, demand.spans, out=np.zeros(len(best)), where=demand.spans > 0)
     lost = untraced(demand, requests)
     world = np.nan_to_num(baseline.traffic_at).max(0, initial=0.0)
+    known = np.isfinite(requests).any(1) & (demand.attributed > 0)
     blind = world[lost].sum() > UNTRACED_MAX * world.sum()
     return ServiceModels(
         modelled=baseline.used,
@@ -94,6 +95,7 @@ def fit_service_models(
         presence=baseline.presence,
         error=error,
         sampling=sampling,
+        throughput=np.where(known, calls_per_s(demand, requests) / np.where(known, coverage, 1.0), 0.0),
         coverage=coverage,
         spans=demand.spans.astype(np.int64),
         reasons=_reasons(
