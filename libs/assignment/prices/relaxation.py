@@ -13,7 +13,14 @@ from libs.assignment.prices.market import Market
 from libs.assignment.prices.offer import Offer
 from libs.assignment.prices.ranking import Ranking, gains_of
 
-WARMTHS = ((1.0, 4_000), (0.3, 4_000), (0.1, 4_000), (0.03, 20_000), (0.01, 20_000), (0.003, None))
+WARMTHS: Sequence[tuple[float, int | None]] = (
+    (1.0, 4_000),
+    (0.3, 4_000),
+    (0.1, 4_000),
+    (0.03, 20_000),
+    (0.01, 20_000),
+    (0.003, None),
+)
 """How soft the largest gains are made, step by step, as shares of what an object is worth on average; and how many
 objects each step looks at: None for all.
 """
