@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.placement_model import placement_problem
+from libs.assignment.prices import warm
 from libs.assignment.problem import Problem
 from libs.assignment.solvers.limits import SearchLimits
 from libs.assignment.solvers.local import solve_local
@@ -23,7 +24,11 @@ SOLVERS: dict[str, Callable[..., Result]] = {"price": solve_price, "local": solv
 
 
 def bench_placement(argv: list[str]) -> dict[str, object]:
-    """Load, solve and write one instance; `gap` is by the solver's own bound."""
+    """Load, solve and write one instance; `gap` is by the solver's own bound.
+
+    The first compiled function of a process takes half a second, whatever it does: that is `kernels_s`, and not
+    counted in `solve_s`.
+    """
     parser = argparse.ArgumentParser(prog="bench placement")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--out", type=Path, required=True)
@@ -32,6 +37,8 @@ def bench_placement(argv: list[str]) -> dict[str, object]:
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(argv)
     began, cpu = time.perf_counter(), time.process_time()
+    warm.main()
+    warmed = time.perf_counter()
     folder = load_placement(given.folder)
     loaded = time.perf_counter()
     problem = placement_problem(folder)
@@ -45,7 +52,8 @@ def bench_placement(argv: list[str]) -> dict[str, object]:
     save_placement(given.out, folder, np.where(result.assignment < servers, result.assignment, -1))
     value, bound = -result.objective[1][0], -result.bound[1] if result.bound else None
     return {
-        "load_s": loaded - began,
+        "kernels_s": warmed - began,
+        "load_s": loaded - warmed,
         "state_s": stated - loaded,
         "build_s": result.build_s,
         "solve_s": result.solve_s,

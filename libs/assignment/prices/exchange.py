@@ -11,7 +11,7 @@ from libs.assignment.prices.draw import below
 from libs.assignment.prices.held import add, allowed
 from libs.assignment.prices.jit import compiled, part
 
-OUT_MAX = 8
+OUT_MAX = 64
 """Objects that one may take the place of."""
 SHAPES_TRIED = 3
 """Shapes that are looked at for one object, best first."""
@@ -88,8 +88,11 @@ def who_gives_way(
     members: Ints,
     gone: Ints,
     out: Ints,
+    worth_it: float,
 ) -> tuple[int, float]:
     """Objects of a container that together leave enough room, and what they gain there; -1: none found.
+
+    worth_it  what they may gain, about
 
     The one that loses least for the part of the lack that it fills goes first; then those that are not needed stay.
     """
@@ -99,7 +102,7 @@ def who_gives_way(
         lack[d] = max(need[o, d] - left[c, d], 0.0)
     first_lack = lack.copy()
     gone[:] = 0
-    while count < OUT_MAX:
+    while count < OUT_MAX and loss < worth_it:
         open_lack = False
         for d in range(dimensions):
             open_lack = open_lack or lack[d] > 0.0
@@ -218,7 +221,22 @@ def exchange(
                 if not allowed(o, c, start, entry, number, item, keys, held):
                     continue
                 count, loss = who_gives_way(
-                    o, c, s, need, worth, kind, factor, left, head, ahead, level, placed, members, gone, out
+                    o,
+                    c,
+                    s,
+                    need,
+                    worth,
+                    kind,
+                    factor,
+                    left,
+                    head,
+                    ahead,
+                    level,
+                    placed,
+                    members,
+                    gone,
+                    out,
+                    math.inf if rising else coming,
                 )
                 gained = coming - loss
                 if count >= 0 and gained > best_gain and (rising or gained > BETTER * coming):

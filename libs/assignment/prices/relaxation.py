@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,12 +13,21 @@ from libs.assignment.prices.market import Market
 from libs.assignment.prices.offer import Offer
 from libs.assignment.prices.ranking import Ranking, gains_of
 
-WARMTHS = ((1.0, 4_000), (0.3, 4_000), (0.1, 4_000), (0.03, 20_000), (0.01, 20_000), (0.003, None))
+WARMTHS: Sequence[tuple[float, int | None]] = (
+    (1.0, 4_000),
+    (0.3, 4_000),
+    (0.1, 4_000),
+    (0.03, 20_000),
+    (0.01, 20_000),
+    (0.003, None),
+)
 """How soft the largest gains are made, step by step, as shares of what an object is worth on average; and how many
 objects each step looks at: None for all.
 """
 KNOWN_FROM = 3
 """The step to begin with where there are prices from before."""
+LOST = 0.05
+"""Prices that in the end oversell a pool by more than that share, or leave as much, were begun from the wrong place."""
 STEPS_MAX, TOLERANCE = 25, 1e-3
 """Newton steps at one warmth, and the share of a pool by which it may be oversold at the end of them."""
 SHORTEST, SHORTER, ENOUGH = 1e-4, 0.3, 1e-4
@@ -69,27 +79,48 @@ def relax(market: Market, offer: Offer, who: Ints, start: Floats | None = None) 
 
     is the dual of placing parts of objects in pools. It has pools x dimensions variables, whatever the number of
     objects: a projected Newton method on its smooth double, from warm to cold, on a sample first. `start` are prices
-    from before. Source: CvxCluster, 3.1 and 4.3 (there the primal, by a solver); ADR 0022.
+    from before: where they lead nowhere, because much has changed, it begins anew.
+    Source: CvxCluster, 3.1 and 4.3 (there the primal, by a solver); ADR 0022.
     """
     whole = Dual(market, offer, who)
     best = whole.gain.max(axis=1, initial=0.0)
     price, steps = np.zeros_like(offer.supply), 0
     if price.size and best.any():
-        worth = float(best.mean())
-        price = _even(market, offer, who, best) if start is None else start
-        dual = whole
-        for warmth, sample in WARMTHS[0 if start is None else KNOWN_FROM :]:
-            size = len(who) if sample is None else min(sample, len(who))
-            if size * 2 > len(who):
-                dual = whole
-            elif len(dual.share) != size:
-                drawn = np.sort(np.random.default_rng(0).choice(len(who), size, replace=False))
-                dual = Dual(market, offer, who[drawn], size / len(who))
-            price = descend(dual, price, warmth * worth)
-            steps += dual.steps
-        whole.at(price, WARMTHS[-1][0] * worth)
+        attempts = [(_even(market, offer, who, best), WARMTHS)]
+        if start is not None and start.any():
+            attempts.insert(0, (start, WARMTHS[KNOWN_FROM:]))
+        for begin, warmths in attempts:
+            price, off, more = _cool(market, offer, whole, who, begin, float(best.mean()), warmths)
+            steps += more
+            if off <= LOST:
+                break
+        whole.at(price, WARMTHS[-1][0] * float(best.mean()))
         price = np.where(offer.supply > 0.0, price, 0.0)
     return Relaxed(price=price, share=whole.share, bound=bound_by(market, offer, who, price), steps=steps)
+
+
+def _cool(
+    market: Market,
+    offer: Offer,
+    whole: Dual,
+    who: Ints,
+    price: Floats,
+    worth: float,
+    warmths: Sequence[tuple[float, int | None]],
+) -> tuple[Floats, float, int]:
+    """Prices from warm to cold, by how much they oversell in the end, and the steps that took."""
+    dual, off, steps = whole, 0.0, 0
+    for warmth, sample in warmths:
+        size = len(who) if sample is None else min(sample, len(who))
+        if size * 2 > len(who):
+            dual = whole
+        elif len(dual.share) != size:
+            drawn = np.sort(np.random.default_rng(0).choice(len(who), size, replace=False))
+            dual = Dual(market, offer, who[drawn], size / len(who))
+        before = dual.steps
+        price, off = descend(dual, price, warmth * worth)
+        steps += dual.steps - before
+    return price, off, steps
 
 
 def bound_by(market: Market, offer: Offer, who: Ints, price: Floats) -> float:
@@ -98,15 +129,17 @@ def bound_by(market: Market, offer: Offer, who: Ints, price: Floats) -> float:
     return float(np.maximum(ranking.net, 0.0).sum() + (price * offer.supply).sum())
 
 
-def descend(dual: Dual, price: Floats, warmth: float) -> Floats:
-    """Newton steps with line search, never below 0. Source: Bertsekas, Nonlinear Programming, 2.4 (two metrics)."""
+def descend(dual: Dual, price: Floats, warmth: float) -> tuple[Floats, float]:
+    """Newton steps with line search, never below 0: prices, and how far a pool's sales are off at most, as a share.
+
+    Source: Bertsekas, Nonlinear Programming, 2.4 (two metrics).
+    """
     supply = dual.supply.ravel()
     sold = supply > 0.0
     value, slope, bend = dual.at(price, warmth)
     for _ in range(STEPS_MAX):
         flat = price.ravel()
-        off = np.where(flat > 0.0, np.abs(slope), np.maximum(-slope, 0.0))[sold] / supply[sold]
-        if off.max(initial=0.0) < TOLERANCE:
+        if _off(flat, slope, supply) < TOLERANCE:
             break
         free = np.flatnonzero(sold & ~((flat <= 0.0) & (slope > 0.0)))
         curve = bend[np.ix_(free, free)]
@@ -124,7 +157,14 @@ def descend(dual: Dual, price: Floats, warmth: float) -> Floats:
             length *= SHORTER
         if not moved:
             break
-    return price
+    return price, _off(price.ravel(), slope, supply)
+
+
+def _off(price: Floats, slope: Floats, supply: Floats) -> float:
+    """The largest share of a pool that is oversold, or left over although it costs something."""
+    sold = supply > 0.0
+    gap = np.where(price > 0.0, np.abs(slope), np.maximum(-slope, 0.0))
+    return float((gap[sold] / supply[sold]).max(initial=0.0))
 
 
 def _even(market: Market, offer: Offer, who: Ints, best: Floats) -> Floats:
