@@ -10,7 +10,7 @@ import numpy as np
 from libs.assignment.arrays import checked_values
 from libs.assignment.expressions.expression import Expression
 from libs.assignment.expressions.positive_part import PositivePart
-from libs.assignment.expressions.sum import Sum, sum_of
+from libs.assignment.expressions.sum import sum_of
 from libs.assignment.problem_names import CONTAINER
 from libs.assignment.specs.filter import Filter, selection
 from libs.assignment.specs.spec import Spec, spec
@@ -47,7 +47,7 @@ class NoRegressionSpec(Spec):
         given = self.weights if len(self.weights) else np.ones(len(self.specs))
         return float(sum(weight * one.scale(problem) for one, weight in zip(self.specs, given, strict=True)))
 
-    def _by_item(self, problem: Problem, one: Spec) -> Sum:
+    def _by_item(self, problem: Problem, one: Spec) -> Expression:
         """(I, 1) all that a member finds wrong with each scope item; 0 for items that it does not look at."""
         if getattr(one, "scope", None) != self.scope:
             raise self.refuse("specs", one.where, f"is not about the items of {self.scope!r}")
@@ -58,5 +58,5 @@ class NoRegressionSpec(Spec):
         for part in one.excess(problem):
             if part.shape[0] != len(kept):
                 raise self.refuse("specs", one.where, "does not say what is wrong by scope item")
-            parts.append(part.over_columns().mapped(rows=None if only is None else only.T))
-        return sum_of(tuple(parts)) * 1.0
+            parts.append(part.mapped(rows=None if only is None else only.T, columns=np.ones((1, part.shape[1]))))
+        return sum_of(tuple(parts))
