@@ -71,9 +71,7 @@ def state_region(snapshot: FleetSnapshot, *, fix_first: bool = False) -> Stateme
     rows = np.flatnonzero(servers.lasting).astype(np.int32)
     R = len(q)
     target, kind, msb = servers.target[rows], servers.hardware_type[rows], snapshot.server_msb[rows]
-    problem = Problem(
-        objects=len(rows), containers=R + 1, initial=np.where(target >= 0, target, R).astype(np.int64)
-    )
+    problem = Problem(objects=len(rows), containers=R + 1, initial=np.where(target >= 0, target, R).astype(np.int64))
     problem.add_scope(RESERVATION, np.append(np.arange(R), -1), [str(name) for name in q.name])
     problem.add_partition(MSB, msb, [str(name) for name in topology.msbs])
     problem.add_partition(HARDWARE_TYPE, kind, [str(name) for name in snapshot.hardware_types])

@@ -45,7 +45,9 @@ class Fingerprints:
         if isinstance(expression, Elementwise):
             return (type(expression), expression.parameter, self._child(expression.child))
         if isinstance(expression, Sum):
-            terms = ((self._child(t.child), t.coefficient, _of_map(t.rows), _of_map(t.columns)) for t in expression.terms)
+            terms = (
+                (self._child(t.child), t.coefficient, _of_map(t.rows), _of_map(t.columns)) for t in expression.terms
+            )
             return (Sum, expression.shape, *terms)
         return (id(expression),)
 

@@ -7,12 +7,14 @@ from collections.abc import Callable
 from libs.assignment.errors import UnknownName
 from libs.assignment.solvers.auto import solve_auto
 from libs.assignment.solvers.local import solve_local
+from libs.assignment.solvers.mip import solve_mip
 from libs.assignment.solvers.partitioned import solve_partitioned
 from libs.assignment.solvers.result import Result
 
 SOLVERS: dict[str, Callable[..., Result]] = {
     "auto": solve_auto,
     "local": solve_local,
+    "mip": solve_mip,
     "partitioned": solve_partitioned,
 }
 
