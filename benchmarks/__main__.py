@@ -15,6 +15,9 @@ BENCHES = {
     "flux": "benchmarks.flux:bench_flux",
     "traces": "benchmarks.flux:bench_traces",
     "roadef": "benchmarks.roadef:bench_roadef",
+    "solve": "benchmarks.solve:bench_solve",
+    "solvers": "benchmarks.solvers:bench_solvers",
+    "pop": "benchmarks.pop:bench_pop",
     "deltas": "benchmarks.deltas:bench_deltas",
     "placement": "benchmarks.placement:bench_placement",
 }

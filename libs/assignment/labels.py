@@ -28,6 +28,11 @@ class Labels:
     def __len__(self) -> int:
         return self._size
 
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """All of them, where they were given."""
+        return None if self._names is None else tuple(self._names)
+
     def name(self, index: int) -> str:
         """What people call it."""
         return f"{self.noun} {index}" if self._names is None else self._names[index]
