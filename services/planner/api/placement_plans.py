@@ -59,9 +59,7 @@ class ChangesOut(ResponseModel):
 class PlanModelsOut(ResponseModel):
     """What the plan believes of services and products, as model.json holds it."""
 
-    services: dict[str, Any] = Field(
-        description="By name: metric, capacity, attribution, baseline, residual, ..."
-    )
+    services: dict[str, Any] = Field(description="By name: metric, capacity, attribution, baseline, residual, ...")
     presence: dict[str, Any] = Field(description="Product -> region -> share of its traffic before the plan")
 
 
