@@ -54,6 +54,7 @@ JOBS = Tally("plimsoll_jobs_ended", "Attempts at jobs that ended", ("kind", "out
 JOB_S = Tally("plimsoll_job_seconds", "Real time of an attempt at a job", ("kind",), SECONDS)
 LEASES = Tally("plimsoll_leases_expired", "Jobs whose worker died or lost the database", ("kind",))
 SPANS = Tally("plimsoll_spans_settled", "Spans that wait no longer, by what became of them", ("outcome",))
+PULLS = Tally("plimsoll_metric_pulls", "Hours of metric sources that were asked of Prometheus", ("outcome",))
 
 TALLIES: Sequence[Tally] = (
     ASSESSMENTS,
@@ -69,6 +70,7 @@ TALLIES: Sequence[Tally] = (
     CALLS,
     REPLACEMENTS,
     SPANS,
+    PULLS,
 )
 
 _lock = threading.Lock()

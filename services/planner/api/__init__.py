@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from fastapi import APIRouter
 
-from services.planner.api import trace_files, traces, traffic, usage
+from services.planner.api import metric_sources, trace_files, traces, traffic, usage
 from services.planner.measurements import TABLE_BYTES_MAX
 
 ROUTERS: tuple[APIRouter, ...] = (
@@ -12,6 +12,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     trace_files.router,
     usage.router,
     traffic.router,
+    metric_sources.router,
 )
 """For create_app."""
 
