@@ -11,7 +11,6 @@ class InputVersion:
     """One version of a planning input. Versions count from 1 and are never changed.
 
     rows     how many
-    sha256   of the content: equal contents are the same rows
     comment  why, in the words of who put it
     """
 
@@ -19,7 +18,6 @@ class InputVersion:
     name: str
     version: int
     rows: int
-    sha256: bytes
     comment: str | None
     created_by: str
     created_at: datetime

@@ -7,6 +7,7 @@ import numpy as np
 from libs.domain.fleet import Floats, Indices
 from libs.domain.world import PlanningInputs, ServiceControls, Vocabulary
 from libs.interchange.errors import InterchangeError, Problem, Problems
+from libs.interchange.overrides import apply_overrides
 from libs.interchange.policy import load_flux_policy
 from libs.interchange.tables import Source
 from libs.interchange.world_table import WorldTable
@@ -52,6 +53,8 @@ def load_planning_inputs(source: Source, words: Vocabulary) -> PlanningInputs:
         policy=load_flux_policy(source, problems),
     )
     problems.raise_any()
+    found = apply_overrides(source, words, found, problems)
+    problems.raise_any()
     return found
 
 
@@ -64,7 +67,7 @@ def _steps_of(table: WorldTable, steps: Floats) -> Indices:
 
 
 def _growth(source: Source, words: Vocabulary, steps: Floats, problems: Problems) -> tuple[Floats, Floats]:
-    """(T, S) growth asked for, and its priority: none means that it is granted in full."""
+    """(T, S) growth asked for, in units of the service's own type, and its priority: none means granted in full."""
     table = WorldTable(
         source,
         "growth",
@@ -75,17 +78,28 @@ def _growth(source: Source, words: Vocabulary, steps: Floats, problems: Problems
             "hardware_type": "name",
             "capacity": "number",
             "priority": "number",
+            "conversion_ratio": "number",
         },
         optional=True,
     )
     growth, priority = np.zeros((len(steps), len(words.services))), np.full((len(steps), len(words.services)), np.inf)
     step, service = _steps_of(table, steps), table.known("service", words.services, "service")
     kind = table.known("hardware_type", words.hardware_types, "hardware type")
-    table.bad_rows(kind != words.service_type[service], "hardware_type", "is not the service's own type")
+    ratio = table.optional_numbers("conversion_ratio", np.nan)
+    table.bad_rows(ratio <= 0, "conversion_ratio", "is not above 0")
+    ratio = np.where(np.isnan(ratio), _ratios(words, service, kind), ratio)
+    table.bad_rows(np.isnan(ratio), "hardware_type", "is not the service's own type: give a conversion_ratio")
     table.unique("service", step.astype(np.int64) * len(words.services) + service, "this step and service")
-    growth[step, service] = table.numbers("capacity")
+    growth[step, service] = table.numbers("capacity") * np.nan_to_num(ratio)
     priority[step, service] = table.optional_numbers("priority", np.inf)
     return growth, priority
+
+
+def _ratios(words: Vocabulary, service: Indices, kind: Indices) -> Floats:
+    """(N,) units of the service's own type that one of this type is worth to it; nan where it cannot run there."""
+    worth = np.full((len(words.services), len(words.hardware_types)), np.nan)
+    worth[words.placement_service, words.placement_type] = words.placement_ratio
+    return np.asarray(worth[service, kind])
 
 
 def _traffic_growth(source: Source, words: Vocabulary, steps: Floats, problems: Problems) -> Floats:

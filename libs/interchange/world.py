@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from libs.domain.fleet import Floats, Names
+from libs.domain.fleet import Bools, Floats, Ints, Names
 from libs.domain.world import Observations, Vocabulary
 from libs.interchange.errors import InterchangeError, Problem, Problems
 from libs.interchange.planning_inputs import placements_of
@@ -140,13 +140,18 @@ def load_observations(source: Source, words: Vocabulary) -> Observations:
     )
 
 
-def _event_minutes(source: Source, minute: Floats, problems: Problems) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _event_minutes(source: Source, minute: Floats, problems: Problems) -> Bools:
     """(M,) whether a drain or load test was under way anywhere: such minutes count for no region."""
     events = WorldTable(
         source, "events", problems, fields={"start_minute": "number", "end_minute": "number"}, optional=True
     )
     start, end = events.numbers("start_minute"), events.numbers("end_minute")
     events.bad_rows(end < start, "end_minute", "is before start_minute")
+    return in_events(minute, start, end)
+
+
+def in_events(minute: Floats | Ints, start: Floats, end: Floats) -> Bools:
+    """(M,) whether a minute lies in any event: from its start, and before its end."""
     begun = np.searchsorted(np.sort(start), minute, "right")
     return np.asarray(begun > np.searchsorted(np.sort(end), minute, "right"))
 

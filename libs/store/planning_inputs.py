@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from datetime import datetime
 
@@ -74,7 +73,6 @@ def append_version(
         "name": name,
         "version": generation + 1,
         "rows": rows,
-        "sha256": hashlib.sha256(content).digest(),
         "content": content,
         "comment": comment,
         "created_by": actor,
@@ -92,5 +90,4 @@ def append_version(
 
 
 def _version(row: sa.RowMapping) -> InputVersion:
-    fields = {name: row[name] for name in InputVersion.__dataclass_fields__}
-    return InputVersion(**{**fields, "sha256": bytes(row["sha256"])})
+    return InputVersion(**{name: row[name] for name in InputVersion.__dataclass_fields__})

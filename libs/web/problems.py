@@ -13,6 +13,7 @@ from libs.observability.logs import redact
 MEDIA_TYPE = "application/problem+json"
 TITLES = {
     "bad_request": "The request cannot be read",
+    "contradiction": "It cannot be kept together with what is there",
     "conflict": "Conflict with what is there",
     "duplicate_name": "The name is taken",
     "forbidden": "This token may not do that",

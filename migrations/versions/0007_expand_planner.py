@@ -26,7 +26,6 @@ CREATE TABLE planning_input_versions (
     name TEXT NOT NULL,
     version BIGINT NOT NULL,
     rows BIGINT NOT NULL,
-    sha256 BYTEA NOT NULL,
     content BYTEA NOT NULL,
     comment TEXT,
     created_by TEXT NOT NULL,

@@ -38,5 +38,3 @@ def forget_telemetry(run: JobRun) -> None:
 
 KINDS: tuple[JobKind, ...] = (sum_spans, pull_metrics, forget_telemetry)
 """For make_celery."""
-CYCLES = {"sum_spans": 15.0, "pull_metrics": 60.0, "forget_telemetry": 3600.0}
-"""Kind of job -> seconds on the Clock between its runs."""

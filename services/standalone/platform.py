@@ -32,7 +32,12 @@ CYCLES: Mapping[str, float] = {
 }
 """Kind of job -> seconds on the Clock between its runs for each region."""
 
-WORLD_CYCLES: Mapping[str, float] = {}
+WORLD_CYCLES: Mapping[str, float] = {
+    "schedule_plan": 7 * 86_400.0,
+    "sum_spans": 15.0,
+    "pull_metrics": 60.0,
+    "forget_telemetry": 3600.0,
+}
 """Likewise, of jobs that belong to no region."""
 
 
@@ -90,10 +95,11 @@ def running_platform(
         token_file = state / "admin-token"
         _make_token(database_url, token_file, clock)
         supervisor.start(_python("scheduler", env, "-m", "services.standalone.scheduler"))
-        # A process per solve gives all its memory back, and its peak is that solve's own.
+        # A process per solve or plan gives all its memory back, and its peak is that solve's own.
         solver_env = {**env, "PLIMSOLL_JOB_SLOTS": env.get("PLIMSOLL_SOLVER_SLOTS", "1")}
         solver_env["PLIMSOLL_JOB_PROCESS_JOBS_MAX"] = "1"
         supervisor.start(_python("solver", solver_env, "-m", "services.standalone.worker", "solver"))
+        supervisor.start(_python("planner", solver_env, "-m", "services.standalone.worker", "planner"))
         supervisor.start(_python("worker", env, "-m", "services.standalone.worker", "others"))
         supervisor.start(
             Command(

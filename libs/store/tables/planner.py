@@ -19,7 +19,6 @@ planning_input_versions = sa.Table(
     text("name"),
     sa.Column("version", sa.BigInteger, nullable=False),
     sa.Column("rows", sa.BigInteger, nullable=False),
-    sa.Column("sha256", sa.LargeBinary, nullable=False),
     sa.Column("content", sa.LargeBinary, nullable=False),
     text("comment", nullable=True),
     text("created_by"),

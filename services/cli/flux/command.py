@@ -13,6 +13,7 @@ from rich.progress import Progress as Bar
 
 from libs.flux.placement import NoPlanError, StoppedError
 from libs.flux.review import review_of
+from libs.flux.summary import plan_document
 from libs.interchange.atomic import replacing
 from libs.interchange.errors import InterchangeError
 from libs.interchange.execution_plan import save_execution_plan
@@ -22,7 +23,7 @@ from libs.interchange.traces.intake import TooManyServicesError
 from libs.plan_check.check import PlanRefusedError
 from services.cli.failure import EXIT_NOT_POSSIBLE, CliFailure
 from services.cli.flux.offline import Progress, make_models, make_plan
-from services.cli.flux.tables import model_document, plan_document, print_models, print_plan
+from services.cli.flux.tables import model_document, print_models, print_plan
 from services.cli.flux.traces import print_graph, read_graph
 from services.cli.output import Output, OutputOption, print_json, stderr, stdout
 

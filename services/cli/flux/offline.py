@@ -13,11 +13,14 @@ from libs.domain.world import ServiceModels, Vocabulary
 from libs.flux.attributor import Attributor
 from libs.flux.planning import Planned, plan_world
 from libs.flux.service_models import fit_service_models
+from libs.interchange.demand import load_demand
 from libs.interchange.planning_inputs import load_planning_inputs
 from libs.interchange.service_models import load_service_models
+from libs.interchange.tables import Source
 from libs.interchange.traces.files import read_traces, trace_files
 from libs.interchange.traces.intake import Intake
 from libs.interchange.world import load_cost_models, load_gateways, load_observations, load_vocabulary
+from libs.interchange.world_bundle import open_world
 
 WINDOW_SPANS = 500_000
 """A trace of a file stays open until so many spans were read after its last."""
@@ -37,32 +40,21 @@ class Modelled:
 
 
 def make_models(world: Path, progress: Progress | None = None) -> Modelled:
-    """Read a world's traces and measurements and fit its services. Raises: InterchangeError."""
+    """Read a world's traces, or the sums of them, and measurements, and fit its services. Raises: InterchangeError."""
     began = time.perf_counter()
-    words = load_vocabulary(world)
-    intake = Intake(gateways=load_gateways(world).operations)
-    found = Attributor(products=len(words.products), window=WINDOW_SPANS)
-    for path in trace_files(world):
-        for spans in read_traces(path, intake, partial(progress, path) if progress is not None else None):
-            found.add(spans, found.spans, len(intake.services))
-    whole = found.finish(len(intake.services))
+    source = open_world(world)
+    words = load_vocabulary(source)
+    demand, counts = _demand(world, source, words, progress)
     traced = time.perf_counter()
-    seen = load_observations(world, words)
+    seen = load_observations(source, words)
     loaded = time.perf_counter()
-    demand = whole.of_services([intake.services.get(str(name), -1) for name in words.services])
-    models = fit_service_models(words, seen, demand, load_cost_models(world, words))
+    models = fit_service_models(words, seen, demand, load_cost_models(source, words))
     done = time.perf_counter()
     return Modelled(
         words=words,
         models=models,
         demand=demand,
-        counts={
-            "spans": found.spans,
-            "late": found.late,
-            "orphaned": int(whole.orphaned.sum()),
-            "duplicates": whole.duplicates,
-            "malformed": intake.malformed,
-        },
+        counts=counts,
         step_s={"traces": traced - began, "measurements": loaded - traced, "fit": done - loaded},
     )
 
@@ -78,7 +70,29 @@ def make_plan(
 
     Raises: InterchangeError, NoPlanError, StoppedError, PlanRefusedError.
     """
-    words = load_vocabulary(world)
+    source = open_world(world)
+    words = load_vocabulary(source)
     if made is None:
         made = load_service_models(model, words) if model is not None else make_models(world, progress).models
-    return plan_world(words, made, load_planning_inputs(world, words))
+    return plan_world(words, made, load_planning_inputs(source, words))
+
+
+def _demand(world: Path, source: Source, words: Vocabulary, progress: Progress | None) -> tuple[Demand, dict[str, int]]:
+    """What the traces sum up to, and how many spans of which fate there were."""
+    summed = load_demand(source, words)
+    if summed is not None:
+        counts = {"spans": int(summed.spans.sum()), "orphaned": int(summed.orphaned.sum())}
+        return summed, {"late": 0, "duplicates": 0, "malformed": 0, **counts}
+    intake = Intake(gateways=load_gateways(source).operations)
+    found = Attributor(products=len(words.products), window=WINDOW_SPANS)
+    for path in trace_files(world) if world.is_dir() else ():
+        for spans in read_traces(path, intake, partial(progress, path) if progress is not None else None):
+            found.add(spans, found.spans, len(intake.services))
+    whole = found.finish(len(intake.services))
+    return whole.of_services([intake.services.get(str(name), -1) for name in words.services]), {
+        "spans": found.spans,
+        "late": found.late,
+        "orphaned": int(whole.orphaned.sum()),
+        "duplicates": whole.duplicates,
+        "malformed": intake.malformed,
+    }

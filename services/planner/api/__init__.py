@@ -1,13 +1,25 @@
 """The planner's routers, one per resource."""
 
-from collections.abc import Mapping
-
-from fastapi import APIRouter
-
-from services.planner.api import metric_sources, trace_files, traces, traffic, usage
+from services.planner.api import (
+    metric_sources,
+    placement_plans,
+    plan_overrides,
+    plan_runs,
+    planning_inputs,
+    service_models,
+    trace_files,
+    traces,
+    traffic,
+    usage,
+)
 from services.planner.measurements import TABLE_BYTES_MAX
 
-ROUTERS: tuple[APIRouter, ...] = (
+ROUTERS = (
+    planning_inputs.router,
+    plan_runs.router,
+    placement_plans.router,
+    service_models.router,
+    plan_overrides.router,
     traces.router,
     trace_files.router,
     usage.router,
@@ -16,7 +28,8 @@ ROUTERS: tuple[APIRouter, ...] = (
 )
 """For create_app."""
 
-LARGE_BODIES: Mapping[str, int] = {
+LARGE_BODIES = {
+    "/v1/planning-inputs/{name}": planning_inputs.INPUT_BYTES_MAX,
     "/v1/traces": traces.BODY_BYTES_MAX,
     "/v1/trace-files": trace_files.FILE_BYTES_MAX,
     "/v1/usage": TABLE_BYTES_MAX,
