@@ -56,6 +56,7 @@ LEASES = Tally("plimsoll_leases_expired", "Jobs whose worker died or lost the da
 PLAN_RUNS = Tally("plimsoll_plan_runs", "Plan runs that ended", ("outcome", "reason"))
 PLAN_RUN_S = Tally("plimsoll_plan_run_seconds", "Real time of an attempt at a plan run", buckets=SECONDS)
 SPANS = Tally("plimsoll_spans_settled", "Spans that wait no longer, by what became of them", ("outcome",))
+PULLS = Tally("plimsoll_metric_pulls", "Hours of metric sources that were asked of Prometheus", ("outcome",))
 
 TALLIES: Sequence[Tally] = (
     ASSESSMENTS,
@@ -73,6 +74,7 @@ TALLIES: Sequence[Tally] = (
     PLAN_RUNS,
     PLAN_RUN_S,
     SPANS,
+    PULLS,
 )
 
 _lock = threading.Lock()

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from libs.domain.fleet import Ints
 from libs.domain.telemetry import Samples
 from libs.store.bulk import copy_out
-from libs.store.database import Transaction
+from libs.store.database import Transaction, raw
 from libs.store.records import replace_records, stage_records
 from libs.store.refusals import NotPossible
 from libs.store.tables import traffic_hours, traffic_series, usage_hours, usage_series
@@ -23,6 +23,7 @@ HOUR_MINUTES = 60
 Block = NDArray[np.float32]
 """(U, 60) samples of hours; nan: not reported. 32 bits keep seven digits, more than any measurement has."""
 _SAMPLES = np.dtype(("V", HOUR_MINUTES * 4))
+_ROW = np.dtype([("hour", ">i8"), ("key", ">i8"), ("samples", "<f4", (HOUR_MINUTES,))])
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +101,16 @@ def load_series(tx: Transaction, measure: Measure) -> tuple[Ints, list[tuple[str
 
 
 def load_blocks(tx: Transaction, measure: Measure, first_hour: int, end_hour: int) -> tuple[Ints, Ints, Block]:
-    """(U,) hours since 1970 and ids of series, and (U, 60) samples, of the hours from first_hour to before end_hour."""
-    query = f"SELECT hour, {measure.key}, samples FROM {measure.hours.name} WHERE hour >= %(first)s AND hour < %(end)s"
-    row: dict[str, str | np.dtype[Any]] = {"hour": ">i4", "key": ">i8", "samples": _SAMPLES}
-    found = copy_out(tx, query, {"first": first_hour, "end": end_hour}, row)
-    return found["hour"].astype(np.int64), found["key"].astype(np.int64), _block(found["samples"])
+    """(U,) hours since 1970 and ids of series, and (U, 60) samples, of the hours from first_hour to before end_hour.
+
+    An hour comes as one value: a message for each of a million rows takes longer than all else.
+    """
+    query = f"""SELECT string_agg(int8send(hour) || int8send({measure.key}) || samples, '')
+        FROM {measure.hours.name} WHERE hour >= %s AND hour < %s GROUP BY hour"""
+    with raw(tx).cursor(binary=True) as cursor:
+        parts = [row[0] for row in cursor.execute(query, [first_hour, end_hour])]
+    found = np.frombuffer(b"".join(parts), _ROW)  # type: ignore[arg-type]  # bytea
+    return found["hour"].astype(np.int64), found["key"].astype(np.int64), found["samples"]
 
 
 def count_measured(tx: Transaction, measure: Measure) -> Measured:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import UTC, date, datetime, time
 
 import numpy as np
 import sqlalchemy as sa
@@ -14,8 +14,16 @@ from libs.domain.world import Vocabulary
 from libs.store.bulk import copy_out
 from libs.store.database import Transaction
 from libs.store.records import add_records, days, vector
-from libs.store.tables import call_sums, demand_sums, entry_sums, span_sums, trace_days
-from libs.store.traced_names import load_products, load_services
+from libs.store.tables import (
+    call_sums,
+    demand_sums,
+    entry_sums,
+    span_sums,
+    trace_days,
+    traced_products,
+    traced_services,
+)
+from libs.store.traced_names import are_named, forget_names, load_products, load_services
 
 _SERVICE, _PRODUCT = "traced_service_id", "traced_product_id"
 _GROUPED = vector(GROUPS)
@@ -24,15 +32,18 @@ _GROUPED = vector(GROUPS)
 def add_span_sums(tx: Transaction, day: date, sums: SpanSums, *, rejected: int) -> None:
     """Add what a sweep found to its day. Only what is not 0 has a row."""
     demand, service, product = sums.demand, sums.service_id, sums.product_id
-    s, p = np.nonzero(sum(np.abs(demand.cost[m]).sum(0) for m in METRICS))
+    # A name may have been forgotten while a process went on by heart: what came under it goes with it.
+    named, caused = are_named(tx, traced_services, service), are_named(tx, traced_products, product)
+    costs = sum(np.abs(demand.cost[m]).sum(0) for m in METRICS)
+    s, p = np.nonzero(costs * np.outer(named, caused))
     cost = {m: np.ascontiguousarray(demand.cost[m][:, s, p].T) for m in METRICS}
     add_records(tx, demand_sums, {"day": days(day, len(s)), _SERVICE: service[s], _PRODUCT: product[p], **cost})
-    entries = np.flatnonzero(demand.gateway.sum(0))
+    entries = np.flatnonzero(demand.gateway.sum(0) * caused)
     requests = np.ascontiguousarray(demand.gateway[:, entries].T)
     add_records(tx, entry_sums, {"day": days(day, len(entries)), _PRODUCT: product[entries], "requests": requests})
-    counts = {name: getattr(demand, name) for name in ("spans", "attributed", "orphaned", "cpu_stated")}
-    add_records(tx, span_sums, {"day": days(day, len(service)), _SERVICE: service, **counts})
-    caller, callee = np.nonzero(demand.edges)
+    counts = {name: getattr(demand, name)[named] for name in ("spans", "attributed", "orphaned", "cpu_stated")}
+    add_records(tx, span_sums, {"day": days(day, int(named.sum())), _SERVICE: service[named], **counts})
+    caller, callee = np.nonzero(demand.edges * np.outer(named, named))
     calls = {"caller_id": service[caller], "callee_id": service[callee], "calls": demand.edges[caller, callee]}
     add_records(tx, call_sums, {"day": days(day, len(caller)), **calls})
     totals = {"received": sums.settled.sum(), "rejected": rejected, "late": sums.late, "duplicates": demand.duplicates}
@@ -72,6 +83,13 @@ def load_demand(tx: Transaction, words: Vocabulary, first: date, last: date) -> 
         **counts,
     )
     return demand, int((~known).sum())
+
+
+def forget_span_sums(tx: Transaction, before: date) -> None:
+    """Forget days before that one, and names of which no sum is left and that are as old."""
+    for table in (demand_sums, entry_sums, span_sums, call_sums, trace_days):
+        tx.execute(sa.delete(table).where(table.c.day < before))
+    forget_names(tx, named_before=datetime.combine(before, time(), UTC))
 
 
 def _gateway(tx: Transaction, products: Ints, P: int, between: dict[str, date]) -> Floats:

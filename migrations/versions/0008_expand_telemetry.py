@@ -16,6 +16,7 @@ TABLES = """
 CREATE TABLE traced_services (
     traced_service_id BIGINT GENERATED ALWAYS AS IDENTITY,
     name TEXT NOT NULL,
+    named_at TIMESTAMP WITH TIME ZONE NOT NULL,
     CONSTRAINT pk_traced_services PRIMARY KEY (traced_service_id),
     CONSTRAINT uq_traced_services_name UNIQUE (name)
 );
@@ -23,6 +24,7 @@ CREATE TABLE traced_services (
 CREATE TABLE traced_products (
     traced_product_id BIGINT GENERATED ALWAYS AS IDENTITY,
     name TEXT NOT NULL,
+    named_at TIMESTAMP WITH TIME ZONE NOT NULL,
     CONSTRAINT pk_traced_products PRIMARY KEY (traced_product_id),
     CONSTRAINT uq_traced_products_name UNIQUE (name)
 );
@@ -144,13 +146,13 @@ CREATE TABLE metric_sources (
     query TEXT NOT NULL,
     labels JSONB NOT NULL,
     constants JSONB NOT NULL,
-    step_s INTEGER NOT NULL,
+    step_minutes INTEGER NOT NULL,
     scale DOUBLE PRECISION NOT NULL,
     generation BIGINT DEFAULT 1 NOT NULL,
     CONSTRAINT pk_metric_sources PRIMARY KEY (metric_source_id),
     CONSTRAINT uq_metric_sources_name UNIQUE (name),
     CONSTRAINT ck_metric_sources_fills CHECK (fills IN ('usage', 'traffic')),
-    CONSTRAINT ck_metric_sources_step_s CHECK (step_s BETWEEN 1 AND 3600),
+    CONSTRAINT ck_metric_sources_step_minutes CHECK (step_minutes BETWEEN 1 AND 60),
     CONSTRAINT ck_metric_sources_scale CHECK (scale > 0 AND scale < 'infinity')
 );
 

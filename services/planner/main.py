@@ -13,6 +13,7 @@ from libs.store.database import Database
 from libs.web.app import create_app
 from libs.web.rates import RateSettings
 from services.planner.api import LARGE_BODIES, ROUTERS
+from services.planner.otlp_errors import OtlpErrors
 from services.planner.settings import PlannerSettings
 from services.planner.tasks import KINDS
 
@@ -23,7 +24,7 @@ def make_app() -> FastAPI:
     configure_logging("planner")
     configure_tracing("planner")
     database = Database.from_settings(settings)
-    return create_app(
+    app = create_app(
         title="Plimsoll planner",
         version="1",
         database=database,
@@ -32,6 +33,8 @@ def make_app() -> FastAPI:
         large_bodies=LARGE_BODIES,
         rates=read_environment(RateSettings).limits(),
     )
+    app.add_middleware(OtlpErrors)
+    return app
 
 
 def run() -> None:

@@ -82,9 +82,12 @@ def load_plan_snapshot(tx: Transaction, run: PlanRun, measure: Measure, *, execu
         cost_models = load_cost_models(source, words)
     except InterchangeError as error:
         raise CannotPlan("BadInputs", f"The inputs do not fit together:\n{error}") from error
-    measured = measure(tx, words, start=run.window_start, end=run.window_end)
+    # What traces cost is counted by the day on which they came, and today's cost as much as yesterday's. Use is
+    # compared by day, so it is that of whole days.
+    measured = measure(tx, words, start=run.window_start, end=run.started_at)
     start, end = event_minutes(contents, run.window_start)
-    seen = _without_events(measured.observations, np.array(start), np.array(end))
+    until = (run.window_end - run.window_start).total_seconds() / 60
+    seen = _without_events(measured.observations, np.array(start), np.array(end), until)
     if not np.isfinite(seen.usage).any() or not np.isfinite(seen.traffic).any():
         raise CannotPlan(
             "NothingMeasured",
@@ -103,8 +106,8 @@ def load_plan_snapshot(tx: Transaction, run: PlanRun, measure: Measure, *, execu
     )
 
 
-def _without_events(seen: Observations, start: Floats, end: Floats) -> Observations:
-    """The minutes in which no drain or load test was under way anywhere, and anything was measured."""
+def _without_events(seen: Observations, start: Floats, end: Floats, until: float) -> Observations:
+    """The minutes before `until` in which anything was measured, and no drain or load test was under way anywhere."""
     known = np.isfinite(seen.usage).any((0, 1)) | np.isfinite(seen.traffic).any((0, 1))
-    kept = known & ~in_events(seen.minute, start, end)
+    kept = known & (seen.minute < until) & ~in_events(seen.minute, start, end)
     return replace(seen, minute=seen.minute[kept], usage=seen.usage[:, :, kept], traffic=seen.traffic[:, :, kept])

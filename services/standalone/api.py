@@ -18,6 +18,7 @@ from services.broker.api import ROUTERS as BROKER
 from services.mover.api import ROUTERS as MOVER
 from services.planner.api import LARGE_BODIES as PLANNER_LARGE
 from services.planner.api import ROUTERS as PLANNER
+from services.planner.otlp_errors import OtlpErrors
 from services.portal.api import ROUTERS as PORTAL
 from services.solver.api import ROUTERS as SOLVER
 
@@ -27,7 +28,7 @@ def make_app() -> FastAPI:
     settings = read_environment(WorkerSettings)
     configure_logging("api")
     configure_tracing("api")
-    return create_app(
+    app = create_app(
         title="Plimsoll",
         version=version("plimsoll"),
         database=Database.from_settings(settings),
@@ -36,3 +37,5 @@ def make_app() -> FastAPI:
         large_bodies={**BROKER_LARGE, **PLANNER_LARGE},
         rates=read_environment(RateSettings).limits(),
     )
+    app.add_middleware(OtlpErrors)
+    return app

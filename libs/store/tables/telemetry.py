@@ -29,10 +29,20 @@ def _by_group(name: str) -> sa.Column[list[float]]:
 
 
 traced_services = sa.Table(
-    "traced_services", metadata, key("traced_service_id"), text("name"), sa.UniqueConstraint("name")
+    "traced_services",
+    metadata,
+    key("traced_service_id"),
+    text("name"),
+    at("named_at"),
+    sa.UniqueConstraint("name"),
 )
 traced_products = sa.Table(
-    "traced_products", metadata, key("traced_product_id"), text("name"), sa.UniqueConstraint("name")
+    "traced_products",
+    metadata,
+    key("traced_product_id"),
+    text("name"),
+    at("named_at"),
+    sa.UniqueConstraint("name"),
 )
 
 # Spans as they were acknowledged. A row is what one export brought, less what was summed of it since.
@@ -133,12 +143,12 @@ metric_sources = sa.Table(
     text("query"),
     json("labels"),
     json("constants"),
-    sa.Column("step_s", sa.Integer, nullable=False),
+    sa.Column("step_minutes", sa.Integer, nullable=False),
     sa.Column("scale", sa.Double, nullable=False),
     generation(),
     sa.UniqueConstraint("name"),
     one_of("fills", "usage", "traffic"),
-    sa.CheckConstraint("step_s BETWEEN 1 AND 3600", name="step_s"),
+    sa.CheckConstraint("step_minutes BETWEEN 1 AND 60", name="step_minutes"),
     sa.CheckConstraint("scale > 0 AND scale < 'infinity'", name="scale"),
 )
 

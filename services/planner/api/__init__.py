@@ -1,6 +1,7 @@
 """The planner's routers, one per resource."""
 
 from services.planner.api import (
+    metric_sources,
     placement_plans,
     plan_overrides,
     plan_runs,
@@ -23,6 +24,7 @@ ROUTERS = (
     trace_files.router,
     usage.router,
     traffic.router,
+    metric_sources.router,
 )
 """For create_app."""
 

@@ -15,7 +15,7 @@ from libs.web.context import Context, WebContext
 from libs.web.cursors import Paging, next_cursor
 from libs.web.model import ID_MAX, PageOf, ResponseModel, SomeName
 from libs.web.openapi import problems
-from services.planner.documents import CHANGES, DAG, PLAN
+from services.planner.documents import CHANGES, DAG, MODEL, PLAN
 
 router = APIRouter(prefix="/v1/placement-plans", tags=["placement plans"])
 _NOUN = "placement-plans"
@@ -54,6 +54,13 @@ class ChangesOut(ResponseModel):
     )
     pull: dict[str, Any] = Field(description="Product -> region -> what attracts its traffic, by constraint or cost")
     hardware_price: dict[str, Any] = Field(description="What one more unit of supply would save, by type and region")
+
+
+class PlanModelsOut(ResponseModel):
+    """What the plan believes of services and products, as model.json holds it."""
+
+    services: dict[str, Any] = Field(description="By name: metric, capacity, attribution, baseline, residual, ...")
+    presence: dict[str, Any] = Field(description="Product -> region -> share of its traffic before the plan")
 
 
 class DagOut(ResponseModel):
@@ -99,6 +106,12 @@ def get_changes(
         if (service is None or one["service"] == service) and (region is None or one["region"] == region)
     ]
     return ChangesOut(**found)
+
+
+@router.get("/{placement_plan_id}/models", operation_id="get_placement_plan_models", responses=problems(404))
+def get_models(placement_plan_id: _Id, context: Context) -> PlanModelsOut:
+    """The service models that it was made with: `plimsoll flux plan --model` reads the same document."""
+    return PlanModelsOut(**_document(context, placement_plan_id, MODEL))
 
 
 @router.get("/{placement_plan_id}/dag", operation_id="get_placement_plan_dag", responses=problems(404))
