@@ -199,7 +199,7 @@ def _error(curve: Curve, breaks: Floats, *, tangent: bool) -> Floats:
     """(E',) the largest difference of pieces and curve, at SAMPLES points of each piece."""
     share = (np.arange(SAMPLES) + 0.5) / SAMPLES
     points = breaks[:, :-1, None] + share * np.diff(breaks, axis=1)[:, :, None]
-    points = np.concatenate([points.reshape(len(breaks), -1), breaks], axis=1)
+    points = np.concatenate([points.reshape(len(breaks), SAMPLES * (breaks.shape[1] - 1)), breaks], axis=1)
     worst = np.zeros(len(breaks))
     for column in range(points.shape[1]):
         u = points[:, [column]]

@@ -71,7 +71,7 @@ def test_the_best_of_all_is_found_for_a_goal(name: str) -> None:
     assert result.bound[1] <= best[1] + SLACK * max(1.0, abs(best[1]))
 
 
-@pytest.mark.parametrize("seed", [*range(16), 23, 180, 202])
+@pytest.mark.parametrize("seed", [*range(12), 23, 180, 202, 489, 509])
 def test_the_best_of_all_is_found_with_constraints_and_priorities(seed: int) -> None:
     rng = np.random.default_rng(seed)
     problem = tiny_world(rng)
