@@ -16,6 +16,7 @@ from libs.assignment.specs.balance import BalanceFormula, BalanceSpec
 from libs.assignment.specs.capacity import CapacitySpec
 from libs.assignment.specs.minimize_bins import MinimizeBinsSpec
 from libs.assignment.specs.minimize_movement import MinimizeMovementSpec
+from libs.mip.highs import solve_lp
 
 
 def packing(objects: int = 40, containers: int = 12, seed: int = 3) -> Problem:
@@ -94,6 +95,16 @@ def test_curves_are_made_exact_where_the_answer_lies() -> None:
     said = lowered.values(lowered.point(result.assignment))[1]
     assert said < best * (1 - 2e-4)
     assert best * (1 - 2e-4) <= result.bound[1] <= best + 1e-6
+
+
+@pytest.mark.parametrize("hard", [True, False])
+def test_a_container_that_is_not_in_use_has_no_capacity(hard: bool) -> None:
+    """So the relaxation already says that as many are needed as the objects fill, and not a fraction of one."""
+    problem = packing()
+    problem.constraints.clear()
+    problem.add_constraint(CapacitySpec(dimension="cpu"), hard=hard)
+    found = solve_lp(lower(problem).at(1, [0.0]), "simplex")
+    assert found.objective * 12 == pytest.approx(problem.dimensions["cpu"].objects.sum() / 200.0)
 
 
 def test_too_many_counts_are_refused_with_the_numbers() -> None:
