@@ -33,6 +33,11 @@ REFINEMENTS, COARSE, FINER = 6, 0.03, 0.5
 the one before, and then as often to the gap asked for.
 """
 
+LARGE, RELAXING = 10_000, 0.25
+"""Columns from which the relaxation is solved by itself first, and the share of the time that it may take: HiGHS begins
+with simplex, which may not come to any bound at all on large models.
+"""
+
 
 def solve_mip(
     problem: Problem,
@@ -159,7 +164,7 @@ class Tree:
         if self.value[level] <= least + TOLERANCE * max(1.0, abs(least)):
             self.bound[-1] = max(self.bound[-1], least)
             return None
-        found = self._solved(model, level, gap)
+        found = self._solved(model, level, gap, error)
         self.bound[-1] = max(self.bound[-1], found.bound - error, least)
         if found.x is not None:
             self.seen.append(self._assignment(found.x))
@@ -167,7 +172,7 @@ class Tree:
             self.offer(self.seen[-1])
         return found
 
-    def _solved(self, model: Model, level: int, gap: float) -> highs.Solution:
+    def _solved(self, model: Model, level: int, gap: float, error: float) -> highs.Solution:
         """Branch and bound from the best so far, and again where HiGHS 1.15 is known to be wrong.
 
         Its presolve may lose the start, which is a point, and call the model infeasible; and with a start it may call
@@ -192,6 +197,9 @@ class Tree:
             return found
 
         start = self.lowered.point(self.best)
+        if len(model.cost) > LARGE:
+            relaxed = highs.solve_lp(model, "ipm", highs.Limits(time_s_max=share * RELAXING), cancelled=self.cancelled)
+            self.bound[-1] = max(self.bound[-1], relaxed.bound - error)
         found = solve(start)
         if found.infeasible:
             return solve(start, presolve=False)

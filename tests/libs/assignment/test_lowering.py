@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from libs.assignment.errors import ModelError
+from libs.assignment.errors import ModelError, NotLowerable
 from libs.assignment.expressions.ceil import Ceil
 from libs.assignment.expressions.expression import Expression
 from libs.assignment.expressions.log import Log
@@ -15,6 +15,7 @@ from libs.assignment.expressions.power import Power
 from libs.assignment.expressions.step import Step
 from libs.assignment.lowering.lower import lower
 from libs.assignment.problem import Problem
+from libs.assignment.search import linear
 from libs.assignment.solvers.limits import StoppedBy
 from libs.assignment.solvers.mip import solve_mip
 from libs.assignment.specs.avoid_assignments import AvoidAssignmentsSpec
@@ -212,3 +213,31 @@ def test_what_is_broken_may_stay_broken_and_never_gets_worse_anywhere() -> None:
     assert counts[1] <= 1
     assert counts[2] <= 1
     assert result.broken == (2.0, 2.0)
+
+
+@pytest.mark.parametrize("name", ["group count", "group count, exact", "group count, share of the item", "dependency"])
+def test_arrays_that_are_not_written_out_say_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Groups by containers may be too many to keep: then only what columns touch is there, and the rest is a number."""
+    problem = small_world()
+    problem.add_goal(EXAMPLES[name].spec, normalise=False)
+    problem.add_constraint(EXAMPLES["group count, share of the group"].spec, hard=False)
+    written = lower(problem)
+    monkeypatch.setattr(linear, "DENSE_ELEMENTS_MAX", 1)
+    lowered = lower(problem)
+    assert any(not cell.dense for cell in lowered.stated.graph.cells)
+    for seed in range(20):
+        assignment = random_assignment(seed)
+        point = lowered.point(assignment)
+        assert lowered.values(point) == pytest.approx(written.values(written.point(assignment)))
+        assert lowered.values(point)[1] == pytest.approx(EXAMPLES[name].cost(problem, assignment))
+
+
+def test_a_step_of_a_curve_is_refused_by_the_name_of_its_spec() -> None:
+    problem = small_world()
+    problem.add_goal(Custom(lambda u, _: Step(Power(u - 11.0, 1.5) - 20.0).total()))
+    with pytest.raises(NotLowerable, match="Custom 'custom': a step of a value that is itself only piecewise exact"):
+        lower(problem)
+    problem.goals.clear()
+    problem.add_goal(Custom(lambda u, _: Ceil(Log(u)).total()))
+    with pytest.raises(NotLowerable, match="Custom 'custom': rounding"):
+        lower(problem)
