@@ -22,12 +22,13 @@ Entries = tuple[Ints, Ints, Floats]
 
 
 class Arguments:
-    """Builds arguments cell by cell, given the values of the cells before."""
+    """Builds arguments cell by cell, given the values of the cells before.
 
-    def __init__(self, a: Assembly, moved: Movement, initial: Ints, cells: Sequence[Cell]) -> None:
-        self.a, self.moved, self.initial, self.cells = a, moved, initial, cells
-        self.leave: Ints = np.zeros(0, dtype=np.int64)
-        """(J,) the columns of how many of a subclass leave."""
+    leave  (J,) the columns of how many of a subclass leave
+    """
+
+    def __init__(self, a: Assembly, moved: Movement, leave: Ints, initial: Ints, cells: Sequence[Cell]) -> None:
+        self.a, self.moved, self.leave, self.initial, self.cells = a, moved, leave, initial, cells
 
     def of(self, number: int, values: Sequence[Affine]) -> Affine:
         """The constant, leaves and links of a cell."""

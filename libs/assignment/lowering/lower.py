@@ -47,8 +47,7 @@ def lower_stated(stated: Stated, *, near: Sequence[Ints] = (), named: bool = Fal
     counts = count_columns(stated, moved)
     a = Assembly(counts, moved.classes.size, named=named)
     leaving = add_leaving(a, moved, linear=_linear(stated, moved))
-    arguments = Arguments(a, moved, problem.initial, cells)
-    arguments.leave = leaving.column
+    arguments = Arguments(a, moved, leaving.column, problem.initial, cells)
     seen = [compute(stated.graph, problem.initial, assignment) for assignment in near]
     values: list[Affine] = []
     for number, cell in enumerate(cells):

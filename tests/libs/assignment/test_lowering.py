@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -241,3 +243,30 @@ def test_a_step_of_a_curve_is_refused_by_the_name_of_its_spec() -> None:
     problem.add_goal(Custom(lambda u, _: Ceil(Log(u)).total()))
     with pytest.raises(NotLowerable, match="Custom 'custom': rounding"):
         lower(problem)
+
+
+def test_rows_say_whose_they_are_and_levels_add_up() -> None:
+    problem = small_world()
+    problem.add_constraint(CapacitySpec(name="fits", dimension="cpu"), hard=False)
+    problem.add_goal(EXAMPLES["spread"].spec)
+    problem.add_goal(MinimizeMovementSpec(name="calm", allowance=2.0), priority=1, weight=3.0)
+    lowered = lower(problem)
+    ends = [(block.first, block.last) for block in lowered.blocks]
+    assert ends[0][0] == 0
+    assert ends[-1][1] == len(lowered.model.row_lower)
+    assert all(before[1] == after[0] for before, after in itertools.pairwise(ends))
+    assert all(len(block.keys) == block.last - block.first for block in lowered.blocks)
+    names = {block.name for block in lowered.blocks}
+    assert {"objects", "CapacitySpec 'fits'", "MinimizeMovementSpec 'calm'"} <= names
+    fits = next(block for block in lowered.blocks if block.name == "CapacitySpec 'fits'")
+    for row, key in zip(range(fits.first, fits.last), fits.keys, strict=True):
+        columns = lowered.model.matrix[[row]].tocsr().indices
+        assert set(lowered.container[columns[columns < len(lowered.kind)]]) == {key // fits.columns}
+    point = lowered.point(random_assignment(4))
+    values = lowered.values(point)
+    assert lowered.weighted([5.0, 1.0, 0.5]).objective(point) == pytest.approx(np.dot([5.0, 1.0, 0.5], values))
+    held = lowered.at(2, values[:2])
+    assert held.violation(point) < SLACK
+    assert held.objective(point) == pytest.approx(values[2])
+    tighter = lowered.at(2, (values[0] - 0.1, values[1]))
+    assert tighter.violation(point) == pytest.approx(0.1)
