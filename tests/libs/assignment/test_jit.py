@@ -56,7 +56,7 @@ def test_without_any_place_for_a_cache_it_still_runs(tmp_path: Path) -> None:
 
 
 def test_each_package_has_a_stamp_of_its_own_files() -> None:
-    assert jit_of_prices.STAMP == jit.stamp_of(Path(jit_of_prices.__file__).parent)
+    assert jit.stamp_of(Path(jit_of_prices.__file__).parent) == jit_of_prices.STAMP
     assert jit_of_prices.STAMP != jit.STAMP
     assert place._cache._cache_file._source_stamp == jit_of_prices.STAMP
     assert descend._cache._cache_file._source_stamp == jit.STAMP
