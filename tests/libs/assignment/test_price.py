@@ -124,10 +124,12 @@ def test_what_is_placed_may_be_fixed_and_containers_closed() -> None:
     problem = placement(1, objects=200, containers=8, jobs=True, over=3.0, initial=start)
     if broken(problem, start):
         pytest.fail("the start of this test is to be legal")
-    problem.add_constraint(AvoidMovingSpec(objects=range(20)))
+    problem.add_constraint(AvoidMovingSpec(objects=[*range(20), *range(40, 200, 2)]))
     problem.add_constraint(NonAcceptingSpec(items=[0, 3]))
     result = solve_price(problem)
     assert (result.assignment[:20] == start[:20]).all()
+    assert (result.assignment[40::2] == 8).all()
+    assert (result.assignment[41::2] < 8).any()
     came = result.assignment != start
     assert not np.isin(result.assignment[came], [0, 3]).any()
     assert broken(problem, result.assignment) == 0
