@@ -256,3 +256,18 @@ def test_recognises_what_it_solves() -> None:
     problem = placement(0)
     problem.add_constraint(AvoidAssignmentsSpec(assignments=[(0, [12])]))
     assert not recognises(problem)
+
+
+def test_containers_that_are_all_closed_and_objects_that_are_all_alike() -> None:
+    problem = Problem(objects=90, containers=4, initial=[3] * 90)
+    placed = Filter(but=[3])
+    problem.add_dimension("r", 1.0, containers=[20.0, 20.0, 20.0, 0.0])
+    problem.add_constraint(CapacitySpec(dimension="r", filter=placed))
+    problem.add_goal(MaximizeAllocationSpec(filter=placed), normalise=False)
+    result = solve_price(problem)
+    assert result.objective[1][0] == -60.0
+    assert result.bound[1] == pytest.approx(-60.0, rel=2e-3)
+    problem.add_constraint(NonAcceptingSpec(items=[0, 1, 2]))
+    closed = solve_price(problem)
+    assert (closed.assignment == 3).all()
+    assert closed.bound == (0.0, 0.0)
