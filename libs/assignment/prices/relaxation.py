@@ -32,8 +32,8 @@ STEPS_MAX, TOLERANCE = 25, 1e-3
 """Newton steps at one warmth, and the share of a pool by which it may be oversold at the end of them."""
 SHORTEST, SHORTER, ENOUGH = 1e-4, 0.3, 1e-4
 """Line search: the shortest step, how it is shortened, and the share of the promised descent that will do."""
-RIDGE = 1e-6
-"""Added to the curvature, as a share of it: where nobody hesitates it is flat."""
+RIDGE, TINY = 1e-6, 1e-12
+"""Added to the curvature, as a share of what it would be if everybody hesitated: where nobody does it is flat."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -136,15 +136,14 @@ def descend(dual: Dual, price: Floats, warmth: float) -> tuple[Floats, float]:
     """
     supply = dual.supply.ravel()
     sold = supply > 0.0
+    ridge = np.tile(np.maximum(RIDGE * (dual.need**2).sum(axis=0), TINY), len(price))
     value, slope, bend = dual.at(price, warmth)
     for _ in range(STEPS_MAX):
         flat = price.ravel()
         if _off(flat, slope, supply) < TOLERANCE:
             break
         free = np.flatnonzero(sold & ~((flat <= 0.0) & (slope > 0.0)))
-        curve = bend[np.ix_(free, free)]
-        diagonal = np.diag(curve)
-        curve = curve + np.diag(diagonal * RIDGE + RIDGE * RIDGE * max(float(diagonal.max(initial=0.0)), 1e-300))
+        curve = bend[np.ix_(free, free)] + np.diag(ridge[free] / warmth)
         step = np.zeros(len(flat))
         step[free] = -np.linalg.solve(curve, slope[free])
         length, moved = 1.0, False
