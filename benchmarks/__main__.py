@@ -19,6 +19,7 @@ BENCHES = {
     "solvers": "benchmarks.solvers:bench_solvers",
     "pop": "benchmarks.pop:bench_pop",
     "deltas": "benchmarks.deltas:bench_deltas",
+    "placement": "benchmarks.placement:bench_placement",
 }
 """By name; imported when it is run, so that its peak memory is its own."""
 

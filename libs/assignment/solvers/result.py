@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from libs.assignment.arrays import Ints
+from libs.assignment.prices.prices import Prices
 from libs.assignment.solvers.limits import StoppedBy
 
 SHOWN = 1e-6
@@ -34,6 +35,7 @@ class Result:
     improved     whether the answer is better than the start
     bound        by level as in `broken` and `objective`: no assignment as good above it goes below; empty where the
                  solver proves nothing
+    prices       what more room would gain, by shape of container and dimension; where the solver finds them
     impossible   which hard constraints cannot all hold wherever the objects are, where that is proven
     solver       by the name of which it is registered
     notes        what else is to be said of how it was solved, each a clause
@@ -51,6 +53,7 @@ class Result:
     solve_s: float
     timeline: tuple[Step, ...]
     bound: tuple[float, ...] = ()
+    prices: Prices | None = None
     impossible: str = ""
     solver: str = "local"
     notes: tuple[str, ...] = ()
@@ -66,6 +69,7 @@ class Result:
         ends = {
             StoppedBy.WORK: "stopped after all its tries: more tries may find more",
             StoppedBy.TIME: "stopped by the clock: more time may find more",
+            StoppedBy.DONE: "this solver looks no further",
             StoppedBy.OPTIMAL: "nothing is left to gain",
             StoppedBy.CANCELLED: "stopped when asked to: more time may find more",
         }
