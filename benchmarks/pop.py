@@ -14,7 +14,7 @@ from benchmarks.solve import numbers_of
 from libs.assignment.partitioning.deal import Deal
 from libs.assignment.problem import Problem
 from libs.assignment.search import warm
-from libs.assignment.solvers.limits import SearchLimits
+from libs.assignment.solvers.limits import MipLimits, SearchLimits
 from libs.assignment.solvers.partitioned import Partitioning, solve_partitioned
 from libs.assignment.solvers.registry import SOLVERS
 from libs.assignment.solvers.result import Result
@@ -25,11 +25,14 @@ class Clocked:
     """A solver of parts that notes the processor seconds of each."""
 
     name: str
+    gap: float
     each_s: list[float] = field(default_factory=list)
 
-    def __call__(self, problem: Problem, limits: SearchLimits, *, seed: int) -> Result:
+    def __call__(self, problem: Problem, limits: SearchLimits | MipLimits, *, seed: int) -> Result:
         """As the solver itself."""
         began = time.process_time()
+        if self.name == "mip":
+            limits = MipLimits(time_s_max=limits.time_s_max, relative_gap=self.gap)
         result = SOLVERS[self.name](problem, limits, seed=seed)
         self.each_s.append(time.process_time() - began)
         return result
@@ -47,6 +50,7 @@ def bench_pop(argv: list[str]) -> dict[str, object]:
     parser.add_argument("--solver", default="local", choices=sorted(set(SOLVERS) - {"partitioned", "auto"}))
     parser.add_argument("--how", type=Deal, default=Deal.BY_ATTRIBUTE, choices=list(Deal))
     parser.add_argument("--polish", type=float, default=0.0)
+    parser.add_argument("--gap", type=float, default=0.005, help="at which branch and bound is content")
     parser.add_argument("--time-limit", type=float, default=math.inf, help="seconds of a run")
     parser.add_argument("--tries", type=int, help="of a run, for solvers that count them")
     parser.add_argument("--seed", type=int, default=0)
@@ -65,7 +69,7 @@ def bench_pop(argv: list[str]) -> dict[str, object]:
 
 
 def _run(problem: Problem, parts: int, given: argparse.Namespace, limits: SearchLimits) -> dict[str, Any]:
-    clocked, began = Clocked(given.solver), time.process_time()
+    clocked, began = Clocked(given.solver, given.gap), time.process_time()
     if parts == 1:
         result = clocked(problem, limits, seed=given.seed)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import tempfile
 import time
@@ -63,7 +64,7 @@ def _solve(problem: Problem, limits: SearchLimits, seed: int, name: str, run: ob
         build_s=build_s,
         solve_s=time.perf_counter() - began,
         timeline=(),
-        bound=(0.0, bound) if len(last) == 2 and last[0] == 0 else (),
+        bound=(0.0, bound) if len(last) == 2 and last[0] == 0 and math.isfinite(bound) else (),
         solver=name,
         notes=() if x is not None else ("no point was found in time",),
     )
@@ -88,7 +89,6 @@ def _cpsat(model: Model, time_s: float, seed: int) -> Found:
         np.savez(
             asked,
             cost=model.cost,
-            offset=model.offset,
             lower=model.lower,
             upper=model.upper,
             integer=model.integer,
@@ -102,4 +102,4 @@ def _cpsat(model: Model, time_s: float, seed: int) -> Found:
         subprocess.run(command, check=True)  # noqa: S603
         with np.load(answered) as answer:
             x = answer["x"] if len(answer["x"]) else None
-            return x, float(answer["bound"]), bool(answer["proven"])
+            return x, -math.inf, bool(answer["proven"])  # its bound is that of a rounded model

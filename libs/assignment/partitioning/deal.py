@@ -51,9 +51,16 @@ def _less_loaded(loads: Floats, parts: int, rng: np.random.Generator) -> Ints:
 
 
 def _by_kind(kinds: Ints, loads: Floats, parts: int, rng: np.random.Generator) -> Ints:
-    """Kind by kind, heaviest first, there and back (0 1 2 2 1 0 ...), each kind where the one before has ended."""
+    """Kind by kind, heaviest first: to the least loaded of the parts that have fewest of the kind."""
     order = np.lexsort((rng.permutation(len(kinds)), -loads, kinds))
-    turn = np.arange(len(kinds)) % (2 * parts)
-    of = np.empty(len(kinds), dtype=np.int64)
-    of[order] = np.minimum(turn, 2 * parts - 1 - turn)
+    if (loads == loads[:1]).all():
+        return _in_turns(order, parts)
+    of, held, have, kind = np.empty(len(kinds), dtype=np.int64), np.zeros(parts), np.zeros(parts), -1
+    for k in order:
+        if kinds[k] != kind:
+            have[:], kind = 0.0, kinds[k]
+        fewest = np.flatnonzero(have == have.min())
+        of[k] = fewest[held[fewest].argmin()]
+        held[of[k]] += loads[k]
+        have[of[k]] += 1
     return of

@@ -10,7 +10,7 @@ from libs.assignment.arrays import Floats, Ints
 from libs.assignment.errors import ModelError
 from libs.assignment.partitioning.deal import Deal, deal
 from libs.assignment.partitioning.part import Part, parts_of
-from libs.assignment.partitioning.splitting import large_containers, used_or_not
+from libs.assignment.partitioning.splitting import large_containers, pools, used_or_not
 from libs.assignment.problem import Problem
 from libs.assignment.search.heat import container_heat
 from libs.assignment.search.program import Program
@@ -27,14 +27,14 @@ def plan_parts(
 ) -> tuple[Part, ...]:
     """Parts of about the same load.
 
-    split      containers that are in every part; None: those too large for one
+    split      containers that are in every part; None: pools, and those too large for one
     together   a scope whose items are not cut: what lies in one of them is dealt as one
     """
     problem, rng = program.problem, np.random.default_rng(seed)
     loads = _loads(program)
     asked, by = used_or_not(problem)
     if split is None:
-        shared = large_containers(loads, parts)
+        shared = np.union1d(large_containers(loads, parts), pools(program))
         shared = shared[~asked[shared]]
     else:
         shared = np.unique(problem.containers.indices("split", split))

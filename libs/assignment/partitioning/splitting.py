@@ -1,4 +1,4 @@
-"""Which containers are in every part: those too large to be in one."""
+"""Which containers are in every part: pools, and those too large to be in one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from libs.assignment.expressions.ceil import Ceil
 from libs.assignment.expressions.expression import Expression
 from libs.assignment.expressions.lookup import Lookup
 from libs.assignment.expressions.step import Step
+from libs.assignment.flavour import Flavour
 from libs.assignment.problem import Problem
+from libs.assignment.search.program import Program
 
 LARGE, UNLIKE = 0.25, 4.0
 """A container is split that has more than this of a part's fair share, and this many times what one has on average."""
@@ -18,11 +20,23 @@ LARGE, UNLIKE = 0.25, 4.0
 def large_containers(loads: Floats, parts: int) -> Ints:
     """The containers that hold, or lack, so much that the part with them would be unlike the others.
 
-    Where everything is to be assigned anew from one container that stands for nowhere, it is that one. In the words of
-    POP this is client splitting where containers are what asks, and resource splitting where objects are.
+    In the words of POP this is client splitting where containers are what asks, and resource splitting where objects
+    are.
     """
     most = max(LARGE * float(loads.sum()) / parts, UNLIKE * float(loads.mean()))
     return np.flatnonzero(loads > most)
+
+
+def pools(program: Program) -> Ints:
+    """Containers in which nothing counts: whoever is there is free to go anywhere, or is nowhere yet."""
+    counts = np.zeros(len(program.problem.containers), dtype=np.bool_)
+    for cell in program.graph.cells:
+        for leaf in cell.leaves:
+            if leaf.flavour is Flavour.AFTER:
+                here = np.zeros(len(counts), dtype=np.bool_)
+                here[leaf.rows.indices] = True
+                counts |= here if leaf.factor is None else here & (leaf.factor.scope.item >= 0)
+    return np.flatnonzero(~counts)
 
 
 def used_or_not(problem: Problem) -> tuple[Bools, dict[int, str]]:

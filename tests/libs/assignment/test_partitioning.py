@@ -303,6 +303,17 @@ def test_a_container_that_holds_everything_is_in_every_part() -> None:
     assert result.objective[1][0] == 0.0  # all 400 are placed
 
 
+def test_a_pool_is_in_every_part_however_little_it_holds() -> None:
+    """In the last container nothing counts: it is outside of the scope that all goals look at."""
+    problem = Problem(objects=100, containers=11, initial=np.append(np.arange(95) % 10, np.full(5, 10)))
+    problem.add_scope("real", np.append(np.arange(10), -1))
+    problem.add_goal(BalanceSpec(dimension="count", scope="real"))
+    problem.add_goal(MinimizeMovementSpec())
+    parts = plan_parts(compile_problem(problem), 4, how=Deal.BY_ATTRIBUTE, seed=0)
+    assert all(10 in part.containers for part in parts)
+    assert all((problem.initial[part.objects] == 10).sum() <= 2 for part in parts)
+
+
 def facilities(seed: int = 0) -> Problem:
     """Capacitated facility location: a user is close to one facility, and one that is used costs rent."""
     rng = np.random.default_rng(seed)
