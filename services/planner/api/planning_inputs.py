@@ -27,7 +27,7 @@ from libs.web.generations import ExpectedGeneration, etag
 from libs.web.idempotency import Answer, Write
 from libs.web.model import ID_MAX, PageOf, ResponseModel
 from libs.web.openapi import headers, problems
-from libs.web.problems import FieldError, Problem, invalid
+from libs.web.problems import Problem
 from libs.web.reasons import GivenReason
 from services.planner.input_put import propose
 
@@ -151,7 +151,7 @@ def get_input(
     operation_id="put_planning_input",
     response_model=InputPutOut,
     dependencies=[Depends(require(Role.OPERATOR))],
-    responses={200: {"headers": headers("ETag")}, **problems(404, 409)},
+    responses={200: {"headers": headers("ETag")}, **problems(404, 409, 415)},
     openapi_extra={
         "requestBody": {
             "required": True,
@@ -283,6 +283,6 @@ def _rows(request: Request, table: InputTable, body: bytes) -> list[Row]:
     media = request.headers.get("Content-Type", "").split(";")[0].strip().lower()
     reader = _READERS.get(media)
     if reader is None:
-        message = f"must be one of {', '.join(_READERS)}"
-        raise invalid(FieldError(field="Content-Type", location="header", code="bad_media_type", message=message))
+        detail = f"Send the rows with Content-Type: {', '.join(_READERS)}."
+        raise Problem(415, "unsupported_media_type", detail)
     return reader(table, body)
