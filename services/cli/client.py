@@ -30,6 +30,10 @@ class Client:
         """The platform that the environment names."""
         return cls(*find_connection())
 
+    def close(self) -> None:
+        """Close its connections."""
+        self._http.close()
+
     def get(self, path: str, **query: object) -> Json:
         """GET one document."""
         # None and not {}: an empty one would take away the query that the path brings.
@@ -61,8 +65,24 @@ class Client:
         **query: object,
     ) -> Json:
         """POST, at a generation where that is given, and what it answered."""
-        request = {"json": body, "files": files, "timeout": timeout_s, "params": _given(query) or None}
+        request: Json = {"json": body, "files": files, "timeout": timeout_s, "params": _given(query) or None}
         answer: Json = self._send("POST", path, generation=generation, **request).json()
+        return answer
+
+    def upload(
+        self,
+        path: str,
+        content: bytes,
+        media: str,
+        *,
+        method: str = "POST",
+        generation: int | None = None,
+        timeout_s: float | None = None,
+        **query: object,
+    ) -> Json:
+        """Send a body of some other media type than JSON, and what it answered."""
+        request: Json = {"content": content, "timeout": timeout_s, "params": _given(query) or None}
+        answer: Json = self._send(method, path, generation=generation, media=media, **request).json()
         return answer
 
     def patch(self, path: str, body: object, *, generation: int | None = None) -> Json:
@@ -92,8 +112,10 @@ class Client:
             time.sleep(pause_s)
             pause_s = min(1.0, pause_s * 1.5)
 
-    def _send(self, method: str, path: str, *, generation: int | None = None, **request: Any) -> httpx.Response:
-        headers = {}
+    def _send(
+        self, method: str, path: str, *, generation: int | None = None, media: str | None = None, **request: Any
+    ) -> httpx.Response:
+        headers = {} if media is None else {"Content-Type": media}
         if method != "GET":
             headers["Idempotency-Key"] = str(uuid.uuid4())
         if generation is not None:

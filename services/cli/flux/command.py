@@ -23,6 +23,7 @@ from libs.interchange.traces.intake import TooManyServicesError
 from libs.plan_check.check import PlanRefusedError
 from services.cli.failure import EXIT_NOT_POSSIBLE, CliFailure
 from services.cli.flux.offline import Progress, make_models, make_plan
+from services.cli.flux.send import send
 from services.cli.flux.tables import model_document, print_models, print_plan
 from services.cli.flux.traces import print_graph, read_graph
 from services.cli.output import Output, OutputOption, print_json, stderr, stdout
@@ -33,6 +34,7 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
 )
+app.command()(send)
 WorldArgument = Annotated[Path, typer.Argument(metavar="WORLD_DIR", help="a world folder, docs/flux.md", exists=True)]
 
 
