@@ -1,4 +1,4 @@
-"""`plimsoll flux model` and `plimsoll flux plan`."""
+"""`plimsoll flux`: what plans from files, and what asks the planner service."""
 
 from __future__ import annotations
 
@@ -22,20 +22,30 @@ from libs.interchange.service_models import save_service_models
 from libs.interchange.traces.intake import TooManyServicesError
 from libs.plan_check.check import PlanRefusedError
 from services.cli.failure import EXIT_NOT_POSSIBLE, CliFailure
+from services.cli.flux.inputs import inputs
 from services.cli.flux.offline import Progress, make_models, make_plan
+from services.cli.flux.overrides import override
+from services.cli.flux.runs import plans, run
 from services.cli.flux.send import send
 from services.cli.flux.tables import model_document, print_models, print_plan
 from services.cli.flux.traces import print_graph, read_graph
 from services.cli.output import Output, OutputOption, print_json, stderr, stdout
 
 app = typer.Typer(
-    help="Plan capacity and traffic over regions, from a folder of traces, use and supply.",
+    help="Plan capacity and traffic over regions: by the service, or from a folder of traces, use and supply.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
 )
+app.add_typer(inputs, name="inputs")
+app.add_typer(override, name="override")
+app.command()(run)
+app.command()(plans)
 app.command()(send)
-WorldArgument = Annotated[Path, typer.Argument(metavar="WORLD_DIR", help="a world folder, docs/flux.md", exists=True)]
+WorldArgument = Annotated[
+    Path,
+    typer.Argument(metavar="WORLD_DIR", help="a world folder or replay bundle, docs/flux.md", exists=True),
+]
 
 
 @app.command()

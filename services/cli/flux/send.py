@@ -93,7 +93,7 @@ def _send(client: Client, file: Path, kind: Kind, zero: str | None, dry_run: boo
         raise CliFailure(f"{file}: is neither {' nor '.join(_MEDIA)}")
     path, judged = f"/v1/{kind}", dry_run or None
     return _patiently(
-        file, lambda: client.upload(path, content, media, timeout_s=SEND_S_MAX, minute_zero=zero, dry_run=judged)
+        file, lambda: client.post_content(path, content, media, timeout_s=SEND_S_MAX, minute_zero=zero, dry_run=judged)
     )
 
 

@@ -98,6 +98,18 @@ def test_it_can_be_planned_again_from_its_bundle(client, planner, ask, world):
     assert np.array_equal(again.models.attribution, make_models(type(world)(run["bundle"])).models.attribution)
 
 
+def test_vast_measurements_leave_their_models_in_the_bundle(client, planner, ask, world, monkeypatch):
+    monkeypatch.setattr("services.planner.snapshot.MEASURED_CELLS_MAX", 10)
+    put_world(client, world)
+    run = ask()
+    planner().reconcile()
+    run = look(client, run)
+    with zipfile.ZipFile(run["bundle"]) as archive:
+        assert {"model.json"} == set(archive.namelist()) & {"model.json", "usage.parquet", "demand.parquet"}
+    again = make_plan(type(world)(run["bundle"]))
+    assert again.solved.solution.objective == pytest.approx(run["report"]["plan"]["objective"], rel=1e-9)
+
+
 def test_what_a_person_reviews_is_there(client, planner, ask, world):
     put_world(client, world)
     ask()
