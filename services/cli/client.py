@@ -30,6 +30,10 @@ class Client:
         """The platform that the environment names."""
         return cls(*find_connection())
 
+    def close(self) -> None:
+        """Close its connections."""
+        self._http.close()
+
     def get(self, path: str, **query: object) -> Json:
         """GET one document."""
         # None and not {}: an empty one would take away the query that the path brings.
@@ -64,6 +68,17 @@ class Client:
         """POST, at a generation where that is given, and what it answered."""
         request: dict[str, Any] = {"json": body, "files": files, "timeout": timeout_s, "params": _given(query) or None}
         answer: Json = self._send("POST", path, generation=generation, **request).json()
+        return answer
+
+    def post_content(self, path: str, content: bytes, media_type: str, *, timeout_s: float, **query: object) -> Json:
+        """POST a file."""
+        request: dict[str, Any] = {
+            "content": content,
+            "headers": {"Content-Type": media_type},
+            "timeout": timeout_s,
+            "params": _given(query) or None,
+        }
+        answer: Json = self._send("POST", path, **request).json()
         return answer
 
     def patch(self, path: str, body: object, *, generation: int | None = None) -> Json:

@@ -124,6 +124,13 @@ MAY = {
     "POST /v1/trace-files": {T, O, A},
     "POST /v1/usage": {T, O, A},
     "POST /v1/traffic": {T, O, A},
+    "GET /v1/telemetry": EVERYBODY,
+    "GET /v1/telemetry/services": EVERYBODY,
+    "GET /v1/telemetry/callers": EVERYBODY,
+    "GET /v1/metric-sources": EVERYBODY,
+    "GET /v1/metric-sources/{name}": EVERYBODY,
+    "PUT /v1/metric-sources/{name}": OPERATING,
+    "DELETE /v1/metric-sources/{name}": OPERATING,
 }
 
 

@@ -26,6 +26,7 @@ from services.cli.flux.inputs import inputs
 from services.cli.flux.offline import Progress, make_models, make_plan
 from services.cli.flux.overrides import override
 from services.cli.flux.runs import plans, run
+from services.cli.flux.send import send
 from services.cli.flux.tables import model_document, print_models, print_plan
 from services.cli.flux.traces import print_graph, read_graph
 from services.cli.output import Output, OutputOption, print_json, stderr, stdout
@@ -40,6 +41,7 @@ app.add_typer(inputs, name="inputs")
 app.add_typer(override, name="override")
 app.command()(run)
 app.command()(plans)
+app.command()(send)
 WorldArgument = Annotated[
     Path,
     typer.Argument(metavar="WORLD_DIR", help="a world folder or replay bundle, docs/flux.md", exists=True),
