@@ -19,6 +19,7 @@ from libs.interchange.service_models import save_service_models
 from libs.interchange.traces.intake import TooManyServicesError
 from libs.plan_check.check import PlanRefusedError
 from services.cli.failure import EXIT_NOT_POSSIBLE, CliFailure
+from services.cli.flux.disaster import print_disaster, write_disaster
 from services.cli.flux.offline import Progress, make_models, make_plan
 from services.cli.flux.report import write_report
 from services.cli.flux.tables import model_document, plan_document, print_models, print_plan
@@ -58,6 +59,9 @@ def plan(
     out: Annotated[Path, typer.Option(help="where the plan is written (JSON)")] = Path("plan.json"),
     dag: Annotated[Path | None, typer.Option(help="write how to carry out the first step there (JSON)")] = None,
     report: Annotated[Path | None, typer.Option(help="a folder for what a person reviews: JSON and pictures")] = None,
+    disaster: Annotated[
+        Path | None, typer.Option(help="write there what the loss of each region asks of load-tested services (JSON)")
+    ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Say where capacity and traffic should be at each step, and how to get to the first.
@@ -71,11 +75,14 @@ def plan(
             save_execution_plan(dag, made.execution)
         if report is not None:
             write_report(report, made)
+        if disaster is not None:
+            write_disaster(disaster, made)
     if output is Output.JSON:
         print_json(plan_document(made))
     else:
         print_plan(made)
-        written = ", ".join(str(path) for path in (out, dag, report) if path is not None)
+        print_disaster(made)
+        written = ", ".join(str(path) for path in (out, dag, report, disaster) if path is not None)
         stdout.print(f"written to {written}", markup=False)
 
 
