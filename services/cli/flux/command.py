@@ -11,6 +11,7 @@ import typer
 from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
+from libs.flux.cost_models import CostModelError
 from libs.flux.placement import NoPlanError, StoppedError
 from libs.interchange.errors import InterchangeError
 from libs.interchange.execution_plan import save_execution_plan
@@ -109,7 +110,7 @@ def _failing() -> Iterator[None]:
         yield
     except (NoPlanError, PlanRefusedError) as error:
         raise CliFailure(str(error), status=EXIT_NOT_POSSIBLE) from error
-    except (InterchangeError, StoppedError, TooManyServicesError, OSError) as error:
+    except (InterchangeError, CostModelError, StoppedError, TooManyServicesError, OSError) as error:
         raise CliFailure(str(error)) from error
 
 
