@@ -76,7 +76,7 @@ def _asked(point: EntryPoint, measured: Measured) -> Floats:
         share[column[product]] = float(value)
     if abs(share.sum() - 1.0) > SHARES_SUM_TOLERANCE:
         raise refuse(f"gives shares that sum to {share.sum():.4g}, not 1")
-    return share / share.sum()
+    return np.asarray(share / share.sum())
 
 
 def _package(point: EntryPoint) -> str:
