@@ -45,6 +45,7 @@ class Waiting:
     spans: int
     batches: int
     oldest_at: datetime | None
+    oldest_s: float
 
 
 def put_spans(tx: Transaction, spans: Spans, *, rejected: int = 0) -> None:
@@ -56,9 +57,10 @@ def put_spans(tx: Transaction, spans: Spans, *, rejected: int = 0) -> None:
 def count_waiting(tx: Transaction) -> Waiting:
     """What waits."""
     c = span_batches.c
-    query = sa.select(sa.func.coalesce(sa.func.sum(c.spans), 0), sa.func.count(), sa.func.min(c.arrived_at))
-    spans, batches, oldest_at = tx.execute(query).one()
-    return Waiting(int(spans), batches, oldest_at)
+    oldest_s = sa.func.coalesce(sa.func.extract("epoch", sa.func.now() - sa.func.min(c.arrived_at)), 0)
+    query = sa.select(sa.func.coalesce(sa.func.sum(c.spans), 0), sa.func.count(), sa.func.min(c.arrived_at), oldest_s)
+    spans, batches, oldest_at, age_s = tx.execute(query).one()
+    return Waiting(int(spans), batches, oldest_at, float(age_s))
 
 
 def load_waiting_spans(tx: Transaction) -> WaitingSpans:

@@ -30,6 +30,8 @@ from services.planner.override_rows import override_rows
 
 EXECUTED_ACTIONS_MIN = 5
 """Of a phase: what fewer actions did says nothing of the next ones."""
+MEASURED_CELLS_MAX = 20_000_000
+"""Measurements that a replay bundle holds; where there are more, the models that were made from them."""
 _EXECUTED = {"upsize": "executed_upsize_share", "downsize": "executed_downsize_share"}
 
 
@@ -50,7 +52,7 @@ class CannotPlan(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PlanSnapshot:
-    """files: the world that it all stands for, as a replay bundle holds it."""
+    """files: the world that it all stands for, as a replay bundle holds it; without measurements if they are vast."""
 
     words: Vocabulary
     inputs: PlanningInputs
@@ -102,8 +104,12 @@ def load_plan_snapshot(tx: Transaction, run: PlanRun, measure: Measure, *, execu
         cost_models=cost_models,
         overrides=overrides,
         unknown=measured.unknown,
-        files={**source, **dump_observations(words, seen), **dump_demand(words, measured.demand)},
+        files=source if _vast(seen) else source | dump_observations(words, seen) | dump_demand(words, measured.demand),
     )
+
+
+def _vast(seen: Observations) -> bool:
+    return seen.usage.size + seen.traffic.size > MEASURED_CELLS_MAX
 
 
 def _without_events(seen: Observations, start: Floats, end: Floats, until: float) -> Observations:

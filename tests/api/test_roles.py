@@ -114,6 +114,7 @@ MAY = {
     "GET /v1/placement-plans/{placement_plan_id}/changes": EVERYBODY,
     "GET /v1/placement-plans/{placement_plan_id}/models": EVERYBODY,
     "GET /v1/placement-plans/{placement_plan_id}/dag": EVERYBODY,
+    "GET /v1/placement-plans/{placement_plan_id}/region-losses": EVERYBODY,
     "GET /v1/placement-plans/{placement_plan_id}/pictures/{name}.svg": EVERYBODY,
     "GET /v1/service-models": EVERYBODY,
     "GET /v1/plan-overrides": EVERYBODY,
@@ -124,6 +125,13 @@ MAY = {
     "POST /v1/trace-files": {T, O, A},
     "POST /v1/usage": {T, O, A},
     "POST /v1/traffic": {T, O, A},
+    "GET /v1/telemetry": EVERYBODY,
+    "GET /v1/telemetry/services": EVERYBODY,
+    "GET /v1/telemetry/callers": EVERYBODY,
+    "GET /v1/metric-sources": EVERYBODY,
+    "GET /v1/metric-sources/{name}": EVERYBODY,
+    "PUT /v1/metric-sources/{name}": OPERATING,
+    "DELETE /v1/metric-sources/{name}": OPERATING,
 }
 
 

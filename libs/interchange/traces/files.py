@@ -66,7 +66,7 @@ class _Unpacking(gzip.GzipFile):
     """A packed file that may not unpack without end."""
 
     def __init__(self, raw: BinaryIO, bytes_max: float) -> None:
-        super().__init__(fileobj=raw)
+        super().__init__(fileobj=raw, mode="rb")
         self._bytes_max = bytes_max
 
     def read(self, size: int | None = -1) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,8 +15,8 @@ from libs.flux.planning import Planned, plan_world
 from libs.flux.service_models import fit_service_models
 from libs.interchange.demand import load_demand
 from libs.interchange.planning_inputs import load_planning_inputs
-from libs.interchange.service_models import load_service_models
-from libs.interchange.tables import Source
+from libs.interchange.service_models import load_service_models, read_service_models
+from libs.interchange.tables import Source, has_file
 from libs.interchange.traces.files import read_traces, trace_files
 from libs.interchange.traces.intake import Intake
 from libs.interchange.world import load_cost_models, load_gateways, load_observations, load_vocabulary
@@ -72,8 +72,12 @@ def make_plan(
     """
     source = open_world(world)
     words = load_vocabulary(source)
-    if made is None:
-        made = load_service_models(model, words) if model is not None else make_models(world, progress).models
+    if made is None and model is not None:
+        made = load_service_models(model, words)
+    elif made is None and isinstance(source, Mapping) and has_file(source, "model.json"):
+        made = read_service_models(source, "model.json", words)  # a bundle: its measurements were too many to keep
+    elif made is None:
+        made = make_models(world, progress).models
     return plan_world(words, made, load_planning_inputs(source, words))
 
 

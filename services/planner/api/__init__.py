@@ -7,6 +7,7 @@ from services.planner.api import (
     plan_runs,
     planning_inputs,
     service_models,
+    telemetry,
     trace_files,
     traces,
     traffic,
@@ -25,6 +26,7 @@ ROUTERS = (
     usage.router,
     traffic.router,
     metric_sources.router,
+    telemetry.router,
 )
 """For create_app."""
 

@@ -78,7 +78,7 @@ class MetricsPull:
 
     def _commit(self, source: MetricSource, pulled: PulledSamples, until: datetime) -> None:
         measure = USAGE if source.query.fills is Fills.USAGE else TRAFFIC
-        crash_point("planner.pull.before")
+        crash_point("telemetry.pull.before")
         with self.database.write() as tx:
             record_pull(
                 tx,
@@ -92,7 +92,7 @@ class MetricsPull:
                 ),
             )
             put_samples(tx, measure, pulled.series, pulled.samples, series_max=self.settings.series_max)
-        crash_point("planner.pull.after")
+        crash_point("telemetry.pull.after")
 
     def _record_error(self, source: MetricSource, start: datetime, error: str) -> None:
         with self.database.write() as tx:

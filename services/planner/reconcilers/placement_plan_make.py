@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import structlog
 
 from libs.domain.plan_run import PlanRun, PlanRunStatus
 from libs.domain.world import ServiceModels
+from libs.flux.cost_models import CostModelError
 from libs.flux.placement import NoPlanError, StoppedError
 from libs.flux.planning import Planned, plan_world
 from libs.flux.service_models import fit_service_models
 from libs.flux.summary import models_document
 from libs.interchange.service_models import service_models_document
+from libs.interchange.tables import Content
 from libs.jobs.progress import ProgressRecorder
 from libs.mip.highs import Limits
 from libs.observability.tallies import PLAN_RUN_S, PLAN_RUNS, STALE
@@ -39,7 +43,7 @@ from libs.store.plan_runs import (
 from libs.store.service_models import forget_service_models, save_service_models
 from libs.store.telemetry_window import load_telemetry
 from services.planner.bundles import keep_world
-from services.planner.documents import plan_files, plan_summary
+from services.planner.documents import MODEL, plan_files, plan_summary
 from services.planner.settings import PlannerSettings
 from services.planner.snapshot import CannotPlan, Measure, PlanSnapshot, load_plan_snapshot
 
@@ -91,6 +95,8 @@ class PlacementPlanMake:
             return self._finish(run, PlanRunStatus.FAILED, "OutOfTime", f"{stopped}; PLIMSOLL_PLAN_SOLVE_S_MAX.")
         except CannotPlan as cannot:
             return self._finish(run, PlanRunStatus.FAILED, cannot.reason, str(cannot))
+        except CostModelError as cost_model:
+            return self._finish(run, PlanRunStatus.FAILED, "CostModel", str(cost_model))
         except NoPlanError as no_plan:
             return self._finish(run, PlanRunStatus.FAILED, "NoPlan", str(no_plan))
         except PlanRefusedError as refused:
@@ -110,16 +116,16 @@ class PlacementPlanMake:
         step_s: dict[str, float] = {}
         with span("plan load"), _timed(step_s, "load"), self.database.snapshot() as tx:
             found = load_plan_snapshot(tx, run, self.measure, executed_plans=self.settings.executed_plans)
-        bundle = keep_world(
-            self.settings.bundle_dir, found.files, plan_run_id=run.plan_run_id, most=self.settings.bundles_max
-        )
+        bundle = self._keep(run, found.files)
         progress.report("model")
         with span("plan model"), _timed(step_s, "model"):
             models = fit_service_models(found.words, found.observations, found.demand, found.cost_models)
-        documents = service_models_document(found.words, models)["services"]
+        document = service_models_document(found.words, models)
+        if "usage.parquet" not in found.files:
+            bundle = self._keep(run, {**found.files, MODEL: json.dumps(document).encode()})
         with self.database.write() as tx:
             record_plan_bundle(tx, run.plan_run_id, str(bundle))
-            save_service_models(tx, run.plan_run_id, documents)
+            save_service_models(tx, run.plan_run_id, document["services"])
             crash_point("planner.model.before")
         crash_point("planner.model.after")
         with span("plan solve"), _timed(step_s, "plan"):
@@ -135,6 +141,10 @@ class PlacementPlanMake:
             raise StoppedError("cancelled")
         progress.report("commit")
         return self._commit(run, found, models, planned, step_s)
+
+    def _keep(self, run: PlanRun, files: Mapping[str, Content]) -> Path:
+        most = self.settings.bundles_max
+        return keep_world(self.settings.bundle_dir, files, plan_run_id=run.plan_run_id, most=most)
 
     def _commit(
         self, run: PlanRun, found: PlanSnapshot, models: ServiceModels, planned: Planned, step_s: dict[str, float]

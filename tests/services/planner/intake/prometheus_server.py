@@ -8,7 +8,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -69,10 +69,11 @@ def _until_ready(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
 
 
 class FakePrometheus:
-    """Answers in turn what it was told to: (status, document). It keeps what it was asked."""
+    """Answers in turn what it was told to: (status, document), or what `answer` makes of the form; keeps the asked."""
 
     def __init__(self, *answers: tuple[int, object]) -> None:
         self.answers, self.asked, self.url = list(answers), [], ""
+        self.answer: Callable[[dict[str, str]], object] | None = None
 
     @contextmanager
     def serving(self) -> Iterator[FakePrometheus]:
@@ -83,6 +84,7 @@ class FakePrometheus:
                 form = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
                 fake.asked.append({name: value for name, [value] in form.items()})
                 status, document = fake.answers.pop(0) if len(fake.answers) > 1 else fake.answers[0]
+                document = fake.answer(fake.asked[-1]) if fake.answer else document
                 body = document if isinstance(document, bytes) else json.dumps(document).encode()
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(body)))
