@@ -36,7 +36,7 @@ def random_bits(g: Tables, s: State) -> np.uint64:
 @part
 def random_below(g: Tables, s: State, n: int) -> int:
     """One of 0 to n - 1, n less than 2**32."""
-    return int(((random_bits(g, s) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
+    return int(np.int64(((random_bits(g, s) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32)))
 
 
 @part
