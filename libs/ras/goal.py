@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from libs.assignment.lowering.lowered import Lowered
+from libs.assignment.specs.no_regression import NoRegressionSpec
 from libs.domain.policy import RegionPolicy
 from libs.mip.model import Model
 from libs.ras.statement import NO_REGRESSION
@@ -36,8 +37,9 @@ def _weighted(lowered: Lowered, penalty: float, objective: float) -> Model:
 
 
 def _unlimited(lowered: Lowered, model: Model) -> Model:
+    limits = NoRegressionSpec(name=NO_REGRESSION, specs=()).where  # rows that it shares with others are theirs too
     lower, upper = model.row_lower.copy(), model.row_upper.copy()
     for block in lowered.blocks:
-        if NO_REGRESSION in block.name:
+        if block.name == limits:
             lower[block.first : block.last], upper[block.first : block.last] = -np.inf, np.inf
     return replace(model, row_lower=lower, row_upper=upper)

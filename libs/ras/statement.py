@@ -84,7 +84,7 @@ def state_region(snapshot: FleetSnapshot, penalty_most: Floats | None = None) ->
     for one, cost in penalties:
         problem.add_goal(one, weight=cost, priority=PENALTY, normalise=False)
     surviving = np.flatnonzero(q.survives_msb_loss).tolist()
-    if len(topology.msbs):
+    if surviving and len(topology.msbs):
         buffer = LargestGroupSpec(
             name="embedded buffer", partition=MSB, scope=RESERVATION, dimension=RRU, filter=Filter(items=surviving)
         )
@@ -98,7 +98,8 @@ def state_region(snapshot: FleetSnapshot, penalty_most: Floats | None = None) ->
         limit=Limit(items=_finite(q.msb_spread_limit) * q.capacity_rru),
         filter=Filter(items=limited.tolist()),
     )
-    problem.add_goal(spread, weight=policy.spread_cost, priority=OBJECTIVE, normalise=False)
+    if len(limited):
+        problem.add_goal(spread, weight=policy.spread_cost, priority=OBJECTIVE, normalise=False)
     stability = MinimizeMovementSpec(name="stability", dimension=MOVE_COST)
     problem.add_goal(stability, priority=OBJECTIVE, normalise=False)
     useless = [(t, np.flatnonzero(q.rru[:, t] <= 0).tolist()) for t in range(len(snapshot.hardware_types))]
@@ -111,7 +112,7 @@ def state_region(snapshot: FleetSnapshot, penalty_most: Floats | None = None) ->
             flavour=Flavour.NEW,
         )
     )
-    if policy.fix_first:
+    if policy.fix_first and penalties:
         unit = max(policy.shortfall_cost, policy.affinity_cost) or 1.0
         specs, costs = zip(*penalties, strict=True)
         weights = [cost / unit for cost in costs]
@@ -149,7 +150,7 @@ def _penalties(snapshot: FleetSnapshot, problem: Problem, rows: Indices) -> list
         bound=Bound.MIN,
         filter=Filter(items=np.flatnonzero(~surviving).tolist()),
     )
-    found += [(alive, policy.shortfall_cost), (held, policy.shortfall_cost)]
+    found += [(one, policy.shortfall_cost) for one in (alive, held) if one.filter.items]
     datacenter = snapshot.server_datacenter[rows]
     for d in np.flatnonzero(~np.isnan(q.affinity_share).all(0)):
         name = f"datacenter {topology.datacenters[d]}"
