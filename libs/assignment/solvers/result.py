@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from libs.assignment.arrays import Ints
 from libs.assignment.solvers.limits import StoppedBy
+
+SHOWN = 1e-6
+"""Gaps are told from this share of the value on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +32,8 @@ class Result:
     broken       before, after   what is broken, weighted, over all constraints: 0 where all hold
     objective    before, after   the goals by priority, each level the weighted sum of its goals
     improved     whether the answer is better than the start
+    bound        by level as in `broken` and `objective`: no assignment as good above it goes below; empty where the
+                 solver proves nothing
     """
 
     assignment: Ints
@@ -41,6 +47,7 @@ class Result:
     build_s: float
     solve_s: float
     timeline: tuple[Step, ...]
+    bound: tuple[float, ...] = ()
 
     def in_words(self) -> str:
         """What people want to know first."""
@@ -54,5 +61,17 @@ class Result:
             StoppedBy.WORK: "stopped after all its tries: more tries may find more",
             StoppedBy.TIME: "stopped by the clock: more time may find more",
             StoppedBy.OPTIMAL: "nothing is left to gain",
+            StoppedBy.CANCELLED: "stopped when asked to: more time may find more",
         }
-        return f"{what}{broken}; {ends[self.stopped_by]}"
+        return f"{what}{broken}; {ends[self.stopped_by]}{self._gaps()}"
+
+    def _gaps(self) -> str:
+        """How far each level may be from the best, where that is known and not nothing."""
+        values = (self.broken[1], *self.objective[1])
+        names = ("what is broken", *(f"priority {k}" for k in range(len(self.objective[1]))))
+        gaps = [
+            f"{name} is {value:g}, and at least {bound:g} whatever is done"
+            for name, value, bound in zip(names, values, self.bound, strict=False)
+            if math.isfinite(bound) and value - bound > SHOWN * max(1.0, abs(value))
+        ]
+        return "".join(f"; {gap}" for gap in gaps)
