@@ -10,7 +10,7 @@ from libs.assignment.lowering.lowered import Lowered
 from libs.assignment.specs.no_regression import NoRegressionSpec
 from libs.domain.policy import RegionPolicy
 from libs.mip.model import Model
-from libs.ras.statement import NO_REGRESSION
+from libs.ras.statement import NO_REGRESSION, OBJECTIVE, PENALTY
 
 FIX_FIRST = 100.0
 """How many times its cost a penalty weighs in a search that fixes first: more than any mending costs, in practice."""
@@ -33,7 +33,8 @@ def penalty_model(lowered: Lowered) -> Model:
 
 def _weighted(lowered: Lowered, penalty: float, objective: float) -> Model:
     """Level 0 is constraints that are broken: the region's hold at the start, and so always."""
-    return lowered.weighted((0.0, penalty, objective))
+    by_priority = {PENALTY: penalty, OBJECTIVE: objective}
+    return lowered.weighted((0.0, *(by_priority[priority] for priority in lowered.stated.priorities)))
 
 
 def _unlimited(lowered: Lowered, model: Model) -> Model:

@@ -103,15 +103,11 @@ def state_region(snapshot: FleetSnapshot, penalty_most: Floats | None = None) ->
     stability = MinimizeMovementSpec(name="stability", dimension=MOVE_COST)
     problem.add_goal(stability, priority=OBJECTIVE, normalise=False)
     useless = [(t, np.flatnonzero(q.rru[:, t] <= 0).tolist()) for t in range(len(snapshot.hardware_types))]
-    problem.add_constraint(
-        AvoidAssignmentsSpec(
-            name="eligibility",
-            assignments=useless,
-            scope=RESERVATION,
-            partition=HARDWARE_TYPE,
-            flavour=Flavour.NEW,
-        )
+    eligibility = AvoidAssignmentsSpec(
+        name="eligibility", assignments=useless, scope=RESERVATION, partition=HARDWARE_TYPE, flavour=Flavour.NEW
     )
+    if R:
+        problem.add_constraint(eligibility)
     if policy.fix_first and penalties:
         unit = max(policy.shortfall_cost, policy.affinity_cost) or 1.0
         specs, costs = zip(*penalties, strict=True)
