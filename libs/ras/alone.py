@@ -20,13 +20,13 @@ def alone(snapshot: FleetSnapshot, reservation: int, rows: Indices) -> FleetSnap
     """The snapshot with one reservation and some servers; whatever else they are bound to reads FREE."""
     q, own = snapshot.reservations, slice(reservation, reservation + 1)
     some = with_servers(snapshot, rows)
-    bindings = {
-        name: np.where(getattr(some.servers, name) == reservation, 0, FREE).astype(np.int32)
-        for name in ("current", "target")
-    }
+    current, target = (
+        np.where(binding == reservation, 0, FREE).astype(np.int32)
+        for binding in (some.servers.current, some.servers.target)
+    )
     return replace(
         some,
-        servers=replace(some.servers, **bindings),
+        servers=replace(some.servers, current=current, target=target),
         reservations=replace(q, **{field.name: getattr(q, field.name)[own] for field in fields(q)}),
     )
 

@@ -86,7 +86,7 @@ class _Solve:
             only = penalty_model(lowered)
             penalty = aside.submit(_least_penalty, only, relaxed, self.time_left(), self.cancelled)
             with self._step("rounding"):
-                counts = phases.start(relaxed)
+                counts = phases.start(relaxed, lowered.held)
             with self._step("search"):
                 counts = phases.improve(relaxed, counts, self.bound)
             with self._step("least_penalty"):
@@ -166,9 +166,7 @@ class _Solve:
         self.step_s[name] = time.perf_counter() - began
 
 
-def _least_penalty(
-    only: Model, relaxed: Relaxation, time_s_max: float, cancelled: Callable[[], bool] | None
-) -> float:
+def _least_penalty(only: Model, relaxed: Relaxation, time_s_max: float, cancelled: Callable[[], bool] | None) -> float:
     """What no plan's penalty is below: the relaxation with the penalties as its only costs, where it has any at all."""
     if relaxed.point is None or only.objective(relaxed.point) <= 1e-4 * max(1.0, relaxed.bound):
         return 0.0

@@ -61,18 +61,17 @@ def state_region(snapshot: FleetSnapshot, penalty_most: Floats | None = None) ->
            + lambda sum_r max(0, C[r] - (load[r] - [r survives] max_m load[r,m]))         expression 6, soft
            + mu sum_{r,d} max(0, |load[r,d] - A[r,d] C[r]| - theta C[r])                  expression 7, soft
 
-    The penalties of 6 and 7 are priority PENALTY, the others OBJECTIVE; their sum is `total_without_rack` of any binding
-    that leaves servers which do not last where they are. Expression 5, a server is bound at most once, is what an
-    assignment is. What a reservation holds of a type it may not use may stay, at 0 RRU. Where the policy fixes first, no
-    reservation's penalty may grow, or exceed `penalty_most` (R,) where that is given. Source: RAS, 3.5.3; departures in docs/adr/0003, 0004, 0012 and 0020.
+    The penalties of 6 and 7 are priority PENALTY, the others OBJECTIVE; their sum is `total_without_rack` of any
+    binding that leaves servers which do not last where they are. Expression 5, a server is bound at most once, is what
+    an assignment is. What a reservation holds of a type it may not use may stay, at 0 RRU. Where the policy fixes
+    first, no reservation's penalty may grow, or exceed `penalty_most` (R,) where that is given. Source: RAS, 3.5.3;
+    departures in docs/adr/0003, 0004, 0012 and 0020.
     """
     servers, q, policy, topology = snapshot.servers, snapshot.reservations, snapshot.policy, snapshot.topology
     rows = np.flatnonzero(servers.lasting).astype(np.int32)
     R = len(q)
     target, kind, msb = servers.target[rows], servers.hardware_type[rows], snapshot.server_msb[rows]
-    problem = Problem(
-        objects=len(rows), containers=R + 1, initial=np.where(target >= 0, target, R).astype(np.int64)
-    )
+    problem = Problem(objects=len(rows), containers=R + 1, initial=np.where(target >= 0, target, R).astype(np.int64))
     problem.add_scope(RESERVATION, np.append(np.arange(R), -1), [str(name) for name in q.name])
     problem.add_partition(MSB, msb, [str(name) for name in topology.msbs])
     problem.add_partition(HARDWARE_TYPE, kind, [str(name) for name in snapshot.hardware_types])

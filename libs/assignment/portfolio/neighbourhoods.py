@@ -1,4 +1,4 @@
-"""Neighbourhoods: free the counts of a few containers, solve that exactly, keep the others; worst first, several at once.
+"""Neighbourhoods: free the counts of a few containers, solve that exactly, keep the rest; worst first, several at once.
 
 The order in which results are applied does not depend on how fast they come: neighbourhood k is formed from the state
 after the first k - IN_FLIGHT results, over containers and objects of the sink that none of those under way has.
@@ -81,6 +81,7 @@ class Search:
         self.lowered, self.model, self.shares, self.rng = lowered, model, shares, rng
         self.effort = effort or Effort()
         self.relaxation = relaxation
+        self.separable = shares.separable and model.matrix.shape[0] == lowered.model.matrix.shape[0]
         self.width, self.classes = len(lowered.kind), len(lowered.classes.size)
         containers = len(lowered.problem.containers)
         self.fatigue, self.busy = np.ones(containers), np.zeros(containers, dtype=np.bool_)
@@ -163,7 +164,7 @@ class Search:
         return self._of_container[self._first[container] : self._first[container + 1]]
 
     def _counts_of(self, chosen: Ints, budget: float = np.inf) -> Ints:
-        """The counts that a better plan for these containers could use: in it none has a reduced cost above `budget`."""
+        """The counts that a better plan for these could use: in it none has a reduced cost above `budget`."""
         columns = np.concatenate([self._columns_of(int(k)) for k in chosen])
         return np.asarray(columns[(self.x[columns] > 0.5) | (self.relaxation.reduced[columns] <= budget)])
 
@@ -196,7 +197,9 @@ class Search:
         lower, upper = sub.model.row_lower.copy(), sub.model.row_upper.copy()
         at = np.flatnonzero(supply)[sunk]
         lower[at] = -np.inf
-        upper[at] += lent[kinds[sunk]]  # what is left of a class with all others fixed is what the containers have of it
+        upper[at] += lent[
+            kinds[sunk]
+        ]  # what is left of a class with all others fixed is what the containers have of it
         cost = sub.model.cost.copy()
         counts = sub.columns < self.width
         sink = self._sink_of[self.lowered.kind[sub.columns[counts]]]
@@ -224,9 +227,9 @@ class Search:
         moved = np.bincount(kind, x[: len(done.counts)] - self.x[done.counts], self.classes)
         known = self._sink_of >= 0
         after[self._sink_of[known]] -= moved[known]
-        if not self.shares.separable:
+        if not self.separable:
             after = self.lowered.point_of(np.rint(after[: self.width]).astype(np.int64))
-            if broken_rows(self.lowered, after).any():
+            if broken_rows(self.model, after).any():
                 return 0.0
         if self.model.objective(after) > total - LEAST_GAIN * max(1.0, abs(total)):
             return 0.0

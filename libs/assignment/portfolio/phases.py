@@ -1,9 +1,8 @@
-"""The phases of a portfolio on one objective: a rounded start, and what neighbourhoods or branch and bound make of it."""
+"""The phases of a portfolio on one objective: a rounded start, then neighbourhoods or branch and bound."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -63,7 +62,7 @@ class Clock:
 
 
 class Phases:
-    """One objective of a lowered problem: `model` has the columns and rows of `lowered.model` first.
+    """One objective of a lowered problem: `model` has the columns of `lowered.model`, and its rows first.
 
     tried, improved  neighbourhoods, and how many of them helped
     proven           the answer is optimal within the exact gap
@@ -81,20 +80,19 @@ class Phases:
         """What counts cost."""
         return self.model.objective(self.lowered.point_of(counts))
 
-    def start(self, relaxation: Relaxation) -> Ints:
-        """(Q,) the better of the rounded relaxation and of staying. Ties stay."""
-        held = self.lowered.held
+    def start(self, relaxation: Relaxation, known: Ints) -> Ints:
+        """(Q,) the better of the rounded relaxation and of what is known already. Ties stay."""
         if relaxation.fractional is None:
-            return held
+            return known
         counts = round_counts(self.lowered, relaxation.fractional, self.shares.sink)
-        return self.better(restored(self.lowered, self.shares, counts), held)
+        return self.better(restored(self.lowered, self.shares, counts), known)
 
     def better(self, found: Ints, known: Ints) -> Ints:
         """The cheaper of two, the known one where what was found breaks a row or gains nothing."""
         point = self.lowered.point_of(found)
         before = self.cost(known)
         gains = self.model.objective(point) < before - LEAST_GAIN * max(1.0, abs(before))
-        return found if gains and not broken_rows(self.lowered, point).any() else known
+        return found if gains and not broken_rows(self.model, point).any() else known
 
     def improve(self, relaxation: Relaxation, counts: Ints, bound: float) -> Ints:
         """(Q,) better counts, until limits, the watch or `bound` end it."""
@@ -133,14 +131,13 @@ class Phases:
             absolute_gap=1e-6,
         )
         known = self.lowered.point_of(counts)
-        stopped: list[Callable[[], bool]] = [self.watch.stop]
         found = solve_mip(
             self.model,
             limits,
             start=known,
             seed=self.seed,
             progress=lambda incumbent, bound, _: self.watch.found(known, bound),
-            cancelled=stopped[0],
+            cancelled=self.watch.stop,
         )
         self.watch.note(timed_out=found.timed_out)
         self.tried, self.proven, self.tree_bound = 1, found.optimal, found.bound

@@ -50,9 +50,7 @@ def relax(
     return Relaxation(
         fractional=None if found.x is None else found.x[:counts],
         price=found.price[:classes] if known and found.price is not None else np.zeros(classes),
-        reduced=reduced_costs(model, found.price)[:counts]
-        if known and found.price is not None
-        else np.zeros(counts),
+        reduced=reduced_costs(model, found.price)[:counts] if known and found.price is not None else np.zeros(counts),
         point=found.x,
         bound=found.bound,
         timed_out=found.timed_out,

@@ -7,6 +7,7 @@ import numpy as np
 from libs.assignment.arrays import Bools, Floats, Ints
 from libs.assignment.lowering.lowered import Lowered
 from libs.assignment.portfolio.shares import Shares
+from libs.mip.model import Model
 
 TOLERANCE = 1e-10
 """Relative: what sums of floats may differ by."""
@@ -24,7 +25,7 @@ def restored(lowered: Lowered, shares: Shares, counts: Ints) -> Ints:
     by_kind = np.argsort(kind, kind="stable")
     first = np.searchsorted(kind[by_kind], kind[by_kind])  # where each count's class begins
     while True:
-        broken = broken_rows(lowered, lowered.point_of(counts))
+        broken = broken_rows(lowered.model, lowered.point_of(counts))
         worse = (np.asarray(shares.rows.T @ broken.astype(np.float64)) > 0) & ~done
         if not worse.any():
             return counts
@@ -38,9 +39,8 @@ def restored(lowered: Lowered, shares: Shares, counts: Ints) -> Ints:
         _fill(lowered, shares, counts, np.maximum(-over, 0), done)
 
 
-def broken_rows(lowered: Lowered, x: Floats) -> Bools:
+def broken_rows(model: Model, x: Floats) -> Bools:
     """(N,) rows that a point does not satisfy."""
-    model = lowered.model
     activity = model.matrix @ x
     size = TOLERANCE * np.maximum(1.0, np.abs(activity))
     return np.asarray((activity < model.row_lower - size) | (activity > model.row_upper + size))

@@ -23,10 +23,11 @@ def round_counts(lowered: Lowered, fractional: Floats, sink: int = -1) -> Ints:
         sum_{q of class k} n[q]   =   size[k]                                         for all classes
 
     The family: the counts of a container, and those that one row of the model adds up, as far as any two of these are
-    nested or disjoint; larger ones first. The sums of one class are disjoint. Two laminar families make a transportation
-    problem, whose vertices are whole; the fractional plan itself satisfies it, so there is one. Of the vertices it takes
-    one nearest to the fractional plan. What the values of objects lose by it, and rows that are not nested, is mended
-    next. What a relaxation that was cut short leaves out goes to the container `sink`, where there is one.
+    nested or disjoint; larger ones first. The sums of one class are disjoint. Two laminar families make a
+    transportation problem, whose vertices are whole; the fractional plan itself satisfies it, so there is one. Of the
+    vertices it takes one nearest to the fractional plan. What the values of objects lose by it, and rows that are not
+    nested, is mended next. What a relaxation that was cut short leaves out goes to the container `sink`, where there
+    is one.
     """
     f = _fitted(lowered, fractional, sink)
     low, high = np.floor(f + FUZZ), np.ceil(f - FUZZ)
@@ -91,7 +92,7 @@ def _sums(lowered: Lowered, open_: Ints) -> Matrix:
 
 
 def _fitted(lowered: Lowered, fractional: Floats, sink: int) -> Floats:
-    """(Q,) the plan made to add up to what there is: an interior point, or one cut short, is off by a little or more."""
+    """(Q,) the plan made to add up to what there is: an interior point is off by a little, one cut short by more."""
     kinds, size, most = lowered.kind, lowered.classes.size, lowered.model.upper[: len(fractional)]
     f = np.clip(np.nan_to_num(fractional), 0.0, most)
     f *= np.minimum(1.0, size / np.maximum(np.bincount(kinds, f, len(size)), 1e-12))[kinds]

@@ -16,7 +16,7 @@ FEASIBLE = 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Submodel:
-    """model  over the columns that are free; columns (c,), rows (n,): which of the whole these are"""
+    """A model over the columns that are free; columns (c,) and rows (n,) are which of the whole these are."""
 
     model: Model
     columns: Ints
@@ -47,7 +47,7 @@ def restrict(model: Model, columns: Ints, x: Floats, activity: Floats) -> Submod
             matrix=part,
         ),
         columns=columns,
-        rows=rows,
+        rows=rows.astype(np.int64),
     )
 
 

@@ -29,8 +29,9 @@ class Relaxation:
     relax: Callable[[FleetSnapshot], FleetSnapshot]
 
 
-def _at(snapshot: FleetSnapshot, **costs: float) -> FleetSnapshot:
-    return replace(snapshot, policy=replace(snapshot.policy, **costs))
+def _free_of(snapshot: FleetSnapshot, *costs: str) -> FleetSnapshot:
+    policy = {field.name: getattr(snapshot.policy, field.name) for field in fields(RegionPolicy)}
+    return replace(snapshot, policy=RegionPolicy(**(policy | dict.fromkeys(costs, 0.0))))
 
 
 def _asking(snapshot: FleetSnapshot, column: str, value: object) -> FleetSnapshot:
@@ -46,7 +47,7 @@ MOVE_COST = Relaxation(
     "MoveCost",
     None,
     lambda s: bool((s.servers.lasting & (s.servers.target == 0)).any()) and _moves_cost(s.policy),
-    lambda s: _at(s, move_cost_idle=0.0, move_cost_in_use=0.0),
+    lambda s: _free_of(s, "move_cost_idle", "move_cost_in_use"),
 )
 """Leaving a server costs nothing (expression 1)."""
 
@@ -55,7 +56,7 @@ ALWAYS = (
         "Capacity",
         None,
         lambda s: bool(s.reservations.capacity_rru[0] > 0),
-        lambda s: _at(s, shortfall_cost=0.0),
+        lambda s: _free_of(s, "shortfall_cost"),
     ),
     Relaxation(
         "MsbLoss",
@@ -67,7 +68,7 @@ ALWAYS = (
         "BufferCost",
         None,
         lambda s: bool(s.reservations.survives_msb_loss[0]) and s.policy.buffer_cost > 0,
-        lambda s: _at(s, buffer_cost=0.0),
+        lambda s: _free_of(s, "buffer_cost"),
     ),
     Relaxation(
         "MsbSpread",

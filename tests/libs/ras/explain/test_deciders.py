@@ -17,7 +17,7 @@ from libs.ras.explain.relaxations import enough_of
 from libs.ras.goal import FIX_FIRST
 from tests.regions import random_region, region, retargeted
 
-MANY = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+MANY = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 TOLERANCE = 1e-3
 
 
