@@ -39,16 +39,19 @@ class Completion(Protocol):
 
 
 class Assembly:
-    """Columns 0..Q-1 are counts; whatever comes after follows from those before."""
+    """Columns 0..Q-1 are counts; whatever comes after follows from those before.
 
-    def __init__(self, counts: Counts, size: Ints) -> None:
+    named  every element of a spec has rows of its own, which say whose they are, also where it needs none
+    """
+
+    def __init__(self, counts: Counts, size: Ints, *, named: bool = False) -> None:
         self.mip = Mip()
         self.counts, self.size = counts, size
         self.least, self.most = np.zeros(0), np.zeros(0)
         self.whole: Bools = np.zeros(0, dtype=np.bool_)
         self.blocks: list[RowBlock] = []
         self.completions: list[Completion] = []
-        self.sound = True
+        self.sound, self.named = True, named
         self._columns_of_class = np.bincount(counts.kind, minlength=len(size))
         most = np.minimum(counts.most, size[counts.kind])
         self.add_columns(len(counts.kind), least=0.0, most=most, integer=True)

@@ -32,13 +32,13 @@ def lower(problem: Problem) -> Lowered:
     return lower_stated(state(problem))
 
 
-def lower_stated(stated: Stated) -> Lowered:
-    """The same for a graph that is there already."""
+def lower_stated(stated: Stated, *, named: bool = False) -> Lowered:
+    """The same for a graph that is there already; `named` as in Assembly."""
     problem, cells = stated.problem, stated.graph.cells
     wanted = wants(stated)
     moved = movement(stated, wanted)
     counts = count_columns(stated, moved)
-    a = Assembly(counts, moved.classes.size)
+    a = Assembly(counts, moved.classes.size, named=named)
     leaving = add_leaving(a, moved, linear=_linear(stated, moved))
     arguments = Arguments(a, moved, problem.initial, cells)
     arguments.leave = leaving.column

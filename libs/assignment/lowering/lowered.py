@@ -19,6 +19,9 @@ from libs.assignment.lowering.stated import Stated
 from libs.assignment.problem import Problem
 from libs.mip.model import Model
 
+LEAST = 1e-9
+"""What may be above the least for a level to be at it, as a share: sums of floats."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Level:
@@ -30,6 +33,18 @@ class Level:
     cost: Floats
     offset: float
     error: float
+
+    def least(self, model: Model) -> float:
+        """What the bounds of the columns alone say that it is at least."""
+        return float(np.minimum(self.cost * model.lower, self.cost * model.upper).sum()) + self.offset
+
+    def held_at_least(self, model: Model) -> Model:
+        """The model with every column that costs anything where it costs least: better for a solver than a row."""
+        return replace(
+            model,
+            upper=np.where(self.cost > 0, model.lower, model.upper),
+            lower=np.where(self.cost < 0, model.upper, model.lower),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -62,7 +77,9 @@ class Lowered:
         """To make one level small while those above it stay at most what is given."""
         model = self.model
         for above, value in zip(self.levels[:level], most, strict=True):
-            if above.cost.any():
+            if value <= above.least(self.model) + LEAST * max(1.0, abs(value)):
+                model = above.held_at_least(model)
+            elif above.cost.any():
                 model = replace(
                     model,
                     matrix=sp.csc_array(sp.vstack([model.matrix, sp.csr_array(above.cost[None, :])])),

@@ -126,7 +126,8 @@ def _homes(moving: list[Leaf], containers: int) -> Ints | None:
         touched = np.diff(csc(leaf.rows).indptr) > 0
         told = np.zeros(len(leaf.scope), dtype=np.bool_)
         told[item[touched]] = True
-        inside = np.flatnonzero((item >= 0) & told[np.maximum(item, 0)])
+        inside = np.flatnonzero(item >= 0)
+        inside = inside[told[item[inside]]]
         first = np.full(len(leaf.scope), containers)
         np.minimum.at(first, item[inside], inside)
         home_here = np.full(containers, -1, dtype=np.int64)
@@ -134,11 +135,11 @@ def _homes(moving: list[Leaf], containers: int) -> Ints | None:
         if leaf.flavour is Flavour.NEW and not _alike_within(leaf, home_here):
             return None
         both = (home >= 0) & (home_here >= 0)
-        for here, there in ((home, home_here), (home_here, home)):
+        for here in (home, home_here):
             members = np.bincount(here[here >= 0], minlength=containers)
             shared = np.bincount(here[both], minlength=containers)
             same = np.bincount(here[both & (home == home_here)], minlength=containers)
-            if ((shared > 0) & (same < members)).any() and (there >= 0).any():
+            if ((shared > 0) & (same < members)).any():
                 return None
         home = np.where(home >= 0, home, home_here)
     return home

@@ -17,7 +17,8 @@ def place(lowered: Lowered, counts: Ints, leave: Ints | None) -> Ints:
 
     Of a class and a home as many stay as there is room for, those whose leaving costs most first; then as many as can
     stay in their container. Whoever is left goes where there is room, in the order of objects and containers.
-    leave  (J,) how many of each subclass leave at least; None: as few as can
+    leave  (J,) how many of each subclass leave. Where nobody gains by leaving that many leave at most, and it says who
+           first; elsewhere that many do. None: as few as can, the cheapest first
     """
     initial, moved = lowered.problem.initial, lowered.movement
     kind, containers = moved.classes.of, len(moved.home)
@@ -27,7 +28,9 @@ def place(lowered: Lowered, counts: Ints, leave: Ints | None) -> Ints:
     slots = len(moved.classes) * containers
     room = np.bincount(lowered.kind * containers + count_home, counts, slots).astype(np.int64)
     order, may = _who_stays_first(lowered, group, leave)
-    stays = (_rank(group, order) < room[group]) & may
+    stays = _rank(group, order) < room[group]
+    if not moved.monotone:
+        stays &= may
     here = np.bincount(lowered.kind * containers + lowered.container, counts, slots).astype(np.int64)
     in_place = stays & (_rank(np.where(stays, pair, -1), order) < here[pair])
     assignment = np.full(len(initial), -1)
@@ -45,13 +48,13 @@ def place(lowered: Lowered, counts: Ints, leave: Ints | None) -> Ints:
     far = far[np.argsort(kind[far], kind="stable")]
     free = slot[~taken]
     assignment[far] = lowered.container[free]
-    if leave is not None:
+    if leave is not None and not moved.monotone:
         _away_from_home(assignment, far, kind, at_home, homes)
     return assignment
 
 
 def _who_stays_first(lowered: Lowered, group: Ints, leave: Ints | None) -> tuple[Ints, Bools]:
-    """Objects by group, those who stay first; and whether they may stay at all."""
+    """Objects by group, those who stay first; and whether `leave` lets them stay."""
     leaving, subclass = lowered.leaving, lowered.movement.subclass
     dearness = np.empty(len(leaving.order), dtype=np.int64)
     dearness[leaving.order] = np.arange(len(leaving.order))

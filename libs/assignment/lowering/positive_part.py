@@ -46,7 +46,7 @@ def add_positive_part(a: Assembly, name: str, x: Affine, want: Want, most: Float
     """
     least, greatest = a.bounds_of(x)
     scale = EXACT * np.maximum(1.0, np.maximum(np.abs(least), np.abs(greatest)))
-    below, above = greatest <= scale, least >= -scale
+    below, above = greatest <= scale, (least >= -scale) & (not a.named)
     zero: Bools = below.copy()
     if most is not None:
         none = ~below & (most <= scale)

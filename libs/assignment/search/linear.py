@@ -197,6 +197,8 @@ def _uniform(given: Map) -> float:
     """The number by which a map to one place multiplies each of its sources alike; nan: not alike."""
     if given is None:
         return 1.0
+    if not given.nnz:
+        return 0.0
     alike = given.nnz == given.shape[1] and (given.data == given.data[0]).all()
     return float(given.data[0]) if alike else np.nan
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from libs.assignment.arrays import Floats, Ints
+from libs.assignment.lowering.impossible import clash_of
 from libs.assignment.lowering.lower import lower
 from libs.assignment.lowering.lowered import Lowered
 from libs.assignment.problem import Problem
@@ -19,7 +21,9 @@ Progress = Callable[[int, float, float, float], None]
 """level (0: what is broken), incumbent, bound, gap; inf where there is none yet."""
 
 TOLERANCE = 1e-6
-"""What a level may lose to those below it, as a share of its value: what solvers round to."""
+"""What counts as equal, as a share of a level's value: what solvers round to."""
+SLACK = 1e-9
+"""What a level may lose to those below it, besides: HiGHS's presolve goes wrong on rows that are wider by 1e-6."""
 
 
 def solve_mip(
@@ -58,7 +62,13 @@ def solve_mip(
         solve_s=time.perf_counter() - began,
         timeline=tuple(tree.timeline),
         bound=tuple(tree.bound),
+        impossible=_impossible(problem) if last[0] > TOLERANCE else "",
     )
+
+
+def _impossible(problem: Problem) -> str:
+    clash = clash_of(problem)
+    return "" if clash is None else clash.in_words()
 
 
 class Tree:
@@ -91,7 +101,7 @@ class Tree:
             if found is not None:
                 ended = self._ended(found, ended)
             kept = self.lowered.values(self.lowered.point(self.best))[level]
-            most.append(kept + TOLERANCE * max(1.0, abs(kept)))
+            most.append(kept + SLACK * max(1.0, abs(kept)))
         return ended
 
     def offer(self, assignment: Ints) -> None:
@@ -110,13 +120,14 @@ class Tree:
         lowered, limits = self.lowered, self.limits
         model = lowered.at(level, most)
         error = 0.0 if lowered.sound else lowered.levels[level].error
-        least = float(np.minimum(model.cost * model.lower, model.cost * model.upper).sum()) + model.offset - error
+        least = lowered.levels[level].least(model) - error
         if self.value[level] <= least + TOLERANCE * max(1.0, abs(least)):
             self.bound.append(least)
             return None
         left = sum(one.cost.any() for one in lowered.levels[level:])
         share = max((limits.time_s_max - (time.perf_counter() - self.began)) / left, 0.0)
-        found = highs.solve_mip(
+        solve = partial(
+            highs.solve_mip,
             model,
             highs.Limits(time_s_max=share, nodes_max=limits.nodes_max, relative_gap=limits.relative_gap),
             start=lowered.point(self.best),
@@ -124,6 +135,9 @@ class Tree:
             progress=self._listener(level),
             cancelled=self.cancelled,
         )
+        found = solve()
+        if found.infeasible:  # the start is a point: presolve has lost it
+            found = solve(presolve=False)
         self.nodes += found.nodes
         self.bound.append(max(found.bound - error, least))
         if found.x is not None:

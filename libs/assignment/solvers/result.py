@@ -34,6 +34,7 @@ class Result:
     improved     whether the answer is better than the start
     bound        by level as in `broken` and `objective`: no assignment as good above it goes below; empty where the
                  solver proves nothing
+    impossible   which hard constraints cannot all hold wherever the objects are, where that is proven
     """
 
     assignment: Ints
@@ -48,6 +49,7 @@ class Result:
     solve_s: float
     timeline: tuple[Step, ...]
     bound: tuple[float, ...] = ()
+    impossible: str = ""
 
     def in_words(self) -> str:
         """What people want to know first."""
@@ -63,7 +65,8 @@ class Result:
             StoppedBy.OPTIMAL: "nothing is left to gain",
             StoppedBy.CANCELLED: "stopped when asked to: more time may find more",
         }
-        return f"{what}{broken}; {ends[self.stopped_by]}{self._gaps()}"
+        why = f"; {self.impossible}" if self.impossible else ""
+        return f"{what}{broken}{why}; {ends[self.stopped_by]}{self._gaps()}"
 
     def _gaps(self) -> str:
         """How far each level may be from the best, where that is known and not nothing."""
