@@ -17,7 +17,7 @@ import numpy as np
 from libs.assignment.arrays import Bools, Floats, Ints
 from libs.assignment.lowering.lowered import Lowered
 from libs.assignment.portfolio.relaxation import Relaxation
-from libs.assignment.portfolio.restoring import broken_rows
+from libs.assignment.portfolio.restoring import is_broken
 from libs.assignment.portfolio.shares import Shares
 from libs.assignment.portfolio.submodel import Submodel, loosened, restrict
 from libs.mip.highs import Limits, solve_lp, solve_mip
@@ -229,7 +229,7 @@ class Search:
         after[self._sink_of[known]] -= moved[known]
         if not self.separable:
             after = self.lowered.point_of(np.rint(after[: self.width]).astype(np.int64))
-            if broken_rows(self.model, after).any():
+            if is_broken(self.model, after):
                 return 0.0
         if self.model.objective(after) > total - LEAST_GAIN * max(1.0, abs(total)):
             return 0.0

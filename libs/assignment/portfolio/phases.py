@@ -12,7 +12,7 @@ from libs.assignment.lowering.lowered import Lowered
 from libs.assignment.portfolio.limits import PortfolioLimits
 from libs.assignment.portfolio.neighbourhoods import Search
 from libs.assignment.portfolio.relaxation import Relaxation
-from libs.assignment.portfolio.restoring import broken_rows, restored
+from libs.assignment.portfolio.restoring import is_broken, restored
 from libs.assignment.portfolio.rounding import round_counts
 from libs.assignment.portfolio.shares import shares_of
 from libs.mip.highs import Limits, solve_mip
@@ -85,14 +85,17 @@ class Phases:
         if relaxation.fractional is None:
             return known
         counts = round_counts(self.lowered, relaxation.fractional, self.shares.sink)
-        return self.better(restored(self.lowered, self.shares, counts), known)
+        return self.better(self._restored(counts, known), known)
 
     def better(self, found: Ints, known: Ints) -> Ints:
         """The cheaper of two, the known one where what was found breaks a row or gains nothing."""
         point = self.lowered.point_of(found)
         before = self.cost(known)
         gains = self.model.objective(point) < before - LEAST_GAIN * max(1.0, abs(before))
-        return found if gains and not broken_rows(self.model, point).any() else known
+        return found if gains and not is_broken(self.model, point) else known
+
+    def _restored(self, counts: Ints, known: Ints) -> Ints:
+        return restored(self.lowered, self.model, self.shares, counts, known)
 
     def improve(self, relaxation: Relaxation, counts: Ints, bound: float) -> Ints:
         """(Q,) better counts, until limits, the watch or `bound` end it."""
@@ -119,8 +122,7 @@ class Phases:
         )
         self.tried, self.improved = search.solved, search.improved
         self.watch.note(timed_out=search.timed_out)
-        found = restored(self.lowered, self.shares, search.counts)  # a solver's tolerance lets some by
-        return self.better(found, counts)
+        return self.better(self._restored(search.counts, counts), counts)  # a solver's tolerance lets some by
 
     def _whole(self, counts: Ints) -> Ints:
         """Few enough columns: branch and bound on all of them."""
@@ -144,6 +146,6 @@ class Phases:
         if found.x is None:
             return counts
         whole = np.rint(found.x[: len(counts)]).astype(np.int64)
-        better = self.better(restored(self.lowered, self.shares, whole), counts)
+        better = self.better(self._restored(whole, counts), counts)
         self.improved = int(better is not counts)
         return better

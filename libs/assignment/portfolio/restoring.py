@@ -13,45 +13,52 @@ TOLERANCE = 1e-10
 """Relative: what sums of floats may differ by."""
 
 
-def restored(lowered: Lowered, shares: Shares, counts: Ints) -> Ints:
-    """(Q,) the counts, with containers whose rows are broken given back what they hold at the start.
+def restored(lowered: Lowered, model: Model, shares: Shares, counts: Ints, known: Ints) -> Ints:
+    """(Q,) the counts, with containers that break a row or a bound of the model given back what they have in `known`.
 
-    The start breaks no row. What they take back comes from whoever gains of that class: all that is held at the start
-    fits, so it is there. Those who lose by it may be next; each is given back but once, so this ends. Nothing changes
-    where no row is broken.
+    What is known breaks nothing. What they take back comes from whoever gains of that class: all of what is known fits,
+    so it is there. Those who lose by it may be next; each is given back but once, so this ends. Nothing changes where
+    nothing is broken.
     """
-    counts, held, kind = counts.copy(), lowered.held, lowered.kind
+    counts, kind = counts.copy(), lowered.kind
     done = np.zeros(len(lowered.problem.containers), dtype=np.bool_)
     by_kind = np.argsort(kind, kind="stable")
     first = np.searchsorted(kind[by_kind], kind[by_kind])  # where each count's class begins
+    size = lowered.classes.size
     while True:
-        broken = broken_rows(lowered.model, lowered.point_of(counts))
-        worse = (np.asarray(shares.rows.T @ broken.astype(np.float64)) > 0) & ~done
+        rows, columns = broken(model, lowered.point_of(counts))
+        own = rows[: shares.rows.shape[0]].astype(np.float64)
+        worse = (shares.rows.T @ own + shares.columns.T @ columns.astype(np.float64) > 0) & ~done
         if not worse.any():
             return counts
         done |= worse
-        counts = np.where(done[lowered.container], held, counts)
-        gained = np.maximum(counts - held, 0)[by_kind]
-        size = lowered.classes.size
+        counts = np.where(done[lowered.container], known, counts)
+        gained = np.maximum(counts - known, 0)[by_kind]
         over = np.bincount(kind, counts, len(size)).astype(np.int64) - size
         before = np.cumsum(gained) - gained
         counts[by_kind] -= np.clip(np.maximum(over, 0)[kind[by_kind]] - (before - before[first]), 0, gained)
-        _fill(lowered, shares, counts, np.maximum(-over, 0), done)
+        _fill(lowered, shares, counts, known, np.maximum(-over, 0))
 
 
-def broken_rows(model: Model, x: Floats) -> Bools:
-    """(N,) rows that a point does not satisfy."""
+def broken(model: Model, x: Floats) -> tuple[Bools, Bools]:
+    """(N,) rows and (C,) bounds of columns that a point does not keep to."""
     activity = model.matrix @ x
-    size = TOLERANCE * np.maximum(1.0, np.abs(activity))
-    return np.asarray((activity < model.row_lower - size) | (activity > model.row_upper + size))
+    size, most = TOLERANCE * np.maximum(1.0, np.abs(activity)), TOLERANCE * np.maximum(1.0, np.abs(x))
+    rows = (activity < model.row_lower - size) | (activity > model.row_upper + size)
+    return np.asarray(rows), np.asarray((x < model.lower - most) | (x > model.upper + most))
 
 
-def _fill(lowered: Lowered, shares: Shares, counts: Ints, missing: Ints, done: Bools) -> None:
-    """Put objects that are nowhere into the sink, or else where they were taken from at the start."""
+def is_broken(model: Model, x: Floats) -> bool:
+    """Whether a point breaks anything."""
+    return any(bool(where.any()) for where in broken(model, x))
+
+
+def _fill(lowered: Lowered, shares: Shares, counts: Ints, known: Ints, missing: Ints) -> None:
+    """Put objects that are nowhere into the sink, or else where they are known to fit."""
     kind = lowered.kind
     for room in (
         np.where(lowered.container == shares.sink, missing[kind], 0),
-        np.maximum(lowered.held - counts, 0),
+        np.maximum(known - counts, 0),
     ):
         order = np.argsort(kind, kind="stable")
         there = room[order]
