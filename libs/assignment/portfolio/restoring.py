@@ -16,27 +16,34 @@ TOLERANCE = 1e-10
 def restored(lowered: Lowered, model: Model, shares: Shares, counts: Ints, known: Ints) -> Ints:
     """(Q,) the counts, with containers that break a row or a bound of the model given back what they have in `known`.
 
-    What is known breaks nothing. What they take back comes from whoever gains of that class: all of what is known fits,
+    What is known breaks nothing. A row beyond those of the lowered problem says that a level above may not grow: those
+    give back who make it grow. What they take back comes from whoever gains of that class: all of what is known fits,
     so it is there. Those who lose by it may be next; each is given back but once, so this ends. Nothing changes where
     nothing is broken.
     """
     counts, kind = counts.copy(), lowered.kind
     done = np.zeros(len(lowered.problem.containers), dtype=np.bool_)
+    height, before = shares.rows.shape[0], lowered.point_of(known)
+    levels = model.matrix[height:].toarray()
     by_kind = np.argsort(kind, kind="stable")
     first = np.searchsorted(kind[by_kind], kind[by_kind])  # where each count's class begins
     size = lowered.classes.size
     while True:
-        rows, columns = broken(model, lowered.point_of(counts))
-        own = rows[: shares.rows.shape[0]].astype(np.float64)
-        worse = (shares.rows.T @ own + shares.columns.T @ columns.astype(np.float64) > 0) & ~done
+        point = lowered.point_of(counts)
+        rows, columns = broken(model, point)
+        own = rows[:height].astype(np.float64)
+        worse = shares.rows.T @ own + shares.columns.T @ columns.astype(np.float64) > 0
+        for cost in levels[rows[height:]]:
+            worse |= shares.costs(cost, point) > shares.costs(cost, before) + TOLERANCE * max(1.0, abs(cost @ before))
+        worse &= ~done
         if not worse.any():
             return counts
         done |= worse
         counts = np.where(done[lowered.container], known, counts)
         gained = np.maximum(counts - known, 0)[by_kind]
         over = np.bincount(kind, counts, len(size)).astype(np.int64) - size
-        before = np.cumsum(gained) - gained
-        counts[by_kind] -= np.clip(np.maximum(over, 0)[kind[by_kind]] - (before - before[first]), 0, gained)
+        sooner = np.cumsum(gained) - gained
+        counts[by_kind] -= np.clip(np.maximum(over, 0)[kind[by_kind]] - (sooner - sooner[first]), 0, gained)
         _fill(lowered, shares, counts, known, np.maximum(-over, 0))
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-import numpy as np
-
 from libs.assignment.arrays import Floats, Ints
 from libs.assignment.lowering.lower import lower
 from libs.assignment.lowering.lowered import Lowered
@@ -90,7 +88,7 @@ class _Run:
         lowered, self._level = self.lowered, level
         model = lowered.at(level, self._most)
         value = model.objective(lowered.point_of(self.counts))
-        least = float(np.minimum(model.cost * model.lower, model.cost * model.upper).sum()) + model.offset
+        none = least = lowered.levels[level].least(model)
         if value > least + TOLERANCE * max(1.0, abs(least)) and not self.stop():
             levels = sum(one.cost.any() for one in lowered.levels[level:])
             self._until = time.perf_counter() + (self.began + self.limits.time_s_max - time.perf_counter()) / levels
@@ -106,7 +104,8 @@ class _Run:
                 self.stopped_by = StoppedBy.WORK
             value = model.objective(lowered.point_of(self.counts))
         self.bound.append(least - (0.0 if lowered.sound else lowered.levels[level].error))
-        self._most.append(value + TOLERANCE * max(1.0, abs(value)))
+        room = TOLERANCE * max(1.0, abs(value))
+        self._most.append(value if value <= none + room else value + room)  # at its least it is held by bounds
 
     def stop(self) -> bool:
         """Whether the caller or the clock ends it."""
