@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from libs.assignment.arrays import Bools, Floats, Ints
+from libs.assignment.arrays import Floats, Ints
 from libs.assignment.lowering.lowered import Lowered
 from libs.assignment.portfolio.relaxation import Relaxation
 from libs.assignment.portfolio.restoring import is_broken
@@ -25,6 +25,8 @@ from libs.mip.model import Model
 
 IN_FLIGHT = 4
 """Neighbourhoods under way at once, on however many processors: part of what makes an answer reproducible."""
+WHOLE = 1e-6
+"""By which a whole number may be missed: what solvers do."""
 LEAST_GAIN = 1e-9
 """Relative to the objective: less is noise."""
 
@@ -260,15 +262,24 @@ def _solve(sub: Submodel, start: Floats, counts: int, classes: int, limits: Limi
     nothing = Found(x=None, gained=0.0, timed_out=found.timed_out)
     if found.x is None:
         return nothing
-    whole: Bools = model.integer
     lower, upper = model.lower.copy(), model.upper.copy()
-    lower[whole] = upper[whole] = np.rint(found.x[whole])
+    lower[:counts] = upper[:counts] = np.rint(found.x[:counts])
     if (lower[:counts] == start[:counts]).all():
         return nothing
-    exact = solve_lp(sub.with_bounds(lower, upper), "simplex")
-    if exact.x is None or not exact.optimal:
+    x = _implied(sub.with_bounds(lower, upper))
+    if x is None:
         return nothing
-    x = exact.x.copy()
-    x[whole] = lower[whole]
-    gained = float(model.cost @ (start - x))
+    gained = float((model.cost * (start - x)).sum())
     return Found(x=x, gained=gained, timed_out=found.timed_out) if gained > 0 else nothing
+
+
+def _implied(model: Model) -> Floats | None:
+    """The cheapest point where the counts are fixed: what branch and bound leaves slack within its gap is not in it."""
+    found = solve_lp(model, "simplex")
+    if found.x is None or not found.optimal:
+        return None
+    if (np.abs(found.x - np.rint(found.x))[model.integer] > WHOLE).any():
+        found = solve_mip(model, Limits(relative_gap=0.0))
+        if found.x is None:
+            return None
+    return np.where(model.integer, np.rint(found.x), found.x)
