@@ -25,6 +25,11 @@ from libs.mip.model import Model
 
 IN_FLIGHT = 4
 """Neighbourhoods under way at once, on however many processors: part of what makes an answer reproducible."""
+COULD = 0.1
+"""What a container that could use a class counts as a partner, of what one counts that has some of it."""
+TIRED = 0.3
+"""Fatigue of a container that few partners did not help: from then on more are asked, for what they are likeliest to
+give."""
 WHOLE = 1e-6
 """By which a whole number may be missed: what solvers do."""
 LEAST_GAIN = 1e-9
@@ -146,8 +151,10 @@ class Search:
         key = -np.log(self.rng.random(len(weight))) / np.maximum(weight, 1e-300)
         order = np.argsort(key)[: self.effort.containers]
         order = order[weight[order] > 0]
-        size = np.cumsum([self._counts_of(np.array([k])).size for k in order])
-        return np.sort(order[: max(1, int(np.searchsorted(size, self.effort.columns, "right")))])
+        tired = self.fatigue[worst] < TIRED
+        counted = self.x[: self.width] > 0.5 if tired else np.ones(self.width)
+        size = np.cumsum(np.bincount(self.lowered.container, counted, len(weight))[order])
+        return np.sort(order[: max(1 + tired, int(np.searchsorted(size, self.effort.columns, "right")))])
 
     def _overlap(self, worst: int) -> Floats:
         """(containers,) how much of what one could use, by worth, each of the others could use too."""
@@ -157,7 +164,8 @@ class Search:
         worth = np.abs(self.relaxation.price)
         mine[used] = (0.01 * worth.mean() + worth[used] + 1e-9) * size[used]
         near = self.relaxation.reduced <= self.excess[worst]
-        weight = np.bincount(self.lowered.container, mine[kind] * near, len(self.excess))
+        has = np.where(self.x[: self.width] > 0.5, 1.0, COULD)
+        weight = np.bincount(self.lowered.container, mine[kind] * near * has, len(self.excess))
         if self.shares.sink >= 0:
             weight[self.shares.sink] = 0.0
         return np.asarray(weight, dtype=np.float64)
@@ -165,10 +173,16 @@ class Search:
     def _columns_of(self, container: int) -> Ints:
         return self._of_container[self._first[container] : self._first[container + 1]]
 
-    def _counts_of(self, chosen: Ints, budget: float = np.inf) -> Ints:
-        """The counts that a better plan for these could use: in it none has a reduced cost above `budget`."""
+    def _counts_of(self, chosen: Ints, budget: float) -> Ints:
+        """The counts that a better plan for these could use: in it none has a reduced cost above `budget`.
+
+        Where these are too many, those in use and the cheapest of the others.
+        """
         columns = np.concatenate([self._columns_of(int(k)) for k in chosen])
-        return np.asarray(columns[(self.x[columns] > 0.5) | (self.relaxation.reduced[columns] <= budget)])
+        reduced = np.where(self.x[columns] > 0.5, -np.inf, self.relaxation.reduced[columns])
+        order = np.argsort(reduced, kind="stable")
+        used, open_ = int((reduced == -np.inf).sum()), int((reduced <= budget).sum())
+        return columns[order[: min(open_, max(self.effort.columns, used + used // 2))]]
 
     def _submit(self, pool: ThreadPoolExecutor, chosen: Ints, time_left: Callable[[], float]) -> _Neighbourhood:
         lent = (self.free + 1) // 2
