@@ -26,7 +26,7 @@ from libs.mip.model import Model
 IN_FLIGHT = 4
 """Neighbourhoods under way at once, on however many processors: part of what makes an answer reproducible."""
 COULD = 0.1
-"""What a container that could use a class counts as a partner, of what one counts that has some of it."""
+"""What a container that could use a class then counts as a partner, of what one counts that has some of it."""
 TIRED = 0.3
 """Fatigue of a container that few partners did not help: from then on more are asked, for what they are likeliest to
 give."""
@@ -145,18 +145,18 @@ class Search:
         if score.max(initial=0.0) <= LEAST_GAIN * max(1.0, abs(self.total)):
             return np.zeros(0, np.int64)
         worst = int(score.argmax())
-        weight = self._overlap(worst) * (score + 0.02 * score.max()) * ~self.busy
+        tired = bool(self.fatigue[worst] < TIRED)
+        weight = self._overlap(worst, tired=tired) * (score + 0.02 * score.max()) * ~self.busy
         weight[worst] = np.inf
         # smallest first: sampling without replacement
         key = -np.log(self.rng.random(len(weight))) / np.maximum(weight, 1e-300)
         order = np.argsort(key)[: self.effort.containers]
         order = order[weight[order] > 0]
-        tired = self.fatigue[worst] < TIRED
         counted = self.x[: self.width] > 0.5 if tired else np.ones(self.width)
         size = np.cumsum(np.bincount(self.lowered.container, counted, len(weight))[order])
         return np.sort(order[: max(1 + tired, int(np.searchsorted(size, self.effort.columns, "right")))])
 
-    def _overlap(self, worst: int) -> Floats:
+    def _overlap(self, worst: int, *, tired: bool) -> Floats:
         """(containers,) how much of what one could use, by worth, each of the others could use too."""
         kind, size = self.lowered.kind, self.lowered.classes.size
         mine = np.zeros(self.classes)
@@ -164,7 +164,7 @@ class Search:
         worth = np.abs(self.relaxation.price)
         mine[used] = (0.01 * worth.mean() + worth[used] + 1e-9) * size[used]
         near = self.relaxation.reduced <= self.excess[worst]
-        has = np.where(self.x[: self.width] > 0.5, 1.0, COULD)
+        has = np.where(tired & (self.x[: self.width] < 0.5), COULD, 1.0)
         weight = np.bincount(self.lowered.container, mine[kind] * near * has, len(self.excess))
         if self.shares.sink >= 0:
             weight[self.shares.sink] = 0.0
