@@ -18,13 +18,20 @@ def own_and_free(snapshot: FleetSnapshot, reservation: int) -> Indices:
 
 def alone(snapshot: FleetSnapshot, reservation: int, rows: Indices) -> FleetSnapshot:
     """The snapshot with one reservation and some servers; whatever else they are bound to reads FREE."""
-    s, q = snapshot.servers, snapshot.reservations
-    own = slice(reservation, reservation + 1)
-    kept = {field.name: getattr(s, field.name)[rows] for field in fields(s)}
-    for binding in ("current", "target"):
-        kept[binding] = np.where(kept[binding] == reservation, 0, FREE).astype(np.int32)
+    q, own = snapshot.reservations, slice(reservation, reservation + 1)
+    some = with_servers(snapshot, rows)
+    current, target = (
+        np.where(binding == reservation, 0, FREE).astype(np.int32)
+        for binding in (some.servers.current, some.servers.target)
+    )
     return replace(
-        snapshot,
-        servers=replace(s, **kept),
+        some,
+        servers=replace(some.servers, current=current, target=target),
         reservations=replace(q, **{field.name: getattr(q, field.name)[own] for field in fields(q)}),
     )
+
+
+def with_servers(snapshot: FleetSnapshot, rows: Indices) -> FleetSnapshot:
+    """The snapshot with some servers alone."""
+    s = snapshot.servers
+    return replace(snapshot, servers=replace(s, **{field.name: getattr(s, field.name)[rows] for field in fields(s)}))

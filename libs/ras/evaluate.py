@@ -95,6 +95,15 @@ def coverage_of(snapshot: FleetSnapshot, binding: Indices) -> Coverage:
     )
 
 
+def costs_by_reservation(snapshot: FleetSnapshot, covered: Coverage) -> Floats:
+    """(R,) expressions 3 and 4 and the penalties of 6 and 7 of what each reservation has."""
+    q, policy = snapshot.reservations, snapshot.policy
+    buffer = np.where(q.survives_msb_loss, covered.worst_msb, 0.0)
+    spread = _above(covered.by_msb, q.msb_spread_limit[:, None], q.capacity_rru[:, None]).sum(1)
+    penalty = policy.shortfall_cost * covered.shortfall + policy.affinity_cost * covered.off_affinity.sum(1)
+    return np.asarray(policy.spread_cost * spread + policy.buffer_cost * buffer + penalty)
+
+
 def evaluate(snapshot: FleetSnapshot, binding: Indices) -> Score:
     """Score a binding (S,) against the snapshot's targets, from which leaving is measured. Source: RAS, 3.5.3."""
     s, q, policy = snapshot.servers, snapshot.reservations, snapshot.policy

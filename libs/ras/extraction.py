@@ -6,11 +6,11 @@ import numpy as np
 
 from libs.domain.fleet import FREE, Bools, FleetSnapshot, Indices
 from libs.ras.leaving import give_up_leaving
-from libs.ras.problem import CountProblem, Counts, Index
+from libs.ras.places import Counts, Index, Places
 
 
-def extract_targets(snapshot: FleetSnapshot, problem: CountProblem, counts: Counts) -> Indices:
-    """(S,) target bindings with exactly these counts.
+def extract_targets(snapshot: FleetSnapshot, places: Places, wanted: Counts) -> Indices:
+    """(S,) target bindings with exactly these counts (R, K).
 
     Servers that are down or leaving keep their target (a deleted reservation's are freed), but for leaving ones that
     can be given up, see give_up_leaving. Of each (reservation, place), the dearest to move stay first. A place's other
@@ -18,12 +18,9 @@ def extract_targets(snapshot: FleetSnapshot, problem: CountProblem, counts: Coun
     is called off), then free ones, then idle, then in use; among equals, those of the rack in which the reservation has
     least, then the lowest row.
     """
-    servers = snapshot.servers
-    T = len(snapshot.hardware_types)
-    place = snapshot.server_msb.astype(np.intp) * T + servers.hardware_type
+    servers, place = snapshot.servers, places.of
+    K = wanted.shape[1]
     target = np.where(servers.lasting, FREE, np.maximum(servers.target, FREE)).astype(np.int32)
-    wanted = np.zeros((problem.reservations, len(problem.supply)), np.int64)
-    wanted[problem.reservation, problem.place] = counts
 
     held = np.flatnonzero(servers.lasting & (servers.target >= 0))
     stay = held[_stays(snapshot, held, place, wanted)]
@@ -31,12 +28,12 @@ def extract_targets(snapshot: FleetSnapshot, problem: CountProblem, counts: Coun
 
     bound = target >= 0
     usable = bound & servers.lasting
-    missing = wanted - np.bincount(
-        target[usable].astype(np.int64) * len(problem.supply) + place[usable], minlength=wanted.size
-    ).reshape(wanted.shape)
+    missing = wanted - np.bincount(target[usable].astype(np.int64) * K + place[usable], minlength=wanted.size).reshape(
+        wanted.shape
+    )
     pool = np.flatnonzero(servers.lasting & ~bound)
     pool = pool[np.argsort(place[pool], kind="stable")]
-    starts = np.searchsorted(place[pool], np.arange(len(problem.supply) + 1))
+    starts = np.searchsorted(place[pool], np.arange(K + 1))
     crowd = _RackCrowd(snapshot, target, usable)
     for g in np.flatnonzero(missing.sum(0)):
         candidates = pool[starts[g] : starts[g + 1]]

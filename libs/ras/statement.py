@@ -22,10 +22,9 @@ from libs.domain.fleet import FREE, FleetSnapshot, Floats, Indices
 
 RESERVATION, MSB, HARDWARE_TYPE = "reservation", "MSB", "hardware type"
 RRU, MOVE_COST = "RRU", "move cost"
-FIX_FIRST = 100.0
-"""How many times its cost a penalty weighs in a search that fixes first: more than any mending costs, in practice."""
-SLACK = 1e-6
-"""Penalty units by which a regression limit may be missed: less, and a solver takes what meets it for infeasible."""
+PENALTY, OBJECTIVE = 0, 1
+"""Priorities: what is broken, and all else. Who wants the sum of both weighs them, as phases.py does."""
+NO_REGRESSION = "no regression"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -53,7 +52,7 @@ class Statement:
         return binding
 
 
-def state_region(snapshot: FleetSnapshot, *, fix_first: bool = False) -> Statement:
+def state_region(snapshot: FleetSnapshot, penalty_most: Floats | None = None) -> Statement:
     """Expressions 1 and 3 to 7 of the model as specs; no racks (expression 2), as in the paper's first phase.
 
         min  sum_s M[s] [s leaves its reservation]                                        expression 1
@@ -62,10 +61,11 @@ def state_region(snapshot: FleetSnapshot, *, fix_first: bool = False) -> Stateme
            + lambda sum_r max(0, C[r] - (load[r] - [r survives] max_m load[r,m]))         expression 6, soft
            + mu sum_{r,d} max(0, |load[r,d] - A[r,d] C[r]| - theta C[r])                  expression 7, soft
 
-    Expression 5, a server is bound at most once, is what an assignment is. With `fix_first` penalties weigh FIX_FIRST
-    times as much, and no reservation's may grow. What a reservation holds of a type it may not use may stay, at 0 RRU.
-    Without rounding the value of the goals is `total_without_rack` of any binding of lasting servers that keeps the
-    others where they are. Source: RAS, 3.5.3; departures in docs/adr/0003, 0004 and 0012.
+    The penalties of 6 and 7 are priority PENALTY, the others OBJECTIVE; their sum is `total_without_rack` of any
+    binding that leaves servers which do not last where they are. Expression 5, a server is bound at most once, is what
+    an assignment is. What a reservation holds of a type it may not use may stay, at 0 RRU. Where the policy fixes
+    first, no reservation's penalty may grow, or exceed `penalty_most` (R,) where that is given. Source: RAS, 3.5.3;
+    departures in docs/adr/0003, 0004, 0012 and 0020.
     """
     servers, q, policy, topology = snapshot.servers, snapshot.reservations, snapshot.policy, snapshot.topology
     rows = np.flatnonzero(servers.lasting).astype(np.int32)
@@ -80,15 +80,14 @@ def state_region(snapshot: FleetSnapshot, *, fix_first: bool = False) -> Stateme
     problem.add_dimension(MOVE_COST, np.where(target >= 0, leaving, 0.0))
 
     penalties = _penalties(snapshot, problem, rows)
-    weigh = FIX_FIRST if fix_first else 1.0
     for one, cost in penalties:
-        problem.add_goal(one, weight=weigh * cost, normalise=False)
+        problem.add_goal(one, weight=cost, priority=PENALTY, normalise=False)
     surviving = np.flatnonzero(q.survives_msb_loss).tolist()
-    if len(topology.msbs):
+    if surviving and len(topology.msbs):
         buffer = LargestGroupSpec(
             name="embedded buffer", partition=MSB, scope=RESERVATION, dimension=RRU, filter=Filter(items=surviving)
         )
-        problem.add_goal(buffer, weight=policy.buffer_cost, normalise=False)
+        problem.add_goal(buffer, weight=policy.buffer_cost, priority=OBJECTIVE, normalise=False)
     limited = np.flatnonzero(np.isfinite(q.msb_spread_limit))
     spread = GroupCountSpec(
         name="MSB spread",
@@ -98,24 +97,28 @@ def state_region(snapshot: FleetSnapshot, *, fix_first: bool = False) -> Stateme
         limit=Limit(items=_finite(q.msb_spread_limit) * q.capacity_rru),
         filter=Filter(items=limited.tolist()),
     )
-    problem.add_goal(spread, weight=policy.spread_cost, normalise=False)
-    problem.add_goal(MinimizeMovementSpec(name="stability", dimension=MOVE_COST), normalise=False)
+    if len(limited):
+        problem.add_goal(spread, weight=policy.spread_cost, priority=OBJECTIVE, normalise=False)
+    stability = MinimizeMovementSpec(name="stability", dimension=MOVE_COST)
+    problem.add_goal(stability, priority=OBJECTIVE, normalise=False)
     useless = [(t, np.flatnonzero(q.rru[:, t] <= 0).tolist()) for t in range(len(snapshot.hardware_types))]
-    problem.add_constraint(
-        AvoidAssignmentsSpec(
-            name="eligibility",
-            assignments=useless,
-            scope=RESERVATION,
-            partition=HARDWARE_TYPE,
-            flavour=Flavour.NEW,
-        )
+    eligibility = AvoidAssignmentsSpec(
+        name="eligibility", assignments=useless, scope=RESERVATION, partition=HARDWARE_TYPE, flavour=Flavour.NEW
     )
-    if fix_first:
+    if R:
+        problem.add_constraint(eligibility)
+    if policy.fix_first and penalties:
         unit = max(policy.shortfall_cost, policy.affinity_cost) or 1.0
         specs, costs = zip(*penalties, strict=True)
         weights = [cost / unit for cost in costs]
         problem.add_constraint(
-            NoRegressionSpec(name="no regression", specs=specs, weights=weights, scope=RESERVATION, slack=SLACK)
+            NoRegressionSpec(
+                name=NO_REGRESSION,
+                specs=specs,
+                weights=weights,
+                scope=RESERVATION,
+                most=None if penalty_most is None else (penalty_most / unit).tolist(),
+            )
         )
     return Statement(problem=problem, rows=rows, free=R)
 
@@ -142,7 +145,7 @@ def _penalties(snapshot: FleetSnapshot, problem: Problem, rows: Indices) -> list
         bound=Bound.MIN,
         filter=Filter(items=np.flatnonzero(~surviving).tolist()),
     )
-    found += [(alive, policy.shortfall_cost), (held, policy.shortfall_cost)]
+    found += [(one, policy.shortfall_cost) for one in (alive, held) if one.filter.items]
     datacenter = snapshot.server_datacenter[rows]
     for d in np.flatnonzero(~np.isnan(q.affinity_share).all(0)):
         name = f"datacenter {topology.datacenters[d]}"

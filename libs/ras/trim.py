@@ -6,37 +6,37 @@ from heapq import heapify, heappop, heappush
 
 import numpy as np
 
-from libs.ras.cost import loads
-from libs.ras.problem import CountProblem, Counts
+from libs.domain.fleet import Reservations
+from libs.ras.places import Counts, Places
 
 _TOLERANCE = 1e-9
 
 
-def without_needless(problem: CountProblem, counts: Counts) -> Counts:
-    """(N,) the counts without servers that a reservation would newly get and whose absence costs nothing.
+def without_needless(reservations: Reservations, places: Places, wanted: Counts) -> Counts:
+    """(R, K) the counts without servers that a reservation would newly get and whose absence costs nothing.
 
     No term of the goal minds a server too many where there is neither an MSB's loss to survive nor a limit, as in a
     shared buffer, and a relaxation solved from the interior spreads over all answers of the same cost: the buffer
     would swallow what is free. What is bound already stays, because leaving costs. The fullest MSB gives first, so
     that what remains is spread. Reservations with an affinity are left alone: to them less may be worse.
     """
-    load = loads(problem, counts)  # (R, M) RRU
-    worst = np.where(problem.survives, load.max(1, initial=0.0), 0.0)
-    over = load.sum(1) - worst - problem.capacity_rru
-    over[~np.isnan(problem.affinity_share).all(1)] = 0.0
-    trimmed, held, first = counts.copy(), problem.held, problem.first
+    q, trimmed = reservations, wanted.copy()
+    load = np.zeros((len(q), int(places.msb.max(initial=-1)) + 1))  # (R, M) RRU
+    np.add.at(load.T, places.msb, (places.rru * wanted).T)
+    worst = np.where(q.survives_msb_loss, load.max(1, initial=0.0), 0.0)
+    over = load.sum(1) - worst - q.capacity_rru
+    over[~np.isnan(q.affinity_share).all(1)] = 0.0
     for r in np.flatnonzero(over > 0):
-        left = float(over[r]) + _TOLERANCE * max(1.0, float(problem.capacity_rru[r]))
-        columns = np.arange(first[r], first[r + 1])
-        columns = columns[(trimmed[columns] > held[columns]) & (problem.rru[columns] > 0)]
-        fullest = [(-int(trimmed[n]), int(n)) for n in columns]
+        left = float(over[r]) + _TOLERANCE * max(1.0, float(q.capacity_rru[r]))
+        held, rru = places.held[r], places.rru[r]
+        fullest = [(-int(trimmed[r, k]), int(k)) for k in np.flatnonzero((trimmed[r] > held) & (rru > 0))]
         heapify(fullest)
         while fullest:
-            count, n = heappop(fullest)
-            if problem.rru[n] > left:
+            count, k = heappop(fullest)
+            if rru[k] > left:
                 continue
-            left -= float(problem.rru[n])
-            trimmed[n] -= 1
-            if trimmed[n] > held[n]:
-                heappush(fullest, (count + 1, n))
+            left -= float(rru[k])
+            trimmed[r, k] -= 1
+            if trimmed[r, k] > held[k]:
+                heappush(fullest, (count + 1, k))
     return trimmed

@@ -120,7 +120,7 @@ class Lowered:
         point[self.leaving.column] = np.bincount(subclass[left], minlength=len(self.leaving.column))
         return self._completed(point)
 
-    def point_of(self, counts: Floats) -> Floats:
+    def point_of(self, counts: Floats | Ints) -> Floats:
         """(C,) the cheapest point that has these counts, fractional ones too; cheap ones leave first."""
         point = np.zeros(len(self.model.cost))
         point[: len(self.kind)] = counts

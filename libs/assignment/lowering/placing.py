@@ -63,7 +63,7 @@ def _who_stays_first(lowered: Lowered, group: Ints, leave: Ints | None) -> tuple
     if leave is not None and len(leave):
         within = _rank(subclass, np.arange(len(group)))
         may = (subclass < 0) | (within < (leaving.size - leave)[subclass])
-    return np.lexsort((-dear, ~may, group)), may
+    return np.lexsort((-dear, ~may, subclass < 0, group)), may
 
 
 def _rank(group: Ints, order: Ints) -> Ints:

@@ -11,7 +11,7 @@ from libs.assignment.expressions.elementwise import Elementwise
 from libs.assignment.expressions.expression import Expression
 from libs.assignment.expressions.lookup import Lookup
 from libs.assignment.expressions.max import Max
-from libs.assignment.expressions.sum import Sum
+from libs.assignment.expressions.sum import Sum, Term
 from libs.assignment.matrices import Matrix
 
 Fingerprint = tuple[object, ...]
@@ -45,11 +45,11 @@ class Fingerprints:
         if isinstance(expression, Elementwise):
             return (type(expression), expression.parameter, self._child(expression.child))
         if isinstance(expression, Sum):
-            terms = (
-                (self._child(t.child), t.coefficient, _of_map(t.rows), _of_map(t.columns)) for t in expression.terms
-            )
-            return (Sum, expression.shape, *terms)
+            return (Sum, expression.shape, *map(self._of_term, expression.terms))
         return (id(expression),)
+
+    def _of_term(self, term: Term) -> Fingerprint:
+        return self._child(term.child), term.coefficient, _of_map(term.rows), _of_map(term.columns)
 
     def _child(self, expression: Expression) -> int:
         return self._number.setdefault(self.of(expression), len(self._number))

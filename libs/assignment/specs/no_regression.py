@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @spec
 class NoRegressionSpec(Spec):
-    """max(0, b[i] - b0[i] - slack) for each scope item i, with b[i] = sum_k weight[k] excess_k[i] and b0 at the start.
+    """max(0, b[i] - most[i]) for each scope item i, with b[i] = sum_k weight[k] excess_k[i]; most is b at the start.
 
     Where a constraint alone may not get worse in any element, these may make up for each other within an item. The
     members are constraints by scope item, all of one scope. Source: RAS, 3.5.1.
@@ -30,7 +30,7 @@ class NoRegressionSpec(Spec):
     specs: Sequence[Spec]
     weights: Sequence[float] = ()
     scope: str = CONTAINER
-    slack: float = 0.0
+    most: Sequence[float] | None = None
 
     def excess(self, problem: Problem) -> tuple[Expression, ...]:
         """(I, 1)."""
@@ -40,7 +40,9 @@ class NoRegressionSpec(Spec):
         weights = checked_values(f"{self.where}, weights", given, len(self.specs))
         parts = [self._by_item(problem, one) * float(weight) for one, weight in zip(self.specs, weights, strict=True)]
         broken = sum_of(tuple(parts))
-        return (PositivePart(broken - (broken.value(problem.initial) + self.slack)),)
+        if self.most is None:
+            return (PositivePart(broken - broken.value(problem.initial)),)
+        return (PositivePart(broken - checked_values(f"{self.where}, most", self.most, broken.shape[0])),)
 
     def scale(self, problem: Problem) -> float:
         """All that could be wrong by the members."""

@@ -8,14 +8,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from libs.domain.fleet import FleetSnapshot
+from libs.assignment.lowering.lower import lower
+from libs.assignment.lowering.lowered import Lowered
+from libs.domain.fleet import FREE, FleetSnapshot, Floats, Indices
 from libs.mip.highs import Limits, solve_mip
+from libs.mip.model import Model
 from libs.ras.alone import alone, own_and_free
-from libs.ras.cost import cost_of
+from libs.ras.evaluate import coverage_of, evaluate
 from libs.ras.explain.relaxations import ALWAYS, MOVE_COST, Relaxation, of_use, supply_of
-from libs.ras.goal import goal_of
-from libs.ras.model import build_model
-from libs.ras.problem import CountProblem, Counts, group_servers
+from libs.ras.goal import goal_model
+from libs.ras.statement import Statement, state_region
 
 NODES_MAX = 500
 """Of branch and bound, per question."""
@@ -79,43 +81,59 @@ class Deciders:
     deciders: tuple[Decider, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class _View:
-    """A problem of one reservation, and what each server that it holds costs beside."""
+    """The region of one reservation as a search sees it, with what each server that it holds costs beside.
 
-    problem: CountProblem
-    server_cost: float
+    penalty_most   (1,)  what the reservation's penalties may come to, whatever the region is without
+    """
 
-    def value(self, counts: Counts) -> float:
-        return cost_of(self.problem, counts).total + self.server_cost * float(counts.sum())
+    def __init__(self, snapshot: FleetSnapshot, server_cost: float, penalty_most: Floats) -> None:
+        self.snapshot, self.server_cost, self.penalty_most = snapshot, server_cost, penalty_most
+        self.statement: Statement = state_region(snapshot, penalty_most)
+        self.lowered: Lowered = lower(self.statement.problem)
+        model = goal_model(self.lowered, snapshot.policy)
+        cost = model.cost.copy()
+        cost[: len(self.lowered.kind)] += server_cost * (self.lowered.container != self.statement.free)
+        self.model: Model = replace(model, cost=cost)
 
-    def tolerance(self, counts: Counts) -> float:
+    def without(self, relaxation: Relaxation) -> _View:
+        """The same without one thing."""
+        return _View(relaxation.relax(self.snapshot), self.server_cost, self.penalty_most)
+
+    def point(self, binding: Indices) -> Floats:
+        """(C,) what a binding (S,) of the first S servers implies; further ones are free."""
+        more = np.full(len(self.snapshot.servers) - len(binding), FREE, np.int32)
+        assignment = self.statement.assignment(np.concatenate([binding, more]))
+        return self.lowered.point_of(self.lowered.counts(assignment))
+
+    def value(self, binding: Indices) -> float:
+        """What the search makes small."""
+        return self.model.objective(self.point(binding))
+
+    def tolerance(self, binding: Indices) -> float:
         """Values that differ by less are the same: what a solver of floats can tell apart."""
-        return max(1e-4, 1e-9 * self.value(counts))
+        return max(1e-4, 1e-9 * self.value(binding))
 
-    def best(self, start: Counts, time_s: float) -> _Answer:
-        """The best counts, or `start` where none are better by more than can be told apart."""
-        model = build_model(self.problem)
+    def best(self, start: Indices, time_s: float) -> _Answer:
+        """The best binding, or `start` where none is better by more than can be told apart."""
         tolerance = self.tolerance(start)
         limits = Limits(nodes_max=NODES_MAX, time_s_max=time_s, absolute_gap=0.1 * tolerance, relative_gap=0.0)
-        cost = model.model.cost.copy()
-        cost[model.columns.n] += self.server_cost
-        point = model.columns.point(self.problem, start)
-        found = solve_mip(replace(model.model, cost=cost), limits, start=point, restarts=False)
+        found = solve_mip(self.model, limits, start=self.point(start), restarts=False)
         if found.x is None:
             return _Answer(self, start, math.inf)
-        counts = model.counts(found.x)
-        if self.value(start) - self.value(counts) <= tolerance:
-            counts = start
-        return _Answer(self, counts, max(self.value(counts) - found.bound, 0.0))
+        counts = np.rint(found.x[: len(self.lowered.kind)]).astype(np.int64)
+        binding = self.statement.binding(self.lowered.assignment(counts), self.snapshot.servers.target)
+        if self.value(start) - self.value(binding) <= tolerance:
+            binding = start
+        return _Answer(self, binding, max(self.value(binding) - found.bound, 0.0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Answer:
-    """The best counts found for a view, and by how much better ones might still be missing."""
+    """The best binding found for a view, and by how much better ones might still be missing."""
 
     view: _View
-    counts: Counts
+    binding: Indices
     slack: float
 
 
@@ -126,12 +144,13 @@ def decide(snapshot: FleetSnapshot, reservation: int, *, time_s_max: float = 10.
     rests on a bound. What takes longer than its share of time_s_max is not settled, and says so.
     """
     deadline = time.monotonic() + time_s_max
-    q = snapshot.reservations
-    problem = group_servers(alone(snapshot, reservation, own_and_free(snapshot, reservation)))
-    problem = goal_of(of_use(problem))
-    types = [t for t in np.flatnonzero(q.rru[reservation] > 0) if problem.msbs]
-    supplies = [supply_of(int(t), str(snapshot.hardware_types[t]), float(q.rru[reservation, t])) for t in types]
-    asked = [relaxation for relaxation in (*ALWAYS, *supplies) if relaxation.applies(problem)]
+    own = of_use(alone(snapshot, reservation, own_and_free(snapshot, reservation)))
+    held = np.maximum(own.servers.target, FREE)
+    has, policy = coverage_of(own, held), own.policy
+    penalty_most = policy.shortfall_cost * has.shortfall + policy.affinity_cost * has.off_affinity.sum(1)
+    types = np.flatnonzero((own.reservations.rru[0] > 0) & (len(own.topology.msbs) > 0))
+    supplies = [supply_of(own, int(t)) for t in types]
+    asked = [relaxation for relaxation in (*ALWAYS, *supplies) if relaxation.applies(own)]
     questions = 2 * len(asked) + 2
 
     def time_s() -> float:
@@ -139,71 +158,67 @@ def decide(snapshot: FleetSnapshot, reservation: int, *, time_s_max: float = 10.
         questions -= 1
         return max(deadline - time.monotonic(), 0.0) / (questions + 1)
 
-    now = _View(problem, 0.0).best(problem.held, time_s())
-    afresh = _View(MOVE_COST.relax(problem), SERVER_COST).best(now.counts, time_s())
+    now = _View(own, 0.0, penalty_most).best(held, time_s())
+    afresh = _View(MOVE_COST.relax(own), SERVER_COST, penalty_most).best(now.binding, time_s())
     found = [
         Decider(
             name=relaxation.name,
             subject=relaxation.subject,
-            now=_without(snapshot, now, relaxation, time_s()),
-            afresh=_without(snapshot, afresh, relaxation, time_s()),
+            now=_without(now, relaxation, time_s()),
+            afresh=_without(afresh, relaxation, time_s()),
         )
         for relaxation in asked
     ]
-    if MOVE_COST.applies(problem):
-        found.append(
-            Decider(name=MOVE_COST.name, subject=None, now=_outcome(snapshot, now, now.counts, afresh), afresh=None)
-        )
-    plain = _plain(problem, snapshot)
-    could_save = cost_of(plain, problem.held).total - cost_of(plain, now.counts).total
-    settled = now.slack <= 2 * now.view.tolerance(problem.held)
+    if MOVE_COST.applies(own):
+        found.append(Decider(name=MOVE_COST.name, subject=None, now=_outcome(now, now.binding, afresh), afresh=None))
+    could_save = _plain(own, held) - _plain(own, now.binding)
+    settled = now.slack <= 2 * now.view.tolerance(held)
     return Deciders(could_save=could_save, settled=settled, deciders=tuple(found))
 
 
-def _without(snapshot: FleetSnapshot, answer: _Answer, relaxation: Relaxation, time_s: float) -> Outcome:
-    view = replace(answer.view, problem=relaxation.relax(answer.view.problem))
-    start = np.zeros(len(view.problem.place), np.int64)
-    start[np.searchsorted(view.problem.place, answer.view.problem.place)] = answer.counts
-    return _outcome(snapshot, answer, start, view.best(start, time_s))
+def _without(answer: _Answer, relaxation: Relaxation, time_s: float) -> Outcome:
+    view = answer.view.without(relaxation)
+    more = len(view.snapshot.servers) - len(answer.binding)
+    start = np.concatenate([answer.binding, np.full(more, FREE, np.int32)])
+    return _outcome(answer, start, view.best(start, time_s))
 
 
-def _outcome(snapshot: FleetSnapshot, answer: _Answer, start: Counts, without: _Answer) -> Outcome:
-    """What the answer without it says about the one with it: `start`, in the counts of the problem without it."""
-    view, counts = without.view, without.counts
-    gain, tolerance = view.value(start) - view.value(counts), view.tolerance(start)
+def _outcome(answer: _Answer, start: Indices, without: _Answer) -> Outcome:
+    """What the answer without it says about the one with it: `start`, among the servers of the region without it."""
+    view, binding = without.view, without.binding
+    gain, tolerance = view.value(start) - view.value(binding), view.tolerance(start)
     decides: bool | None = None
     if gain > answer.slack + tolerance:
         decides = True
     elif gain + without.slack <= 2 * tolerance:
         decides = False
     if not decides:
-        counts = start
-    plain = _plain(view.problem, snapshot)
-    before, after = cost_of(plain, start), cost_of(plain, counts)
+        binding = start
+    snapshot = view.snapshot
+    had, gets = _by_place(snapshot, start), _by_place(snapshot, binding)
     msbs, types = snapshot.topology.msbs, snapshot.hardware_types
     return Outcome(
         decides=decides,
-        saves=before.total - after.total,
-        short_rru=float(after.shortfall_rru[0]),
-        short_rru_now=float(cost_of(answer.view.problem, answer.counts).shortfall_rru[0]),
+        saves=_plain(snapshot, start) - _plain(snapshot, binding),
+        short_rru=float(coverage_of(snapshot, binding).shortfall[0]),
+        short_rru_now=float(coverage_of(answer.view.snapshot, answer.binding).shortfall[0]),
         changes=tuple(
             PlaceChange(
-                msb=str(msbs[view.problem.msb[k]]),
-                hardware_type=str(types[view.problem.hardware_type[k]]),
-                with_it=int(start[k]),
-                without_it=int(counts[k]),
+                msb=str(msbs[m]), hardware_type=str(types[t]), with_it=int(had[m, t]), without_it=int(gets[m, t])
             )
-            for k in np.flatnonzero(counts != start)
+            for m, t in np.argwhere(had != gets)
         ),
     )
 
 
-def _plain(problem: CountProblem, snapshot: FleetSnapshot) -> CountProblem:
-    """The problem at the policy's own costs, but for those that the relaxation took away."""
-    weighed, policy = problem.policy, snapshot.policy
-    plain = replace(
-        weighed,
-        shortfall_cost=policy.shortfall_cost if weighed.shortfall_cost else 0.0,
-        affinity_cost=policy.affinity_cost if weighed.affinity_cost else 0.0,
-    )
-    return replace(problem, policy=plain)
+def _plain(snapshot: FleetSnapshot, binding: Indices) -> float:
+    """At the policy's own costs; racks are not in it."""
+    return evaluate(snapshot, binding).total_without_rack
+
+
+def _by_place(snapshot: FleetSnapshot, binding: Indices) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+    """(M, T) lasting servers that are bound, of each MSB and hardware type."""
+    counts = np.zeros((len(snapshot.topology.msbs), len(snapshot.hardware_types)), np.int64)
+    rows = snapshot.servers.lasting & (binding >= 0)
+    np.add.at(counts, (snapshot.server_msb[rows], snapshot.servers.hardware_type[rows]), 1)
+    return counts

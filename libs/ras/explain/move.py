@@ -10,9 +10,8 @@ import numpy as np
 from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
 from libs.domain.violation import Violation
 from libs.plan_check.check import check_plan
-from libs.ras.descent import marginal_costs
-from libs.ras.evaluate import Coverage, Score, coverage_of, evaluate
-from libs.ras.problem import group_servers
+from libs.ras.alone import with_servers
+from libs.ras.evaluate import Coverage, Score, costs_by_reservation, coverage_of, evaluate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,19 +62,15 @@ def move_effect(snapshot: FleetSnapshot, server: int, to: int) -> MoveEffect:
 
 def alternatives(snapshot: FleetSnapshot, server: int, *, most: int = 3) -> tuple[MoveEffect, ...]:
     """Free, and the reservations that one more server of its type in its MSB costs least, each by its exact effect."""
-    problem = group_servers(snapshot)
-    types = len(snapshot.hardware_types)
-    place = int(snapshot.server_msb[server]) * types + int(snapshot.servers.hardware_type[server])
-    home = int(snapshot.servers.target[server])
-    counts, first = problem.held, problem.first
-    costs = []
-    for column in np.flatnonzero((problem.place == place) & (problem.rru > 0)):
-        r = int(problem.reservation[column])
-        if r != home:
-            mine = slice(first[r], first[r + 1])
-            costs.append((float(marginal_costs(problem, r, mine, counts[mine])[0][column - first[r]]), r))
-    takers = [r for _, r in sorted(costs)[:most]]
-    elsewhere = [*([FREE] if home >= 0 else []), *takers]
+    here, rru = np.maximum(snapshot.servers.target, FREE), snapshot.reservations.rru
+    home = int(here[server])
+    before = costs_by_reservation(snapshot, coverage_of(snapshot, here))
+    takers = np.flatnonzero((rru[:, snapshot.servers.hardware_type[server]] > 0) & (np.arange(len(rru)) != home))
+    rows = np.concatenate([np.arange(len(here)), np.full(len(takers), server)])  # as if each of them had one like it
+    imagined = with_servers(snapshot, rows.astype(np.int32))
+    after = costs_by_reservation(imagined, coverage_of(imagined, np.concatenate([here, takers]).astype(np.int32)))
+    nearest = takers[np.argsort((after - before)[takers], kind="stable")][:most]
+    elsewhere = [*([FREE] if home >= 0 else []), *nearest.tolist()]
     return _effects(snapshot, server, elsewhere)
 
 

@@ -1,18 +1,16 @@
-"""What may decide, and the problem of one reservation without it."""
+"""What may decide, and the region of one reservation without it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from libs.ras.problem import CountProblem
-
-Scalar = TypeVar("Scalar", bound=np.generic)
+from libs.domain.fleet import FREE, FleetSnapshot
+from libs.domain.policy import RegionPolicy
+from libs.ras.alone import with_servers
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,19 +20,34 @@ class Relaxation:
     name      identifier that clients may match, CamelCase
     subject   the hardware type, where it is about one
     applies   whether there is such a thing to be without
+    relax     the region without it: the same servers, and maybe more of them after these
     """
 
     name: str
     subject: str | None
-    applies: Callable[[CountProblem], bool]
-    relax: Callable[[CountProblem], CountProblem]
+    applies: Callable[[FleetSnapshot], bool]
+    relax: Callable[[FleetSnapshot], FleetSnapshot]
+
+
+def _free_of(snapshot: FleetSnapshot, *costs: str) -> FleetSnapshot:
+    policy = {field.name: getattr(snapshot.policy, field.name) for field in fields(RegionPolicy)}
+    return replace(snapshot, policy=RegionPolicy(**(policy | dict.fromkeys(costs, 0.0))))
+
+
+def _asking(snapshot: FleetSnapshot, column: str, value: object) -> FleetSnapshot:
+    whole = np.full_like(getattr(snapshot.reservations, column), value)
+    return replace(snapshot, reservations=replace(snapshot.reservations, **{column: whole}))
+
+
+def _moves_cost(policy: RegionPolicy) -> bool:
+    return max(policy.move_cost_idle, policy.move_cost_in_use) > 0
 
 
 MOVE_COST = Relaxation(
     "MoveCost",
     None,
-    lambda p: bool(p.held.any()) and p.leave_cost_dear > 0,
-    lambda p: replace(p, leave_cost_cheap=0.0, leave_cost_dear=0.0),
+    lambda s: bool((s.servers.lasting & (s.servers.target == 0)).any()) and _moves_cost(s.policy),
+    lambda s: _free_of(s, "move_cost_idle", "move_cost_in_use"),
 )
 """Leaving a server costs nothing (expression 1)."""
 
@@ -42,76 +55,86 @@ ALWAYS = (
     Relaxation(
         "Capacity",
         None,
-        lambda p: bool(p.capacity_rru[0] > 0),
-        lambda p: replace(p, policy=replace(p.policy, shortfall_cost=0.0)),
+        lambda s: bool(s.reservations.capacity_rru[0] > 0),
+        lambda s: _free_of(s, "shortfall_cost"),
     ),
     Relaxation(
-        "MsbLoss", None, lambda p: bool(p.survives[0]), lambda p: replace(p, survives=np.zeros_like(p.survives))
+        "MsbLoss",
+        None,
+        lambda s: bool(s.reservations.survives_msb_loss[0]),
+        lambda s: _asking(s, "survives_msb_loss", False),
     ),
     Relaxation(
         "BufferCost",
         None,
-        lambda p: bool(p.survives[0]) and p.policy.buffer_cost > 0,
-        lambda p: replace(p, policy=replace(p.policy, buffer_cost=0.0)),
+        lambda s: bool(s.reservations.survives_msb_loss[0]) and s.policy.buffer_cost > 0,
+        lambda s: _free_of(s, "buffer_cost"),
     ),
     Relaxation(
         "MsbSpread",
         None,
-        lambda p: bool(np.isfinite(p.msb_limit_rru[0])) and p.policy.spread_cost > 0,
-        lambda p: replace(p, msb_limit_rru=np.full_like(p.msb_limit_rru, np.inf)),
+        lambda s: bool(np.isfinite(s.reservations.msb_spread_limit[0])) and s.policy.spread_cost > 0,
+        lambda s: _asking(s, "msb_spread_limit", np.inf),
     ),
     Relaxation(
         "Affinity",
         None,
-        lambda p: not bool(np.isnan(p.affinity_share).all()),
-        lambda p: replace(p, affinity_share=np.full_like(p.affinity_share, np.nan)),
+        lambda s: not bool(np.isnan(s.reservations.affinity_share).all()),
+        lambda s: _asking(s, "affinity_share", np.nan),
     ),
 )
 """A shortfall costs nothing (6); the loss of an MSB need not be survived (4, 6); the embedded buffer is free (4);
 no limit to what one MSB holds (3); no datacenter is wanted (7)."""
 
 
-def supply_of(hardware_type: int, name: str, rru: float) -> Relaxation:
-    """As many more free servers of a type, worth `rru` each, in every MSB as the reservation could use (5)."""
-    return Relaxation("Supply", name, lambda p: True, lambda p: with_plenty(p, hardware_type, rru))
+def supply_of(snapshot: FleetSnapshot, hardware_type: int) -> Relaxation:
+    """As many more free servers of a type in every MSB as the reservation could use (5)."""
+    name = str(snapshot.hardware_types[hardware_type])
+    return Relaxation("Supply", name, lambda s: True, lambda s: with_plenty(s, hardware_type))
 
 
-def enough_of(problem: CountProblem, rru: float) -> int:
-    """Servers worth `rru` of which the last could still be of use to the reservation if they stood in one MSB."""
-    share = float(np.nanmax(problem.affinity_share, initial=1.0)) + problem.policy.affinity_tolerance
-    return math.ceil(share * float(problem.capacity_rru[0]) / rru) + 1
+def enough_of(snapshot: FleetSnapshot, hardware_type: int) -> int:
+    """Servers of a type of which the last could still be of use to the reservation if they stood in one MSB."""
+    q = snapshot.reservations
+    share = float(np.nanmax(q.affinity_share, initial=1.0)) + snapshot.policy.affinity_tolerance
+    return math.ceil(share * float(q.capacity_rru[0]) / float(q.rru[0, hardware_type])) + 1
 
 
-def of_use(p: CountProblem) -> CountProblem:
-    """The problem of one reservation without the servers that could not be of use to it: its places look alike then."""
-    useful = [enough_of(p, rru) if rru > 0 else 0 for rru in p.rru.tolist()]
-    return replace(p, most=np.minimum(p.most, np.maximum(p.held, np.array(useful, np.int64))))
+def of_use(snapshot: FleetSnapshot) -> FleetSnapshot:
+    """The region of one reservation without free servers that could not be of use to it: its MSBs look alike then."""
+    s, T = snapshot.servers, len(snapshot.hardware_types)
+    useful = np.array([enough_of(snapshot, t) if snapshot.reservations.rru[0, t] > 0 else 0 for t in range(T)])
+    place = snapshot.server_msb.astype(np.int64) * T + s.hardware_type
+    held = np.bincount(place[s.lasting & (s.target == 0)], minlength=len(snapshot.topology.msbs) * T)
+    free = np.flatnonzero(s.lasting & (s.target != 0))
+    order = free[np.argsort(place[free], kind="stable")]
+    nth = np.arange(len(order)) - np.searchsorted(place[order], place[order])
+    kept = s.target == 0
+    kept[order] = nth < np.maximum(useful[s.hardware_type[order]] - held[place[order]], 0)
+    return with_servers(snapshot, np.flatnonzero(kept).astype(np.int32))
 
 
-def with_plenty(p: CountProblem, hardware_type: int, rru: float) -> CountProblem:
-    """The problem of one reservation with `enough_of` a hardware type free in every MSB, where it has racks or not."""
-    types = len(p.supply) // p.msbs
-    filled = np.arange(p.msbs) * types + hardware_type
-    supply = p.supply.copy()
-    supply[filled] += enough_of(p, rru)
-    places = np.union1d(p.place, filled)
-    known = np.searchsorted(places, p.place)
-
-    def spread(values: NDArray[Scalar], fill: float) -> NDArray[Scalar]:
-        column = np.full(len(places), fill, values.dtype)
-        column[known] = values
-        return column
-
-    value = spread(p.rru, rru)
-    held_cheap, held_dear = spread(p.held_cheap, 0), spread(p.held_dear, 0)
-    return replace(
-        p,
-        reservation=np.zeros(len(places), np.intp),
-        msb=places // types,
-        hardware_type=places % types,
-        rru=value,
-        held_cheap=held_cheap,
-        held_dear=held_dear,
-        most=np.where(places % types == hardware_type, supply[places], spread(p.most, 0)),
-        supply=supply,
+def with_plenty(snapshot: FleetSnapshot, hardware_type: int) -> FleetSnapshot:
+    """The region of one reservation with `enough_of` a hardware type free in every MSB, in a rack of its own there."""
+    s, topology, M = snapshot.servers, snapshot.topology, len(snapshot.topology.msbs)
+    racks = len(topology.racks)
+    rack = np.repeat(np.arange(racks, racks + M), enough_of(snapshot, hardware_type))
+    new = {
+        "name": np.full(len(rack), "", object),
+        "rack": rack,
+        "hardware_type": np.full(len(rack), hardware_type),
+        "current": np.full(len(rack), FREE),
+        "target": np.full(len(rack), FREE),
+        "available": np.ones(len(rack), np.bool_),
+    }
+    columns = {}
+    for field in fields(s):
+        known = getattr(s, field.name)
+        more = new.get(field.name, np.zeros(len(rack)))
+        columns[field.name] = np.concatenate([known, more.astype(known.dtype)])
+    grown = replace(
+        topology,
+        racks=np.concatenate([topology.racks, np.array([f"more in {msb}" for msb in topology.msbs], object)]),
+        rack_msb=np.concatenate([topology.rack_msb, np.arange(M, dtype=topology.rack_msb.dtype)]),
     )
+    return replace(snapshot, servers=replace(s, **columns), topology=grown)

@@ -190,7 +190,7 @@ def _no_regression(p, a):
         short = {i: over(1.5 * most[i] - u[i, 0]) for i in (0, 2)}
         return [3 * short.get(i, 0) + 0.5 * sum(over(n[i, g] - 2) for g in range(JOBS)) for i in range(RACKS)]
 
-    return sum(over(now - was - 0.25) for now, was in zip(broken(a), broken(p.initial), strict=True))
+    return sum(over(now - was) for now, was in zip(broken(a), broken(p.initial), strict=True))
 
 
 def _in_progress(p, a):
@@ -391,7 +391,6 @@ EXAMPLES: dict[str, Example] = {
                 GroupCountSpec(scope="rack", partition="job", limit=Limit(default=2)),
             ],
             weights=[3, 0.5],
-            slack=0.25,
         ),
         _no_regression,
     ),

@@ -63,3 +63,5 @@ def test_nothing_has_regressed_at_the_start() -> None:
     assert (worse.value(problem.initial) == 0).all()
     emptied = np.full(OBJECTS, CONTAINERS - 1)
     assert (worse.value(emptied) > 0).any()
+    (beyond,) = NoRegressionSpec(scope="rack", specs=[buffer], most=[500, 400, 0]).excess(problem)
+    assert beyond.value(emptied)[:, 0].tolist() == [0, 100, 500]

@@ -1,46 +1,73 @@
 """Counts in which somebody is worse off than now get them back what they hold, and keep the rest."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from libs.ras.cost import cost_of
-from libs.ras.goal import goal_of
-from libs.ras.problem import group_servers
-from libs.ras.restore import without_regression
+from libs.assignment.lowering.lower import lower
+from libs.assignment.portfolio.restoring import restored
+from libs.assignment.portfolio.shares import shares_of
+from libs.plan_check.regression import check_regression
+from libs.ras.extraction import extract_targets
+from libs.ras.goal import goal_model
+from libs.ras.places import places_of
+from libs.ras.statement import state_region
 from tests.regions import random_region
 
+SOME = settings(max_examples=30, deadline=None, derandomize=True)
 
-def any_counts(problem, random):
-    """Whole counts that the places have room for, drawn without regard to anybody."""
-    counts, left = np.zeros(len(problem.reservation), np.int64), problem.supply.copy()
-    for n in random.permutation(len(counts)):
-        counts[n] = random.integers(0, min(problem.most[n], left[problem.place[n]]) + 1)
-        left[problem.place[n]] -= counts[n]
+
+def lowered_region(snapshot):
+    statement = state_region(snapshot)
+    lowered = lower(statement.problem)
+    model = goal_model(lowered, snapshot.policy)
+    return statement, lowered, model, shares_of(lowered, model.cost)
+
+
+def with_rest_free(lowered, free, counts):
+    """Whole counts of every class: what no reservation has is free."""
+    rest = np.flatnonzero(lowered.container == free)
+    counts[rest] = 0
+    counts[rest] = (lowered.classes.size - np.bincount(lowered.kind, counts, len(lowered.classes.size)))[
+        lowered.kind[rest]
+    ]
     return counts
 
 
+def any_counts(lowered, free, random):
+    """Whole counts that the places have room for, drawn without regard to anybody."""
+    counts, left = np.zeros(len(lowered.kind), np.int64), lowered.classes.size.copy()
+    for n in random.permutation(np.flatnonzero(lowered.container != free)):
+        counts[n] = random.integers(0, min(int(lowered.model.upper[n]), left[lowered.kind[n]]) + 1)
+        left[lowered.kind[n]] -= counts[n]
+    return with_rest_free(lowered, free, counts)
+
+
+@SOME
 @given(st.integers(0, 2**32 - 1))
 def test_nobody_is_worse_off_than_now_and_all_fit(seed):
     random = np.random.default_rng(seed)
-    goal = goal_of(group_servers(random_region(random, 40, 5)))
-    counts = any_counts(goal, random)
-    penalty = cost_of(goal, counts).penalty_by_reservation
-    restored = without_regression(goal, counts)
-    limit = goal.penalty_most + goal.penalty_slack
-    assert (cost_of(goal, restored).penalty_by_reservation <= limit).all()
-    assert ((restored >= 0) & (restored <= np.maximum(counts, goal.held))).all()
-    assert (np.bincount(goal.place, restored, len(goal.supply)) <= goal.supply).all()
-    if (penalty <= limit).all():
-        assert (restored == counts).all()
+    snapshot = random_region(random, 40, 5)
+    statement, lowered, model, shares = lowered_region(snapshot)
+    places = places_of(snapshot, statement, lowered)
+    counts = any_counts(lowered, statement.free, random)
+    was = check_regression(snapshot, extract_targets(snapshot, places, places.wanted(counts)))
+    found = restored(lowered, model, shares, counts, lowered.held)
+    assert check_regression(snapshot, extract_targets(snapshot, places, places.wanted(found))) == []
+    real = lowered.container != statement.free
+    assert ((found >= 0) & (found <= np.maximum(counts, lowered.held)))[real].all()
+    assert (np.bincount(lowered.kind, found) == lowered.classes.size).all()
+    if not was:
+        assert (found == counts).all()
 
 
+@SOME
 @given(st.integers(0, 2**32 - 1))
 def test_what_has_nothing_to_do_with_it_stays(seed):
     random = np.random.default_rng(seed)
-    goal = goal_of(group_servers(random_region(random, 60, 3)))
-    counts = goal.held.copy()
-    counts[goal.reservation == 0] = 0
-    restored = without_regression(goal, counts)
-    others = goal.reservation != 0
-    assert (restored[others] == goal.held[others]).all(), "all of what is held fits at once"
+    statement, lowered, model, shares = lowered_region(random_region(random, 60, 3))
+    counts = lowered.held.copy()
+    counts[lowered.container == 0] = 0
+    found = restored(lowered, model, shares, with_rest_free(lowered, statement.free, counts), lowered.held)
+    others = (lowered.container != 0) & (lowered.container != statement.free)
+    assert (found[others] == lowered.held[others]).all(), "all of what is held fits at once"

@@ -8,18 +8,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from libs.assignment.lowering.lower import lower
 from libs.domain.fleet import FREE
 from libs.domain.policy import RegionPolicy
 from libs.plan_check.check import check_plan
 from libs.plan_check.regression import check_regression
-from libs.ras.cost import cost_of
 from libs.ras.evaluate import evaluate
 from libs.ras.extraction import extract_targets
-from libs.ras.goal import FIX_FIRST
+from libs.ras.goal import FIX_FIRST, plain_model
 from libs.ras.limits import SolveLimits
-from libs.ras.model import build_model
 from libs.ras.phases import plan_target_bindings
-from libs.ras.problem import group_servers
+from libs.ras.places import places_of
+from libs.ras.statement import state_region
 from tests.regions import random_region, region, regions, retargeted
 
 EXACT = SolveLimits(exact_gap=0.0)
@@ -95,19 +95,21 @@ def test_an_optimal_plan_is_left_alone(snapshot):
 @SMALL
 @given(regions(servers_max=40, reservations_max=4), st.randoms(use_true_random=False))
 def test_model_counts_and_servers_agree_on_what_a_plan_costs(snapshot, random):
-    problem = group_servers(snapshot)
-    counts, left = np.zeros(len(problem.reservation), np.int64), problem.supply.copy()
-    for j in random.sample(range(len(counts)), len(counts)):
-        counts[j] = random.randint(0, int(min(problem.most[j], left[problem.place[j]])))
-        left[problem.place[j]] -= counts[j]
-    model = build_model(problem)
-    point = model.columns.point(problem, counts)
-    assert model.model.violation(point) <= 1e-9
-    target = extract_targets(snapshot, problem, counts)
-    total = evaluate(snapshot, target).total_without_rack
-    assert cost_of(problem, counts).total == pytest.approx(model.model.objective(point), abs=1e-6)
+    statement = state_region(snapshot)
+    lowered = lower(statement.problem)
+    places = places_of(snapshot, statement, lowered)
+    counts, left = np.zeros(len(lowered.kind), np.int64), lowered.classes.size.copy()
+    real = np.flatnonzero(lowered.container != statement.free).tolist()
+    for j in random.sample(real, len(real)):
+        counts[j] = random.randint(0, int(min(lowered.model.upper[j], left[lowered.kind[j]])))
+        left[lowered.kind[j]] -= counts[j]
+    free = np.flatnonzero(lowered.container == statement.free)
+    counts[free] = left[lowered.kind[free]]
+    point, model = lowered.point_of(counts), plain_model(lowered)
+    assert model.violation(point) <= 1e-9
+    target = extract_targets(snapshot, places, places.wanted(counts))
     # holdings of a type of no use beyond those that stay are not in the model; here all are, so the sums are equal
-    assert total == pytest.approx(model.model.objective(point), abs=1e-6)
+    assert evaluate(snapshot, target).total_without_rack == pytest.approx(model.objective(point), abs=1e-6)
 
 
 def test_the_same_seed_gives_the_same_answer_and_leaves_nothing_to_chance():

@@ -9,16 +9,20 @@ from hypothesis import strategies as st
 
 from libs.assignment.search.program import compile_problem
 from libs.domain.fleet import FREE
-from libs.domain.policy import RegionPolicy
 from libs.ras.evaluate import coverage_of, evaluate
-from libs.ras.statement import FIX_FIRST, state_region
+from libs.ras.statement import OBJECTIVE, PENALTY, state_region
 from tests.regions import random_region
 
 SMALL = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 
 
-def sum_of_goals(problem, assignment):
-    return sum(goal.weight * goal.cost.value(assignment)[0, 0] / goal.scale for goal in problem.goals)
+def sum_of_goals(problem, assignment, priority):
+    goals = [goal for goal in problem.goals if goal.priority == priority]
+    return sum(goal.weight * goal.cost.value(assignment)[0, 0] / goal.scale for goal in goals)
+
+
+def fixing(snapshot, *, first):
+    return replace(snapshot, policy=replace(snapshot.policy, fix_first=first))
 
 
 def random_binding(rng, snapshot):
@@ -36,15 +40,15 @@ def with_leaving(rng, snapshot):
 def test_its_value_is_what_the_definition_says(seed):
     rng = np.random.default_rng(seed)
     snapshot = with_leaving(rng, random_region(rng, int(rng.integers(0, 40)), int(rng.integers(1, 6)), msbs=5, types=3))
-    plain, goal = state_region(snapshot), state_region(snapshot, fix_first=True)
+    stated = state_region(snapshot)
     for _ in range(3):
         binding = random_binding(rng, snapshot)
         score = evaluate(snapshot, binding)
-        assignment = plain.assignment(binding)
-        assert (plain.binding(assignment, snapshot.servers.target) == binding).all()
-        assert sum_of_goals(plain.problem, assignment) == pytest.approx(score.total_without_rack)
-        fixed = score.total_without_rack + (FIX_FIRST - 1) * score.penalty
-        assert sum_of_goals(goal.problem, assignment) == pytest.approx(fixed)
+        assignment = stated.assignment(binding)
+        assert (stated.binding(assignment, snapshot.servers.target) == binding).all()
+        assert sum_of_goals(stated.problem, assignment, PENALTY) == pytest.approx(score.penalty)
+        objective = score.total_without_rack - score.penalty
+        assert sum_of_goals(stated.problem, assignment, OBJECTIVE) == pytest.approx(objective, abs=1e-6)
 
 
 @SMALL
@@ -52,7 +56,7 @@ def test_its_value_is_what_the_definition_says(seed):
 def test_its_constraints_are_eligibility_and_no_regression(seed):
     rng = np.random.default_rng(seed)
     snapshot = random_region(rng, int(rng.integers(1, 40)), int(rng.integers(1, 6)))
-    goal = state_region(snapshot, fix_first=True)
+    goal = state_region(snapshot)
     eligible, kept = goal.problem.constraints
     present = np.maximum(snapshot.servers.target, FREE)
 
@@ -73,8 +77,8 @@ def test_its_constraints_are_eligibility_and_no_regression(seed):
 
 def test_its_graph_keeps_what_specs_share_once():
     rng = np.random.default_rng(3)
-    snapshot = replace(random_region(rng, 60, 4, msbs=6), policy=RegionPolicy())
-    plain, goal = (compile_problem(state_region(snapshot, fix_first=fix).problem) for fix in (False, True))
+    snapshot = random_region(rng, 60, 4, msbs=6)
+    plain, goal = (compile_problem(state_region(fixing(snapshot, first=first)).problem) for first in (False, True))
     assert len(goal.graph.cells) == len(plain.graph.cells) + 1  # the limit reads the penalties' own cells
     largest = [cell for cell in goal.graph.cells if cell.over is not None]
     assert len(largest) == 1  # the buffer's and the capacity's

@@ -1,0 +1,29 @@
+"""How long and how hard a portfolio may try."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PortfolioLimits:
+    """When a solve stops. Where its time was not up, the same input and seed give the same answer on any machine.
+
+    time_s_max          of the whole call; what it was doing then is dropped, the best plan so far is kept
+    neighbourhoods_max  neighbourhoods tried; None: as many as there are containers, at least 30
+    stall               stop once this many in a row gained less than stall_gain of the bound together;
+                        None: 24, or a tenth of the containers if that is more
+    stall_gain          fraction of the lower bound
+    exact_columns_max   problems of at most so many count columns are solved as one, exactly
+    exact_nodes_max     nodes of branch and bound for that
+    exact_gap           relative gap at which that counts as solved
+    """
+
+    time_s_max: float = math.inf
+    neighbourhoods_max: int | None = None
+    stall: int | None = None
+    stall_gain: float = 2e-4
+    exact_columns_max: int = 200
+    exact_nodes_max: int = 500
+    exact_gap: float = 1e-5

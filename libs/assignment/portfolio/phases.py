@@ -1,0 +1,151 @@
+"""The phases of a portfolio on one objective: a rounded start, then neighbourhoods or branch and bound."""
+
+from __future__ import annotations
+
+import time
+from typing import Protocol
+
+import numpy as np
+
+from libs.assignment.arrays import Floats, Ints
+from libs.assignment.lowering.lowered import Lowered
+from libs.assignment.portfolio.limits import PortfolioLimits
+from libs.assignment.portfolio.neighbourhoods import Search
+from libs.assignment.portfolio.relaxation import Relaxation
+from libs.assignment.portfolio.restoring import is_broken, restored
+from libs.assignment.portfolio.rounding import round_counts
+from libs.assignment.portfolio.shares import shares_of
+from libs.mip.highs import Limits, solve_mip
+from libs.mip.model import Model
+
+LEAST_GAIN = 1e-9
+
+
+class Watch(Protocol):
+    """Who listens to a solve under way, and may end it."""
+
+    def stop(self) -> bool:
+        """Whether to end now."""
+
+    def time_left(self) -> float:
+        """Seconds, inf without a limit."""
+
+    def note(self, *, timed_out: bool) -> None:
+        """Say that a solver was stopped by the clock or the caller."""
+
+    def found(self, point: Floats, bound: float) -> None:
+        """Hear of the best point (C,) so far, and of a bound on the objective; -inf where there is none."""
+
+
+class Clock:
+    """A watch that ends a solve by time alone."""
+
+    def __init__(self, time_s_max: float) -> None:
+        self.until = time.perf_counter() + time_s_max
+        self.timed_out = False
+
+    def stop(self) -> bool:
+        """When the time is up."""
+        self.timed_out |= self.time_left() <= 0
+        return self.timed_out
+
+    def time_left(self) -> float:
+        """Seconds."""
+        return self.until - time.perf_counter()
+
+    def note(self, *, timed_out: bool) -> None:
+        """Remember it."""
+        self.timed_out |= timed_out
+
+    def found(self, point: Floats, bound: float) -> None:
+        """Nobody listens."""
+
+
+class Phases:
+    """One objective of a lowered problem: `model` has the columns of `lowered.model`, and its rows first.
+
+    tried, improved  neighbourhoods, and how many of them helped
+    proven           the answer is optimal within the exact gap
+    tree_bound       of branch and bound on the whole; -inf where there was none
+    """
+
+    def __init__(self, lowered: Lowered, model: Model, limits: PortfolioLimits, seed: int, watch: Watch) -> None:
+        self.lowered, self.model, self.limits, self.seed, self.watch = lowered, model, limits, seed, watch
+        self.shares = shares_of(lowered, model.cost)
+        self.tried = self.improved = 0
+        self.proven = False
+        self.tree_bound = -np.inf
+
+    def cost(self, counts: Ints) -> float:
+        """What counts cost."""
+        return self.model.objective(self.lowered.point_of(counts))
+
+    def start(self, relaxation: Relaxation, known: Ints) -> Ints:
+        """(Q,) the better of the rounded relaxation and of what is known already. Ties stay."""
+        if relaxation.fractional is None:
+            return known
+        counts = round_counts(self.lowered, relaxation.fractional, self.shares.sink)
+        return self.better(self._restored(counts, known), known)
+
+    def better(self, found: Ints, known: Ints) -> Ints:
+        """The cheaper of two, the known one where what was found breaks a row or gains nothing."""
+        point = self.lowered.point_of(found)
+        before = self.cost(known)
+        gains = self.model.objective(point) < before - LEAST_GAIN * max(1.0, abs(before))
+        return found if gains and not is_broken(self.model, point) else known
+
+    def _restored(self, counts: Ints, known: Ints) -> Ints:
+        return restored(self.lowered, self.model, self.shares, counts, known)
+
+    def improve(self, relaxation: Relaxation, counts: Ints, bound: float) -> Ints:
+        """(Q,) better counts, until limits, the watch or `bound` end it."""
+        cost = self.cost(counts)
+        self.watch.found(self.lowered.point_of(counts), -np.inf)
+        if cost <= bound + self.limits.exact_gap * max(1.0, abs(bound)):
+            self.proven = True
+            return counts
+        if self.watch.stop():
+            return counts
+        real = self.lowered.container != self.shares.sink
+        if real.sum() <= self.limits.exact_columns_max:
+            return self._whole(counts)
+        rng = np.random.default_rng(self.seed)
+        search = Search(self.lowered, self.model, self.shares, relaxation, counts, rng)
+        containers, most = len(np.unique(self.lowered.container[real])), self.limits.neighbourhoods_max
+        search.run(
+            max(30, containers) if most is None else most,
+            max(24, containers // 10) if self.limits.stall is None else self.limits.stall,
+            self.limits.stall_gain * max(1.0, abs(bound)),
+            self.watch.stop,
+            self.watch.time_left,
+            lambda _: self.watch.found(search.x, -np.inf),
+        )
+        self.tried, self.improved = search.solved, search.improved
+        self.watch.note(timed_out=search.timed_out)
+        return self.better(self._restored(search.counts, counts), counts)  # a solver's tolerance lets some by
+
+    def _whole(self, counts: Ints) -> Ints:
+        """Few enough columns: branch and bound on all of them."""
+        limits = Limits(
+            time_s_max=self.watch.time_left(),
+            nodes_max=self.limits.exact_nodes_max,
+            relative_gap=self.limits.exact_gap,
+            absolute_gap=1e-6,
+        )
+        known = self.lowered.point_of(counts)
+        found = solve_mip(
+            self.model,
+            limits,
+            start=known,
+            seed=self.seed,
+            progress=lambda incumbent, bound, _: self.watch.found(known, bound),
+            cancelled=self.watch.stop,
+        )
+        self.watch.note(timed_out=found.timed_out)
+        self.tried, self.proven, self.tree_bound = 1, found.optimal, found.bound
+        if found.x is None:
+            return counts
+        whole = np.rint(found.x[: len(counts)]).astype(np.int64)
+        better = self.better(self._restored(whole, counts), counts)
+        self.improved = int(better is not counts)
+        return better
