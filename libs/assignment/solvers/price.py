@@ -134,6 +134,7 @@ class Run:
             ),
             bound=(0.0, bound),
             prices=prices_of(market, self.relaxed),
+            solver="price",
         )
 
     def _fixed_gain(self) -> float:
