@@ -13,14 +13,14 @@ import numpy as np
 
 from benchmarks.placement_model import placement_problem
 from libs.assignment.prices import warm
-from libs.assignment.problem import Problem
+from libs.assignment.solvers.auto import solve_auto
 from libs.assignment.solvers.limits import SearchLimits
 from libs.assignment.solvers.local import solve_local
-from libs.assignment.solvers.price import recognises, solve_price
+from libs.assignment.solvers.price import solve_price
 from libs.assignment.solvers.result import Result
 from libs.interchange.placement import load_placement, save_placement
 
-SOLVERS: dict[str, Callable[..., Result]] = {"price": solve_price, "local": solve_local}
+SOLVERS: dict[str, Callable[..., Result]] = {"price": solve_price, "local": solve_local, "auto": solve_auto}
 
 
 def bench_placement(argv: list[str]) -> dict[str, object]:
@@ -32,7 +32,7 @@ def bench_placement(argv: list[str]) -> dict[str, object]:
     parser = argparse.ArgumentParser(prog="bench placement")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--solver", choices=[*SOLVERS, "auto"], default="auto")
+    parser.add_argument("--solver", choices=[*SOLVERS], default="auto")
     parser.add_argument("--time-limit", type=float, default=math.inf, help="seconds of the solver")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(argv)
@@ -43,10 +43,9 @@ def bench_placement(argv: list[str]) -> dict[str, object]:
     loaded = time.perf_counter()
     problem = placement_problem(folder)
     stated, stated_cpu = time.perf_counter(), time.process_time()
-    chosen = _chosen(problem) if given.solver == "auto" else given.solver
-    tries = None if chosen == "local" and math.isfinite(given.time_limit) else SearchLimits().tries_max
+    tries = None if given.solver == "local" and math.isfinite(given.time_limit) else SearchLimits().tries_max
     limits = SearchLimits(tries_max=tries, time_s_max=given.time_limit)
-    result = SOLVERS[chosen](problem, limits, seed=given.seed)
+    result = SOLVERS[given.solver](problem, limits, seed=given.seed)
     solved_cpu = time.process_time()
     servers = len(folder.server_name)
     save_placement(given.out, folder, np.where(result.assignment < servers, result.assignment, -1))
@@ -66,11 +65,7 @@ def bench_placement(argv: list[str]) -> dict[str, object]:
         "gap": None if bound is None else 1.0 - value / bound,
         "broken": result.broken[1],
         "placed": int((result.assignment < servers).sum()),
-        "solver": chosen,
+        "solver": result.solver,
         "stopped_by": result.stopped_by,
         "seed": given.seed,
     }
-
-
-def _chosen(problem: Problem) -> str:
-    return "price" if recognises(problem) else "local"

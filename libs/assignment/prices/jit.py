@@ -7,7 +7,8 @@ from pathlib import Path
 from libs.assignment.search import jit
 
 STAMP = jit.stamp_of(Path(__file__).parent)
-part = jit.part
+part = jit.callee
+"""Compiled once, and called: these are large, or called from several places."""
 
 
 def compiled(function: jit.F) -> jit.F:

@@ -43,7 +43,7 @@ def places_of(problem: Problem, values: Values, room: Room) -> Places:
     avoided = _avoided(problem, values.outside)
     liked = [term.dimension.by_item for term in values.terms if term.dimension.by_item is not None]
     columns: list[Column] = [room.capacity[:, k] for k in range(room.capacity.shape[1])]
-    columns += [one.scope.item for one in avoided + liked] + [term.counted for term in values.terms]
+    columns += [_alike_items(one) for one in avoided + liked] + [term.counted for term in values.terms]
     shape, first = _alike(columns, len(problem.containers))
     shape[values.outside | ~_accepting(problem)] = -1
     used = np.unique(shape[shape >= 0])
@@ -53,10 +53,13 @@ def places_of(problem: Problem, values: Values, room: Room) -> Places:
     sample = first[used]
     kind, of_kind = _alike([one.classes for one in avoided + liked], len(problem.objects))
     factor = np.zeros((len(of_kind), len(sample), len(values.terms)))
-    nowhere = int(np.argmax(values.outside))
+    nowhere = np.flatnonzero(values.outside)
     for g, term in enumerate(values.terms):
         factor[:, :, g] = _factor(term.dimension.by_item, of_kind, sample) * term.counted[sample]
-        factor[:, :, g] -= _factor(term.dimension.by_item, of_kind, np.array([nowhere])) * term.counted[nowhere]
+        unplaced = _factor(term.dimension.by_item, of_kind, nowhere) * term.counted[nowhere]
+        if np.ptp(unplaced, axis=1).any():
+            raise ModelError(f"{term.where}: tells containers apart that are for what is not placed")
+        factor[:, :, g] -= unplaced[:, :1]
     allowed = np.ones(factor.shape[:2], dtype=bool)
     for one in avoided:
         allowed &= _factor(one, of_kind, sample) == 0.0
@@ -89,6 +92,12 @@ def _accepting(problem: Problem) -> Bools:
             closed = scope.items.indices(constraint.spec.where, constraint.spec.items)
             accepting &= ~np.isin(scope.item, closed)
     return accepting
+
+
+def _alike_items(one: ByItem) -> Ints:
+    """(C,) the same number for containers in which every class of objects has the same factor."""
+    number = np.unique(one.table.T, axis=0, return_inverse=True)[1].reshape(-1)
+    return np.where(one.scope.item >= 0, number[one.scope.item], -1)
 
 
 def _factor(by_item: ByItem | None, objects: Ints, containers: Ints) -> Floats:

@@ -19,9 +19,11 @@ from libs.assignment.specs.maximize_allocation import MaximizeAllocationSpec
 class Term:
     """One goal: an object counts in the containers of a scope's items that are kept.
 
+    where    the name of its spec
     counted  (C,) bool
     """
 
+    where: str
     dimension: Dimension
     scope: Scope
     counted: Bools
@@ -65,7 +67,7 @@ def values_of(problem: Problem) -> Values:
             counted &= kept[scope.item]
             outside &= ~counted
             priority += worth
-        terms.append(Term(dimension=dimension, scope=scope, counted=counted))
+        terms.append(Term(where=spec.where, dimension=dimension, scope=scope, counted=counted))
         worths.append(worth)
     if not any(isinstance(goal.spec, MaximizeAllocationSpec) for goal in problem.goals):
         raise ModelError("price-and-round needs a MaximizeAllocationSpec as a goal: it says what being placed is worth")

@@ -181,6 +181,17 @@ def test_affinities_decide_between_places_that_are_alike() -> None:
     assert -result.objective[1][0] == pytest.approx(gained(problem, result.assignment))
 
 
+def test_containers_named_one_by_one_are_still_few_shapes() -> None:
+    problem = placement(3, objects=1800, containers=60)
+    away = [(list(range(300)), list(range(0, 60, 2))), (list(range(200, 500)), list(range(0, 60, 5)))]
+    problem.add_constraint(AvoidAssignmentsSpec(assignments=away))
+    result = solve_price(problem)
+    assert broken(problem, result.assignment) == 0
+    assert result.prices is not None
+    assert len(result.prices.pool) <= 3 * 4
+    assert result.objective[1][0] <= result.bound[1] * 0.95
+
+
 def test_objects_without_worth_or_without_a_place_are_left_out() -> None:
     problem = Problem(objects=3, containers=3, initial=[2, 2, 2])
     placed = Filter(but=[2])

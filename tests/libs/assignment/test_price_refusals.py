@@ -100,6 +100,15 @@ def test_without_a_goal_that_places_there_is_nothing_to_do() -> None:
     assert "needs a MaximizeAllocationSpec" in str(why_not(problem))
 
 
+def test_what_is_not_placed_is_worth_the_same_wherever_it_is() -> None:
+    problem = Problem(objects=2, containers=3, initial=[1, 2])
+    problem.add_goal(MaximizeAllocationSpec(filter=Filter(items=[0])))
+    assert why_not(problem) is None
+    problem.add_dimension("liking", 1.0, by_item=("container", [0, 0], [[1.0, 1.0, 0.0]]))
+    problem.add_goal(AssignmentAffinitiesSpec(dimension="liking"))
+    assert "AssignmentAffinitiesSpec: tells containers apart" in str(why_not(problem))
+
+
 def test_containers_that_are_all_different_are_no_shapes() -> None:
     problem = Problem(objects=2, containers=301, initial=[300, 300])
     problem.add_dimension("r", 1.0, containers=np.append(np.arange(300) / 300.0, 0.0))
