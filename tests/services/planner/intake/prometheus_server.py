@@ -69,7 +69,7 @@ def _until_ready(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
 
 
 class FakePrometheus:
-    """Answers in turn what it was told to: (status, document), or what `answer` makes of the form; keeps the asked."""
+    """Answers in turn what it was told to: (status, document), or what `answer` makes of the form."""
 
     def __init__(self, *answers: tuple[int, object]) -> None:
         self.answers, self.asked, self.url = list(answers), [], ""
