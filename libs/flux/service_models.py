@@ -7,11 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import nnls
 
+from libs.domain.cost_model import Measured
 from libs.domain.demand import Demand
 from libs.domain.fleet import Bools, Floats, Names
 from libs.domain.world import Observations, ServiceModels, Vocabulary
-from libs.flux.attribution import Attribution, attribute, untraced
+from libs.flux.attribution import Attribution, attribute, calls_per_s, untraced
 from libs.flux.baseline import UsageBaseline, measure_baseline
+from libs.flux.cost_models import installed_attributions
 from libs.flux.model_error import ModelErrors, model_errors, score
 
 SAMPLING_WEAK = 0.03
@@ -47,10 +49,12 @@ def fit_service_models(
     self time, which holds waiting too, only in place of CPU. A service without attributed spans is fitted to the
     traffic instead, and so is one with few, where that explains its use much better.
 
-    custom  (S, P)  attributions of owners' own cost models, which replace all of that (Flux, 3.6); nan: none
+    custom  (S, P)  attributions of owners' own cost models, which replace all of that (Flux, 3.6); nan: none. Installed
+                    ones answer for their services where it says nothing. Raises: CostModelError.
     """
     baseline = measure_baseline(words, seen)
     own = _own_use(words, seen)
+    custom = installed_attributions(_measured(words, seen, demand, own), custom)
     kappa = np.zeros((len(words.services), len(words.regions)))
     np.add.at(kappa, words.placement_service, baseline.placed * words.placement_ratio[:, None])
     capacity = kappa.sum(1)
@@ -74,9 +78,8 @@ def fit_service_models(
     by_use = (sampling > SAMPLING_WEAK) & (score(fitted, samples) + _penalty(words, samples) < traced)
     share, error = np.where(by_use[:, None], fallback, share), np.where(by_use, fitted.total, error)
     named: Names = np.array([fits[b].metric for b in best], object)
-    by_traces: Bools = np.ones(len(best), bool)
-    if custom is not None:
-        by_traces = np.asarray(np.isnan(custom).any(axis=1), bool)
+    by_traces: Bools = np.asarray(np.isnan(custom).any(axis=1), bool)
+    if not by_traces.all():
         share = np.where(by_traces[:, None], share, custom)
         stated = model_errors(own, seen, baseline, kappa, capacity[:, None] * share)
         error, sampling = np.where(by_traces, error, stated.total), np.where(by_traces, sampling, 0.0)
@@ -84,6 +87,7 @@ def fit_service_models(
     coverage = np.divide(demand.attributed, demand.spans, out=np.zeros(len(best)), where=demand.spans > 0)
     lost = untraced(demand, requests)
     world = np.nan_to_num(baseline.traffic_at).max(0, initial=0.0)
+    known = np.isfinite(requests).any(1) & (demand.attributed > 0)
     blind = world[lost].sum() > UNTRACED_MAX * world.sum()
     return ServiceModels(
         modelled=baseline.used,
@@ -94,6 +98,7 @@ def fit_service_models(
         presence=baseline.presence,
         error=error,
         sampling=sampling,
+        throughput=np.where(known, calls_per_s(demand, requests) / np.where(known, coverage, 1.0), 0.0),
         coverage=coverage,
         spans=demand.spans.astype(np.int64),
         reasons=_reasons(
@@ -107,6 +112,20 @@ def fit_service_models(
                 "UntracedProducts": by_traces & blind,
             }
         ),
+    )
+
+
+def _measured(words: Vocabulary, seen: Observations, demand: Demand, own: Floats) -> Measured:
+    return Measured(
+        services=words.services,
+        products=words.products,
+        regions=words.regions,
+        minute=seen.minute,
+        usage=own,
+        traffic=seen.traffic,
+        calls=demand.cost["calls"].sum(0),
+        cpu=demand.cost["cpu"].sum(0),
+        requests=demand.gateway.sum(0),
     )
 
 

@@ -37,6 +37,8 @@ def plan_document(planned: Planned) -> dict[str, Any]:
         "columns": columns,
         "build_s": solved.build_s,
         "solve_s": solved.solve_s,
+        "build_cpu_s": solved.build_cpu_s,
+        "solve_cpu_s": solved.solve_cpu_s,
         "actions": dict(Counter(str(a.phase) for a in execution.actions)),
         "approvals": sum(bool(a.approval) for a in execution.actions),
         "estimate_h": execution.estimate_h,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -78,10 +80,10 @@ def load_demand(source: Source, words: Vocabulary) -> Demand | None:
         source, "demand_services", problems, fields={"service": "name", **dict.fromkeys(_COUNTS, "number")}
     )
     service = table.known("service", words.services, "service")
-    for name in _COUNTS:
-        np.add.at(getattr(found, name), service, table.numbers(name))
+    counts = [np.bincount(service, table.numbers(name), S).astype(np.float64) for name in _COUNTS]
     problems.raise_any()
-    return found
+    spans, attributed, orphaned, cpu_stated = counts
+    return replace(found, spans=spans, attributed=attributed, orphaned=orphaned, cpu_stated=cpu_stated)
 
 
 def _groups(table: WorldTable) -> np.ndarray[tuple[int], np.dtype[np.intp]]:

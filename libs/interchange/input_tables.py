@@ -132,6 +132,17 @@ _TABLES = (
         key=("service", "product"),
     ),
     InputTable(
+        name="load_tests",
+        columns=(
+            *_PLACE,
+            _number("capacity"),
+            _number("throughput"),
+            _number("utilisation", 0.0, 1.0),
+            _number("utilisation_max", 0.0, 1.0, optional=True),
+        ),
+        key=(),
+    ),
+    InputTable(
         name="events",
         columns=(*_name("region", "kind", optional=True), _time("start"), _time("end")),
         key=(),

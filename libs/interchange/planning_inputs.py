@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from libs.domain.fleet import Floats, Indices
+from libs.domain.load_tests import LoadTests
 from libs.domain.world import PlanningInputs, ServiceControls, Vocabulary
 from libs.interchange.errors import InterchangeError, Problem, Problems
 from libs.interchange.overrides import apply_overrides
@@ -50,6 +51,7 @@ def load_planning_inputs(source: Source, words: Vocabulary) -> PlanningInputs:
         presence_min=presence_min,
         presence_max=presence_max,
         controls=_controls(source, words, problems),
+        load_tests=_load_tests(source, words, problems),
         policy=load_flux_policy(source, problems),
     )
     problems.raise_any()
@@ -217,6 +219,42 @@ def _controls(source: Source, words: Vocabulary, problems: Problems) -> ServiceC
         manual=manual,
         approval=approved,
         reason=reason,
+    )
+
+
+def _load_tests(source: Source, words: Vocabulary, problems: Problems) -> LoadTests:
+    """Points of throughput against utilisation, per unit of a service's own capacity."""
+    table = WorldTable(
+        source,
+        "load_tests",
+        problems,
+        fields={
+            "service": "name",
+            "region": "name",
+            "hardware_type": "name",
+            "capacity": "number",
+            "throughput": "number",
+            "utilisation": "number",
+            "utilisation_max": "number",
+        },
+        optional=True,
+    )
+    placement = placements_of(table, words)
+    table.known("region", words.regions, "region")
+    service, capacity = words.placement_service[placement], table.numbers("capacity")
+    throughput, utilisation = table.numbers("throughput"), table.numbers("utilisation")
+    table.bad_rows(capacity <= 0, "capacity", "is not above 0")
+    table.bad_rows(utilisation > 1, "utilisation", "is a share and may not be above 1")
+    stated = table.optional_numbers("utilisation_max", np.nan)
+    table.bad_rows((stated <= 0) | (stated > 1), "utilisation_max", "is no share above 0 and at most 1")
+    limit = np.full(len(words.services), np.nan)
+    limit[service[np.isfinite(stated)]] = stated[np.isfinite(stated)]
+    table.bad_rows(np.isfinite(stated) & (limit[service] != stated), "utilisation_max", "differs within a service")
+    return LoadTests(
+        service=service,
+        throughput=throughput / np.where(capacity > 0, capacity * words.placement_ratio[placement], 1.0),
+        utilisation=utilisation,
+        utilisation_max=limit,
     )
 
 

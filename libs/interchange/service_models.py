@@ -34,6 +34,7 @@ def service_models_document(words: Vocabulary, models: ServiceModels) -> dict[st
             "confidence": "low" if models.reasons[s] else "high",
             "reasons": list(models.reasons[s]),
             "sampling_error": float(models.sampling[s]),
+            "throughput": float(models.throughput[s]),
             "coverage": float(models.coverage[s]),
             "spans": int(models.spans[s]),
         }
@@ -130,6 +131,7 @@ def _from_document(document: Any, words: Vocabulary, file: str, problems: Proble
         presence=presence,
         error=scalar("error", 0.0),
         sampling=scalar("sampling_error", 0.0),
+        throughput=scalar("throughput", 0.0),
         coverage=scalar("coverage", 1.0),
         spans=scalar("spans", 0.0).astype(np.int64),
         reasons=reasons,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from libs.flux.disaster import disaster_document
 from libs.flux.planning import Planned
 from libs.flux.review import review_of
 from libs.flux.summary import plan_document
@@ -14,15 +15,17 @@ from libs.interchange.execution_plan import execution_plan_document
 from libs.interchange.placement_plan import placement_plan_document
 from libs.interchange.service_models import service_models_document
 
-PLAN, DAG, CHANGES, MODEL = "plan.json", "dag.json", "changes.json", "model.json"
+PLAN, DAG, CHANGES, MODEL, DISASTER = "plan.json", "dag.json", "changes.json", "model.json", "disaster.json"
 
 
 def plan_files(planned: Planned) -> dict[str, bytes]:
-    """The plan, the models behind it, how it is carried out, why it is so, and pictures."""
+    """The plan, the models behind it, how it is carried out, why it is so, what losses ask, and pictures."""
+    p = planned
     documents = {
         PLAN: placement_plan_document(planned.words, planned.models.modelled, planned.solved.plan),
         DAG: execution_plan_document(planned.execution),
         MODEL: service_models_document(planned.words, planned.models),
+        DISASTER: disaster_document(p.words, p.models, p.inputs, p.problem, p.solved),
     }
     files = {name: json.dumps(document).encode() for name, document in documents.items()}
     return files | {name: content.encode() for name, content in review_of(planned).items()}

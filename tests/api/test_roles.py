@@ -114,6 +114,7 @@ MAY = {
     "GET /v1/placement-plans/{placement_plan_id}/changes": EVERYBODY,
     "GET /v1/placement-plans/{placement_plan_id}/models": EVERYBODY,
     "GET /v1/placement-plans/{placement_plan_id}/dag": EVERYBODY,
+    "GET /v1/placement-plans/{placement_plan_id}/region-losses": EVERYBODY,
     "GET /v1/placement-plans/{placement_plan_id}/pictures/{name}.svg": EVERYBODY,
     "GET /v1/service-models": EVERYBODY,
     "GET /v1/plan-overrides": EVERYBODY,

@@ -11,6 +11,7 @@ import typer
 from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
+from libs.flux.cost_models import CostModelError
 from libs.flux.placement import NoPlanError, StoppedError
 from libs.flux.review import review_of
 from libs.flux.summary import plan_document
@@ -22,6 +23,7 @@ from libs.interchange.service_models import save_service_models
 from libs.interchange.traces.intake import TooManyServicesError
 from libs.plan_check.check import PlanRefusedError
 from services.cli.failure import EXIT_NOT_POSSIBLE, CliFailure
+from services.cli.flux.disaster import print_disaster, write_disaster
 from services.cli.flux.inputs import inputs
 from services.cli.flux.offline import Progress, make_models, make_plan
 from services.cli.flux.overrides import override
@@ -72,6 +74,9 @@ def plan(
     out: Annotated[Path, typer.Option(help="where the plan is written (JSON)")] = Path("plan.json"),
     dag: Annotated[Path | None, typer.Option(help="write how to carry out the first step there (JSON)")] = None,
     report: Annotated[Path | None, typer.Option(help="a folder for what a person reviews: JSON and pictures")] = None,
+    disaster: Annotated[
+        Path | None, typer.Option(help="write there what the loss of each region asks of load-tested services (JSON)")
+    ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Say where capacity and traffic should be at each step, and how to get to the first.
@@ -87,11 +92,14 @@ def plan(
             for name, content in review_of(made).items():
                 with replacing(report / name) as stream:
                     stream.write(content.encode())
+        if disaster is not None:
+            write_disaster(disaster, made)
     if output is Output.JSON:
         print_json(plan_document(made))
     else:
         print_plan(made)
-        written = ", ".join(str(path) for path in (out, dag, report) if path is not None)
+        print_disaster(made)
+        written = ", ".join(str(path) for path in (out, dag, report, disaster) if path is not None)
         stdout.print(f"written to {written}", markup=False)
 
 
@@ -118,7 +126,7 @@ def _failing() -> Iterator[None]:
         yield
     except (NoPlanError, PlanRefusedError) as error:
         raise CliFailure(str(error), status=EXIT_NOT_POSSIBLE) from error
-    except (InterchangeError, StoppedError, TooManyServicesError, OSError) as error:
+    except (InterchangeError, CostModelError, StoppedError, TooManyServicesError, OSError) as error:
         raise CliFailure(str(error)) from error
 
 

@@ -84,7 +84,7 @@ def plans(
         print_document({name: value for name, value in found.items() if name != "steps"})
 
 
-_DOCUMENTS = {"model": "models", "dag": "dag", "changes": "changes"}
+_DOCUMENTS = {"model": "models", "dag": "dag", "changes": "changes", "disaster": "region-losses"}
 
 
 def _list(client: Client, output: Output) -> None:

@@ -92,4 +92,4 @@ def print_plan(planned: Planned) -> None:
         names = ", ".join(unplaced_growth(planned)[:SHOWN_MAX])
         stdout.print(f"growth not placed, since no use was measured: {names}", highlight=False)
     if not planned.solved.settled:
-        stdout.print("the shares of growth did not settle by themselves and were held", highlight=False)
+        stdout.print("the shares of growth did not settle and are those of the last program", highlight=False)

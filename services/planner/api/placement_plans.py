@@ -15,7 +15,7 @@ from libs.web.context import Context, WebContext
 from libs.web.cursors import Paging, next_cursor
 from libs.web.model import ID_MAX, PageOf, ResponseModel, SomeName
 from libs.web.openapi import problems
-from services.planner.documents import CHANGES, DAG, MODEL, PLAN
+from services.planner.documents import CHANGES, DAG, DISASTER, MODEL, PLAN
 
 router = APIRouter(prefix="/v1/placement-plans", tags=["placement plans"])
 _NOUN = "placement-plans"
@@ -61,6 +61,17 @@ class PlanModelsOut(ResponseModel):
 
     services: dict[str, Any] = Field(description="By name: metric, capacity, attribution, baseline, residual, ...")
     presence: dict[str, Any] = Field(description="Product -> region -> share of its traffic before the plan")
+
+
+class RegionLossesOut(ResponseModel):
+    """What the loss of each region asks of services with load tests."""
+
+    services: dict[str, Any] = Field(description="By name: whether its load tests are used, and how far to trust them")
+    places: list[dict[str, Any]] = Field(
+        description="Per step, service and region: the loss that decides, capacity needed, planned, now and lacking"
+    )
+    without_load_tests: int
+    capacity_without_load_tests: float = Field(description="As a share of all capacity")
 
 
 class DagOut(ResponseModel):
@@ -112,6 +123,14 @@ def get_changes(
 def get_models(placement_plan_id: _Id, context: Context) -> PlanModelsOut:
     """The service models that it was made with: `plimsoll flux plan --model` reads the same document."""
     return PlanModelsOut(**_document(context, placement_plan_id, MODEL))
+
+
+@router.get(
+    "/{placement_plan_id}/region-losses", operation_id="get_placement_plan_region_losses", responses=problems(404)
+)
+def get_region_losses(placement_plan_id: _Id, context: Context) -> RegionLossesOut:
+    """Whether the plan outlasts the loss of any one region, where load tests say what that takes."""
+    return RegionLossesOut(**_document(context, placement_plan_id, DISASTER))
 
 
 @router.get("/{placement_plan_id}/dag", operation_id="get_placement_plan_dag", responses=problems(404))

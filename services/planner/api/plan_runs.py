@@ -57,8 +57,8 @@ class PlanRunOut(ResponseModel):
     progress: dict[str, Any] = Field(description="phase, elapsed_s")
     report: dict[str, Any] | None = Field(description="What was measured, modelled and decided, and seconds by phase")
     reason: str | None = Field(
-        description="Why there is no plan: MissingInputs, BadInputs, NothingMeasured, NoPlan, PlanRefused, OutOfTime, "
-        "StalePlan, Crashed"
+        description="Why there is no plan: MissingInputs, BadInputs, NothingMeasured, CostModel, NoPlan, PlanRefused, "
+        "OutOfTime, StalePlan, Crashed"
     )
     error: str | None
     bundle: str | None = Field(

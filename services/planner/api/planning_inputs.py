@@ -16,6 +16,7 @@ from libs.interchange.input_diff import RowChange, counts_of, diff_rows
 from libs.interchange.input_formats import csv_of, json_rows, rows_of_csv, rows_of_json, rows_of_parquet, stored_rows
 from libs.interchange.input_rows import Row
 from libs.interchange.input_tables import INPUT_TABLES, REQUIRED, InputTable
+from libs.reconcile.errors import StaleGeneration
 from libs.store import audit
 from libs.store.database import Transaction
 from libs.store.planning_inputs import append_version, list_current, list_versions, load_current, load_version
@@ -197,7 +198,10 @@ def put_input(
             raise bad_files(error) from error
         changed = any(found.counts.values())
         version = found.before
-        if keep and (changed or version is None or version.version != expected):
+        at = 0 if version is None else version.version
+        if at != expected:  # a dry run, or rows that are there already, must rest on the latest as well
+            raise StaleGeneration("planning input", name, expected=expected, found=at)
+        if keep and (changed or version is None):
             actor = principal.name
             version = append_version(
                 tx,

@@ -15,6 +15,7 @@ import structlog
 
 from libs.domain.plan_run import PlanRun, PlanRunStatus
 from libs.domain.world import ServiceModels
+from libs.flux.cost_models import CostModelError
 from libs.flux.placement import NoPlanError, StoppedError
 from libs.flux.planning import Planned, plan_world
 from libs.flux.service_models import fit_service_models
@@ -94,6 +95,8 @@ class PlacementPlanMake:
             return self._finish(run, PlanRunStatus.FAILED, "OutOfTime", f"{stopped}; PLIMSOLL_PLAN_SOLVE_S_MAX.")
         except CannotPlan as cannot:
             return self._finish(run, PlanRunStatus.FAILED, cannot.reason, str(cannot))
+        except CostModelError as cost_model:
+            return self._finish(run, PlanRunStatus.FAILED, "CostModel", str(cost_model))
         except NoPlanError as no_plan:
             return self._finish(run, PlanRunStatus.FAILED, "NoPlan", str(no_plan))
         except PlanRefusedError as refused:

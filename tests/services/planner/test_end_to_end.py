@@ -72,6 +72,8 @@ def test_the_service_plans_as_the_files_do(through_the_service, world):
         found = [models["services"][service]["attribution"][product] for product in offline.words.products]
         assert found == pytest.approx(shares[s].tolist(), abs=1e-6)
     again = make_plan(type(world)(run["bundle"]))
+    assert again.models.spans.tolist() == offline.models.spans.tolist()
+    assert again.models.coverage.tolist() == offline.models.coverage.tolist()
     assert again.solved.solution.objective == pytest.approx(plan["summary"]["objective"], rel=1e-12)
 
 

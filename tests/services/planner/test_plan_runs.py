@@ -130,6 +130,20 @@ def test_what_a_person_reviews_is_there(client, planner, ask, world):
     assert client.get("/v1/placement-plans/99/changes").status_code == 404
 
 
+def test_load_tests_make_it_outlast_the_loss_of_a_region(client, planner, ask, world):
+    put_world(client, world)
+    point = {"service": "store", "region": "west", "hardware_type": "compute", "capacity": 1.0}
+    rows = [point | {"throughput": 50.0 * n, "utilisation": 0.1 * n, "utilisation_max": 0.8} for n in range(1, 9)]
+    assert put(client, "load_tests", rows).status_code == 200
+    ask()
+    planner().reconcile()
+    [plan] = client.get("/v1/placement-plans").json()["items"]
+    losses = client.get(f"/v1/placement-plans/{plan['placement_plan_id']}/region-losses").json()
+    assert losses["services"]["store"]["used"] is True
+    assert {(one["service"], one["lost"] != one["region"]) for one in losses["places"]} == {("store", True)}
+    assert all(one["lacking"] == 0 for one in losses["places"])
+
+
 def test_plans_follow_each_other_and_a_dry_run_moves_nothing(client, planner, ask, world, database):
     put_world(client, world)
     ask()

@@ -86,6 +86,7 @@ def test_a_dry_run_says_all_and_keeps_nothing(client):
     assert (would.json()["changed"], would.json()["version"], would.json()["rows"]) == (True, 0, 2)
     assert client.get("/v1/planning-inputs/traffic_growth").json()["version"] == 0
     assert errors(put(client, "traffic_growth", [{"step": 1}], dry_run=True))
+    assert put_after(client, "traffic_growth", 3, GROWTH, dry_run=True).status_code == 409
 
 
 def test_csv_and_parquet_are_the_same_rows(client):
