@@ -22,6 +22,7 @@ from libs.store.tables import traffic_hours, traffic_series, usage_hours, usage_
 HOUR_MINUTES = 60
 Block = NDArray[np.float32]
 """(U, 60) samples of hours; nan: not reported. 32 bits keep seven digits, more than any measurement has."""
+_KEY_BITS = 40
 _SAMPLES = np.dtype(("V", HOUR_MINUTES * 4))
 _ROW = np.dtype([("hour", ">i8"), ("key", ">i8"), ("samples", "<f4", (HOUR_MINUTES,))])
 
@@ -70,11 +71,10 @@ def put_samples(
     ids = _number_series(tx, measure, series, series_max)
     if not len(samples):
         return
-    rows = np.stack([samples.minute // HOUR_MINUTES, ids[samples.series]], 1)
-    found, of = np.unique(rows, axis=0, return_inverse=True)
+    found, of = np.unique(_one_key(samples.minute // HOUR_MINUTES, ids[samples.series]), return_inverse=True)
     block = np.full((len(found), HOUR_MINUTES), np.nan, "<f4")
-    block[of.reshape(-1), samples.minute % HOUR_MINUTES] = samples.value
-    hour, key = found[:, 0].astype(np.int32), np.ascontiguousarray(found[:, 1])
+    block[of, samples.minute % HOUR_MINUTES] = samples.value
+    hour, key = (found >> _KEY_BITS).astype(np.int32), found & (2**_KEY_BITS - 1)
     incoming = stage_records(tx, measure.hours, {"hour": hour, measure.key: key, "samples": _bytes(block)})
     there = copy_out(
         tx,
@@ -84,7 +84,7 @@ def put_samples(
         {"hour": ">i4", "key": ">i8", "samples": _SAMPLES},
     )
     changed = np.ones(len(found), bool)
-    at = np.searchsorted(_one_key(hour, key), _one_key(there["hour"], there["key"]))
+    at = np.searchsorted(found, _one_key(there["hour"], there["key"]))
     before = _block(there["samples"])
     after = np.where(np.isnan(block[at]), before, block[at])
     changed[at] = ((after != before) & ~(np.isnan(after) & np.isnan(before))).any(1)
@@ -154,7 +154,7 @@ def _number_series(tx: Transaction, measure: Measure, series: Sequence[tuple[str
 
 def _one_key(hour: NDArray[Any], key: NDArray[Any]) -> Ints:
     """Ascending where (hour, key) is."""
-    return hour.astype(np.int64) << 40 | key.astype(np.int64)
+    return hour.astype(np.int64) << _KEY_BITS | key.astype(np.int64)
 
 
 def _bytes(block: Block) -> NDArray[np.void]:

@@ -11,6 +11,7 @@ from libs.observability.traces import configure_tracing
 from libs.reconcile.environment import read_environment
 from libs.store.database import Database
 from libs.web.app import create_app
+from libs.web.collection import settle_collection
 from libs.web.rates import RateSettings
 from services.planner.api import LARGE_BODIES, ROUTERS
 from services.planner.otlp_errors import OtlpErrors
@@ -34,6 +35,7 @@ def make_app() -> FastAPI:
         rates=read_environment(RateSettings).limits(),
     )
     app.add_middleware(OtlpErrors)
+    settle_collection()
     return app
 
 

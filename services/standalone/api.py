@@ -12,6 +12,7 @@ from libs.observability.traces import configure_tracing
 from libs.reconcile.environment import read_environment
 from libs.store.database import Database
 from libs.web.app import create_app
+from libs.web.collection import settle_collection
 from libs.web.rates import RateSettings
 from services.broker.api import LARGE_BODIES as BROKER_LARGE
 from services.broker.api import ROUTERS as BROKER
@@ -38,4 +39,5 @@ def make_app() -> FastAPI:
         rates=read_environment(RateSettings).limits(),
     )
     app.add_middleware(OtlpErrors)
+    settle_collection()
     return app

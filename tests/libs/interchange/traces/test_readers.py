@@ -227,7 +227,9 @@ SHOP = {
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize("name", ["ob_2022-08-22_trace_03_55", "ob_2022-08-22_trace_05_10"])
+@pytest.mark.parametrize(
+    "name", ["ob_2022-08-22_trace_03_55", "ob_2022-08-22_trace_04_11", "ob_2022-08-22_trace_05_10"]
+)
 def test_real_spans_show_the_known_services(shared, name):
     graph = read_graph([shared / "data" / "nezha" / f"{name}_trace.csv.gz"], ["frontend:hipstershop.Frontend/Recv."])
     assert len(graph["services"]) == 10
@@ -239,3 +241,12 @@ def test_real_spans_show_the_known_services(shared, name):
     assert callees == SHOP
     for service in graph["services"].values():
         assert list(service["products"].values()) == [1.0]
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", ["tt_2023-01-30_11_51", "tt_2023-01-30_11_52"])
+def test_real_spans_of_a_larger_shop_all_lead_up_to_its_gateway(shared, name):
+    graph = read_graph([shared / "data" / "nezha" / f"{name}_trace.csv.gz"], ["ts-gateway-service:/*"])
+    assert len(graph["services"]) > 20
+    assert graph["attributed"] == graph["spans"] > 2_000
+    assert (graph["orphaned"], graph["late"], graph["malformed"]) == (0, 0, 0)
