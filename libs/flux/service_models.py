@@ -82,7 +82,7 @@ def fit_service_models(
     sampling = np.stack([fit.attribution.sampling for fit in fits])[best, rows]
     fitted = model_errors(own, seen, baseline, kappa, capacity[:, None] * fallback)
     traced = scores[best, rows]
-    by_use = (sampling > SAMPLING_WEAK) & (score(fitted, samples) + _penalty(words, samples) < traced)
+    by_use = (sampling > SAMPLING_WEAK) & (score(fitted, samples) + _penalty(words, samples, fallback) < traced)
     apart = np.array([0.5 * np.abs(fit.attribution.share - fallback).sum(1) for fit in fits])
     best = np.where(by_use, np.argmin(np.where([fit.usable for fit in fits], apart, np.inf), 0), best)
     contradicts = by_use & (apart[best, rows] > CONTRADICTION * sampling)
@@ -139,10 +139,10 @@ def _measured(words: Vocabulary, seen: Observations, demand: Demand, own: Floats
     )
 
 
-def _penalty(words: Vocabulary, samples: Floats) -> Floats:
-    """(S,) what a fit with a parameter per product pays as a score: Bayes' information criterion."""
+def _penalty(words: Vocabulary, samples: Floats, share: Floats) -> Floats:
+    """(S,) what a fit pays as a score for each product that it gives a share: Bayes' information criterion."""
     regions = len(words.regions)
-    return np.asarray(len(words.products) * np.log(samples * regions + 1) / regions)
+    return np.asarray((share > 0).sum(1) * np.log(samples * regions + 1) / regions)
 
 
 def _candidates(demand: Demand) -> dict[str, Bools]:

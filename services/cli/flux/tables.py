@@ -92,4 +92,7 @@ def print_plan(planned: Planned) -> None:
         names = ", ".join(unplaced_growth(planned)[:SHOWN_MAX])
         stdout.print(f"growth not placed, since no use was measured: {names}", highlight=False)
     if not planned.solved.settled:
-        stdout.print("the shares of growth did not settle and are those of the last program", highlight=False)
+        stdout.print(
+            "growth, or capacity for the loss of a region, did not settle: this is the last program's answer",
+            highlight=False,
+        )

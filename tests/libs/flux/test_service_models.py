@@ -90,6 +90,37 @@ def test_calls_are_chosen_where_they_explain_the_use_and_cpu_does_not():
     assert models.attribution == pytest.approx(NEED / NEED.sum(1, keepdims=True), abs=0.01)
 
 
+def test_what_says_as_much_as_stated_cpu_does_not_replace_it():
+    """Calls are nearer by a hair, which noise could have done; clearly nearer, they count."""
+    share = NEED / NEED.sum(1, keepdims=True)
+
+    def metric(cpu, calls):
+        told = demand(per_request=NEED / RATE * (1 + cpu / share * [1, -1]))
+        told = dataclasses.replace(
+            told, cost=told.cost | {"calls": demand(wrong=1 + calls / share * [1, -1]).cost["calls"]}
+        )
+        return fit_service_models(vocabulary(), observed(noise=0.05), told).metric.tolist()
+
+    assert metric(cpu=0.005, calls=0.0) == ["cpu"] * 3
+    assert metric(cpu=0.10, calls=0.0) == ["calls"] * 3
+
+
+def test_a_fit_to_the_traffic_is_doubted_only_where_it_contradicts_the_traces():
+    def fitted(scatter, wrong):
+        loud = demand()
+        mixed = np.random.default_rng(3).lognormal(0, scatter, (GROUPS, 3, 2)) * wrong
+        told = dataclasses.replace(loud, cost={m: loud.cost[m] * mixed for m in METRICS})
+        return fit_service_models(vocabulary(), observed(), told)
+
+    within = fitted(1.0, [1.0, 1.0])
+    assert within.sampling.min() > 0.03
+    assert within.attribution == pytest.approx(NEED / NEED.sum(1, keepdims=True), abs=0.02)
+    assert not any("FittedToUse" in reasons for reasons in within.reasons)
+    beyond = fitted(0.35, [8.0, 1.0])
+    assert beyond.attribution[1] == pytest.approx([0.2, 0.8], abs=0.02)
+    assert "FittedToUse" in beyond.reasons[1]
+
+
 def test_a_region_out_of_balance_does_not_choose_the_metric():
     """The wrong metric would explain this imbalance, but not how use moves over the day."""
     use = np.array([[1.0, 1.0, 1.0], [1.15, 1.0, 0.88], [1.0, 1.0, 1.0]])
