@@ -43,7 +43,8 @@ from libs.store.plan_runs import (
 from libs.store.service_models import forget_service_models, save_service_models
 from libs.store.telemetry_window import load_telemetry
 from services.planner.bundles import keep_world
-from services.planner.documents import MODEL, plan_files, plan_summary
+from services.planner.document_names import MODEL
+from services.planner.documents import plan_files, plan_summary
 from services.planner.settings import PlannerSettings
 from services.planner.snapshot import CannotPlan, Measure, PlanSnapshot, load_plan_snapshot
 
