@@ -70,9 +70,9 @@ def record_plan_progress(tx: Transaction, plan_run_id: int, progress: Mapping[st
     return bool(tx.execute(update.returning(_T.cancel_requested)).scalar_one())
 
 
-def record_plan_bundle(tx: Transaction, plan_run_id: int, bundle: str) -> None:
-    """Where the replay bundle of the run lies."""
-    tx.execute(sa.update(plan_runs).where(_T.plan_run_id == plan_run_id).values(bundle=bundle))
+def record_plan_bundle(tx: Transaction, run: PlanRun, bundle: str) -> bool:
+    """Where the replay bundle of the run lies. False where this attempt at it is not the latest: nothing changes."""
+    return tx.execute(sa.update(plan_runs).where(*_ours(run)).values(bundle=bundle)).rowcount == 1
 
 
 def finish_plan_run(
@@ -95,8 +95,7 @@ def finish_plan_run(
         "error": error,
         "finished_at": now,
     }
-    ours = _T.plan_run_id == run.plan_run_id, _T.status == PlanRunStatus.RUNNING, _T.attempts == run.attempts
-    return tx.execute(sa.update(plan_runs).where(*ours).values(values)).rowcount == 1
+    return tx.execute(sa.update(plan_runs).where(*_ours(run)).values(values)).rowcount == 1
 
 
 def cancel_plan_run(tx: Transaction, plan_run_id: int, *, now: datetime) -> bool:
@@ -130,6 +129,10 @@ def load_open_runs(tx: Transaction) -> tuple[PlanRun, ...]:
     """Runs that wait or run, the oldest first."""
     query = sa.select(plan_runs).where(_T.status.in_(_OPEN)).order_by(_T.plan_run_id)
     return tuple(_run(row) for row in tx.execute(query).mappings())
+
+
+def _ours(run: PlanRun) -> tuple[sa.ColumnElement[bool], ...]:
+    return _T.plan_run_id == run.plan_run_id, _T.status == PlanRunStatus.RUNNING, _T.attempts == run.attempts
 
 
 def _run(row: sa.RowMapping) -> PlanRun:

@@ -14,18 +14,17 @@ from libs.flux.summary import plan_document
 from libs.interchange.execution_plan import execution_plan_document
 from libs.interchange.placement_plan import placement_plan_document
 from libs.interchange.service_models import service_models_document
-
-PLAN, DAG, CHANGES, MODEL, DISASTER = "plan.json", "dag.json", "changes.json", "model.json", "disaster.json"
+from services.planner.document_names import DAG, DISASTER, MODEL, PLAN
 
 
 def plan_files(planned: Planned) -> dict[str, bytes]:
     """The plan, the models behind it, how it is carried out, why it is so, what losses ask, and pictures."""
-    p = planned
+    words, models = planned.words, planned.models
     documents = {
-        PLAN: placement_plan_document(planned.words, planned.models.modelled, planned.solved.plan),
+        PLAN: placement_plan_document(words, models.modelled, planned.solved.plan),
         DAG: execution_plan_document(planned.execution),
-        MODEL: service_models_document(planned.words, planned.models),
-        DISASTER: disaster_document(p.words, p.models, p.inputs, p.problem, p.solved),
+        MODEL: service_models_document(words, models),
+        DISASTER: disaster_document(words, models, planned.inputs, planned.problem, planned.solved),
     }
     files = {name: json.dumps(document).encode() for name, document in documents.items()}
     return files | {name: content.encode() for name, content in review_of(planned).items()}

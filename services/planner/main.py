@@ -17,6 +17,7 @@ from services.planner.api import LARGE_BODIES, ROUTERS
 from services.planner.otlp_errors import OtlpErrors
 from services.planner.settings import PlannerSettings
 from services.planner.tasks import KINDS
+from services.planner.telemetry_settings import TelemetrySettings
 
 
 def make_app() -> FastAPI:
@@ -40,8 +41,9 @@ def make_app() -> FastAPI:
 
 
 def run() -> None:
-    """A worker that plans, and nothing else."""
+    """A worker that plans and sums up what was measured, and nothing else."""
     configure_logging("planner")
     configure_tracing("planner")
-    read_environment(PlannerSettings)  # its jobs need them: better to fail now than in each
+    read_environment(PlannerSettings)  # its jobs need these: better to fail now than in each
+    read_environment(TelemetrySettings)
     run_worker(read_environment(WorkerSettings), KINDS)

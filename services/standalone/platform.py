@@ -100,7 +100,6 @@ def running_platform(
         solver_env = {**env, "PLIMSOLL_JOB_SLOTS": env.get("PLIMSOLL_SOLVER_SLOTS", "1")}
         solver_env["PLIMSOLL_JOB_PROCESS_JOBS_MAX"] = "1"
         supervisor.start(_python("solver", solver_env, "-m", "services.standalone.worker", "solver"))
-        supervisor.start(_python("planner", solver_env, "-m", "services.standalone.worker", "planner"))
         supervisor.start(_python("worker", env, "-m", "services.standalone.worker", "others"))
         supervisor.start(
             Command(
@@ -114,6 +113,8 @@ def running_platform(
                 pass_fds=[sock.fileno()],
             )
         )
+        # The last, since nobody waits for a plan while everything starts.
+        supervisor.start(_python("planner", solver_env, "-m", "services.standalone.worker", "planner"))
         endpoint = settings.endpoint_file
         endpoint.write_text(json.dumps({"url": url, "token_file": str(token_file)}) + "\n")
         supervisor.after_stop.callback(endpoint.unlink, missing_ok=True)

@@ -15,7 +15,7 @@ from libs.web.context import Context, WebContext
 from libs.web.cursors import Paging, next_cursor
 from libs.web.model import ID_MAX, PageOf, ResponseModel, SomeName
 from libs.web.openapi import problems
-from services.planner.documents import CHANGES, DAG, DISASTER, MODEL, PLAN
+from services.planner.document_names import CHANGES, DAG, DISASTER, MODEL, PLAN
 
 router = APIRouter(prefix="/v1/placement-plans", tags=["placement plans"])
 _NOUN = "placement-plans"

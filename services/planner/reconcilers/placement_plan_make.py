@@ -43,13 +43,18 @@ from libs.store.plan_runs import (
 from libs.store.service_models import forget_service_models, save_service_models
 from libs.store.telemetry_window import load_telemetry
 from services.planner.bundles import keep_world
-from services.planner.documents import MODEL, plan_files, plan_summary
+from services.planner.document_names import MODEL
+from services.planner.documents import plan_files, plan_summary
 from services.planner.settings import PlannerSettings
 from services.planner.snapshot import CannotPlan, Measure, PlanSnapshot, load_plan_snapshot
 
 log = structlog.get_logger()
 ATTEMPTS_MAX = 3
 """A run that ended none of so many attempts is given up, so that those behind it get their turn."""
+
+
+class AttemptReplaced(Exception):
+    """The run was taken up by another worker, which thought this one dead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +109,9 @@ class PlacementPlanMake:
         except StalePlan as stale:
             STALE.count("plan")
             return self._finish(run, PlanRunStatus.STALE, "StalePlan", str(stale))
+        except AttemptReplaced as replaced:
+            log.warning("plan.attempt_replaced", error=str(replaced))
+            return PlanRunStatus.STALE
         except UNAVAILABLE:
             raise
         except Exception as error:
@@ -124,7 +132,8 @@ class PlacementPlanMake:
         if "usage.parquet" not in found.files:
             bundle = self._keep(run, {**found.files, MODEL: json.dumps(document).encode()})
         with self.database.write() as tx:
-            record_plan_bundle(tx, run.plan_run_id, str(bundle))
+            if not record_plan_bundle(tx, run, str(bundle)):
+                raise AttemptReplaced(f"plan run {run.plan_run_id}, attempt {run.attempts}")
             save_service_models(tx, run.plan_run_id, document["services"])
             crash_point("planner.model.before")
         crash_point("planner.model.after")
@@ -172,7 +181,7 @@ class PlacementPlanMake:
                 report=_report(found, models, summary, step_s),
             )
             if not finished:  # the plan goes with the transaction
-                raise StalePlan("world", parent_plan_id=run.parent_placement_plan_id, target_plan_id=None)
+                raise AttemptReplaced(f"plan run {run.plan_run_id}, attempt {run.attempts}")
             forget_plan_files(tx, most=self.settings.plans_max)
             forget_service_models(tx, most=self.settings.plans_max)
             crash_point("planner.commit.before")

@@ -253,7 +253,9 @@ def test_an_attempt_that_was_replaced_commits_nothing(client, planner, ask, worl
         return measure_world(world, DAY_ZERO)(tx, words, **window)
 
     assert planner(measure=replaced).reconcile() is PlanRunStatus.STALE
-    assert look(client, run)["status"] == "running"
+    found = look(client, run)
+    assert (found["status"], found["bundle"]) == ("running", None)
+    assert client.get("/v1/service-models").json()["items"] == []
     assert client.get("/v1/placement-plans").json()["items"] == []
 
 
