@@ -17,7 +17,11 @@ BENCHES = {
     "spans": "benchmarks.telemetry:bench_spans",
     "window": "benchmarks.telemetry:bench_window",
     "roadef": "benchmarks.roadef:bench_roadef",
+    "solve": "benchmarks.solve:bench_solve",
+    "solvers": "benchmarks.solvers:bench_solvers",
+    "pop": "benchmarks.pop:bench_pop",
     "deltas": "benchmarks.deltas:bench_deltas",
+    "placement": "benchmarks.placement:bench_placement",
 }
 """By name; imported when it is run, so that its peak memory is its own."""
 

@@ -28,6 +28,7 @@ CYCLES: Mapping[str, float] = {
     "advance_windows": 60.0,
     "refresh_unavailability": 60.0,
     "finish_retirements": 60.0,
+    "forget_history": 86_400.0,
     "forget_idempotency_keys": 3600.0,
 }
 """Kind of job -> seconds on the Clock between its runs for each region."""

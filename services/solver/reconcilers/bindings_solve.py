@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import structlog
 
 from libs.domain.fleet import FleetSnapshot
-from libs.domain.job import MOVE
 from libs.domain.plan import Plan, PlanKind, SolveStatus
 from libs.jobs.progress import ProgressRecorder
 from libs.observability.tallies import SOLVE_S, SOLVES, STALE
@@ -22,7 +21,6 @@ from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.reconcile.errors import StalePlan
 from libs.store.database import Database
-from libs.store.jobs import enqueue
 from libs.store.plans import commit_plan
 from libs.store.regions import load_region
 from libs.store.shared_buffers import size_shared_buffers
@@ -151,8 +149,6 @@ class BindingsSolve:
             )
             if not finished:  # the plan goes with the transaction: a run that failed has none
                 raise RunGivenUp(f"solve run {solve_run_id} was given up while it ran")
-            if plan is not None:  # the mover need not wait for its next tick
-                enqueue(tx, MOVE, self.region)
             crash_point("solver.commit.before")
         crash_point("solver.commit.after")
         SOLVES.count(self.region, status.value, result.report.stopped_by)
