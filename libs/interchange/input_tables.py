@@ -68,6 +68,11 @@ _PLACE = _name("service", "region", "hardware_type")
 _TABLES = (
     InputTable(name="gateways", columns=_name("product", "service", "operation"), key=("service", "operation")),
     InputTable(
+        name="supply",
+        columns=(_STEP, *_name("region", "hardware_type"), _number("capacity")),
+        key=("step", "region", "hardware_type"),
+    ),
+    InputTable(
         name="services",
         columns=(
             *_name("service", "hardware_type"),
@@ -77,9 +82,9 @@ _TABLES = (
         key=("service",),
     ),
     InputTable(
-        name="supply",
-        columns=(_STEP, *_name("region", "hardware_type"), _number("capacity")),
-        key=("step", "region", "hardware_type"),
+        name="fungibility",
+        columns=(*_name("service", "hardware_type"), _number("ratio")),
+        key=("service", "hardware_type"),
     ),
     InputTable(
         name="growth",
@@ -99,11 +104,6 @@ _TABLES = (
         name="ledger",
         columns=(_OPTIONAL_STEP, *_name("kind", optional=True), *_PLACE, _number("delta", -math.inf)),
         key=(),
-    ),
-    InputTable(
-        name="fungibility",
-        columns=(*_name("service", "hardware_type"), _number("ratio")),
-        key=("service", "hardware_type"),
     ),
     InputTable(
         name="presence_limits",
@@ -155,6 +155,6 @@ _TABLES = (
     ),
 )
 INPUT_TABLES: Mapping[str, InputTable] = {table.name: table for table in _TABLES}
-"""In an order in which each names only what those before it brought: services need hardware types of supply, though."""
+"""In an order in which each names only what those before it bring: so a world can be put in the place of another."""
 REQUIRED = ("gateways", "services", "supply")
 """Without these there is nothing to plan."""

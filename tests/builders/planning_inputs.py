@@ -2,7 +2,7 @@
 
 import json
 
-ORDER = ("gateways", "supply", "services", "growth", "traffic_growth", "ledger", "events", "policy")
+from libs.interchange.input_tables import INPUT_TABLES
 
 
 def put(client, name, rows, **query):
@@ -23,13 +23,14 @@ def put_csv(client, name, content, version=0, **query):
 
 def put_world(client, folder, minute_zero="2026-11-02T00:00:00Z", skip=()):
     """All inputs of a world folder, but for those skipped."""
-    for name in ORDER:
+    for name in INPUT_TABLES:
         if name in skip:
             continue
         if name == "policy":
             answer = put(client, name, [json.loads((folder / "policy.json").read_text())])
         elif (folder / f"{name}.csv").exists():
-            answer = put_csv(client, name, (folder / f"{name}.csv").read_bytes(), minute_zero=minute_zero)
+            version = client.get(f"/v1/planning-inputs/{name}").json()["version"]
+            answer = put_csv(client, name, (folder / f"{name}.csv").read_bytes(), version, minute_zero=minute_zero)
         else:
             continue
         assert answer.status_code == 200, (name, answer.text)
