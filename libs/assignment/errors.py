@@ -30,6 +30,10 @@ class Contradiction(ModelError):
     """Hard constraints that no assignment can meet together."""
 
 
+class NotLowerable(ModelError):
+    """The problem cannot be stated as a mixed-integer program; local search can still solve it."""
+
+
 def shown(values: Iterable[object]) -> str:
     """The first few values, for a message."""
     listed = list(values)

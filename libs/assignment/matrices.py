@@ -12,5 +12,10 @@ Matrix = Any
 
 
 def csr(given: Any, shape: tuple[int, int] | None = None) -> Matrix:
-    """As compressed rows: from entries (values, (rows, columns)), from an array or from another sparse one."""
+    """As compressed rows: from entries (values, (rows, columns)), rows (values, indices, starts) or an array."""
     return sparse.csr_array(given, shape=shape, dtype=np.float64)
+
+
+def csc(given: Any) -> Matrix:
+    """As compressed columns."""
+    return sparse.csc_array(given, dtype=np.float64)

@@ -8,12 +8,12 @@ import numpy as np
 from scipy.optimize import nnls
 
 from libs.domain.cost_model import Measured
+from libs.domain.demand import Demand
 from libs.domain.fleet import Bools, Floats, Names
 from libs.domain.world import Observations, ServiceModels, Vocabulary
 from libs.flux.attribution import Attribution, attribute, calls_per_s, untraced
 from libs.flux.baseline import UsageBaseline, measure_baseline
 from libs.flux.cost_models import installed_attributions
-from libs.flux.demand import Demand
 from libs.flux.model_error import ModelErrors, model_errors, score
 
 SAMPLING_WEAK = 0.03

@@ -123,6 +123,7 @@ def solve_mip(
     seed: int = 0,
     restarts: bool = True,
     heuristics: float = 0.05,
+    presolve: bool = True,
     progress: Progress | None = None,
     cancelled: Cancelled | None = None,
 ) -> Solution:
@@ -131,6 +132,7 @@ def solve_mip(
     start       (C,) a point to begin from; nan where unknown. The answer is never worse than a start that is feasible
     restarts    whether to presolve anew once enough columns are fixed: pays in long searches only
     heuristics  share of the effort that looks for better points rather than bounds
+    presolve    whether to make the model smaller first
     """
     highs = _loaded(model, integer=True)
     _option(highs, "mip_rel_gap", limits.relative_gap)
@@ -138,6 +140,7 @@ def solve_mip(
     _option(highs, "mip_heuristic_effort", heuristics)
     _option(highs, "random_seed", seed)
     _option(highs, "mip_allow_restart", restarts)
+    _option(highs, "presolve", "choose" if presolve else "off")
     for name, value in (
         ("mip_max_nodes", limits.nodes_max),
         ("mip_max_stall_nodes", limits.stall_nodes_max),

@@ -58,7 +58,7 @@ def _dense(graph: Graph, cell: Cell, values: list[CellValue], initial: Ints, ass
         x = x + link.coefficient * written_out(across)
         source = graph.cells[link.source]
         if not source.dense:
-            x = x + link.coefficient * _empty_part(source, link.rows, link.columns)
+            x = x + link.coefficient * empty_part(source, link.rows, link.columns)
     y = _maxima(cell, x) if cell.over is not None else (x if cell.apply is None else cell.apply(x, cell.parameter))
     return CellValue(x, np.zeros(0, dtype=np.int64), y, float(y.sum()))
 
@@ -69,7 +69,7 @@ def _sparse(graph: Graph, cell: Cell, values: list[CellValue], initial: Ints, as
         held = held + leaf.contribution(initial, assignment)
     for link in cell.links:
         source = graph.cells[link.source]
-        if not source.dense and (_empty_value(source, source.by_row, source.by_column) != 0).any():
+        if not source.dense and (empty_value(source, source.by_row, source.by_column) != 0).any():
             raise ModelError(
                 f"an expression over {cell.shape[0]} x {cell.shape[1]} values is not 0 where nothing is: too large"
             )
@@ -83,29 +83,30 @@ def _sparse(graph: Graph, cell: Cell, values: list[CellValue], initial: Ints, as
     apply = cell.apply
     gain = entries.data if apply is None else apply(x, cell.parameter) - apply(base, cell.parameter)
     y = csr((gain, (rows, columns)), shape=cell.shape)
-    total = float(gain.sum()) + float(_empty_part(cell, np.ones((1, cell.shape[0])), np.ones((1, cell.shape[1])))[0, 0])
+    total = float(gain.sum()) + float(empty_part(cell, np.ones((1, cell.shape[0])), np.ones((1, cell.shape[1])))[0, 0])
     return CellValue(x, rows.astype(np.int64) * cell.shape[1] + columns, y, total)
 
 
-def _empty_value(cell: Cell, by_row: Floats, by_column: Floats) -> Floats:
+def empty_value(cell: Cell, by_row: Floats, by_column: Floats) -> Floats:
+    """(rows, columns) or (1, 1): the value of elements that hold nothing."""
     x = by_row[:, None] + by_column[None, :]
     if len(x) > 1 and (by_row == by_row[0]).all() and (by_column == by_column[0]).all():
         x = x[:1, :1]
     return x if cell.apply is None else cell.apply(x, cell.parameter)
 
 
-def _empty_part(cell: Cell, rows: object, columns: object) -> Floats:
+def empty_part(cell: Cell, rows: object, columns: object) -> Floats:
     """Rows @ (value of empty elements) @ columns.T, a row at a time: written out it would be too large."""
     height, width = cell.shape
     over = csr(sparse.eye_array(height) if rows is None else rows)
     across = csr(sparse.eye_array(width) if columns is None else columns)
     if (cell.by_row == cell.by_row[0]).all() and (cell.by_column == cell.by_column[0]).all():
-        each = float(_empty_value(cell, cell.by_row[:1], cell.by_column[:1])[0, 0])
+        each = float(empty_value(cell, cell.by_row[:1], cell.by_column[:1])[0, 0])
         alike: Floats = each * np.outer(over.sum(axis=1), across.sum(axis=1))
         return alike
     total = np.zeros((over.shape[0], across.shape[0]))
     for row, by in enumerate(cell.by_row):
-        y = _empty_value(cell, np.array([by]), cell.by_column)
+        y = empty_value(cell, np.array([by]), cell.by_column)
         if y.any():
             total += np.outer(over[:, [row]].toarray().ravel(), across @ np.broadcast_to(y, (1, width)).ravel())
     return total

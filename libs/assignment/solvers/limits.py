@@ -32,6 +32,30 @@ class SearchLimits:
             raise BadValues(f"time_s_max = {self.time_s_max}; expected seconds above 0")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MipLimits:
+    """When branch and bound stops. Nodes are counted per priority; the same number gives the same answer on any machine
+    when no time limit was hit.
+
+    time_s_max    seconds of wall clock, the building of the model included; what is left is shared by the priorities
+    nodes_max     nodes of the tree, each priority
+    relative_gap  of answer and bound at which an answer is good enough
+    """
+
+    time_s_max: float = math.inf
+    nodes_max: int | None = None
+    relative_gap: float = 1e-4
+
+    def __post_init__(self) -> None:
+        """All must make sense."""
+        if not self.time_s_max > 0:
+            raise BadValues(f"time_s_max = {self.time_s_max}; expected seconds above 0")
+        if self.nodes_max is not None and self.nodes_max < 0:
+            raise BadValues(f"nodes_max = {self.nodes_max}; expected 0 or more")
+        if not self.relative_gap >= 0:
+            raise BadValues(f"relative_gap = {self.relative_gap}; expected 0 or more")
+
+
 class StoppedBy(StrEnum):
     """Why a solve ended."""
 
@@ -39,5 +63,9 @@ class StoppedBy(StrEnum):
     """All tries are used up."""
     TIME = "time"
     """The clock; on another machine the answer may differ."""
+    DONE = "done"
+    """It came to the end of what it does, which no limit cut short."""
     OPTIMAL = "optimal"
     """No goal has anything left to gain."""
+    CANCELLED = "cancelled"
+    """The caller."""

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 from libs.flux.disaster import disaster_document
+from libs.flux.planning import Planned
 from libs.interchange.atomic import replacing
-from services.cli.flux.offline import Planned
 from services.cli.output import print_rows, stdout
 
 SHOWN_MAX = 10

@@ -1,0 +1,1 @@
+"""From cells to the columns and rows of a mixed-integer program."""

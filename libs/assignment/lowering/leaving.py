@@ -1,0 +1,121 @@
+"""Columns for how many of each subclass leave their home."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from libs.assignment.arrays import Bools, Floats, Ints
+from libs.assignment.lowering.assembly import Assembly
+from libs.assignment.lowering.movement import Movement
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Leaving:
+    """Groups are pairs of class and home that began with any object that counts.
+
+    column    (J,) how many of a subclass leave
+    group     (J,) of each subclass
+    counts    (Q',) count columns at homes of groups; at: their groups
+    held      (G,) objects that count
+    size      (J,)
+    order     (J,) subclasses group by group, those that cost least to move first
+    """
+
+    column: Ints
+    group: Ints
+    counts: Ints
+    at: Ints
+    held: Ints
+    size: Ints
+    order: Ints
+
+    def fill(self, point: Floats) -> None:
+        """As few as can be, the cheapest first."""
+        there = np.bincount(self.at, point[self.counts], len(self.held))
+        gone = np.maximum(self.held - there, 0.0)
+        group, size = self.group[self.order], self.size[self.order].astype(np.float64)
+        before = np.cumsum(size) - size
+        first = np.append(True, group[1:] != group[:-1])[: len(group)]
+        before -= np.repeat(before[first], np.diff(np.append(np.flatnonzero(first), len(group))))
+        point[self.column[self.order]] = np.clip(gone[group] - before, 0.0, size)
+
+    def sort(self, *prices: Floats) -> None:
+        """Order subclasses by the first price, then the next, then as they are numbered."""
+        self.order = np.lexsort((*reversed(prices), self.group))
+
+
+def add_leaving(a: Assembly, moved: Movement, *, linear: bool) -> Leaving:
+    """Let as many leave as do not stay; of classes k, homes h, subclasses j of (k, h).
+
+        sum_{c in h} n[k,c]  +  sum_{j in (k,h)} leave[j]  >=  held[k,h]           for all (k, h) with any j
+        2 left[k,h] + sum_{c in h} n[k,c] - held[k,h]  <=  sum_h' left[k,h'] + homeless[k]
+
+    where left[k,h] = sum_{j in (k,h)} leave[j]. The second is there only where some term gains by leaving:
+    those who leave a home need a place elsewhere, and whoever takes a place in it comes from elsewhere. By Hall's
+    theorem no more is needed for the numbers to be those of an assignment.
+
+    leave  (J,)  at most the subclass's size; integer, or continuous where all that counts it is linear
+    Rows: one per (k, h), or two.
+    """
+    containers = len(moved.home)
+    pair = moved.kind * containers + moved.home[moved.container]
+    pairs, group = np.unique(pair, return_inverse=True)
+    group = group.ravel()
+    counts = a.counts
+    home = moved.home[counts.container]
+    asked = np.flatnonzero(home >= 0)
+    key = counts.kind[asked] * containers + home[asked]
+    place = np.minimum(np.searchsorted(pairs, key), max(len(pairs) - 1, 0))
+    known: Bools = pairs[place] == key if len(pairs) else np.zeros(len(asked), np.bool_)
+    asked, at = asked[known], place[known]
+    held = np.bincount(group, moved.size, len(pairs)).astype(np.int64)
+    alone = np.bincount(group, minlength=len(pairs)).max(initial=0) <= 1
+    column = a.add_columns(len(group), least=0.0, most=moved.size, integer=not (moved.monotone and (alone or linear)))
+    stays, leaves = (at, asked, 1.0), (group, column, 1.0)
+    rows = np.arange(len(pairs))
+    a.add_rows("objects", "those who do not stay leave", rows, 1, stays, leaves, lower=held)
+    if not moved.monotone and len(pairs):
+        kinds = len(moved.classes)
+        total = a.add_columns(kinds, least=0.0, most=np.bincount(moved.kind, moved.size, kinds))
+        each = np.arange(kinds)
+        a.add_rows(
+            "objects", "all who leave", each, 1, (moved.kind, column, 1.0), (each, total, -1.0), lower=0, upper=0
+        )
+        homeless = moved.classes.size - np.bincount(moved.kind, moved.size, kinds)
+        of = pairs // containers
+        room = homeless[of] + held
+        a.add_rows(
+            "objects",
+            "those who leave find a place elsewhere",
+            rows,
+            1,
+            stays,
+            (group, column, 2.0),
+            (rows, total[of], -1.0),
+            upper=room,
+        )
+        a.completions.append(Totals(kind=moved.kind, column=column, total=total))
+    return Leaving(
+        column=column,
+        group=group,
+        counts=asked,
+        at=at,
+        held=held,
+        size=moved.size,
+        order=np.argsort(group, kind="stable"),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Totals:
+    """Of each class, how many leave their homes."""
+
+    kind: Ints
+    column: Ints
+    total: Ints
+
+    def fill(self, point: Floats) -> None:
+        """By definition."""
+        point[self.total] = np.bincount(self.kind, point[self.column], len(self.total))

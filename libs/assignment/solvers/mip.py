@@ -1,0 +1,232 @@
+"""The mixed-integer solver: counts of equivalent objects, branch and bound, one priority after the other."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import repeat
+
+import numpy as np
+
+from libs.assignment.arrays import Floats, Ints
+from libs.assignment.lowering.impossible import clash_of
+from libs.assignment.lowering.lower import lower, lower_stated
+from libs.assignment.lowering.lowered import Lowered
+from libs.assignment.problem import Problem
+from libs.assignment.solvers.limits import MipLimits, SearchLimits, StoppedBy
+from libs.assignment.solvers.result import Result, Step
+from libs.mip import highs
+from libs.mip.model import Model
+
+Progress = Callable[[int, float, float, float], None]
+"""level (0: what is broken), incumbent, bound, gap; inf where there is none yet."""
+
+TOLERANCE = 1e-6
+"""What counts as equal, as a share of a level's value: what solvers round to."""
+SLACK = 1e-9
+"""What a level may lose to those below it, besides: HiGHS's presolve goes wrong on rows that are wider by 1e-6."""
+
+REFINEMENTS, COARSE, FINER = 6, 0.03, 0.5
+"""Times that a level is solved again with curves made exact where its answers lay, first to such gaps, each a share of
+the one before, and then as often to the gap asked for.
+"""
+
+LARGE, RELAXING = 10_000, 0.25
+"""Columns from which the relaxation is solved by itself first, and the share of the time that it may take: HiGHS begins
+with simplex, which may not come to any bound at all on large models.
+"""
+
+
+def solve_mip(
+    problem: Problem,
+    limits: MipLimits | SearchLimits | None = None,
+    *,
+    start: Ints | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+    cancelled: highs.Cancelled | None = None,
+) -> Result:
+    """The best assignment, or the best found, with a bound on every level. Never worse than where the objects are.
+
+    start  (N,) an assignment to begin from, where it is better than where the objects are
+    NotLowerable where the problem has no such form.
+    """
+    if not isinstance(limits, MipLimits):  # tries are no nodes: of limits made for a search the time is kept
+        limits = MipLimits() if limits is None else MipLimits(time_s_max=limits.time_s_max)
+    began = time.perf_counter()
+    lowered = lower(problem)
+    build_s = time.perf_counter() - began
+    tree = Tree(lowered, limits, began, seed, progress, cancelled)
+    if start is not None:
+        tree.offer(np.asarray(start, dtype=np.int64))
+    stopped_by = tree.run()
+    first, last = tree.first, tree.value
+    return Result(
+        assignment=tree.best,
+        broken=(float(first[0]), float(last[0])),
+        objective=(tuple(map(float, first[1:])), tuple(map(float, last[1:]))),
+        improved=bool((tree.best != problem.initial).any()),
+        moved=int((tree.best != problem.initial).sum()),
+        tries=tree.nodes,
+        seed=seed,
+        stopped_by=stopped_by,
+        build_s=build_s,
+        solve_s=time.perf_counter() - began,
+        timeline=tuple(tree.timeline),
+        bound=tuple(tree.bound),
+        impossible=_impossible(problem) if last[0] > TOLERANCE else "",
+        solver="mip",
+    )
+
+
+def _impossible(problem: Problem) -> str:
+    clash = clash_of(problem)
+    return "" if clash is None else clash.in_words()
+
+
+class Tree:
+    """The levels in order, and the best assignment so far."""
+
+    def __init__(
+        self,
+        lowered: Lowered,
+        limits: MipLimits,
+        began: float,
+        seed: int,
+        progress: Progress | None,
+        cancelled: highs.Cancelled | None,
+    ) -> None:
+        self.lowered, self.limits, self.began, self.seed = lowered, limits, began, seed
+        self.progress, self.cancelled = progress, cancelled
+        self.best = lowered.problem.initial.copy()
+        self.first = self.value = lowered.stated.values(self.best)
+        self.bound: list[float] = []
+        self.seen: list[Ints] = [self.best]
+        self.true = self.value
+        self.nodes = 0
+        self.timeline: list[Step] = []
+        self._note()
+
+    def run(self) -> StoppedBy:
+        """What is broken first, then each priority with those above it held."""
+        ended = StoppedBy.OPTIMAL
+        for level in range(len(self.lowered.levels)):
+            self.bound.append(-math.inf)
+            for gap in self._gaps(level):
+                most = [self._held(above) for above in range(level)]
+                found = self._level(level, most, gap)
+                if found is None:
+                    break
+                ended = self._ended(found, ended)
+                if found.timed_out:
+                    break
+                if self._flattered(level, gap):
+                    self.lowered = lower_stated(self.lowered.stated, near=self.seen)
+                elif gap == self.limits.relative_gap:
+                    break
+        return ended
+
+    def _gaps(self, level: int) -> Iterator[float]:
+        """The gap to be reached by each solve of a level: curves coarsely at first, to learn where they matter."""
+        gap = self.limits.relative_gap
+        if self.lowered.levels[level].error:
+            yield from (max(gap, COARSE * FINER**k) for k in range(REFINEMENTS))
+            yield from repeat(gap, REFINEMENTS)
+        yield gap
+
+    def _held(self, level: int) -> float:
+        """What a level may be at most while those below it are made small."""
+        kept = self.lowered.values(self.lowered.point(self.best))[level]
+        return kept + SLACK * max(1.0, abs(kept))
+
+    def _flattered(self, level: int, gap: float) -> bool:
+        """Whether the model says its last answer is better than it is by more than the gap: tangents are missing."""
+        said, true = self.lowered.values(self.lowered.point(self.seen[-1]))[level], self.true[level]
+        return true - said > max(gap, TOLERANCE) * abs(true)
+
+    def offer(self, assignment: Ints) -> None:
+        """Take an assignment for the best, if it is better at the first level at which they differ."""
+        value = self.lowered.stated.values(assignment)
+        for new, old in zip(value, self.value, strict=True):
+            tolerance = TOLERANCE * max(1.0, abs(old))
+            if new > old + tolerance:
+                return
+            if new < old - tolerance:
+                self.best, self.value = assignment, value
+                self._note()
+                return
+
+    def _level(self, level: int, most: list[float], gap: float) -> highs.Solution | None:
+        lowered = self.lowered
+        model = lowered.at(level, most)
+        error = 0.0 if lowered.sound else lowered.levels[level].error
+        least = lowered.levels[level].least(model) - error
+        if self.value[level] <= least + TOLERANCE * max(1.0, abs(least)):
+            self.bound[-1] = max(self.bound[-1], least)
+            return None
+        found = self._solved(model, level, gap, error)
+        self.bound[-1] = max(self.bound[-1], found.bound - error, least)
+        if found.x is not None:
+            self.seen.append(self._assignment(found.x))
+            self.true = lowered.stated.values(self.seen[-1])
+            self.offer(self.seen[-1])
+        return found
+
+    def _solved(self, model: Model, level: int, gap: float, error: float) -> highs.Solution:
+        """Branch and bound from the best so far, and again where HiGHS 1.15 is known to be wrong.
+
+        Its presolve may lose the start, which is a point, and call the model infeasible; and with a start it may call
+        that optimal when it is not.
+        """
+        began = time.perf_counter()
+        left = sum(one.cost.any() for one in self.lowered.levels[level:])
+        share = max((self.limits.time_s_max - (began - self.began)) / left, 0.0)
+
+        def solve(start: Floats | None, *, presolve: bool = True) -> highs.Solution:
+            time_s = max(share - (time.perf_counter() - began), 0.0)
+            found = highs.solve_mip(
+                model,
+                highs.Limits(time_s_max=time_s, nodes_max=self.limits.nodes_max, relative_gap=gap),
+                start=start,
+                seed=self.seed,
+                presolve=presolve,
+                progress=self._listener(level),
+                cancelled=self.cancelled,
+            )
+            self.nodes += found.nodes
+            return found
+
+        start = self.lowered.point(self.best)
+        if len(model.cost) > LARGE:
+            relaxed = highs.solve_lp(model, "ipm", highs.Limits(time_s_max=share * RELAXING), cancelled=self.cancelled)
+            self.bound[-1] = max(self.bound[-1], relaxed.bound - error)
+        found = solve(start)
+        if found.infeasible:
+            return solve(start, presolve=False)
+        if found.optimal and found.objective >= model.objective(start) - TOLERANCE * max(1.0, abs(found.objective)):
+            again = solve(None)
+            return replace(again, x=start, objective=found.objective) if again.objective > found.objective else again
+        return found
+
+    def _assignment(self, x: Floats) -> Ints:
+        counts = np.rint(x[: len(self.lowered.kind)]).astype(np.int64)
+        return self.lowered.assignment(counts, x)
+
+    def _ended(self, found: highs.Solution, so_far: StoppedBy) -> StoppedBy:
+        if self.cancelled is not None and self.cancelled():
+            return StoppedBy.CANCELLED
+        if found.timed_out and so_far is not StoppedBy.CANCELLED:
+            return StoppedBy.TIME
+        return so_far if found.optimal or so_far is not StoppedBy.OPTIMAL else StoppedBy.WORK
+
+    def _listener(self, level: int) -> highs.Progress | None:
+        progress = self.progress
+        if progress is None:
+            return None
+        return lambda incumbent, bound, gap: progress(level, incumbent, bound, gap)
+
+    def _note(self) -> None:
+        time_s = time.perf_counter() - self.began
+        self.timeline.append(Step(time_s=time_s, tries=self.nodes, made=len(self.timeline), objective=self.value))
