@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 
-from libs.assignment.arrays import Floats
+from libs.assignment.arrays import Floats, Ints
 from libs.assignment.problem import Problem
 from libs.assignment.search.anneal import anneal, sample_changes
 from libs.assignment.search.descent import descend
@@ -34,17 +34,22 @@ last.
 """
 
 
-def solve_local(problem: Problem, limits: SearchLimits | None = None, *, seed: int = 0) -> Result:
-    """An assignment no worse than the start, at every priority."""
+def solve_local(
+    problem: Problem, limits: SearchLimits | None = None, *, seed: int = 0, start: Ints | None = None
+) -> Result:
+    """An assignment no worse than the start, at every priority.
+
+    start   (N,) where to search from; None: where the objects are
+    """
     limits = limits or SearchLimits()
     began = time.perf_counter()
     program = compile_problem(problem)
-    search = Search(program, seed, began)
+    search = Search(program, seed, began, problem.initial if start is None else start)
     build_s = time.perf_counter() - began
     stopped_by = search.run(limits)
     final = program.state(search.best)
     levels = program.levels
-    first, last = search.first, final.part[:levels]
+    first, last = program.state(problem.initial).part[:levels], final.part[:levels]
     return Result(
         assignment=search.best,
         broken=(float(first[0]), float(last[0])),
@@ -63,9 +68,9 @@ def solve_local(problem: Problem, limits: SearchLimits | None = None, *, seed: i
 class Search:
     """One search, and the best assignment that it has come to."""
 
-    def __init__(self, program: Program, seed: int, began: float) -> None:
+    def __init__(self, program: Program, seed: int, began: float, start: Ints) -> None:
         self.program, self.seed, self.began = program, seed, began
-        self.best = program.problem.initial.copy()
+        self.best = start.copy()
         self.state = program.state(self.best)
         self.first: Floats = self.state.part[: program.levels].copy()
         self.best_value = self.first.copy()

@@ -15,7 +15,7 @@ from libs.assignment.lowering.impossible import clash_of
 from libs.assignment.lowering.lower import lower, lower_stated
 from libs.assignment.lowering.lowered import Lowered
 from libs.assignment.problem import Problem
-from libs.assignment.solvers.limits import MipLimits, StoppedBy
+from libs.assignment.solvers.limits import MipLimits, SearchLimits, StoppedBy
 from libs.assignment.solvers.result import Result, Step
 from libs.mip import highs
 from libs.mip.model import Model
@@ -41,7 +41,7 @@ with simplex, which may not come to any bound at all on large models.
 
 def solve_mip(
     problem: Problem,
-    limits: MipLimits | None = None,
+    limits: MipLimits | SearchLimits | None = None,
     *,
     start: Ints | None = None,
     seed: int = 0,
@@ -53,7 +53,8 @@ def solve_mip(
     start  (N,) an assignment to begin from, where it is better than where the objects are
     NotLowerable where the problem has no such form.
     """
-    limits = limits or MipLimits()
+    if not isinstance(limits, MipLimits):  # tries are no nodes: of limits made for a search the time is kept
+        limits = MipLimits() if limits is None else MipLimits(time_s_max=limits.time_s_max)
     began = time.perf_counter()
     lowered = lower(problem)
     build_s = time.perf_counter() - began
@@ -76,6 +77,7 @@ def solve_mip(
         timeline=tuple(tree.timeline),
         bound=tuple(tree.bound),
         impossible=_impossible(problem) if last[0] > TOLERANCE else "",
+        solver="mip",
     )
 
 
