@@ -290,10 +290,7 @@ def _solve(sub: Submodel, start: Floats, counts: int, classes: int, limits: Limi
 def _implied(model: Model) -> Floats | None:
     """The cheapest point where the counts are fixed: what branch and bound leaves slack within its gap is not in it."""
     found = solve_lp(model, "simplex")
-    if found.x is None or not found.optimal:
-        return None
-    if (np.abs(found.x - np.rint(found.x))[model.integer] > WHOLE).any():
-        found = solve_mip(model, Limits(relative_gap=0.0))
-        if found.x is None:
-            return None
-    return np.where(model.integer, np.rint(found.x), found.x)
+    x = found.x if found.optimal else None
+    if x is not None and (np.abs(x - np.rint(x))[model.integer] > WHOLE).any():
+        x = solve_mip(model, Limits(relative_gap=0.0)).x
+    return None if x is None else np.where(model.integer, np.rint(x), x)
