@@ -12,6 +12,8 @@ from typing import Any
 from benchmarks.problems import KINDS
 
 Run = dict[str, Any]
+PATIENCE, PATIENCE_S = 3.0, 60.0
+"""How long a run may take that does not keep to its limit, loading included: so many times the limit, and more."""
 
 
 def bench_solvers(argv: list[str]) -> dict[str, object]:
@@ -41,7 +43,11 @@ def bench_solvers(argv: list[str]) -> dict[str, object]:
 def _run(problem: str, solver: str, time_limit: float, seed: int) -> Run:
     command = [sys.executable, "-m", "benchmarks", "solve", problem, "--solver", solver]
     command += ["--time-limit", str(time_limit), "--seed", str(seed)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    patience_s = PATIENCE * time_limit + PATIENCE_S
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=patience_s)  # noqa: S603
+    except subprocess.TimeoutExpired:
+        return {"problem": problem, "solver": solver, "failed": f"no answer within {patience_s:g} s"}
     if done.returncode:
         last = done.stderr.strip().splitlines()[-1:] or [f"exit status {done.returncode}"]
         return {"problem": problem, "solver": solver, "failed": last[0]}
