@@ -14,6 +14,8 @@ BENCHES = {
     "mover": "benchmarks.mover:bench_mover",
     "flux": "benchmarks.flux:bench_flux",
     "traces": "benchmarks.flux:bench_traces",
+    "spans": "benchmarks.telemetry:bench_spans",
+    "window": "benchmarks.telemetry:bench_window",
     "roadef": "benchmarks.roadef:bench_roadef",
     "solve": "benchmarks.solve:bench_solve",
     "solvers": "benchmarks.solvers:bench_solvers",

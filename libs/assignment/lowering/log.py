@@ -12,10 +12,11 @@ from libs.assignment.lowering.piecewise import Curve, add_pieces
 from libs.assignment.lowering.wants import Want
 
 
-def add_log(a: Assembly, name: str, x: Affine, want: Want) -> Image:
+def add_log(a: Assembly, name: str, x: Affine, want: Want, near: Floats) -> Image:
     """By pieces; concave. See `add_pieces`."""
 
     def slope(u: Floats) -> Floats:
         return 1.0 / (1.0 + u)
 
-    return add_pieces(a, name, at_least_zero(a, name, x, want), want, Curve(of=np.log1p, slope=slope, convex=False))
+    curve = Curve(of=np.log1p, slope=slope, convex=False)
+    return add_pieces(a, name, at_least_zero(a, name, x, want), want, curve, near)

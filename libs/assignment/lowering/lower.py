@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from libs.assignment.arrays import Floats
+from libs.assignment.arrays import Floats, Ints
 from libs.assignment.flavour import Flavour
 from libs.assignment.lowering.affine import Affine, Image
 from libs.assignment.lowering.argument import Arguments
@@ -12,6 +14,7 @@ from libs.assignment.lowering.assembly import Assembly, entries_of
 from libs.assignment.lowering.ceil import add_ceil
 from libs.assignment.lowering.counts import count_columns, start_of
 from libs.assignment.lowering.leaving import add_leaving
+from libs.assignment.lowering.linked import add_links
 from libs.assignment.lowering.log import add_log
 from libs.assignment.lowering.lowered import Level, Lowered
 from libs.assignment.lowering.maximum import add_maximum
@@ -24,7 +27,7 @@ from libs.assignment.lowering.step import add_step
 from libs.assignment.lowering.wants import Want, wants
 from libs.assignment.problem import Problem
 from libs.assignment.search.cell import CEIL, IDENTITY, LOG, MAX, POSITIVE_PART, POWER, STEP, Cell, fan
-from libs.assignment.search.whole import empty_part
+from libs.assignment.search.whole import compute, empty_part
 
 
 def lower(problem: Problem) -> Lowered:
@@ -32,19 +35,26 @@ def lower(problem: Problem) -> Lowered:
     return lower_stated(state(problem))
 
 
-def lower_stated(stated: Stated, *, named: bool = False) -> Lowered:
-    """The same for a graph that is there already; `named` as in Assembly."""
+def lower_stated(stated: Stated, *, near: Sequence[Ints] = (), named: bool = False) -> Lowered:
+    """The same for a graph that is there already.
+
+    near   assignments (N,) at which curves that need no binaries are to be exact
+    named  as in Assembly
+    """
     problem, cells = stated.problem, stated.graph.cells
     wanted = wants(stated)
     moved = movement(stated, wanted)
     counts = count_columns(stated, moved)
     a = Assembly(counts, moved.classes.size, named=named)
     leaving = add_leaving(a, moved, linear=_linear(stated, moved))
-    arguments = Arguments(a, moved, problem.initial, cells)
-    arguments.leave = leaving.column
+    arguments = Arguments(a, moved, leaving.column, problem.initial, cells)
+    seen = [compute(stated.graph, problem.initial, assignment) for assignment in near]
     values: list[Affine] = []
-    for number in range(len(cells)):
-        values.append(_value(a, stated, number, arguments.of(number, values), wanted[number]))
+    for number, cell in enumerate(cells):
+        x = arguments.of(number, values)
+        at = np.array([start_of(cell, each[number], x.keys) for each in seen]).reshape(len(seen), len(x.keys))
+        values.append(_value(a, stated, number, x, wanted[number], at))
+    add_links(a)
     levels = _levels(a, stated, values)
     model = a.mip.build()
     weight = np.asarray(abs(model.matrix[:, leaving.column]).sum(axis=0), dtype=np.float64).ravel()
@@ -76,7 +86,7 @@ def _linear(stated: Stated, moved: Movement) -> bool:
     )
 
 
-def _value(a: Assembly, stated: Stated, number: int, x: Affine, want: Want) -> Affine:
+def _value(a: Assembly, stated: Stated, number: int, x: Affine, want: Want, near: Floats) -> Affine:
     """The cell's function of its argument."""
     cell, name = stated.graph.cells[number], stated.names[number]
     if cell.function == MAX:
@@ -97,7 +107,7 @@ def _value(a: Assembly, stated: Stated, number: int, x: Affine, want: Want) -> A
         if cell.hard:
             before = start_of(cell, stated.start[number], x.keys)
             most = before if cell.apply is None else cell.apply(before, cell.parameter)
-        image = _image(a, stated, number, x, want, most)
+        image = _image(a, stated, number, x, want, most, near)
         matrix, constant = image.of(x, a.width)
         rest = x.rest if x.rest is None or cell.apply is None else cell.apply(x.rest, cell.parameter)
         value = Affine(shape=x.shape, keys=x.keys, matrix=matrix, constant=constant, error=image.error, rest=rest)
@@ -107,7 +117,7 @@ def _value(a: Assembly, stated: Stated, number: int, x: Affine, want: Want) -> A
     return value
 
 
-def _image(a: Assembly, stated: Stated, number: int, x: Affine, want: Want, most: Floats | None) -> Image:
+def _image(a: Assembly, stated: Stated, number: int, x: Affine, want: Want, most: Floats | None, near: Floats) -> Image:
     cell, name = stated.graph.cells[number], stated.names[number]
     if cell.function == POSITIVE_PART:
         return add_positive_part(a, name, x, want, most)
@@ -116,9 +126,9 @@ def _image(a: Assembly, stated: Stated, number: int, x: Affine, want: Want, most
     if cell.function == CEIL:
         return add_ceil(a, name, x, want)
     if cell.function == LOG:
-        return add_log(a, name, x, want)
+        return add_log(a, name, x, want, near)
     if cell.function == POWER:
-        return add_power(a, name, x, want, cell.parameter)
+        return add_power(a, name, x, want, cell.parameter, near)
     return add_sums(a, name, x, shared=_shared(stated.graph.cells, number))
 
 

@@ -11,6 +11,7 @@ from libs.assignment.arrays import Floats, Ints
 from libs.assignment.lowering.affine import Affine, Image
 from libs.assignment.lowering.assembly import Assembly, entries_of
 from libs.assignment.lowering.grain import multiples
+from libs.assignment.lowering.shared import in_columns
 from libs.assignment.lowering.wants import Want
 
 PIECES = 32
@@ -62,7 +63,7 @@ class Pieces:
         point[self.y] = pieces_at(self.curve, self.breaks, u[:, None], tangent=self.tangent)[:, 0]
 
 
-def add_pieces(a: Assembly, name: str, x: Affine, want: Want, curve: Curve) -> Image:
+def add_pieces(a: Assembly, name: str, x: Affine, want: Want, curve: Curve, near: Floats) -> Image:
     """Add y = f(max(0, x)) up to a stated error, with least <= x <= greatest.
 
         f convex and wanted small:   y >= f(t) + f'(t) (x - t)  for the breaks t, y >= 0
@@ -72,6 +73,8 @@ def add_pieces(a: Assembly, name: str, x: Affine, want: Want, curve: Curve) -> I
 
     Where x takes whole multiples of one number, PIECES of them at most, breaks are there and nothing is lost.
     Elsewhere a tangent lies on the side that is wanted, so that what the model says is never worse than the truth.
+
+    near  (S, E) values of x at which tangents are to be exact
     Rows: PIECES + 1 per element, or twice that.
     """
     least, greatest = a.bounds_of(x)
@@ -81,6 +84,10 @@ def add_pieces(a: Assembly, name: str, x: Affine, want: Want, curve: Curve) -> I
     breaks, exact = _breaks(a, x, some, least[some], greatest[some])
     easy = want.small != want.large and want.small == curve.convex
     tangent = easy and not exact
+    if tangent:
+        # where a point of `near` is out of range a break is only there twice
+        low_end, high_end = breaks[:, :1], breaks[:, -1:]
+        breaks = np.sort(np.concatenate([breaks, np.clip(near[:, some].T, low_end, high_end)], axis=1), axis=1)
     low, high = curve.of(least[some]), curve.of(greatest[some])
     y = a.add_columns(
         len(some), least=np.minimum(low, pieces_at(curve, breaks, breaks, tangent=tangent)[:, 0]), most=high
@@ -88,7 +95,7 @@ def add_pieces(a: Assembly, name: str, x: Affine, want: Want, curve: Curve) -> I
     none = np.zeros((len(some), 0), dtype=np.int64)
     used, full = none, none
     if easy:
-        _bound(a, name, x, some, curve, breaks, y, tangent=tangent)
+        _bound(a, name, in_columns(a, name, x), some, curve, breaks, y, tangent=tangent)
     else:
         used, full = _interpolate(a, name, x, some, curve, breaks, y)
         a.sound &= exact or want.small != want.large
@@ -193,7 +200,7 @@ def _error(curve: Curve, breaks: Floats, *, tangent: bool) -> Floats:
     """(E',) the largest difference of pieces and curve, at SAMPLES points of each piece."""
     share = (np.arange(SAMPLES) + 0.5) / SAMPLES
     points = breaks[:, :-1, None] + share * np.diff(breaks, axis=1)[:, :, None]
-    points = np.concatenate([points.reshape(len(breaks), -1), breaks], axis=1)
+    points = np.concatenate([points.reshape(len(breaks), SAMPLES * (breaks.shape[1] - 1)), breaks], axis=1)
     worst = np.zeros(len(breaks))
     for column in range(points.shape[1]):
         u = points[:, [column]]

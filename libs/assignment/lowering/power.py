@@ -10,7 +10,7 @@ from libs.assignment.lowering.piecewise import Curve, add_pieces
 from libs.assignment.lowering.wants import Want
 
 
-def add_power(a: Assembly, name: str, x: Affine, want: Want, exponent: float) -> Image:
+def add_power(a: Assembly, name: str, x: Affine, want: Want, exponent: float, near: Floats) -> Image:
     """By pieces: convex from an exponent of 1 on, concave below. See `add_pieces`."""
 
     def power(u: Floats) -> Floats:
@@ -21,4 +21,4 @@ def add_power(a: Assembly, name: str, x: Affine, want: Want, exponent: float) ->
 
     curve = Curve(of=power, slope=slope, convex=exponent >= 1)
     only_small = want.small and not want.large
-    return add_pieces(a, name, x if only_small and curve.convex else at_least_zero(a, name, x, want), want, curve)
+    return add_pieces(a, name, x if only_small and curve.convex else at_least_zero(a, name, x, want), want, curve, near)

@@ -92,9 +92,8 @@ def who_gives_way(
 ) -> tuple[int, float]:
     """Objects of a container that together leave enough room, and what they gain there; -1: none found.
 
-    worth_it  what they may gain, about
-
     The one that loses least for the part of the lack that it fills goes first; then those that are not needed stay.
+    Once they gain more than `worth_it` there is no use in going on.
     """
     dimensions, count, loss = need.shape[1], 0, 0.0
     lack = np.empty(dimensions)

@@ -59,7 +59,7 @@ def rising(members: Ints, placed: Ints) -> bool:
 
 def shares(market: Market, state: State, ranking: Ranking) -> tuple[Ints, Ints]:
     """By level: how many could be placed at all, and how many are. Fixed objects count as they are."""
-    able = market.fixed.copy()
+    able = market.fixed & (market.initial != market.outside)
     able[ranking.who[ranking.net > -np.inf]] = True
     size = int(market.level.max(initial=-1)) + 1
     members = np.bincount(market.level[able], minlength=size)

@@ -109,7 +109,11 @@ def _alike(columns: Sequence[Column], size: int) -> tuple[Ints, Ints]:
 
 
 def _pools(capacity: Floats) -> Ints:
-    """(S,) shapes of one capacity are one pool; neighbours by the mix of what they hold where there are too many."""
+    """(S,) each its own; where there are too many, shapes of one capacity are one pool, and then neighbours by the mix
+    of what they hold.
+    """
+    if len(capacity) <= POOLS_MAX:
+        return np.arange(len(capacity))
     pool, first = _alike(list(capacity.T), len(capacity))
     if len(first) <= POOLS_MAX:
         return pool

@@ -8,7 +8,7 @@ from libs.assignment.arrays import Bools, Ints
 from libs.assignment.errors import ModelError
 from libs.assignment.prices.group_rules import groups_of
 from libs.assignment.prices.market import Market
-from libs.assignment.prices.places import Places, places_of
+from libs.assignment.prices.places import places_of
 from libs.assignment.prices.room import room_of
 from libs.assignment.prices.values import Values, values_of
 from libs.assignment.problem import Problem
@@ -52,7 +52,7 @@ def market_of(problem: Problem) -> Market:
         bounded=room.bounded,
         shape=places.shape,
         pool=places.pool,
-        fixed=inside & _fixed(problem, places),
+        fixed=_fixed(problem, inside & (places.shape[problem.initial] < 0)),
         outside=np.where(inside, int(np.argmax(values.outside)), initial),
         initial=initial,
         level=_levels(values),
@@ -60,13 +60,13 @@ def market_of(problem: Problem) -> Market:
     )
 
 
-def _fixed(problem: Problem, places: Places) -> Bools:
+def _fixed(problem: Problem, closed_in: Bools) -> Bools:
     """Objects that are to stay, and those in containers that accept nothing: staying is always allowed there."""
-    fixed = places.shape[problem.initial] < 0
+    fixed = closed_in.copy()
     for constraint in problem.constraints:
         if isinstance(constraint.spec, AvoidMovingSpec):
             fixed[problem.objects.indices(constraint.spec.where, constraint.spec.objects)] = True
-    return np.asarray(fixed)
+    return fixed
 
 
 def _levels(values: Values) -> Ints:

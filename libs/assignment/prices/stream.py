@@ -47,7 +47,7 @@ class Stream:
     def __init__(self, problem: Problem, settings: PriceSettings | None = None, *, seed: int = 0) -> None:
         self.settings = settings or PriceSettings()
         stated = market_of(problem)
-        self.market = replace(stated, fixed=stated.initial != stated.outside)
+        self.market = replace(stated, fixed=stated.fixed | (stated.initial != stated.outside))
         self._state = start(self.market, seed)
         self._waits = np.zeros(len(problem.objects), dtype=bool)
         self._price: Floats | None = None

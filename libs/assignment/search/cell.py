@@ -103,11 +103,31 @@ def never_negative(cell: Cell) -> bool:
     return cell.function in (POSITIVE_PART, STEP, LOG, POWER)
 
 
-def is_direct(cell: Cell, *, read: bool) -> bool:
-    """Whether a cell reads the assignment alone and simply, and no other cell reads it."""
-    if read or cell.links or not cell.dense or cell.over is not None or len(cell.leaves) > LEAVES_MAX:
+def is_simple(cell: Cell) -> bool:
+    """Whether a cell reads the assignment alone, and each object in one element at a time."""
+    if cell.links or not cell.dense or cell.over is not None or len(cell.leaves) > LEAVES_MAX:
         return False
     return all(fan(leaf.rows) == 1 and (leaf.columns is None or fan(leaf.columns) == 1) for leaf in cell.leaves)
+
+
+def scale_of_rows(leaf: Leaf) -> Floats | None:
+    """(rows,) the number above 0 by which each row multiplies what is in it; None where it is not one number."""
+    entries = leaf.rows
+    lengths = np.diff(entries.indptr)
+    scale = np.ones(entries.shape[0])
+    filled = lengths > 0
+    scale[filled] = entries.data[entries.indptr[:-1][filled]]
+    alike = (entries.data == np.repeat(scale, lengths)).all() and (scale > 0).all()
+    return scale if alike else None
+
+
+def is_stackable(cell: Cell) -> bool:
+    """Whether a simple cell that only levels read can be a layer among others: see stack.py."""
+    if not is_simple(cell) or len(cell.leaves) != 1 or (cell.hard and cell.function != POSITIVE_PART):
+        return False
+    leaf = cell.leaves[0]
+    plain = leaf.columns is None and leaf.factor is None and leaf.flavour in (Flavour.AFTER, Flavour.NEW)
+    return plain and scale_of_rows(leaf) is not None
 
 
 def fan(matrix: Matrix | None) -> int:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from libs.assignment.arrays import Floats, Ints
 from libs.assignment.search.anneal import better
-from libs.assignment.search.delta import ask, change
+from libs.assignment.search.borrow import borrow_state, borrow_tables
+from libs.assignment.search.delta import ask, evaluate_single, make
+from libs.assignment.search.draw import random_below, seed_random
 from libs.assignment.search.jit import compiled
 from libs.assignment.search.tables import CONTAINERS, INITIAL_AT, LEVELS, State, Tables
 
@@ -29,7 +29,8 @@ def descend(
 
     `counts` is given back as (changes tried, changes made, objects looked at).
     """
-    np.random.seed(seed)
+    g, s = borrow_tables(g), borrow_state(s)
+    seed_random(g, s, seed)
     levels, containers = g.node[0, LEVELS], g.node[0, CONTAINERS]
     every = containers <= TARGETS_MAX
     tried = made = looked = 0
@@ -39,19 +40,19 @@ def descend(
         looked += 1
         best, least = -1, 0.0
         for t in range(containers if every else TARGETS_MAX):
-            container = t if every else np.random.randint(containers)
+            container = t if every else random_below(g, s, containers)
             if not every and t == 0:
                 container = g.lookup[g.node[0, INITIAL_AT] + o]
             if container == s.whole[o]:
                 continue
             ask(g, s, 0, o, container)
             tried += 1
-            if change(g, s, 1, False) and better(s, levels, level, tolerance) < 0:
+            if evaluate_single(g, s) and better(s, levels, level, tolerance) < 0:
                 gain = s.part[levels + level]
                 if best < 0 or gain < least:
                     best, least = container, gain
         if best >= 0:
             ask(g, s, 0, o, best)
-            change(g, s, 1, True)
+            make(g, s, 1)
             made += 1
     counts[0], counts[1], counts[2] = tried, made, looked

@@ -23,6 +23,9 @@ def stamp_of(folder: Path) -> tuple[str, int]:
 
 STAMP = stamp_of(HERE)
 
+_INTERNAL: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+"""No entry of its own from Python."""
+
 
 def compiled(function: F, stamp: tuple[str, int] | None = None) -> F:
     """The function, compiled at its first call, without the interpreter lock, and kept for later processes.
@@ -42,6 +45,12 @@ def compiled(function: F, stamp: tuple[str, int] | None = None) -> F:
 
 
 def part(function: F) -> F:
-    """A function that only compiled ones call: it becomes a part of them, without an entry of its own from Python."""
-    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return cast(F, numba.njit(nogil=True, error_model="numpy", **options)(function))
+    """A function that only compiled ones call, written into each of them: a call hands over 42 numbers, which costs
+    more than most parts do.
+    """
+    return cast(F, numba.njit(nogil=True, error_model="numpy", forceinline=True, **_INTERNAL)(function))
+
+
+def callee(function: F) -> F:
+    """A function that only compiled ones call, but large or called from many places: it is compiled once."""
+    return cast(F, numba.njit(nogil=True, error_model="numpy", **_INTERNAL)(function))

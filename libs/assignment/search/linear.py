@@ -16,21 +16,30 @@ from libs.assignment.expressions.max import Max
 from libs.assignment.expressions.sum import Sum
 from libs.assignment.flavour import Flavour
 from libs.assignment.matrices import Matrix, csr
-from libs.assignment.search.cell import IDENTITY, MAX, Cell, Leaf, Link, is_direct
+from libs.assignment.search.cell import IDENTITY, MAX, Cell, Leaf, Link, is_simple, is_stackable
 from libs.assignment.search.sharing import Fingerprint, Fingerprints
+from libs.assignment.search.stacking import Stack, plan_stacks
 
 DENSE_ELEMENTS_MAX = 4_000_000
 """A cell with more elements than this keeps only those that differ from what they are when empty."""
+
+STACKED, GUARDING, ADDING, OTHER = range(4)
+"""How cells are settled: in stacks; alone, before others, as they are hard or read; alone, at the end; by lists."""
 
 Map = Matrix | None
 
 
 class Graph:
-    """Cells in an order in which each comes after those that it reads."""
+    """Cells in an order in which each comes after those that it reads.
+
+    After `reorder` the first `stacked` of them are in stacks, those up to `guards` and `direct` are settled alone.
+    """
 
     def __init__(self, containers: int, objects: int) -> None:
         self.containers, self.objects = containers, objects
         self.cells: list[Cell] = []
+        self.stacked = self.guards = self.direct = 0
+        self.stacks: list[Stack] = []
         self._known: dict[Fingerprint, int] = {}
         self._kept: list[Expression] = []
         self._fingerprints = Fingerprints()
@@ -63,15 +72,13 @@ class Graph:
         return found
 
     def reorder(self) -> list[int]:
-        """Let direct cells come first, and hard ones as early as they can: what may not be is found out soon.
+        """Let cells in stacks come first, then simple ones that are hard or read, then other simple ones, then those
+        that read others, hard ones as early as they can: what may not be is found out soon.
 
         Returns the new place of each.
         """
         read = {link.source for cell in self.cells for link in cell.links}
-        direct = [is_direct(cell, read=n in read) for n, cell in enumerate(self.cells)]
-        order = sorted(
-            range(len(self.cells)), key=lambda n: (not direct[n], self.cells[n].depth, not self.cells[n].hard, n)
-        )
+        order = sorted(range(len(self.cells)), key=lambda n: (*_kind(self.cells[n], read=n in read), n))
         place = [0] * len(order)
         for new, old in enumerate(order):
             place[old] = new
@@ -79,6 +86,10 @@ class Graph:
         for cell in self.cells:
             cell.links = [replace(link, source=place[link.source]) for link in cell.links]
         self._known = {key: place[old] for key, old in self._known.items()}
+        now_read = {place[n] for n in read}
+        kinds = [_kind(cell, read=n in now_read)[0] for n, cell in enumerate(self.cells)]
+        self.stacked, self.guards, self.direct = (sum(kind <= k for kind in kinds) for k in (STACKED, GUARDING, ADDING))
+        self.stacks = plan_stacks(self.cells[: self.stacked])
         return place
 
     def _make(self, expression: Expression) -> int:
@@ -178,6 +189,15 @@ class Graph:
             else:
                 merged.append(leaf)
         cell.leaves = merged
+
+
+def _kind(cell: Cell, *, read: bool) -> tuple[int, int, bool]:
+    """How a cell is settled, and when among its like: by depth, hard ones that nobody reads first."""
+    if is_simple(cell):
+        if not read and is_stackable(cell):
+            return STACKED, 0, False
+        return (GUARDING if read or cell.hard else ADDING), int(read), not cell.hard
+    return OTHER, cell.depth, not cell.hard
 
 
 def _identity(shape: Shape) -> Cell:

@@ -40,7 +40,7 @@ class Program:
     def state(self, assignment: Ints) -> State:
         """Everything computed whole."""
         values = compute(self.graph, self.problem.initial, assignment)
-        return start(self.tables, self.graph, values, assignment, self.goals)
+        return start(self.tables, self.graph, values, self.problem.initial, assignment, self.goals)
 
 
 def compile_problem(problem: Problem) -> Program:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import repeat
 
 import numpy as np
 
 from libs.assignment.arrays import Floats, Ints
 from libs.assignment.lowering.impossible import clash_of
-from libs.assignment.lowering.lower import lower
+from libs.assignment.lowering.lower import lower, lower_stated
 from libs.assignment.lowering.lowered import Lowered
 from libs.assignment.problem import Problem
 from libs.assignment.solvers.limits import MipLimits, SearchLimits, StoppedBy
 from libs.assignment.solvers.result import Result, Step
 from libs.mip import highs
+from libs.mip.model import Model
 
 Progress = Callable[[int, float, float, float], None]
 """level (0: what is broken), incumbent, bound, gap; inf where there is none yet."""
@@ -24,6 +27,16 @@ TOLERANCE = 1e-6
 """What counts as equal, as a share of a level's value: what solvers round to."""
 SLACK = 1e-9
 """What a level may lose to those below it, besides: HiGHS's presolve goes wrong on rows that are wider by 1e-6."""
+
+REFINEMENTS, COARSE, FINER = 6, 0.03, 0.5
+"""Times that a level is solved again with curves made exact where its answers lay, first to such gaps, each a share of
+the one before, and then as often to the gap asked for.
+"""
+
+LARGE, RELAXING = 10_000, 0.25
+"""Columns from which the relaxation is solved by itself first, and the share of the time that it may take: HiGHS begins
+with simplex, which may not come to any bound at all on large models.
+"""
 
 
 def solve_mip(
@@ -90,21 +103,48 @@ class Tree:
         self.best = lowered.problem.initial.copy()
         self.first = self.value = lowered.stated.values(self.best)
         self.bound: list[float] = []
+        self.seen: list[Ints] = [self.best]
+        self.true = self.value
         self.nodes = 0
         self.timeline: list[Step] = []
         self._note()
 
     def run(self) -> StoppedBy:
         """What is broken first, then each priority with those above it held."""
-        most: list[float] = []
         ended = StoppedBy.OPTIMAL
         for level in range(len(self.lowered.levels)):
-            found = self._level(level, most)
-            if found is not None:
+            self.bound.append(-math.inf)
+            for gap in self._gaps(level):
+                most = [self._held(above) for above in range(level)]
+                found = self._level(level, most, gap)
+                if found is None:
+                    break
                 ended = self._ended(found, ended)
-            kept = self.lowered.values(self.lowered.point(self.best))[level]
-            most.append(kept + SLACK * max(1.0, abs(kept)))
+                if found.timed_out:
+                    break
+                if self._flattered(level, gap):
+                    self.lowered = lower_stated(self.lowered.stated, near=self.seen)
+                elif gap == self.limits.relative_gap:
+                    break
         return ended
+
+    def _gaps(self, level: int) -> Iterator[float]:
+        """The gap to be reached by each solve of a level: curves coarsely at first, to learn where they matter."""
+        gap = self.limits.relative_gap
+        if self.lowered.levels[level].error:
+            yield from (max(gap, COARSE * FINER**k) for k in range(REFINEMENTS))
+            yield from repeat(gap, REFINEMENTS)
+        yield gap
+
+    def _held(self, level: int) -> float:
+        """What a level may be at most while those below it are made small."""
+        kept = self.lowered.values(self.lowered.point(self.best))[level]
+        return kept + SLACK * max(1.0, abs(kept))
+
+    def _flattered(self, level: int, gap: float) -> bool:
+        """Whether the model says its last answer is better than it is by more than the gap: tangents are missing."""
+        said, true = self.lowered.values(self.lowered.point(self.seen[-1]))[level], self.true[level]
+        return true - said > max(gap, TOLERANCE) * abs(true)
 
     def offer(self, assignment: Ints) -> None:
         """Take an assignment for the best, if it is better at the first level at which they differ."""
@@ -118,32 +158,56 @@ class Tree:
                 self._note()
                 return
 
-    def _level(self, level: int, most: list[float]) -> highs.Solution | None:
-        lowered, limits = self.lowered, self.limits
+    def _level(self, level: int, most: list[float], gap: float) -> highs.Solution | None:
+        lowered = self.lowered
         model = lowered.at(level, most)
         error = 0.0 if lowered.sound else lowered.levels[level].error
         least = lowered.levels[level].least(model) - error
         if self.value[level] <= least + TOLERANCE * max(1.0, abs(least)):
-            self.bound.append(least)
+            self.bound[-1] = max(self.bound[-1], least)
             return None
-        left = sum(one.cost.any() for one in lowered.levels[level:])
-        share = max((limits.time_s_max - (time.perf_counter() - self.began)) / left, 0.0)
-        solve = partial(
-            highs.solve_mip,
-            model,
-            highs.Limits(time_s_max=share, nodes_max=limits.nodes_max, relative_gap=limits.relative_gap),
-            start=lowered.point(self.best),
-            seed=self.seed,
-            progress=self._listener(level),
-            cancelled=self.cancelled,
-        )
-        found = solve()
-        if found.infeasible:  # the start is a point: presolve has lost it
-            found = solve(presolve=False)
-        self.nodes += found.nodes
-        self.bound.append(max(found.bound - error, least))
+        found = self._solved(model, level, gap, error)
+        self.bound[-1] = max(self.bound[-1], found.bound - error, least)
         if found.x is not None:
-            self.offer(self._assignment(found.x))
+            self.seen.append(self._assignment(found.x))
+            self.true = lowered.stated.values(self.seen[-1])
+            self.offer(self.seen[-1])
+        return found
+
+    def _solved(self, model: Model, level: int, gap: float, error: float) -> highs.Solution:
+        """Branch and bound from the best so far, and again where HiGHS 1.15 is known to be wrong.
+
+        Its presolve may lose the start, which is a point, and call the model infeasible; and with a start it may call
+        that optimal when it is not.
+        """
+        began = time.perf_counter()
+        left = sum(one.cost.any() for one in self.lowered.levels[level:])
+        share = max((self.limits.time_s_max - (began - self.began)) / left, 0.0)
+
+        def solve(start: Floats | None, *, presolve: bool = True) -> highs.Solution:
+            time_s = max(share - (time.perf_counter() - began), 0.0)
+            found = highs.solve_mip(
+                model,
+                highs.Limits(time_s_max=time_s, nodes_max=self.limits.nodes_max, relative_gap=gap),
+                start=start,
+                seed=self.seed,
+                presolve=presolve,
+                progress=self._listener(level),
+                cancelled=self.cancelled,
+            )
+            self.nodes += found.nodes
+            return found
+
+        start = self.lowered.point(self.best)
+        if len(model.cost) > LARGE:
+            relaxed = highs.solve_lp(model, "ipm", highs.Limits(time_s_max=share * RELAXING), cancelled=self.cancelled)
+            self.bound[-1] = max(self.bound[-1], relaxed.bound - error)
+        found = solve(start)
+        if found.infeasible:
+            return solve(start, presolve=False)
+        if found.optimal and found.objective >= model.objective(start) - TOLERANCE * max(1.0, abs(found.objective)):
+            again = solve(None)
+            return replace(again, x=start, objective=found.objective) if again.objective > found.objective else again
         return found
 
     def _assignment(self, x: Floats) -> Ints:

@@ -35,8 +35,8 @@ class Result:
     improved     whether the answer is better than the start
     bound        by level as in `broken` and `objective`: no assignment as good above it goes below; empty where the
                  solver proves nothing
-    prices       what more room would gain, by shape of container and dimension; where the solver finds them
     impossible   which hard constraints cannot all hold wherever the objects are, where that is proven
+    prices       what more room would gain, by shape of container and dimension; where the solver finds them
     solver       by the name of which it is registered
     notes        what else is to be said of how it was solved, each a clause
     """
@@ -53,8 +53,8 @@ class Result:
     solve_s: float
     timeline: tuple[Step, ...]
     bound: tuple[float, ...] = ()
-    prices: Prices | None = None
     impossible: str = ""
+    prices: Prices | None = None
     solver: str = "local"
     notes: tuple[str, ...] = ()
 
@@ -74,16 +74,15 @@ class Result:
             StoppedBy.CANCELLED: "stopped when asked to: more time may find more",
         }
         why = f"; {self.impossible}" if self.impossible else ""
-        said = f"{what}{broken}{why}; {ends[self.stopped_by]}{self._gaps()}"
-        return "; ".join((said, *self.notes))
+        said = (f"{what}{broken}{why}", ends[self.stopped_by], *self._gaps(), *self.notes)
+        return "; ".join(said)
 
-    def _gaps(self) -> str:
+    def _gaps(self) -> list[str]:
         """How far each level may be from the best, where that is known and not nothing."""
         values = (self.broken[1], *self.objective[1])
         names = ("what is broken", *(f"priority {k}" for k in range(len(self.objective[1]))))
-        gaps = [
+        return [
             f"{name} is {value:g}, and at least {bound:g} whatever is done"
             for name, value, bound in zip(names, values, self.bound, strict=False)
             if math.isfinite(bound) and value - bound > SHOWN * max(1.0, abs(value))
         ]
-        return "".join(f"; {gap}" for gap in gaps)
