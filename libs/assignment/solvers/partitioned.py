@@ -117,6 +117,7 @@ class _Cut:
         self.timeline: list[Step] = []
         self.tries = 0
         self.stopped_by: set[StoppedBy] = set()
+        self._noted = program.problem.initial.copy()
 
     def solve(self, solver: Callable[..., Result], executor: Executor | None) -> Result:
         """Divide, solve, put together, polish."""
@@ -197,7 +198,17 @@ class _Cut:
 
     def _note(self, assignment: Ints) -> tuple[float, ...]:
         levels = tuple(map(float, self.program.state(assignment).part[: self.program.levels]))
-        self.timeline.append(Step(time_s=self._time_s(), tries=self.tries, made=0, objective=levels))
+        who = np.flatnonzero(assignment != self._noted)
+        self.timeline.append(
+            Step(
+                time_s=self._time_s(),
+                tries=self.tries,
+                made=len(who),
+                objective=levels,
+                moved=(who, assignment[who]),
+            )
+        )
+        self._noted = assignment.copy()
         return levels
 
     def _time_s(self) -> float:
