@@ -10,7 +10,8 @@ from libs.assignment.arrays import Floats, Ints
 from libs.assignment.problem import Problem
 from libs.assignment.search.delta import try_moves
 from libs.assignment.search.linear import Graph
-from libs.assignment.search.pack import Weighted, pack, start
+from libs.assignment.search.pack import Weighted, pack
+from libs.assignment.search.program import Program
 from libs.assignment.search.tables import State
 from libs.assignment.search.whole import compute
 
@@ -58,12 +59,19 @@ class Terms:
         place = graph.reorder()
         self.graph, self.all = graph, tuple(terms)
         self._cells = [Weighted(place[one.cell], one.level, one.weight) for one in cells]
-        self._tables = pack(graph, self._cells, problem.initial, max(len(terms), 1))
+        count = max(len(terms), 1)
+        self._program = Program(
+            problem=problem,
+            graph=graph,
+            tables=pack(graph, self._cells, problem.initial, count),
+            goals=self._cells,
+            priorities=tuple(range(count - 1)),
+            least=(-np.inf,) * count,
+        )
 
     def state(self, assignment: Ints) -> State:
         """Everything computed whole."""
-        values = compute(self.graph, self.problem.initial, assignment)
-        return start(self._tables, self.graph, values, self.problem.initial, assignment, self._cells)
+        return self._program.state(assignment)
 
     def values(self, assignment: Ints) -> Floats:
         """(T,) the value of each term, without its weight."""
@@ -71,8 +79,8 @@ class Terms:
 
     def change(self, state: State, objects: Ints, containers: Ints) -> Floats:
         """(T,) what some moves at once add to each term; nothing is moved."""
-        try_moves(self._tables, state, objects, containers, False)
-        count = max(len(self.all), 1)
+        try_moves(self._program.tables, state, objects, containers, False)
+        count = self._program.levels
         return np.asarray(state.part[count : count + len(self.all)].copy())
 
     def growing(self, before: Ints, after: Ints) -> list[int]:

@@ -77,6 +77,7 @@ class Search:
         self.tolerance: Floats = 1e-9 * np.maximum(np.abs(self.first), 1e-3)
         self.tries = self.made = self._seeds = 0
         self.timeline: list[Step] = []
+        self._noted = program.problem.initial.copy()
 
     def run(self, limits: SearchLimits) -> StoppedBy:
         """Level by level, tries and time shared out evenly among those that have something to gain."""
@@ -192,4 +193,7 @@ class Search:
 
     def _note(self) -> None:
         objective = tuple(map(float, self.best_value))
-        self.timeline.append(Step(time_s=self._time_s(), tries=self.tries, made=self.made, objective=objective))
+        who = np.flatnonzero(self.best != self._noted)
+        moved, self._noted[who] = (who, self.best[who]), self.best[who]
+        step = Step(time_s=self._time_s(), tries=self.tries, made=self.made, objective=objective, moved=moved)
+        self.timeline.append(step)

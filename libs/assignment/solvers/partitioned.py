@@ -29,6 +29,8 @@ from libs.assignment.solvers.result import Result, Step
 POLISH = 0.2
 """Of tries and of time, what is kept for the whole."""
 PARTS_LIMIT = 4096
+CUT_SHORT = (StoppedBy.TIME, StoppedBy.WORK)
+"""What ended some part says why the whole ended, where it is not polished."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +116,8 @@ class _Cut:
         self.seed, self.began, self.notes = seed, began, notes
         self.timeline: list[Step] = []
         self.tries = 0
+        self.stopped_by: set[StoppedBy] = set()
+        self._noted = program.problem.initial.copy()
 
     def solve(self, solver: Callable[..., Result], executor: Executor | None) -> Result:
         """Divide, solve, put together, polish."""
@@ -126,7 +130,7 @@ class _Cut:
         merged = coalesce(self.program, list(self.parts), answers)
         self._say(merged)
         assignment, levels = merged.assignment, self._note(merged.assignment)
-        stopped_by = StoppedBy.WORK
+        stopped_by = next((one for one in CUT_SHORT if one in self.stopped_by), StoppedBy.DONE)
         if self.options.polish > 0:
             polished = self._polish(assignment)
             assignment, stopped_by = polished.assignment, polished.stopped_by
@@ -160,6 +164,7 @@ class _Cut:
             answers = [each.result() for each in [executor.submit(_solve_part, *one) for one in asked]]
         for number, answer in enumerate(answers):
             self.tries += answer.tries
+            self.stopped_by.add(answer.stopped_by)
             if answer.failed:
                 self.notes.append(f"part {number} stays as it is: {answer.failed}")
         return [answer.assignment for answer in answers]
@@ -193,7 +198,17 @@ class _Cut:
 
     def _note(self, assignment: Ints) -> tuple[float, ...]:
         levels = tuple(map(float, self.program.state(assignment).part[: self.program.levels]))
-        self.timeline.append(Step(time_s=self._time_s(), tries=self.tries, made=0, objective=levels))
+        who = np.flatnonzero(assignment != self._noted)
+        self.timeline.append(
+            Step(
+                time_s=self._time_s(),
+                tries=self.tries,
+                made=len(who),
+                objective=levels,
+                moved=(who, assignment[who]),
+            )
+        )
+        self._noted = assignment.copy()
         return levels
 
     def _time_s(self) -> float:
@@ -204,6 +219,7 @@ class _Cut:
 class _Answer:
     assignment: Ints
     tries: int
+    stopped_by: StoppedBy
     failed: str
 
 
@@ -212,5 +228,5 @@ def _solve_part(solver: Callable[..., Result], problem: Problem, limits: Any, se
     try:
         result = solver(problem, limits, seed=seed)
     except ModelError as error:
-        return _Answer(assignment=np.asarray(problem.initial), tries=0, failed=str(error))
-    return _Answer(assignment=result.assignment, tries=result.tries, failed="")
+        return _Answer(assignment=np.asarray(problem.initial), tries=0, stopped_by=StoppedBy.DONE, failed=str(error))
+    return _Answer(assignment=result.assignment, tries=result.tries, stopped_by=result.stopped_by, failed="")

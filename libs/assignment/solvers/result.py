@@ -23,6 +23,8 @@ class Step:
     tries: int
     made: int
     objective: tuple[float, ...]
+    moved: tuple[Ints, Ints] | None = None
+    """Objects that the best assignment has elsewhere than a step before (at first: than the start), and where."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -8,10 +8,13 @@ import pytest
 from libs.assignment.errors import ModelError, UnknownName
 from libs.assignment.explain.comparison import compare
 from libs.assignment.explain.explainer import Explainer
+from libs.assignment.explain.timeline import timeline_of
 from libs.assignment.explain.tree import tree
 from libs.assignment.problem import Problem
 from libs.assignment.solvers.limits import SearchLimits
 from libs.assignment.solvers.local import solve_local
+from libs.assignment.solvers.partitioned import Partitioning
+from libs.assignment.solvers.registry import solver_named
 from libs.assignment.specs.avoid_assignments import AvoidAssignmentsSpec
 from libs.assignment.specs.capacity import CapacitySpec
 from libs.assignment.specs.group_count import GroupCountSpec
@@ -184,3 +187,24 @@ def test_the_tree_of_every_spec_can_be_written() -> None:
     for example in EXAMPLES.values():
         assert example.spec.where in said
     assert "see #" in said
+
+
+@pytest.mark.parametrize("solver", ["local", "partitioned"])
+def test_the_timeline_adds_up_term_by_term(solver: str) -> None:
+    problem = small_world()
+    for name in ("balance IDEAL RELATIVE", "movement", "increase"):
+        problem.add_goal(EXAMPLES[name].spec, weight=2, priority=0 if name != "increase" else 3)
+    problem.add_constraint(EXAMPLES["capacity"].spec, hard=False, weight=5)
+    options = {"options": Partitioning(parts=2, insist=True)} if solver == "partitioned" else {}
+    result = solver_named(solver)(problem, SearchLimits(tries_max=4_000), **options)
+    said = timeline_of(problem, result)
+    assert len(said.moments) == len(result.timeline) > 2
+    for one in said.moments:
+        levels = [0.0] * 3
+        for term, value in zip(said.terms, one.values, strict=True):
+            levels[term.level] += term.weight * value
+        assert levels == pytest.approx(one.objective, abs=1e-7)
+    assert said.moments[0].moved == 0
+    assert said.moments[-1].values == pytest.approx(values(problem, result.assignment), abs=1e-7)
+    assert "0 objects moved" in said.in_words()
+    assert "CapacitySpec:" in said.in_words()

@@ -20,8 +20,9 @@ from libs.assignment.partitioning.splitting import large_containers
 from libs.assignment.partitioning.statement import part_problem
 from libs.assignment.problem import Problem
 from libs.assignment.search.program import compile_problem
-from libs.assignment.solvers.limits import SearchLimits
+from libs.assignment.solvers.limits import SearchLimits, StoppedBy
 from libs.assignment.solvers.local import solve_local
+from libs.assignment.solvers.mip import solve_mip
 from libs.assignment.solvers.partitioned import Partitioning, solve_partitioned
 from libs.assignment.specs.assignment_affinities import AssignmentAffinitiesSpec
 from libs.assignment.specs.balance import BalanceFormula, BalanceSpec
@@ -276,7 +277,20 @@ def test_any_solver_solves_the_parts_and_one_that_fails_leaves_its_part_alone() 
     assert len(asked) == 3
     assert sum(asked) == 600
     assert "part 1 stays as it is: too hard for me" in result.in_words()
+    assert result.stopped_by is StoppedBy.WORK
     assert result.improved
+
+
+def test_parts_that_are_solved_exactly_were_not_cut_short() -> None:
+    problem = Problem(objects=60, containers=8, initial=np.arange(60) % 4)
+    problem.add_dimension("cpu", 1.0 + np.arange(60) % 2, containers=np.full(8, 18.0))
+    problem.add_constraint(CapacitySpec(dimension="cpu"))
+    problem.add_goal(MinimizeMovementSpec(dimension="cpu"), normalise=False)
+    options = Partitioning(parts=2, insist=True, polish=0.0)
+    result = solve_partitioned(problem, SearchLimits(time_s_max=100), options=options, solver=solve_mip)
+    assert result.broken[1] == 0
+    assert result.stopped_by is StoppedBy.DONE
+    assert "this solver looks no further" in result.in_words()
 
 
 def nowhere(objects: int = 400, containers: int = 20) -> Problem:
