@@ -14,8 +14,14 @@ BENCHES = {
     "mover": "benchmarks.mover:bench_mover",
     "flux": "benchmarks.flux:bench_flux",
     "traces": "benchmarks.flux:bench_traces",
+    "spans": "benchmarks.telemetry:bench_spans",
+    "window": "benchmarks.telemetry:bench_window",
     "roadef": "benchmarks.roadef:bench_roadef",
+    "solve": "benchmarks.solve:bench_solve",
+    "solvers": "benchmarks.solvers:bench_solvers",
+    "pop": "benchmarks.pop:bench_pop",
     "deltas": "benchmarks.deltas:bench_deltas",
+    "placement": "benchmarks.placement:bench_placement",
 }
 """By name; imported when it is run, so that its peak memory is its own."""
 

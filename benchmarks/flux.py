@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 from libs.flux.attributor import Attributor
+from libs.flux.summary import plan_document
 from libs.interchange.execution_plan import save_execution_plan
 from libs.interchange.placement_plan import placement_plan_document, save_placement_plan
 from libs.interchange.service_models import save_service_models
@@ -15,7 +16,6 @@ from libs.interchange.traces.files import read_traces
 from libs.interchange.traces.intake import Intake
 from libs.interchange.world import load_gateways
 from services.cli.flux.offline import WINDOW_SPANS, make_models, make_plan
-from services.cli.flux.tables import plan_document
 
 
 def bench_flux(argv: list[str]) -> dict[str, object]:

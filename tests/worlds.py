@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 
+from libs.domain.load_tests import LoadTests
 from libs.domain.world import FluxPolicy, PlanningInputs, ServiceControls, ServiceModels, Vocabulary
 
 
@@ -42,6 +43,7 @@ def random_world(seed, *, services=6, products=3, regions=4, steps=2, types=2, s
         presence=presence,
         error=np.full(S, 0.01),
         sampling=np.full(S, 0.01),
+        throughput=1000.0 * capacity,
         coverage=np.ones(S),
         spans=np.full(S, 1000),
         reasons=np.array([()] * S + [None], object)[:S],
@@ -60,9 +62,19 @@ def random_world(seed, *, services=6, products=3, regions=4, steps=2, types=2, s
         presence_min=np.zeros((P, R)),
         presence_max=np.full((P, R), np.inf),
         controls=controls(S, K, R, rebalance=rng.random(S) < 0.7),
+        load_tests=no_load_tests(S),
         policy=policy or FluxPolicy(),
     )
     return words, models, inputs
+
+
+def no_load_tests(services):
+    return LoadTests(
+        service=np.zeros(0, np.int32),
+        throughput=np.zeros(0),
+        utilisation=np.zeros(0),
+        utilisation_max=np.full(services, np.nan),
+    )
 
 
 def controls(S, K, R, **given):

@@ -28,9 +28,18 @@ class Labels:
     def __len__(self) -> int:
         return self._size
 
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """All of them, where they were given."""
+        return None if self._names is None else tuple(self._names)
+
     def name(self, index: int) -> str:
         """What people call it."""
         return f"{self.noun} {index}" if self._names is None else self._names[index]
+
+    def some(self, indices: Ints) -> Labels:
+        """Only these, in this order: by their names, where they have any."""
+        return Labels(self.noun, len(indices) if self._names is None else [self._names[k] for k in indices])
 
     def index(self, where: str, given: str | int) -> int:
         """The index of a name, or of an index itself."""

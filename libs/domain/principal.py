@@ -22,6 +22,8 @@ class Role(StrEnum):
     """Reports which servers run containers."""
     HEALTH = "health"
     """Reports unavailability events."""
+    TELEMETRY = "telemetry"
+    """Reports spans, use and traffic."""
 
     def includes(self, other: Role) -> bool:
         """Whether this role may do all that the other may."""
@@ -37,6 +39,7 @@ _INCLUDED = {
     Role.ADMIN: _OPERATOR | {Role.ADMIN},
     Role.ALLOCATOR: _VIEWER | {Role.ALLOCATOR},
     Role.HEALTH: _VIEWER | {Role.HEALTH},
+    Role.TELEMETRY: _VIEWER | {Role.TELEMETRY},
 }
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from libs.domain.fleet import Bools, Floats, Indices, Ints, Names
+from libs.domain.load_tests import LoadTests
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -89,6 +90,8 @@ class FluxPolicy:
     """What past cycles really added per unit of upsize planned; above 1, supply is set aside for it."""
     executed_downsize_share: float = 1.0
     """What past cycles really gave back per unit of downsize planned; below 1, the rest is not counted on."""
+    utilisation_max: float = 0.8
+    """How busy a load-tested service may be while a region is lost, where its load tests do not say."""
     upsize_h: float = 24.0
     """Hours that an upsize is estimated to take beyond the service's lead time."""
     shift_h: float = 4.0
@@ -111,6 +114,7 @@ class PlanningInputs:
     ledger           (K, R)         capacity changes that other writers planned before the first step ends
     presence_min     (P, R)         least share of a product's traffic in a region
     presence_max     (P, R)         largest share
+    load_tests       of services whose capacity must outlast the loss of a region
     """
 
     step: Ints
@@ -122,6 +126,7 @@ class PlanningInputs:
     presence_min: Floats
     presence_max: Floats
     controls: ServiceControls
+    load_tests: LoadTests
     policy: FluxPolicy = field(default_factory=FluxPolicy)
 
 
@@ -137,6 +142,7 @@ class ServiceModels:
     presence     (P, R)         xi: share of the product's traffic in its peak window; a row sums to 1
     error        (S,)           root mean square of what the model misses over regions and time, as a share of the use
     sampling     (S,)           standard error of the attribution for want of spans, as a distance
+    throughput   (S,)           requests per second that it gets worldwide at peak; 0: not known
     coverage     (S,)           share of its spans that a gateway explains
     spans        (S,) int       spans seen
     reasons      (S,) tuple     identifiers of why its confidence is low; () where it is high
@@ -150,6 +156,7 @@ class ServiceModels:
     presence: Floats
     error: Floats
     sampling: Floats
+    throughput: Floats
     coverage: Floats
     spans: Ints
     reasons: Names

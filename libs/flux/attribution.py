@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from libs.domain.demand import GROUPS, Demand
 from libs.domain.fleet import Bools, Floats
-from libs.flux.demand import GROUPS, Demand
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -46,12 +46,21 @@ def untraced(demand: Demand, requests_per_s: Floats) -> Bools:
     return np.asarray((np.nan_to_num(requests_per_s).max(0, initial=0.0) > 0) & (demand.gateway.sum(0) <= 0))
 
 
+def calls_per_s(demand: Demand, requests_per_s: Floats) -> Floats:
+    """(S,) calls that a service gets, of all products: calls of one request, times the product's requests."""
+    return np.asarray(_demand(demand.cost["calls"].sum(0), demand.gateway.sum(0), requests_per_s).sum(1))
+
+
 def _shares(cost: Floats, gateway: Floats, requests_per_s: Floats) -> Floats:
+    demand = _demand(cost, gateway, requests_per_s)
+    total = demand.sum(1, keepdims=True)
+    return np.asarray(np.divide(demand, total, out=np.zeros_like(demand), where=total > 0))
+
+
+def _demand(cost: Floats, gateway: Floats, requests_per_s: Floats) -> Floats:
     traced = gateway > 0
     measured = np.isfinite(requests_per_s) & traced
     seen = (gateway * measured).sum(1)
     scale = np.divide(np.where(measured, requests_per_s, 0.0).sum(1), seen, out=np.ones(len(cost)), where=seen > 0)
     rate = np.where(measured, np.nan_to_num(requests_per_s), scale[:, None] * gateway)
-    demand = np.divide(cost, gateway, out=np.zeros_like(cost), where=traced) * rate
-    total = demand.sum(1, keepdims=True)
-    return np.asarray(np.divide(demand, total, out=np.zeros_like(demand), where=total > 0))
+    return np.asarray(np.divide(cost, gateway, out=np.zeros_like(cost), where=traced) * rate)

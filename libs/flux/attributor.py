@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+from libs.domain.demand import Demand
 from libs.domain.spans import Spans
-from libs.flux.demand import Demand
+from libs.flux.demand import demand_of
 from libs.flux.trace_window import TraceWindow
 
 SWEEPS_PER_WINDOW = 2
@@ -56,6 +57,6 @@ class Attributor:
         self._swept = now
         closed = self._window.close(now)
         found = (
-            Demand.of(closed, services, self.products) if closed is not None else Demand.none(services, self.products)
+            demand_of(closed, services, self.products) if closed is not None else Demand.none(services, self.products)
         )
         self.demand = found if self.demand is None else self.demand.plus(found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from libs.flux.columns import Columns
 from libs.flux.problem import JointProblem
@@ -26,21 +27,26 @@ class CapacityTerms:
     v: Columns
     p: JointProblem
 
-    def entries(self, row: Indices, factor: float = 1.0) -> list[Entry]:
-        """Entries that put factor * c[t,k,r] into row[t,k,r] (T, K, R); -1: into none."""
+    def entries(self, row: Indices, factor: ArrayLike = 1.0) -> list[Entry]:
+        """Entries that put factor[t,k,r] * c[t,k,r] into row[t,k,r] (T, K, R); -1: into none."""
         v, p = self.v, self.p
         T, _, R, _, S, _ = p.shape
+        by = np.broadcast_to(np.asarray(factor, np.float64), row.shape)
         alone = np.flatnonzero(p.alone)  # placement s of service s
         service, product = np.nonzero(p.phi[alone])
         own = row[:, :S]
         found = [
-            (own[:, alone[service]], v.x[:, product], factor * p.phi[alone[service], product][None, :, None]),
-            (own[:, alone], v.r_up[:, alone], np.array(factor)),
-            (row[:, v.chosen], v.c, np.array(factor)),
+            (
+                own[:, alone[service]],
+                v.x[:, product],
+                by[:, alone[service]] * p.phi[alone[service], product][None, :, None],
+            ),
+            (own[:, alone], v.r_up[:, alone], by[:, alone]),
+            (row[:, v.chosen], v.c, by[:, v.chosen]),
         ]
         step, s, r = np.unravel_index(v.r_down_cell, (T, S, R))
         single = p.alone[s]
-        found.append((own[step, s, r][single], v.r_down[single], np.array(-factor)))
+        found.append((own[step, s, r][single], v.r_down[single], -by[step, s, r][single]))
         return [_kept(*entry) for entry in found]
 
 

@@ -24,7 +24,6 @@ class Columns:
     up, down  (T, K, R)  capacity added and freed since the step before; up is there only where it is priced
     r_up      (T, S, R)  residual, or its part above 0
     r_down    (N,)       its part below 0, where it may have one; r_down_cell says for which (T, S, R)
-    g         (T, J, R)  growth of the J placements that get any; grown names them
     withheld  (W,)       units of growth not granted; withheld_of says for which (T, S)
     s, d      (T, H, R)  spare, deficit
     spare     (T, H)     spare, worldwide
@@ -44,8 +43,6 @@ class Columns:
     r_up: Indices
     r_down: Indices
     r_down_cell: Indices
-    g: Indices
-    grown: Indices
     withheld: Indices
     withheld_of: Indices
     s: Indices
@@ -62,9 +59,8 @@ def add_columns(m: Mip, p: JointProblem) -> Columns:
     ups = T if cost.executed_upsize_share > 1 else 0
     presence = p.traffic[:, :, None] * np.stack([p.presence_min, p.presence_max])[:, None]
     r_lower, r_upper, r_cost, r_down_cell, r_down_max = _residual_columns(p)
+    m.offset -= float((r_cost * r_lower).sum())  # what is kept costs nothing, only what is added to it
     chosen = np.flatnonzero(~p.alone[p.service])
-    growing = np.flatnonzero(p.growth.max(0) > 0)
-    grown = np.flatnonzero(np.isin(p.service, growing))
     withheld_of = np.flatnonzero((p.growth > 0) & np.isfinite(p.yielding))
     return Columns(
         x=_block(m, (T, P, R), lower=presence[0], upper=presence[1]),
@@ -80,8 +76,6 @@ def add_columns(m: Mip, p: JointProblem) -> Columns:
         r_up=_block(m, (T, S, R), lower=r_lower, upper=r_upper, cost=r_cost),
         r_down=m.add_columns(len(r_down_cell), cost=r_cost.ravel()[r_down_cell], upper=r_down_max),
         r_down_cell=r_down_cell,
-        g=_block(m, (T, len(grown), R)),
-        grown=grown,
         withheld=m.add_columns(
             len(withheld_of), cost=p.yielding.ravel()[withheld_of], upper=p.growth.ravel()[withheld_of]
         ),
@@ -98,18 +92,19 @@ def _residual_columns(p: JointProblem) -> tuple[Floats, Floats, Floats, Indices,
 
     A residual that is kept is a constant. One that may be rebalanced costs its size and may fall to min(rho, 0): where
     rho >= 0 a single column above 0 says all of that, elsewhere a second one holds the part below.
-    Where traffic shrinks so far that a kept residual would take capacity away, the residual may grow, at a cost.
+    Where traffic shrinks so far that a kept residual would take capacity away, or load tests may ask for more, the
+    residual may grow, at a cost.
     """
     T, _, R, _, S, _ = p.shape
     everywhere = (T, S, R)
     served = p.traffic @ p.phi.T
     kept = np.broadcast_to(p.keeps[None, :, None], everywhere)
-    shrinks = p.keeps & (served + p.rho.sum(1) < p.total_min * (1 - 1e-9))
+    grows = p.keeps & ((served + p.rho.sum(1) < p.total_min * (1 - 1e-9)) | p.load.any(1))
     rho = np.broadcast_to(p.rho[None], everywhere)
     lower = np.where(kept, rho, 0.0)
-    upper = np.where(kept & ~shrinks[:, :, None], rho, np.inf)
+    upper = np.where(kept & ~grows[:, :, None], rho, np.inf)
     price = p.policy.e5_residual * np.broadcast_to(p.weight[None], everywhere)
-    cost = np.where(kept & ~shrinks[:, :, None], 0.0, price)
+    cost = np.where(kept & ~grows[:, :, None], 0.0, price)
     cell = np.flatnonzero(~kept & (rho < 0))
     return lower, upper, cost, cell, -rho.ravel()[cell]
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from libs.domain.fleet import Floats
 from libs.flux.blocks.attribution import add_attribution, add_granted_baseline, add_limits
-from libs.flux.blocks.growth import add_growth, add_held_shares
 from libs.flux.blocks.pools import add_changes, add_even_spare, add_pools
+from libs.flux.blocks.region_loss import add_region_loss
 from libs.flux.blocks.traffic import add_oscillation, add_traffic
 from libs.flux.capacity_terms import CapacityTerms
 from libs.flux.columns import Columns, add_columns
+from libs.flux.growth_terms import GrowthTerms
 from libs.flux.problem import JointProblem
+from libs.flux.region_loss import Guarded
 from libs.mip.model import Indices, Mip, Model
 
 
@@ -43,11 +44,16 @@ class JointModel:
 
     model: Model
     columns: Columns
+    growth: GrowthTerms
     rows: Rows
 
 
-def build_model(p: JointProblem, share: Floats, held: float = math.inf) -> JointModel:
-    """Expressions 2 to 15 for all steps, with the given shares (T, K, R) of growth, which capacity leaves by `held`."""
+def build_model(p: JointProblem, total: Floats, share: Floats, less: Floats, guarded: Guarded) -> JointModel:
+    """Expressions 2 to 15 for all steps.
+
+    total, share, less  as GrowthTerms takes them
+    guarded             as add_region_loss takes it
+    """
     m = Mip()
     v = add_columns(m, p)
     placed, moved, largest = add_traffic(m, v, p)
@@ -56,12 +62,11 @@ def build_model(p: JointProblem, share: Floats, held: float = math.inf) -> Joint
     add_attribution(m, v, p)
     add_granted_baseline(m, v, p)
     limits, limit_cells = add_limits(m, v, p, c)
-    add_growth(m, v, p, share)
-    if math.isfinite(held):
-        add_held_shares(m, v, p, c, share, held)
-    fits = add_pools(m, v, p, c)
+    g = GrowthTerms(c=c, v=v, p=p, total=total, share=share, less=less)
+    fits = add_pools(m, v, p, c, g)
     freed = add_changes(m, v, p, c)
     add_even_spare(m, v, p)
+    add_region_loss(m, v, p, c, guarded)
     rows = Rows(
         placed=placed,
         moved=moved,
@@ -71,4 +76,4 @@ def build_model(p: JointProblem, share: Floats, held: float = math.inf) -> Joint
         limit_cells=limit_cells,
         freed=freed,
     )
-    return JointModel(model=m.build(), columns=v, rows=rows)
+    return JointModel(model=m.build(), columns=v, growth=g, rows=rows)

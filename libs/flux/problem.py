@@ -8,6 +8,7 @@ import numpy as np
 
 from libs.domain.fleet import Bools, Floats, Indices
 from libs.domain.world import FluxPolicy, PlanningInputs, ServiceModels, Vocabulary
+from libs.flux.load_models import fit_load_models
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -30,6 +31,7 @@ class JointProblem:
     supply        (T, H, R)     m
     growth        (T, S)        gamma
     yielding      (T, S)        price of a unit of growth that is not granted; inf: it is granted
+    load          (S, P)        capacity for all traffic of a product that load tests ask for; 0: there are none
     """
 
     phi: Floats
@@ -50,6 +52,7 @@ class JointProblem:
     supply: Floats
     growth: Floats
     yielding: Floats
+    load: Floats
     policy: FluxPolicy
 
     @property
@@ -108,6 +111,7 @@ def joint_problem(words: Vocabulary, models: ServiceModels, inputs: PlanningInpu
         supply=inputs.supply,
         growth=np.where(models.modelled, inputs.growth, 0.0),
         yielding=_yielding(inputs),
+        load=fit_load_models(models, inputs.load_tests, inputs.policy.utilisation_max).needed,
         policy=inputs.policy,
     )
 

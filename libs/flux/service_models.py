@@ -7,15 +7,21 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import nnls
 
+from libs.domain.cost_model import Measured
+from libs.domain.demand import Demand
 from libs.domain.fleet import Bools, Floats, Names
 from libs.domain.world import Observations, ServiceModels, Vocabulary
-from libs.flux.attribution import Attribution, attribute, untraced
+from libs.flux.attribution import Attribution, attribute, calls_per_s, untraced
 from libs.flux.baseline import UsageBaseline, measure_baseline
-from libs.flux.demand import Demand
+from libs.flux.cost_models import installed_attributions
 from libs.flux.model_error import ModelErrors, model_errors, score
 
 SAMPLING_WEAK = 0.03
 """Standard error of the attribution, as a distance, above which the traffic may say better than few spans do."""
+CONTRADICTION = 3.0
+"""Standard errors of the traced attribution beyond which a fit to the traffic contradicts the traces."""
+EVIDENCE = 3.0
+"""How much likelier, as a logarithm, another metric must make the measured use before it stands in for stated CPU."""
 SPANS_MIN = 100
 """Fewer spans than this are an anecdote."""
 SAMPLING_MAX = 0.10
@@ -45,12 +51,15 @@ def fit_service_models(
 
     `demand` has one row per service of `words`. CPU instructions count where traces state them; call counts always;
     self time, which holds waiting too, only in place of CPU. A service without attributed spans is fitted to the
-    traffic instead, and so is one with few, where that explains its use much better.
+    traffic instead, and so is one with few, where that explains its use much better; its metric is then the one whose
+    attribution is nearest.
 
-    custom  (S, P)  attributions of owners' own cost models, which replace all of that (Flux, 3.6); nan: none
+    custom  (S, P)  attributions of owners' own cost models, which replace all of that (Flux, 3.6); nan: none. Installed
+                    ones answer for their services where it says nothing. Raises: CostModelError.
     """
     baseline = measure_baseline(words, seen)
     own = _own_use(words, seen)
+    custom = installed_attributions(_measured(words, seen, demand, own), custom)
     kappa = np.zeros((len(words.services), len(words.regions)))
     np.add.at(kappa, words.placement_service, baseline.placed * words.placement_ratio[:, None])
     capacity = kappa.sum(1)
@@ -64,19 +73,23 @@ def fit_service_models(
         kept = Attribution(share=share, sampling=found.sampling)
         fits.append(_Fit(metric=metric, usable=usable, attribution=kept, errors=errors))
     samples = np.max([np.where(fit.usable, fit.errors.samples, 0.0) for fit in fits], 0)  # the best one shows the noise
-    best = np.argmin([np.where(fit.usable, score(fit.errors, samples), np.inf) for fit in fits], 0)
+    scores = np.array([np.where(fit.usable, score(fit.errors, samples), np.inf) for fit in fits])
+    margin = np.array([0.0 if fit.metric == "cpu" else EVIDENCE / len(words.regions) for fit in fits])
+    best = np.argmin(scores + margin[:, None], 0)  # score is per region; what says as much as CPU does not replace it
     rows = np.arange(len(best))
     share = np.stack([fit.attribution.share for fit in fits])[best, rows]
     error = np.stack([fit.errors.total for fit in fits])[best, rows]
     sampling = np.stack([fit.attribution.sampling for fit in fits])[best, rows]
     fitted = model_errors(own, seen, baseline, kappa, capacity[:, None] * fallback)
-    traced = np.stack([score(fit.errors, samples) for fit in fits])[best, rows]
+    traced = scores[best, rows]
     by_use = (sampling > SAMPLING_WEAK) & (score(fitted, samples) + _penalty(words, samples) < traced)
+    apart = np.array([0.5 * np.abs(fit.attribution.share - fallback).sum(1) for fit in fits])
+    best = np.where(by_use, np.argmin(np.where([fit.usable for fit in fits], apart, np.inf), 0), best)
+    contradicts = by_use & (apart[best, rows] > CONTRADICTION * sampling)
     share, error = np.where(by_use[:, None], fallback, share), np.where(by_use, fitted.total, error)
     named: Names = np.array([fits[b].metric for b in best], object)
-    by_traces: Bools = np.ones(len(best), bool)
-    if custom is not None:
-        by_traces = np.asarray(np.isnan(custom).any(axis=1), bool)
+    by_traces: Bools = np.asarray(np.isnan(custom).any(axis=1), bool)
+    if not by_traces.all():
         share = np.where(by_traces[:, None], share, custom)
         stated = model_errors(own, seen, baseline, kappa, capacity[:, None] * share)
         error, sampling = np.where(by_traces, error, stated.total), np.where(by_traces, sampling, 0.0)
@@ -84,6 +97,7 @@ def fit_service_models(
     coverage = np.divide(demand.attributed, demand.spans, out=np.zeros(len(best)), where=demand.spans > 0)
     lost = untraced(demand, requests)
     world = np.nan_to_num(baseline.traffic_at).max(0, initial=0.0)
+    known = np.isfinite(requests).any(1) & (demand.attributed > 0)
     blind = world[lost].sum() > UNTRACED_MAX * world.sum()
     return ServiceModels(
         modelled=baseline.used,
@@ -94,19 +108,34 @@ def fit_service_models(
         presence=baseline.presence,
         error=error,
         sampling=sampling,
+        throughput=np.where(known, calls_per_s(demand, requests) / np.where(known, coverage, 1.0), 0.0),
         coverage=coverage,
         spans=demand.spans.astype(np.int64),
         reasons=_reasons(
             {
                 "NoSpans": by_traces & (demand.attributed == 0),
                 "FewSpans": by_traces & (demand.spans < SPANS_MIN) & (demand.attributed > 0),
-                "FittedToUse": by_traces & by_use,
+                "FittedToUse": by_traces & contradicts,
                 "SamplingError": sampling > SAMPLING_MAX,
                 "ModelError": error > ERROR_MAX,
                 "LowCoverage": by_traces & (coverage < COVERAGE_MIN) & (demand.spans > 0),
                 "UntracedProducts": by_traces & blind,
             }
         ),
+    )
+
+
+def _measured(words: Vocabulary, seen: Observations, demand: Demand, own: Floats) -> Measured:
+    return Measured(
+        services=words.services,
+        products=words.products,
+        regions=words.regions,
+        minute=seen.minute,
+        usage=own,
+        traffic=seen.traffic,
+        calls=demand.cost["calls"].sum(0),
+        cpu=demand.cost["cpu"].sum(0),
+        requests=demand.gateway.sum(0),
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from libs.domain.fleet import Bools, Ints
+from libs.domain.fleet import Bools, Floats
 from libs.domain.spans import Ids, Spans, join_spans
 
 AGE_WINDOWS_MAX = 4
@@ -27,7 +27,7 @@ class TraceWindow:
     remembered_max: int = 1_000_000
     late: int = 0
     _parts: list[Spans] = field(default_factory=list)
-    _arrivals: list[Ints] = field(default_factory=list)
+    _arrivals: list[Floats] = field(default_factory=list)
     _closed: deque[Ids] = field(default_factory=deque)
 
     @property
@@ -48,16 +48,10 @@ class TraceWindow:
         spans, arrival = join_spans(self._parts), np.concatenate(self._arrivals)
         late = self._is_late(spans.trace)
         self.late += int(late.sum())
-        trace, of = np.unique(spans.trace, return_inverse=True)
-        last = np.full(len(trace), -np.inf)
-        np.maximum.at(last, of, arrival)
-        first = np.full(len(trace), np.inf)
-        np.minimum.at(first, of, arrival)
-        silent = (last <= now - self.window) | (first <= now - AGE_WINDOWS_MAX * self.window)
-        done = silent[of]
+        done, closed = silent_traces(spans.trace, arrival, now, self.window)
         keep = ~done & ~late
         self._parts, self._arrivals = [spans.take(keep)], [arrival[keep]]
-        self._remember(trace[silent])
+        self._remember(closed)
         return spans.take(done & ~late) if (done & ~late).any() else None
 
     def _is_late(self, trace: Ids) -> Bools:
@@ -71,3 +65,18 @@ class TraceWindow:
             self._closed.append(trace)
         while len(self._closed) > 1 and sum(map(len, self._closed)) > self.remembered_max:
             self._closed.popleft()
+
+
+def silent_traces(trace: Ids, arrival: Floats, now: float, window: float) -> tuple[Bools, Ids]:
+    """(N,) whether a span's trace fell silent before now - window, and the ids of those traces, ascending.
+
+    trace    (N,)   of the spans that wait
+    arrival  (N,)   of each span, in what `now` and `window` count
+    """
+    found, of = np.unique(trace, return_inverse=True)
+    last = np.full(len(found), -np.inf)
+    np.maximum.at(last, of, arrival)
+    first = np.full(len(found), np.inf)
+    np.minimum.at(first, of, arrival)
+    silent = (last <= now - window) | (first <= now - AGE_WINDOWS_MAX * window)
+    return silent[of], found[silent]

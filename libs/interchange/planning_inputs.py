@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from libs.domain.fleet import Floats, Indices
+from libs.domain.load_tests import LoadTests
 from libs.domain.world import PlanningInputs, ServiceControls, Vocabulary
 from libs.interchange.errors import InterchangeError, Problem, Problems
+from libs.interchange.overrides import apply_overrides
 from libs.interchange.policy import load_flux_policy
+from libs.interchange.tables import Source
 from libs.interchange.world_table import WorldTable
 
 STEPS_MAX = 520
 
 
-def load_planning_inputs(folder: Path, words: Vocabulary) -> PlanningInputs:
+def load_planning_inputs(source: Source, words: Vocabulary) -> PlanningInputs:
     """Everything that a plan must respect. Raises: InterchangeError."""
     problems = Problems()
     supply = WorldTable(
-        folder,
+        source,
         "supply",
         problems,
         fields={"step": "number", "region": "name", "hardware_type": "name", "capacity": "number"},
@@ -38,20 +39,23 @@ def load_planning_inputs(folder: Path, words: Vocabulary) -> PlanningInputs:
     )
     supply.unique("step", np.ravel_multi_index(where, held.shape), "this step, hardware type and region")
     held[where] = supply.numbers("capacity")
-    growth, priority = _growth(folder, words, steps, problems)
-    presence_min, presence_max = _presence(folder, words, problems)
+    growth, priority = _growth(source, words, steps, problems)
+    presence_min, presence_max = _presence(source, words, problems)
     found = PlanningInputs(
         step=steps.astype(np.int64),
         supply=held,
         growth=growth,
         growth_priority=priority,
-        traffic_growth=_traffic_growth(folder, words, steps, problems),
-        ledger=_ledger(folder, words, problems),
+        traffic_growth=_traffic_growth(source, words, steps, problems),
+        ledger=_ledger(source, words, problems),
         presence_min=presence_min,
         presence_max=presence_max,
-        controls=_controls(folder, words, problems),
-        policy=load_flux_policy(folder, problems),
+        controls=_controls(source, words, problems),
+        load_tests=_load_tests(source, words, problems),
+        policy=load_flux_policy(source, problems),
     )
+    problems.raise_any()
+    found = apply_overrides(source, words, found, problems)
     problems.raise_any()
     return found
 
@@ -64,10 +68,10 @@ def _steps_of(table: WorldTable, steps: Floats) -> Indices:
     return np.asarray(np.minimum(found, len(steps) - 1), np.int32)
 
 
-def _growth(folder: Path, words: Vocabulary, steps: Floats, problems: Problems) -> tuple[Floats, Floats]:
-    """(T, S) growth asked for, and its priority: none means that it is granted in full."""
+def _growth(source: Source, words: Vocabulary, steps: Floats, problems: Problems) -> tuple[Floats, Floats]:
+    """(T, S) growth asked for, in units of the service's own type, and its priority: none means granted in full."""
     table = WorldTable(
-        folder,
+        source,
         "growth",
         problems,
         fields={
@@ -76,22 +80,33 @@ def _growth(folder: Path, words: Vocabulary, steps: Floats, problems: Problems) 
             "hardware_type": "name",
             "capacity": "number",
             "priority": "number",
+            "conversion_ratio": "number",
         },
         optional=True,
     )
     growth, priority = np.zeros((len(steps), len(words.services))), np.full((len(steps), len(words.services)), np.inf)
     step, service = _steps_of(table, steps), table.known("service", words.services, "service")
     kind = table.known("hardware_type", words.hardware_types, "hardware type")
-    table.bad_rows(kind != words.service_type[service], "hardware_type", "is not the service's own type")
+    ratio = table.optional_numbers("conversion_ratio", np.nan)
+    table.bad_rows(ratio <= 0, "conversion_ratio", "is not above 0")
+    ratio = np.where(np.isnan(ratio), _ratios(words, service, kind), ratio)
+    table.bad_rows(np.isnan(ratio), "hardware_type", "is not the service's own type: give a conversion_ratio")
     table.unique("service", step.astype(np.int64) * len(words.services) + service, "this step and service")
-    growth[step, service] = table.numbers("capacity")
+    growth[step, service] = table.numbers("capacity") * np.nan_to_num(ratio)
     priority[step, service] = table.optional_numbers("priority", np.inf)
     return growth, priority
 
 
-def _traffic_growth(folder: Path, words: Vocabulary, steps: Floats, problems: Problems) -> Floats:
+def _ratios(words: Vocabulary, service: Indices, kind: Indices) -> Floats:
+    """(N,) units of the service's own type that one of this type is worth to it; nan where it cannot run there."""
+    worth = np.full((len(words.services), len(words.hardware_types)), np.nan)
+    worth[words.placement_service, words.placement_type] = words.placement_ratio
+    return np.asarray(worth[service, kind])
+
+
+def _traffic_growth(source: Source, words: Vocabulary, steps: Floats, problems: Problems) -> Floats:
     table = WorldTable(
-        folder,
+        source,
         "traffic_growth",
         problems,
         fields={"step": "number", "product": "name", "growth": "number"},
@@ -104,10 +119,10 @@ def _traffic_growth(folder: Path, words: Vocabulary, steps: Floats, problems: Pr
     return growth
 
 
-def _ledger(folder: Path, words: Vocabulary, problems: Problems) -> Floats:
+def _ledger(source: Source, words: Vocabulary, problems: Problems) -> Floats:
     """(K, R) the sum of all planned changes."""
     table = WorldTable(
-        folder,
+        source,
         "ledger",
         problems,
         fields={"service": "name", "region": "name", "hardware_type": "name", "delta": "number"},
@@ -120,10 +135,10 @@ def _ledger(folder: Path, words: Vocabulary, problems: Problems) -> Floats:
     return change
 
 
-def _presence(folder: Path, words: Vocabulary, problems: Problems) -> tuple[Floats, Floats]:
+def _presence(source: Source, words: Vocabulary, problems: Problems) -> tuple[Floats, Floats]:
     """(P, R) least and largest share of a product's traffic in a region."""
     table = WorldTable(
-        folder,
+        source,
         "presence_limits",
         problems,
         fields={"product": "name", "region": "name", "share_min": "number", "share_max": "number"},
@@ -139,11 +154,11 @@ def _presence(folder: Path, words: Vocabulary, problems: Problems) -> tuple[Floa
     return least, most
 
 
-def _controls(folder: Path, words: Vocabulary, problems: Problems) -> ServiceControls:
+def _controls(source: Source, words: Vocabulary, problems: Problems) -> ServiceControls:
     """services: per service; controls: per service and region, on one type or all."""
     S, K, R = len(words.services), len(words.placement_service), len(words.regions)
     services = WorldTable(
-        folder,
+        source,
         "services",
         problems,
         fields={
@@ -162,7 +177,7 @@ def _controls(folder: Path, words: Vocabulary, problems: Problems) -> ServiceCon
     approval[row] = services.flags("requires_approval", absent=False)
     lead_time[row] = services.optional_numbers("lead_time_h", 0.0)
     table = WorldTable(
-        folder,
+        source,
         "controls",
         problems,
         fields={
@@ -204,6 +219,42 @@ def _controls(folder: Path, words: Vocabulary, problems: Problems) -> ServiceCon
         manual=manual,
         approval=approved,
         reason=reason,
+    )
+
+
+def _load_tests(source: Source, words: Vocabulary, problems: Problems) -> LoadTests:
+    """Points of throughput against utilisation, per unit of a service's own capacity."""
+    table = WorldTable(
+        source,
+        "load_tests",
+        problems,
+        fields={
+            "service": "name",
+            "region": "name",
+            "hardware_type": "name",
+            "capacity": "number",
+            "throughput": "number",
+            "utilisation": "number",
+            "utilisation_max": "number",
+        },
+        optional=True,
+    )
+    placement = placements_of(table, words)
+    table.known("region", words.regions, "region")
+    service, capacity = words.placement_service[placement], table.numbers("capacity")
+    throughput, utilisation = table.numbers("throughput"), table.numbers("utilisation")
+    table.bad_rows(capacity <= 0, "capacity", "is not above 0")
+    table.bad_rows(utilisation > 1, "utilisation", "is a share and may not be above 1")
+    stated = table.optional_numbers("utilisation_max", np.nan)
+    table.bad_rows((stated <= 0) | (stated > 1), "utilisation_max", "is no share above 0 and at most 1")
+    limit = np.full(len(words.services), np.nan)
+    limit[service[np.isfinite(stated)]] = stated[np.isfinite(stated)]
+    table.bad_rows(np.isfinite(stated) & (limit[service] != stated), "utilisation_max", "differs within a service")
+    return LoadTests(
+        service=service,
+        throughput=throughput / np.where(capacity > 0, capacity * words.placement_ratio[placement], 1.0),
+        utilisation=utilisation,
+        utilisation_max=limit,
     )
 
 

@@ -13,7 +13,7 @@ from libs.domain.world import ServiceModels, Vocabulary
 from libs.interchange.atomic import replacing
 from libs.interchange.bounds import read_json
 from libs.interchange.errors import InterchangeError, Problem, Problems
-from libs.interchange.tables import open_file
+from libs.interchange.tables import Source, open_file
 
 MODEL_BYTES_MAX = 512 << 20
 
@@ -34,6 +34,7 @@ def service_models_document(words: Vocabulary, models: ServiceModels) -> dict[st
             "confidence": "low" if models.reasons[s] else "high",
             "reasons": list(models.reasons[s]),
             "sampling_error": float(models.sampling[s]),
+            "throughput": float(models.throughput[s]),
             "coverage": float(models.coverage[s]),
             "spans": int(models.spans[s]),
         }
@@ -55,15 +56,20 @@ def save_service_models(path: Path, words: Vocabulary, models: ServiceModels) ->
 
 def load_service_models(path: Path, words: Vocabulary) -> ServiceModels:
     """Read model.json for a world's names. Residuals are computed again. Raises: InterchangeError."""
+    return read_service_models({path.name: path}, path.name, words)
+
+
+def read_service_models(source: Source, name: str, words: Vocabulary) -> ServiceModels:
+    """Likewise, as a file of a source."""
     try:
-        with open_file({path.name: path}, path.name) as stream:
-            document = json.loads(read_json(stream, path.name, MODEL_BYTES_MAX))
+        with open_file(source, name) as stream:
+            document = json.loads(read_json(stream, name, MODEL_BYTES_MAX))
     except (ValueError, OSError) as error:
         if isinstance(error, InterchangeError):
             raise
-        raise InterchangeError([Problem(path.name, None, None, f"is not JSON: {error}")]) from error
+        raise InterchangeError([Problem(name, None, None, f"is not JSON: {error}")]) from error
     problems = Problems()
-    models = _from_document(document, words, path.name, problems)
+    models = _from_document(document, words, name, problems)
     problems.raise_any()
     return models
 
@@ -125,6 +131,7 @@ def _from_document(document: Any, words: Vocabulary, file: str, problems: Proble
         presence=presence,
         error=scalar("error", 0.0),
         sampling=scalar("sampling_error", 0.0),
+        throughput=scalar("throughput", 0.0),
         coverage=scalar("coverage", 1.0),
         spans=scalar("spans", 0.0).astype(np.int64),
         reasons=reasons,

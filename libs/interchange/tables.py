@@ -35,6 +35,11 @@ def open_file(source: Source, name: str) -> BinaryIO:
         raise InterchangeError([Problem(name, None, None, reason)]) from error
 
 
+def has_file(source: Source, name: str) -> bool:
+    """Whether a source has a file of this name."""
+    return name in source if isinstance(source, Mapping) else (Path(source) / name).exists()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Strings:
     """A column of names, each distinct one once: a million rows of one long name stay one name.

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from libs.domain.fleet import Floats, Names
+from libs.domain.fleet import Bools, Floats, Ints, Names
 from libs.domain.world import Observations, Vocabulary
 from libs.interchange.errors import InterchangeError, Problem, Problems
 from libs.interchange.planning_inputs import placements_of
+from libs.interchange.tables import Source
 from libs.interchange.world_table import Kind, WorldTable
 
 SHARES_SUM_TOLERANCE = 1e-3
@@ -26,10 +26,10 @@ class Gateways:
     operations: dict[tuple[str, str], int]
 
 
-def load_gateways(folder: Path) -> Gateways:
+def load_gateways(source: Source) -> Gateways:
     """gateways.csv. Raises: InterchangeError."""
     problems = Problems()
-    table = WorldTable(folder, "gateways", problems, fields={"product": "name", "service": "name", "operation": "name"})
+    table = WorldTable(source, "gateways", problems, fields={"product": "name", "service": "name", "operation": "name"})
     products, code = table.codes("product")
     services, operations = table.strings("service").names, table.strings("operation").names
     problems.raise_any()
@@ -43,12 +43,12 @@ def load_gateways(folder: Path) -> Gateways:
     return Gateways(products=products, operations=found)
 
 
-def load_vocabulary(folder: Path) -> Vocabulary:
+def load_vocabulary(source: Source) -> Vocabulary:
     """The names of gateways.csv, services.csv, supply.csv and fungibility.csv. Raises: InterchangeError."""
     problems = Problems()
-    products = load_gateways(folder).products
-    services = WorldTable(folder, "services", problems, fields={"service": "name", "hardware_type": "name"})
-    supply = WorldTable(folder, "supply", problems, fields={"region": "name", "hardware_type": "name"})
+    products = load_gateways(source).products
+    services = WorldTable(source, "services", problems, fields={"service": "name", "hardware_type": "name"})
+    supply = WorldTable(source, "supply", problems, fields={"region": "name", "hardware_type": "name"})
     names, code = services.codes("service")
     services.unique("service", code.astype(np.int64), "this service")
     regions, _ = supply.codes("region")
@@ -57,7 +57,7 @@ def load_vocabulary(folder: Path) -> Vocabulary:
     problems.raise_any()
     order = np.argsort(code)
     rules = WorldTable(
-        folder,
+        source,
         "fungibility",
         problems,
         fields={"service": "name", "hardware_type": "name", "ratio": "number"},
@@ -84,14 +84,14 @@ def load_vocabulary(folder: Path) -> Vocabulary:
     )
 
 
-def load_cost_models(folder: Path, words: Vocabulary) -> Floats:
+def load_cost_models(source: Source, words: Vocabulary) -> Floats:
     """cost_models: (S, P) attributions that owners worked out themselves; nan for services without one.
 
     Raises: InterchangeError.
     """
     problems = Problems()
     fields: dict[str, Kind] = {"service": "name", "product": "name", "share": "number"}
-    table = WorldTable(folder, "cost_models", problems, fields=fields, optional=True)
+    table = WorldTable(source, "cost_models", problems, fields=fields, optional=True)
     service = table.known("service", words.services, "service")
     product = table.known("product", words.products, "product")
     table.unique("product", service.astype(np.int64) * len(words.products) + product, "this service and product")
@@ -104,17 +104,17 @@ def load_cost_models(folder: Path, words: Vocabulary) -> Floats:
     return found
 
 
-def load_observations(folder: Path, words: Vocabulary) -> Observations:
+def load_observations(source: Source, words: Vocabulary) -> Observations:
     """usage, traffic and events. Raises: InterchangeError."""
     problems = Problems()
     usage = WorldTable(
-        folder,
+        source,
         "usage",
         problems,
         fields={"minute": "number", "service": "name", "region": "name", "hardware_type": "name", "used": "number"},
     )
     traffic = WorldTable(
-        folder,
+        source,
         "traffic",
         problems,
         fields={"minute": "number", "product": "name", "region": "name", "requests_per_s": "number"},
@@ -127,7 +127,7 @@ def load_observations(folder: Path, words: Vocabulary) -> Observations:
     used, asked = usage.numbers("used"), traffic.numbers("requests_per_s")
     problems.raise_any()
     minute = np.unique(np.concatenate([used_at, asked_at]))
-    minute = minute[~_event_minutes(folder, minute, problems)]
+    minute = minute[~_event_minutes(source, minute, problems)]
     problems.raise_any()
     if not len(minute):
         raise InterchangeError([Problem("usage.csv", None, "minute", "no minute is left outside of events")])
@@ -140,13 +140,18 @@ def load_observations(folder: Path, words: Vocabulary) -> Observations:
     )
 
 
-def _event_minutes(folder: Path, minute: Floats, problems: Problems) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _event_minutes(source: Source, minute: Floats, problems: Problems) -> Bools:
     """(M,) whether a drain or load test was under way anywhere: such minutes count for no region."""
     events = WorldTable(
-        folder, "events", problems, fields={"start_minute": "number", "end_minute": "number"}, optional=True
+        source, "events", problems, fields={"start_minute": "number", "end_minute": "number"}, optional=True
     )
     start, end = events.numbers("start_minute"), events.numbers("end_minute")
     events.bad_rows(end < start, "end_minute", "is before start_minute")
+    return in_events(minute, start, end)
+
+
+def in_events(minute: Floats | Ints, start: Floats, end: Floats) -> Bools:
+    """(M,) whether a minute lies in any event: from its start, and before its end."""
     begun = np.searchsorted(np.sort(start), minute, "right")
     return np.asarray(begun > np.searchsorted(np.sort(end), minute, "right"))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -12,7 +11,7 @@ import pyarrow.csv as pv
 
 from libs.domain.fleet import Bools, Floats, Indices, Names
 from libs.interchange.errors import InterchangeError, Problem, Problems
-from libs.interchange.tables import Table, indices_of
+from libs.interchange.tables import Source, Table, has_file, indices_of, open_file
 
 Kind = Literal["name", "number"]
 _TYPES = {"name": pa.dictionary(pa.int32(), pa.string()), "number": pa.float64()}
@@ -22,17 +21,16 @@ class WorldTable(Table):
     """A table with the columns that `fields` gives a kind. A file that may be missing reads as one without rows."""
 
     def __init__(
-        self, folder: Path, name: str, problems: Problems, *, fields: Mapping[str, Kind], optional: bool = False
+        self, source: Source, name: str, problems: Problems, *, fields: Mapping[str, Kind], optional: bool = False
     ) -> None:
-        if (folder / f"{name}.parquet").exists():
-            super().__init__(folder, f"{name}.parquet", problems, fields=fields)
+        if has_file(source, f"{name}.parquet"):
+            super().__init__(source, f"{name}.parquet", problems, fields=fields)
             return
         self.file, self._problems = f"{name}.csv", problems
-        path = folder / self.file
-        if optional and not path.exists():
+        if optional and not has_file(source, self.file):
             self._table = pa.table({field: pa.array([], _TYPES[kind]) for field, kind in fields.items()})
         else:
-            self._table = _read_csv(path, fields)
+            self._table = _read_csv(source, self.file, fields)
         self._types = {column.name: column.type for column in self._table.schema}
 
     def optional_numbers(self, field: str, absent: float) -> Floats:
@@ -56,14 +54,13 @@ class WorldTable(Table):
         return np.maximum(found, 0)
 
 
-def _read_csv(path: Path, fields: Mapping[str, Kind]) -> pa.Table:
+def _read_csv(source: Source, name: str, fields: Mapping[str, Kind]) -> pa.Table:
     try:
         convert = pv.ConvertOptions(
             column_types={field: _TYPES[kind] for field, kind in fields.items()}, strings_can_be_null=True
         )
-        table = pv.read_csv(path, convert_options=convert)
-        return table.select([name for name in table.column_names if name in fields])
-    except FileNotFoundError as error:
-        raise InterchangeError([Problem(path.name, None, None, "is missing")]) from error
+        with open_file(source, name) as stream:
+            table = pv.read_csv(stream, convert_options=convert)
+        return table.select([column for column in table.column_names if column in fields])
     except (pa.ArrowException, OSError) as error:
-        raise InterchangeError([Problem(path.name, None, None, f"cannot be read: {error}")]) from error
+        raise InterchangeError([Problem(name, None, None, f"cannot be read: {error}")]) from error

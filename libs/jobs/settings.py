@@ -24,6 +24,7 @@ class JobSettings(Settings):
     job_slots          jobs that one worker runs at a time
     job_process_jobs_max   jobs after which a worker replaces the process that ran them; None: it keeps it
     job_cycles         kind -> seconds on the Clock: the scheduler runs these for every region, JSON in the environment
+    job_world_cycles   likewise, of jobs that belong to no region
     """
 
     broker_url: SecretStr | None = Field(default=None, validation_alias="PLIMSOLL_BROKER_URL")
@@ -38,6 +39,9 @@ class JobSettings(Settings):
     job_process_jobs_max: int | None = Field(default=None, ge=1, validation_alias="PLIMSOLL_JOB_PROCESS_JOBS_MAX")
     job_cycles: dict[str, Annotated[float, Field(gt=0)]] = Field(
         default_factory=dict, validation_alias="PLIMSOLL_JOB_CYCLES"
+    )
+    job_world_cycles: dict[str, Annotated[float, Field(gt=0)]] = Field(
+        default_factory=dict, validation_alias="PLIMSOLL_JOB_WORLD_CYCLES"
     )
 
 

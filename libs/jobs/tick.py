@@ -13,7 +13,7 @@ from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.store.database import Database
 from libs.store.jobs import load_unsent, mark_sent, resend_after_s, take_back_expired
-from libs.store.schedules import advance_schedules, ensure_schedules
+from libs.store.schedules import advance_schedules, advance_world_schedules, ensure_schedules, ensure_world_schedules
 from libs.store.tallies import add_tallies
 
 _log = structlog.get_logger(__name__)
@@ -45,7 +45,8 @@ def tick(database: Database, clock: Clock, settings: JobSettings, send: Callable
     crash_point("jobs.schedules.before")
     with database.write() as tx:
         ensure_schedules(tx, settings.job_cycles, now=clock.now())
-        due = advance_schedules(tx, now=clock.now())
+        ensure_world_schedules(tx, settings.job_world_cycles, now=clock.now())
+        due = (*advance_schedules(tx, now=clock.now()), *advance_world_schedules(tx, now=clock.now()))
     crash_point("jobs.schedules.after")
     with database.snapshot() as tx:
         unsent = load_unsent(tx, resend_s=settings.job_resend_s)

@@ -54,6 +54,13 @@ class Basis:
 
     _inner: Any
 
+    def extended(self, rows: int) -> Basis:
+        """The basis of the same model with so many more rows behind its own."""
+        inner: Any = highspy.HighsBasis()
+        inner.valid, inner.col_status = True, self._inner.col_status
+        inner.row_status = [*self._inner.row_status, *[highspy.HighsBasisStatus.kBasic] * rows]
+        return Basis(inner)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Solution:

@@ -53,6 +53,10 @@ STALE = Tally("plimsoll_stale_commits", "Commits that found the world changed, a
 JOBS = Tally("plimsoll_jobs_ended", "Attempts at jobs that ended", ("kind", "outcome"))
 JOB_S = Tally("plimsoll_job_seconds", "Real time of an attempt at a job", ("kind",), SECONDS)
 LEASES = Tally("plimsoll_leases_expired", "Jobs whose worker died or lost the database", ("kind",))
+PLAN_RUNS = Tally("plimsoll_plan_runs", "Plan runs that ended", ("outcome", "reason"))
+PLAN_RUN_S = Tally("plimsoll_plan_run_seconds", "Real time of an attempt at a plan run", buckets=SECONDS)
+SPANS = Tally("plimsoll_spans_settled", "Spans that wait no longer, by what became of them", ("outcome",))
+PULLS = Tally("plimsoll_metric_pulls", "Hours of metric sources that were asked of Prometheus", ("outcome",))
 
 TALLIES: Sequence[Tally] = (
     ASSESSMENTS,
@@ -67,6 +71,10 @@ TALLIES: Sequence[Tally] = (
     LEASES,
     CALLS,
     REPLACEMENTS,
+    PLAN_RUNS,
+    PLAN_RUN_S,
+    SPANS,
+    PULLS,
 )
 
 _lock = threading.Lock()

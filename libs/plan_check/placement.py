@@ -67,7 +67,8 @@ def _step(
     yield from _where(step, "Attribution", "does not follow its traffic (9)", off, size, words.services, R)
     worse = np.minimum(rho, 0.0) - residual
     yield from _where(step, "Residual", "has a worse residual than now (10)", worse, size, words.services, R)
-    kept = np.where(keeps, np.abs(residual - rho), 0.0)
+    asked_more = np.isin(np.arange(len(rho)), inputs.load_tests.service)[:, None]
+    kept = np.where(keeps, np.where(asked_more, rho - residual, np.abs(residual - rho)), 0.0)
     yield from _where(step, "ResidualKept", "does not keep its residual", kept, size, words.services, R)
     taken = (baseline.sum(1) - total)[:, None]
     yield from _where(step, "BaselineTaken", "has less than its baseline", taken, size, words.services)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import psycopg
@@ -52,13 +53,16 @@ def copy_in(tx: Transaction, table: sa.Table, columns: Mapping[str, Column]) -> 
         raise NotPossible(table.name, f"{error.diag.message_primary}. {detail}".strip()) from error
 
 
-def copy_out(tx: Transaction, query: str, parameters: Mapping[str, object], row: Mapping[str, str]) -> NDArray[np.void]:
+def copy_out(
+    tx: Transaction, query: str, parameters: Mapping[str, object], row: Mapping[str, str | np.dtype[Any]]
+) -> NDArray[np.void]:
     """Run a query and read its answer as a structured array.
 
     query       its columns must be those of `row`, in that order, and never NULL
-    row         name -> big-endian numpy type of the column: '>i8' for bigint, '>f8' for double, '?' for boolean
+    row         name -> big-endian numpy type of the column: '>i8' for bigint, '>f8' for double, '?' for boolean;
+                where all rows have one width also 'V240' for bytea, and libs.store.records.vector for float8[]
     """
-    record: list[tuple[str, str]] = [("fields", ">i2")]
+    record: list[tuple[str, str | np.dtype[Any]]] = [("fields", ">i2")]
     for name, kind in row.items():
         record += [(f"{name} bytes", ">i4"), (name, kind)]
     with raw(tx).cursor() as cursor, cursor.copy(f"COPY ({query}) TO STDOUT (FORMAT BINARY)", parameters) as stream:

@@ -1,4 +1,4 @@
-"""Plans: what changes the targets of servers. Written once, with every change that they made.
+"""Plans: what changes the targets of servers. Written once, with every change that they made. Each wakes the mover.
 
 Locks are always taken in this order: region, reservations by id, servers by id. So writers wait, but never deadlock.
 """
@@ -13,10 +13,12 @@ import numpy as np
 import sqlalchemy as sa
 
 from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
+from libs.domain.job import MOVE
 from libs.domain.page import Page
 from libs.domain.plan import Plan, PlanChange, PlanKind
 from libs.reconcile.errors import StaleGeneration, StalePlan
 from libs.store.database import Transaction
+from libs.store.jobs import enqueue
 from libs.store.refusals import NotFound
 from libs.store.regions import load_region
 from libs.store.tables import plans, regions
@@ -126,6 +128,7 @@ def commit_plan(
     ).scalar_one()
     if kind is PlanKind.SOLVE:
         tx.execute(sa.update(regions).where(regions.c.region_id == region.region_id).values(target_plan_id=plan_id))
+    enqueue(tx, MOVE, snapshot.region)
     return load_plan(tx, plan_id)
 
 
@@ -151,7 +154,10 @@ def commit_release(
             "now": now,
         },
     ).scalar_one_or_none()
-    return None if plan_id is None else load_plan(tx, plan_id)
+    if plan_id is None:
+        return None
+    enqueue(tx, MOVE, region_name)
+    return load_plan(tx, plan_id)
 
 
 def load_plan(tx: Transaction, plan_id: int) -> Plan:

@@ -13,6 +13,7 @@ from libs.observability.logs import redact
 MEDIA_TYPE = "application/problem+json"
 TITLES = {
     "bad_request": "The request cannot be read",
+    "contradiction": "It cannot be kept together with what is there",
     "conflict": "Conflict with what is there",
     "duplicate_name": "The name is taken",
     "forbidden": "This token may not do that",
@@ -36,7 +37,9 @@ TITLES = {
     "stale_import": "The region is not as the import was compared with",
     "stale_plan": "The region has moved on",
     "too_large": "The request body is too large",
+    "too_slow": "The request body did not come in time",
     "unauthenticated": "A token is needed",
+    "unsupported_media_type": "This route takes another type of body",
     "unavailable": "The database cannot be reached",
     "wrong_phase": "It is too late for that",
 }

@@ -30,15 +30,20 @@ class Client:
         """The platform that the environment names."""
         return cls(*find_connection())
 
+    def close(self) -> None:
+        """Close its connections."""
+        self._http.close()
+
     def get(self, path: str, **query: object) -> Json:
         """GET one document."""
         # None and not {}: an empty one would take away the query that the path brings.
         answer: Json = self._send("GET", path, params=_given(query) or None).json()
         return answer
 
-    def download(self, path: str) -> bytes:
-        """GET a file."""
-        return self._send("GET", path).content
+    def download(self, path: str, *, accept: str | None = None, **query: object) -> bytes:
+        """GET a file, in this form where that is given."""
+        headers = None if accept is None else {"Accept": accept}
+        return self._send("GET", path, headers=headers, params=_given(query) or None).content
 
     def items(self, path: str, **query: object) -> Iterator[Json]:
         """Every item of a list, page by page."""
@@ -61,8 +66,19 @@ class Client:
         **query: object,
     ) -> Json:
         """POST, at a generation where that is given, and what it answered."""
-        request = {"json": body, "files": files, "timeout": timeout_s, "params": _given(query) or None}
+        request: dict[str, Any] = {"json": body, "files": files, "timeout": timeout_s, "params": _given(query) or None}
         answer: Json = self._send("POST", path, generation=generation, **request).json()
+        return answer
+
+    def post_content(self, path: str, content: bytes, media_type: str, *, timeout_s: float, **query: object) -> Json:
+        """POST a file."""
+        request: dict[str, Any] = {
+            "content": content,
+            "headers": {"Content-Type": media_type},
+            "timeout": timeout_s,
+            "params": _given(query) or None,
+        }
+        answer: Json = self._send("POST", path, **request).json()
         return answer
 
     def patch(self, path: str, body: object, *, generation: int | None = None) -> Json:
@@ -73,6 +89,16 @@ class Client:
     def put(self, path: str, body: object, *, generation: int) -> Json:
         """PUT at a generation."""
         answer: Json = self._send("PUT", path, json=body, generation=generation).json()
+        return answer
+
+    def put_content(self, path: str, content: bytes, media_type: str, *, generation: int, **query: object) -> Json:
+        """PUT a file at a generation."""
+        request: dict[str, Any] = {
+            "content": content,
+            "headers": {"Content-Type": media_type},
+            "params": _given(query) or None,
+        }
+        answer: Json = self._send("PUT", path, generation=generation, **request).json()
         return answer
 
     def delete(self, path: str, *, generation: int | None = None, **query: object) -> Json | None:
@@ -92,8 +118,16 @@ class Client:
             time.sleep(pause_s)
             pause_s = min(1.0, pause_s * 1.5)
 
-    def _send(self, method: str, path: str, *, generation: int | None = None, **request: Any) -> httpx.Response:
-        headers = {}
+    def _send(
+        self,
+        method: str,
+        path: str,
+        *,
+        generation: int | None = None,
+        headers: Mapping[str, str] | None = None,
+        **request: Any,
+    ) -> httpx.Response:
+        headers = dict(headers or {})
         if method != "GET":
             headers["Idempotency-Key"] = str(uuid.uuid4())
         if generation is not None:

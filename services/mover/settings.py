@@ -17,6 +17,7 @@ class MoverSettings(Settings):
     move_attempts_max: int = Field(default=3, ge=1, le=20, validation_alias="PLIMSOLL_MOVE_ATTEMPTS_MAX")
     move_backoff_s: float = Field(default=30.0, ge=0, le=3600, validation_alias="PLIMSOLL_MOVE_BACKOFF_S")
     move_step_s_max: float = Field(default=3600.0, gt=0, le=86_400, validation_alias="PLIMSOLL_MOVE_STEP_S_MAX")
+    history_kept_days: int = Field(default=90, ge=1, le=3650, validation_alias="PLIMSOLL_HISTORY_KEPT_DAYS")
 
     def policy(self) -> MovePolicy:
         """The part that plans are made by."""

@@ -6,6 +6,7 @@ from libs.actuators.registry import create_actuator
 from libs.domain.job import MOVE
 from libs.jobs.kinds import JobRun, job
 from libs.store.failures import DRAW_REPLACEMENTS
+from services.mover.reconcilers.history_forget import HistoryForget
 from services.mover.reconcilers.moves_advance import MovesAdvance
 from services.mover.reconcilers.replacements_draw import ReplacementsDraw
 from services.mover.settings import MoverSettings
@@ -25,5 +26,12 @@ def draw_replacements(run: JobRun) -> None:
     ReplacementsDraw(run.database, run.clock, run.job.subject).reconcile()
 
 
-KINDS = (move, draw_replacements)
+@job("forget_history")
+def forget_history(run: JobRun) -> None:
+    """Forget a region's old moves and changes of targets."""
+    kept_days = MoverSettings().history_kept_days
+    HistoryForget(run.database, run.clock, run.job.subject, kept_days=kept_days).reconcile()
+
+
+KINDS = (move, draw_replacements, forget_history)
 """For make_celery."""

@@ -5,12 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 
 from libs.domain.capacity_request import CapacityRequest, CapacityRequestPhase
-from libs.domain.job import MOVE
 from libs.domain.reservation import Reservation
 from libs.store import audit
 from libs.store.capacity_requests import change_phase, list_scheduled_requests, spec_json
 from libs.store.database import Transaction
-from libs.store.jobs import enqueue
 from libs.store.plans import commit_release
 from libs.store.reservations import delete_reservation, load_reservation
 
@@ -24,8 +22,6 @@ def end_reservation(
     delete_reservation(tx, reservation_id, generation=reservation.generation, now=now)
     plan = commit_release(tx, reservation.region, reservation_id, now=now, capacity_request_id=by.capacity_request_id)
     withdraw_scheduled_requests(tx, reservation_id, by=by, reason="Deleted", actor=actor, now=now)
-    if plan is not None:
-        enqueue(tx, MOVE, reservation.region)
     released = 0 if plan is None else plan.changes
     audit.append(
         tx,

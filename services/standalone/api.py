@@ -13,24 +13,29 @@ from libs.reconcile.environment import read_environment
 from libs.store.database import Database
 from libs.web.app import create_app
 from libs.web.rates import RateSettings
-from services.broker.api import LARGE_BODIES
+from services.broker.api import LARGE_BODIES as BROKER_LARGE
 from services.broker.api import ROUTERS as BROKER
 from services.mover.api import ROUTERS as MOVER
+from services.planner.api import LARGE_BODIES as PLANNER_LARGE
+from services.planner.api import ROUTERS as PLANNER
+from services.planner.otlp_errors import OtlpErrors
 from services.portal.api import ROUTERS as PORTAL
 from services.solver.api import ROUTERS as SOLVER
 
 
 def make_app() -> FastAPI:
-    """Portal, broker, solver and mover, as the environment describes them."""
+    """Portal, broker, solver, mover and planner, as the environment describes them."""
     settings = read_environment(WorkerSettings)
     configure_logging("api")
     configure_tracing("api")
-    return create_app(
+    app = create_app(
         title="Plimsoll",
         version=version("plimsoll"),
         database=Database.from_settings(settings),
         clock=settings.clock(),
-        routers=(*PORTAL, *BROKER, *SOLVER, *MOVER),
-        large_bodies=LARGE_BODIES,
+        routers=(*PORTAL, *BROKER, *SOLVER, *MOVER, *PLANNER),
+        large_bodies={**BROKER_LARGE, **PLANNER_LARGE},
         rates=read_environment(RateSettings).limits(),
     )
+    app.add_middleware(OtlpErrors)
+    return app

@@ -28,9 +28,18 @@ CYCLES: Mapping[str, float] = {
     "advance_windows": 60.0,
     "refresh_unavailability": 60.0,
     "finish_retirements": 60.0,
+    "forget_history": 86_400.0,
     "forget_idempotency_keys": 3600.0,
 }
 """Kind of job -> seconds on the Clock between its runs for each region."""
+
+WORLD_CYCLES: Mapping[str, float] = {
+    "schedule_plan": 7 * 86_400.0,
+    "sum_spans": 15.0,
+    "pull_metrics": 60.0,
+    "forget_telemetry": 3600.0,
+}
+"""Likewise, of jobs that belong to no region."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +59,7 @@ def running_platform(
     host: str = "127.0.0.1",
     port: int = 0,
     cycles: Mapping[str, float] = CYCLES,
+    world_cycles: Mapping[str, float] = WORLD_CYCLES,
     more: Mapping[str, str] | None = None,
     route: Callable[[str], str] = str,
     restarts_max: int = RESTARTS_MAX,
@@ -58,6 +68,7 @@ def running_platform(
 
     clock    the processes live by it
     cycles   kind of job -> seconds on the clock between its runs for each region
+    world_cycles   likewise, of jobs that belong to no region
     more     what the processes' environment holds beside ours
     route    the database's URL -> the one that the processes use, where something stands between them and it
     restarts_max    deaths of a process, none of which it ran well before, that end the platform
@@ -74,6 +85,7 @@ def running_platform(
             **os.environ,
             "PLIMSOLL_BUNDLE_DIR": str(state / "bundles"),
             "PLIMSOLL_JOB_CYCLES": json.dumps(dict(cycles)),
+            "PLIMSOLL_JOB_WORLD_CYCLES": json.dumps(dict(world_cycles)),
             **ClockSettings.environment(clock),
             **(more or {}),
             "DATABASE_URL": route(database_url),
@@ -84,10 +96,11 @@ def running_platform(
         token_file = state / "admin-token"
         _make_token(database_url, token_file, clock)
         supervisor.start(_python("scheduler", env, "-m", "services.standalone.scheduler"))
-        # A process per solve gives all its memory back, and its peak is that solve's own.
+        # A process per solve or plan gives all its memory back, and its peak is that solve's own.
         solver_env = {**env, "PLIMSOLL_JOB_SLOTS": env.get("PLIMSOLL_SOLVER_SLOTS", "1")}
         solver_env["PLIMSOLL_JOB_PROCESS_JOBS_MAX"] = "1"
         supervisor.start(_python("solver", solver_env, "-m", "services.standalone.worker", "solver"))
+        supervisor.start(_python("planner", solver_env, "-m", "services.standalone.worker", "planner"))
         supervisor.start(_python("worker", env, "-m", "services.standalone.worker", "others"))
         supervisor.start(
             Command(

@@ -1,6 +1,6 @@
-"""A worker for all services' jobs, or for a part of them: `python -m services.standalone.worker [solver | others]`.
+"""A worker for all jobs, or for a part: `python -m services.standalone.worker [solver | planner | others]`.
 
-The platform starts one of each: a solve takes minutes, and whoever asks for capacity must not wait for it.
+The platform starts one of each: a solve or a plan takes minutes, and whoever asks for capacity must not wait for it.
 """
 
 from __future__ import annotations
@@ -18,12 +18,20 @@ from libs.reconcile.environment import read_environment
 from services.broker.tasks import KINDS as BROKER
 from services.mover.settings import MoverSettings
 from services.mover.tasks import KINDS as MOVER
+from services.planner.settings import PlannerSettings
+from services.planner.tasks import BESIDE, PLANNING
+from services.planner.telemetry_settings import TelemetrySettings
 from services.portal.tasks import KINDS as PORTAL
 from services.solver.settings import SolverSettings
 from services.solver.tasks import KINDS as SOLVER
 
-OTHERS = (*PORTAL, *BROKER, *MOVER)
-KINDS: Mapping[str, Sequence[JobKind]] = {"all": (*SOLVER, *OTHERS), "solver": SOLVER, "others": OTHERS}
+OTHERS = (*PORTAL, *BROKER, *MOVER, *BESIDE)
+KINDS: Mapping[str, Sequence[JobKind]] = {
+    "all": (*SOLVER, *PLANNING, *OTHERS),
+    "solver": SOLVER,
+    "planner": PLANNING,
+    "others": OTHERS,
+}
 """By the part that the worker is for."""
 
 
@@ -32,6 +40,8 @@ def main(part: str = "all") -> None:
     configure_logging("worker" if part == "all" else f"worker-{part}")
     configure_tracing("worker" if part == "all" else f"worker-{part}")
     read_environment(SolverSettings)  # jobs need these: better to fail now than in each
+    read_environment(PlannerSettings)
+    read_environment(TelemetrySettings)
     if read_environment(MoverSettings).mover_actuator == "webhook":
         read_environment(WebhookSettings)
     run_worker(read_environment(WorkerSettings), KINDS[part])

@@ -32,6 +32,7 @@ from libs.store.database import Database
 from libs.web.app import create_app
 from services.broker.api import ROUTERS as BROKER
 from services.mover.api import ROUTERS as MOVER
+from services.planner.api import ROUTERS as PLANNER
 from services.portal.api import ROUTERS as PORTAL
 from services.solver.api import ROUTERS as SOLVER
 from tests.libs.web.conftest import bearer
@@ -121,13 +122,19 @@ class Seeds:
         made = self._client.post("/v1/retirements", json=body | {"due_at": "2100-01-01T00:00:00Z"})
         return made.json()["retirement_id"]
 
+    def planning_inputs(self) -> str:
+        return "traffic_growth"
+
+    def plan_runs(self) -> int:
+        return self._client.post("/v1/plan-runs", json={"reason": "test"}).json()["plan_run_id"]
+
     def _first(self, noun: str, key: str) -> object:
         return self._client.get(f"/v1/{noun}", params={"limit": 1}).json()["items"][0][key]
 
 
 @pytest.fixture
 def app(database: Database) -> FastAPI:  # noqa: F811
-    routers = [*PORTAL, *BROKER, *SOLVER, *MOVER]
+    routers = [*PORTAL, *BROKER, *SOLVER, *MOVER, *PLANNER]
     return create_app(title="Plimsoll", version="1", database=database, clock=SystemClock(), routers=routers)
 
 

@@ -13,13 +13,15 @@ from libs.web.app import create_app
 from libs.web.auth import PUBLIC_PATHS
 from services.broker.api import ROUTERS as BROKER
 from services.mover.api import ROUTERS as MOVER
+from services.planner.api import ROUTERS as PLANNER
 from services.portal.api import ROUTERS as PORTAL
 from services.solver.api import ROUTERS as SOLVER
 from tests.libs.web.conftest import bearer
 
-ROUTERS = (*PORTAL, *BROKER, *SOLVER, *MOVER)
+ROUTERS = (*PORTAL, *BROKER, *SOLVER, *MOVER, *PLANNER)
 V, R, O, A, L, H = Role.VIEWER, Role.REQUESTER, Role.OPERATOR, Role.ADMIN, Role.ALLOCATOR, Role.HEALTH
-EVERYBODY, ASKING, OPERATING = {V, R, O, A, L, H}, {R, O, A}, {O, A}
+T = Role.TELEMETRY
+EVERYBODY, ASKING, OPERATING = {*Role}, {R, O, A}, {O, A}
 MAY = {
     "GET /metrics": EVERYBODY,
     "GET /v1/approvals": EVERYBODY,
@@ -98,6 +100,38 @@ MAY = {
     "POST /v1/unavailability-events": {H, O, A},
     "GET /v1/unavailability-events/{unavailability_event_id}": EVERYBODY,
     "POST /v1/unavailability-events/{unavailability_event_id}/end": {H, O, A},
+    "GET /v1/planning-inputs": EVERYBODY,
+    "GET /v1/planning-inputs/{name}": EVERYBODY,
+    "PUT /v1/planning-inputs/{name}": OPERATING,
+    "GET /v1/planning-inputs/{name}/versions": EVERYBODY,
+    "GET /v1/planning-inputs/{name}/diff": EVERYBODY,
+    "GET /v1/plan-runs": EVERYBODY,
+    "POST /v1/plan-runs": OPERATING,
+    "GET /v1/plan-runs/{plan_run_id}": EVERYBODY,
+    "POST /v1/plan-runs/{plan_run_id}/cancel": OPERATING,
+    "GET /v1/placement-plans": EVERYBODY,
+    "GET /v1/placement-plans/{placement_plan_id}": EVERYBODY,
+    "GET /v1/placement-plans/{placement_plan_id}/changes": EVERYBODY,
+    "GET /v1/placement-plans/{placement_plan_id}/models": EVERYBODY,
+    "GET /v1/placement-plans/{placement_plan_id}/dag": EVERYBODY,
+    "GET /v1/placement-plans/{placement_plan_id}/region-losses": EVERYBODY,
+    "GET /v1/placement-plans/{placement_plan_id}/pictures/{name}.svg": EVERYBODY,
+    "GET /v1/service-models": EVERYBODY,
+    "GET /v1/plan-overrides": EVERYBODY,
+    "POST /v1/plan-overrides": OPERATING,
+    "GET /v1/plan-overrides/{plan_override_id}": EVERYBODY,
+    "POST /v1/plan-overrides/{plan_override_id}/withdraw": OPERATING,
+    "POST /v1/traces": {T, O, A},
+    "POST /v1/trace-files": {T, O, A},
+    "POST /v1/usage": {T, O, A},
+    "POST /v1/traffic": {T, O, A},
+    "GET /v1/telemetry": EVERYBODY,
+    "GET /v1/telemetry/services": EVERYBODY,
+    "GET /v1/telemetry/callers": EVERYBODY,
+    "GET /v1/metric-sources": EVERYBODY,
+    "GET /v1/metric-sources/{name}": EVERYBODY,
+    "PUT /v1/metric-sources/{name}": OPERATING,
+    "DELETE /v1/metric-sources/{name}": OPERATING,
 }
 
 
@@ -139,7 +173,7 @@ def test_each_role_may_do_what_the_table_says(role: Role, app: FastAPI, database
             may = answer.status_code != 403
             assert may == (role in MAY[label]), (label, role, answer.text)
             if may:
-                assert answer.status_code in (200, 404, 422), (label, answer.text)
+                assert answer.status_code in (200, 404, 415, 422), (label, answer.text)
             else:
                 assert answer.json()["code"] == "forbidden"
 

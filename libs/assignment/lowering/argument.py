@@ -22,12 +22,13 @@ Entries = tuple[Ints, Ints, Floats]
 
 
 class Arguments:
-    """Builds arguments cell by cell, given the values of the cells before."""
+    """Builds arguments cell by cell, given the values of the cells before.
 
-    def __init__(self, a: Assembly, moved: Movement, initial: Ints, cells: Sequence[Cell]) -> None:
-        self.a, self.moved, self.initial, self.cells = a, moved, initial, cells
-        self.leave: Ints = np.zeros(0, dtype=np.int64)
-        """(J,) the columns of how many of a subclass leave."""
+    leave  (J,) the columns of how many of a subclass leave
+    """
+
+    def __init__(self, a: Assembly, moved: Movement, leave: Ints, initial: Ints, cells: Sequence[Cell]) -> None:
+        self.a, self.moved, self.leave, self.initial, self.cells = a, moved, leave, initial, cells
 
     def of(self, number: int, values: Sequence[Affine]) -> Affine:
         """The constant, leaves and links of a cell."""
@@ -43,23 +44,13 @@ class Arguments:
             if constant is not None:
                 fixed = fixed + csr((constant[1], (constant[0] // columns, constant[0] % columns)), shape=cell.shape)
         for link in cell.links:
-            source, value = self.cells[link.source], values[link.source]
-            entries, error, known = self._link(link, value, columns)
+            value = values[link.source]
+            entries, error = self._link(link, value, columns)
             parts.append(entries)
             errors.append(error)
-            by = link.coefficient
-            if source.dense or source.over is not None:
-                across = known if link.rows is None else link.rows @ known
-                fixed = fixed + by * csr(across if link.columns is None else across @ link.columns.T)
-            elif base is not None:
-                base = base + by * empty_part(source, link.rows, link.columns)
-                fixed = fixed + by * _through(known, link)
-            else:
-                if (empty_value(source, source.by_row, source.by_column) != 0).any():
-                    raise NotLowerable(
-                        f"an expression over {rows} x {columns} values is not 0 where nothing is: too large"
-                    )
-                fixed = fixed + by * _through(known, link)
+            everywhere, somewhere = self._numbers(link, value, cell)
+            base = base if base is None else base + everywhere
+            fixed = fixed + somewhere
         return self._gathered(cell, base, csr(fixed), parts, errors)
 
     def _gathered(
@@ -153,29 +144,40 @@ class Arguments:
         where = began if leaf.flavour is Flavour.OLD else counts.container
         return self._placed(leaf, who[gone], where[gone], gone, width)
 
-    def _link(self, link: Link, value: Affine, width: int) -> tuple[Entries, tuple[Ints, Floats], Matrix]:
-        """The entries of a link, what errors it passes on, and the source's elements that are numbers."""
-        height, across = value.shape
+    def _link(self, link: Link, value: Affine, width: int) -> tuple[Entries, tuple[Ints, Floats]]:
+        """The entries of a link, and what errors it passes on to which elements."""
+        across = value.shape[1]
         key, source, by = outer_entries(link.rows, value.keys // across, link.columns, value.keys % across, width)
         by = by * link.coefficient
-        matrix = value.matrix
-        count = np.diff(matrix.indptr)[source]
+        count = np.diff(value.matrix.indptr)[source]
         entry = np.repeat(np.arange(len(source)), count)
-        at = np.arange(len(entry)) - np.repeat(np.cumsum(count) - count, count) + matrix.indptr[source][entry]
-        entries = (key[entry], matrix.indices[at].astype(np.int64), by[entry] * matrix.data[at])
-        error = (key, np.abs(by) * value.error[source])
-        wrong = error[1] > 0
-        known = np.asarray(value.rest).copy() if value.rest is not None else np.zeros(0)
+        at = np.arange(len(entry)) - np.repeat(np.cumsum(count) - count, count) + value.matrix.indptr[source][entry]
+        entries = (key[entry], value.matrix.indices[at].astype(np.int64), by[entry] * value.matrix.data[at])
+        error = np.abs(by) * value.error[source]
+        wrong = error > 0
+        return entries, (key[wrong], error[wrong])
+
+    def _numbers(self, link: Link, value: Affine, cell: Cell) -> tuple[Floats | float, Matrix]:
+        """What a link adds to every element of a cell, and to some besides, whatever the columns say."""
+        source = self.cells[link.source]
+        height, across = value.shape
         if value.rest is not None:
+            known = np.asarray(value.rest).copy()
             known[value.keys] = value.constant
-            return entries, (error[0][wrong], error[1][wrong]), known.reshape(height, across)
-        cell = self.cells[link.source]
-        base = cell.by_row[value.keys // across] + cell.by_column[value.keys % across]
-        gain = value.constant - (base if cell.apply is None else cell.apply(base, cell.parameter))
+            return 0.0, link.coefficient * _through(known.reshape(height, across), link)
+        base = source.by_row[value.keys // across] + source.by_column[value.keys % across]
+        gain = value.constant - (base if source.apply is None else source.apply(base, source.parameter))
         held = csr((gain, (value.keys // across, value.keys % across)), shape=value.shape)
-        return entries, (error[0][wrong], error[1][wrong]), held
+        somewhere = link.coefficient * _through(held, link)
+        if cell.dense:
+            return link.coefficient * empty_part(source, link.rows, link.columns), somewhere
+        if (empty_value(source, source.by_row, source.by_column) != 0).any():
+            rows, columns = cell.shape
+            raise NotLowerable(f"an expression over {rows} x {columns} values is not 0 where nothing is: too large")
+        return 0.0, somewhere
 
 
 def _through(held: Matrix, link: Link) -> Matrix:
-    over = held if link.rows is None else csr(link.rows) @ csr(held)
-    return csr(over if link.columns is None else csr(over) @ csc(link.columns.T))
+    """Rows @ held @ columns.T."""
+    over = held if link.rows is None else link.rows @ held
+    return csr(over if link.columns is None else over @ csc(link.columns.T))

@@ -41,6 +41,9 @@ class Completion(Protocol):
 class Assembly:
     """Columns 0..Q-1 are counts; whatever comes after follows from those before.
 
+    steps  (matrix, y): y = 1 where the row, of counts with positive coefficients, is above 0
+    limits (name, matrix, limit, excess, keys, columns): on rows of counts without negative coefficients; excess is the
+           column of what a limit is broken by, or -1
     named  every element of a spec has rows of its own, which say whose they are, also where it needs none
     """
 
@@ -52,6 +55,8 @@ class Assembly:
         self.blocks: list[RowBlock] = []
         self.completions: list[Completion] = []
         self.sound, self.named = True, named
+        self.steps: list[tuple[Matrix, Ints]] = []
+        self.limits: list[tuple[str, Matrix, Floats, Ints, Ints, int]] = []
         self._columns_of_class = np.bincount(counts.kind, minlength=len(size))
         most = np.minimum(counts.most, size[counts.kind])
         self.add_columns(len(counts.kind), least=0.0, most=most, integer=True)

@@ -14,6 +14,7 @@ from libs.assignment.lowering.assembly import Assembly, entries_of
 from libs.assignment.lowering.ceil import add_ceil
 from libs.assignment.lowering.counts import count_columns, start_of
 from libs.assignment.lowering.leaving import add_leaving
+from libs.assignment.lowering.linked import add_links
 from libs.assignment.lowering.log import add_log
 from libs.assignment.lowering.lowered import Level, Lowered
 from libs.assignment.lowering.maximum import add_maximum
@@ -46,14 +47,14 @@ def lower_stated(stated: Stated, *, near: Sequence[Ints] = (), named: bool = Fal
     counts = count_columns(stated, moved)
     a = Assembly(counts, moved.classes.size, named=named)
     leaving = add_leaving(a, moved, linear=_linear(stated, moved))
-    arguments = Arguments(a, moved, problem.initial, cells)
-    arguments.leave = leaving.column
+    arguments = Arguments(a, moved, leaving.column, problem.initial, cells)
     seen = [compute(stated.graph, problem.initial, assignment) for assignment in near]
     values: list[Affine] = []
     for number, cell in enumerate(cells):
         x = arguments.of(number, values)
         at = np.array([start_of(cell, each[number], x.keys) for each in seen]).reshape(len(seen), len(x.keys))
         values.append(_value(a, stated, number, x, wanted[number], at))
+    add_links(a)
     levels = _levels(a, stated, values)
     model = a.mip.build()
     weight = np.asarray(abs(model.matrix[:, leaving.column]).sum(axis=0), dtype=np.float64).ravel()

@@ -11,6 +11,7 @@ from libs.assignment.arrays import Floats, Ints
 from libs.assignment.lowering.affine import Affine, Image
 from libs.assignment.lowering.assembly import Assembly, entries_of
 from libs.assignment.lowering.grain import multiples
+from libs.assignment.lowering.shared import in_columns
 from libs.assignment.lowering.wants import Want
 
 PIECES = 32
@@ -94,7 +95,7 @@ def add_pieces(a: Assembly, name: str, x: Affine, want: Want, curve: Curve, near
     none = np.zeros((len(some), 0), dtype=np.int64)
     used, full = none, none
     if easy:
-        _bound(a, name, x, some, curve, breaks, y, tangent=tangent)
+        _bound(a, name, in_columns(a, name, x), some, curve, breaks, y, tangent=tangent)
     else:
         used, full = _interpolate(a, name, x, some, curve, breaks, y)
         a.sound &= exact or want.small != want.large
@@ -199,7 +200,7 @@ def _error(curve: Curve, breaks: Floats, *, tangent: bool) -> Floats:
     """(E',) the largest difference of pieces and curve, at SAMPLES points of each piece."""
     share = (np.arange(SAMPLES) + 0.5) / SAMPLES
     points = breaks[:, :-1, None] + share * np.diff(breaks, axis=1)[:, :, None]
-    points = np.concatenate([points.reshape(len(breaks), -1), breaks], axis=1)
+    points = np.concatenate([points.reshape(len(breaks), SAMPLES * (breaks.shape[1] - 1)), breaks], axis=1)
     worst = np.zeros(len(breaks))
     for column in range(points.shape[1]):
         u = points[:, [column]]

@@ -9,7 +9,9 @@ import numpy as np
 from libs.assignment.arrays import Bools, Floats, Ints
 from libs.assignment.lowering.affine import Affine, Image
 from libs.assignment.lowering.assembly import Assembly, entries_of
+from libs.assignment.lowering.linked import counts_alone
 from libs.assignment.lowering.wants import Want
+from libs.assignment.matrices import csr
 
 EXACT = 1e-9
 """What counts as zero, as a share of the numbers at hand."""
@@ -53,6 +55,7 @@ def add_positive_part(a: Assembly, name: str, x: Affine, want: Want, most: Float
         rows = np.flatnonzero(none)
         a.add_rows(name, "at most 0", x.keys[rows], x.shape[1], entries_of(x.matrix, rows), upper=-x.constant[rows])
         zero |= none
+        _note_limits(a, name, x, rows, np.full(len(x.keys), -1))
         above &= greatest <= most
         greatest = np.minimum(greatest, np.maximum(most, 0.0))
     some = np.flatnonzero(~zero & ~above)
@@ -84,5 +87,13 @@ def add_positive_part(a: Assembly, name: str, x: Affine, want: Want, most: Float
             upper=x.constant[some] - least[some],
         )
         a.add_rows(name, "at most where any", x.keys[some], shape, (at, y, 1.0), (at, z, -greatest[some]), upper=0.0)
+    if want.small and not want.large:
+        _note_limits(a, name, x, some, column)
     a.completions.append(PositiveParts(x=x, some=some, y=y, z=z))
     return Image(column=column, copied=above & ~zero, constant=np.zeros(len(x.keys)), error=x.error)
+
+
+def _note_limits(a: Assembly, name: str, x: Affine, some: Ints, excess: Ints) -> None:
+    """Tell of limits on counts, for `add_links`."""
+    alone = counts_alone(a, x.matrix, some[x.constant[some] < 0])
+    a.limits.append((name, csr(x.matrix)[alone], -x.constant[alone], excess[alone], x.keys[alone], x.shape[1]))

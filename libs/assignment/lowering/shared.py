@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -48,3 +48,9 @@ def add_sums(a: Assembly, name: str, x: Affine, *, shared: bool) -> Image:
     column = np.full(len(x.keys), -1)
     column[some] = y
     return Image(column=column, copied=column < 0, constant=np.zeros(len(x.keys)), error=x.error)
+
+
+def in_columns(a: Assembly, name: str, x: Affine) -> Affine:
+    """The same elements, each with one term at most, for functions that write their argument many times."""
+    matrix, constant = add_sums(a, name, x, shared=True).of(x, a.width)
+    return replace(x, matrix=matrix, constant=constant)

@@ -12,7 +12,9 @@ from libs.assignment.expressions.step import STEP_TOLERANCE
 from libs.assignment.lowering.affine import Affine, Image
 from libs.assignment.lowering.assembly import Assembly, entries_of
 from libs.assignment.lowering.grain import grain
+from libs.assignment.lowering.linked import counts_alone
 from libs.assignment.lowering.wants import Want
+from libs.assignment.matrices import csr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -61,6 +63,8 @@ def add_step(a: Assembly, name: str, x: Affine, want: Want, most: Floats | None)
             (at, y, -greatest[some]),
             upper=-x.constant[some],
         )
+        alone = counts_alone(a, x.matrix, some[x.constant[some] == 0])
+        a.steps.append((csr(x.matrix)[alone], column[alone]))
     if want.large:
         fine = grain(a, x, some)
         a.add_rows(

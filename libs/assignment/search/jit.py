@@ -23,24 +23,24 @@ def stamp_of(folder: Path) -> tuple[str, int]:
 
 STAMP = stamp_of(HERE)
 
-
 _INTERNAL: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 """No entry of its own from Python."""
 
 
-def compiled(function: F) -> F:
+def compiled(function: F, stamp: tuple[str, int] | None = None) -> F:
     """The function, compiled at its first call, without the interpreter lock, and kept for later processes.
 
     The cache lies beside the source, or in the user's cache folder where that cannot be written; where neither
     can, every
-    process compiles for itself. See docs/adr/0015.
+    process compiles for itself. `stamp` is that of the folder that the function's parts are in, if it is not this
+    one. See docs/adr/0015.
     """
     made = numba.njit(function, nogil=True, error_model="numpy")
     try:
         made.enable_caching()
     except RuntimeError:
         return cast(F, made)
-    made._cache._cache_file._source_stamp = STAMP
+    made._cache._cache_file._source_stamp = stamp or STAMP
     return cast(F, made)
 
 

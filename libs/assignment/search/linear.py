@@ -17,6 +17,7 @@ from libs.assignment.expressions.sum import Sum
 from libs.assignment.flavour import Flavour
 from libs.assignment.matrices import Matrix, csr
 from libs.assignment.search.cell import IDENTITY, MAX, Cell, Leaf, Link, is_simple, is_stackable
+from libs.assignment.search.sharing import Fingerprint, Fingerprints
 from libs.assignment.search.stacking import Stack, plan_stacks
 
 DENSE_ELEMENTS_MAX = 4_000_000
@@ -39,16 +40,18 @@ class Graph:
         self.cells: list[Cell] = []
         self.stacked = self.guards = self.direct = 0
         self.stacks: list[Stack] = []
-        self._known: dict[int, int] = {}
+        self._known: dict[Fingerprint, int] = {}
         self._kept: list[Expression] = []
+        self._fingerprints = Fingerprints()
 
     def add(self, expression: Expression, *, hard: bool = False) -> int:
-        """The cell of an expression; the same one every time it is asked for."""
-        known = self._known.get(id(expression))
+        """The cell of an expression; the same one for all that say the same."""
+        self._kept.append(expression)  # an id is only its own while the expression lives
+        fingerprint = self._fingerprints.of(expression)
+        known = self._known.get(fingerprint)
         if known is None:
             known = self._make(expression)
-            self._known[id(expression)] = known
-            self._kept.append(expression)  # an id is only its own while the expression lives
+            self._known[fingerprint] = known
         self.cells[known].hard |= hard
         return known
 

@@ -67,6 +67,8 @@ class StoppedBy(StrEnum):
     """All tries are used up."""
     TIME = "time"
     """The clock; on another machine the answer may differ."""
+    DONE = "done"
+    """It came to the end of what it does, which no limit cut short."""
     OPTIMAL = "optimal"
     """No goal has anything left to gain."""
     CANCELLED = "cancelled"

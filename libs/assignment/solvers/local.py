@@ -45,16 +45,27 @@ last.
 
 
 def solve_local(
-    problem: Problem, limits: SearchLimits | None = None, *, seed: int = 0, proposer: Proposer | None = None
+    problem: Problem,
+    limits: SearchLimits | None = None,
+    *,
+    seed: int = 0,
+    start: Ints | None = None,
+    proposer: Proposer | None = None,
 ) -> Result:
-    """An assignment no worse than the start, at every priority."""
+    """An assignment no worse than the start, at every priority.
+
+    start     (N,) where to search from; None: where the objects are
+    proposer  the caller's own changes (docs/assignment/local-search.md)
+    """
     limits = limits or SearchLimits()
     began = time.perf_counter()
     program = compile_problem(problem)
-    search = Search(program, seed, began, limits.threads, proposer)
+    search = Search(program, seed, began, problem.initial if start is None else start, limits.threads, proposer)
     build_s = time.perf_counter() - began
     stopped_by = search.run(limits)
-    first, last = search.first, search.best_value
+    final = program.state(search.best)
+    levels = program.levels
+    first, last = program.state(problem.initial).part[:levels], final.part[:levels]
     return Result(
         assignment=search.best,
         broken=(float(first[0]), float(last[0])),
@@ -75,10 +86,15 @@ class Search:
     """Walks side by side, and the best assignment that any has come to."""
 
     def __init__(
-        self, program: Program, seed: int, began: float, threads: int = 1, proposer: Proposer | None = None
+        self,
+        program: Program,
+        seed: int,
+        began: float,
+        start: Ints,
+        threads: int = 1,
+        proposer: Proposer | None = None,
     ) -> None:
         self.program, self.began, self.proposer = program, began, proposer
-        start = program.problem.initial
         self.walks = [Walk(program, start, seed * 1_009 + k) for k in range(threads)]
         self.first: Floats = self.walks[0].value.copy()
         self.tolerance: Floats = 1e-9 * np.maximum(np.abs(self.first), 1e-3)

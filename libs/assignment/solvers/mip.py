@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
+from dataclasses import replace
 from itertools import repeat
 
 import numpy as np
@@ -15,9 +15,10 @@ from libs.assignment.lowering.impossible import clash_of
 from libs.assignment.lowering.lower import lower, lower_stated
 from libs.assignment.lowering.lowered import Lowered
 from libs.assignment.problem import Problem
-from libs.assignment.solvers.limits import MipLimits, StoppedBy
+from libs.assignment.solvers.limits import MipLimits, SearchLimits, StoppedBy
 from libs.assignment.solvers.result import Result, Step
 from libs.mip import highs
+from libs.mip.model import Model
 
 Progress = Callable[[int, float, float, float], None]
 """level (0: what is broken), incumbent, bound, gap; inf where there is none yet."""
@@ -32,10 +33,15 @@ REFINEMENTS, COARSE, FINER = 6, 0.03, 0.5
 the one before, and then as often to the gap asked for.
 """
 
+LARGE, RELAXING = 10_000, 0.25
+"""Columns from which the relaxation is solved by itself first, and the share of the time that it may take: HiGHS begins
+with simplex, which may not come to any bound at all on large models.
+"""
+
 
 def solve_mip(
     problem: Problem,
-    limits: MipLimits | None = None,
+    limits: MipLimits | SearchLimits | None = None,
     *,
     start: Ints | None = None,
     seed: int = 0,
@@ -47,7 +53,8 @@ def solve_mip(
     start  (N,) an assignment to begin from, where it is better than where the objects are
     NotLowerable where the problem has no such form.
     """
-    limits = limits or MipLimits()
+    if not isinstance(limits, MipLimits):  # tries are no nodes: of limits made for a search the time is kept
+        limits = MipLimits() if limits is None else MipLimits(time_s_max=limits.time_s_max)
     began = time.perf_counter()
     lowered = lower(problem)
     build_s = time.perf_counter() - began
@@ -70,6 +77,7 @@ def solve_mip(
         timeline=tuple(tree.timeline),
         bound=tuple(tree.bound),
         impossible=_impossible(problem) if last[0] > TOLERANCE else "",
+        solver="mip",
     )
 
 
@@ -151,33 +159,55 @@ class Tree:
                 return
 
     def _level(self, level: int, most: list[float], gap: float) -> highs.Solution | None:
-        lowered, limits = self.lowered, self.limits
+        lowered = self.lowered
         model = lowered.at(level, most)
         error = 0.0 if lowered.sound else lowered.levels[level].error
         least = lowered.levels[level].least(model) - error
         if self.value[level] <= least + TOLERANCE * max(1.0, abs(least)):
             self.bound[-1] = max(self.bound[-1], least)
             return None
-        left = sum(one.cost.any() for one in lowered.levels[level:])
-        share = max((limits.time_s_max - (time.perf_counter() - self.began)) / left, 0.0)
-        solve = partial(
-            highs.solve_mip,
-            model,
-            highs.Limits(time_s_max=share, nodes_max=limits.nodes_max, relative_gap=gap),
-            start=lowered.point(self.best),
-            seed=self.seed,
-            progress=self._listener(level),
-            cancelled=self.cancelled,
-        )
-        found = solve()
-        if found.infeasible:  # the start is a point: presolve has lost it
-            found = solve(presolve=False)
-        self.nodes += found.nodes
+        found = self._solved(model, level, gap, error)
         self.bound[-1] = max(self.bound[-1], found.bound - error, least)
         if found.x is not None:
             self.seen.append(self._assignment(found.x))
             self.true = lowered.stated.values(self.seen[-1])
             self.offer(self.seen[-1])
+        return found
+
+    def _solved(self, model: Model, level: int, gap: float, error: float) -> highs.Solution:
+        """Branch and bound from the best so far, and again where HiGHS 1.15 is known to be wrong.
+
+        Its presolve may lose the start, which is a point, and call the model infeasible; and with a start it may call
+        that optimal when it is not.
+        """
+        began = time.perf_counter()
+        left = sum(one.cost.any() for one in self.lowered.levels[level:])
+        share = max((self.limits.time_s_max - (began - self.began)) / left, 0.0)
+
+        def solve(start: Floats | None, *, presolve: bool = True) -> highs.Solution:
+            time_s = max(share - (time.perf_counter() - began), 0.0)
+            found = highs.solve_mip(
+                model,
+                highs.Limits(time_s_max=time_s, nodes_max=self.limits.nodes_max, relative_gap=gap),
+                start=start,
+                seed=self.seed,
+                presolve=presolve,
+                progress=self._listener(level),
+                cancelled=self.cancelled,
+            )
+            self.nodes += found.nodes
+            return found
+
+        start = self.lowered.point(self.best)
+        if len(model.cost) > LARGE:
+            relaxed = highs.solve_lp(model, "ipm", highs.Limits(time_s_max=share * RELAXING), cancelled=self.cancelled)
+            self.bound[-1] = max(self.bound[-1], relaxed.bound - error)
+        found = solve(start)
+        if found.infeasible:
+            return solve(start, presolve=False)
+        if found.optimal and found.objective >= model.objective(start) - TOLERANCE * max(1.0, abs(found.objective)):
+            again = solve(None)
+            return replace(again, x=start, objective=found.objective) if again.objective > found.objective else again
         return found
 
     def _assignment(self, x: Floats) -> Ints:

@@ -40,7 +40,7 @@ class CapacitySpec(Spec):
         """(I, 1) per flavour."""
         scope = problem.scope(self.where, self.scope)
         kept = self.filter.kept(self.where, scope.items)
-        limits = self._limits(problem, kept)
+        limits = self.limits(problem, kept)
         parts = []
         for flavour in self.flavour.parts():
             whole = utilisation(problem, self.where, self.scope, self.dimension, flavour=flavour)
@@ -58,9 +58,10 @@ class CapacitySpec(Spec):
         if self.bound is Bound.MAX:
             return dimension_total(problem, self.where, self.dimension)
         kept = self.filter.kept(self.where, problem.scope(self.where, self.scope).items)
-        return float(np.abs(self._limits(problem, kept)).sum())
+        return float(np.abs(self.limits(problem, kept)).sum())
 
-    def _limits(self, problem: Problem, kept: Ints) -> Floats:
+    def limits(self, problem: Problem, kept: Ints) -> Floats:
+        """(kept,) in the dimension itself, for the scope items that are kept."""
         limits = self.limit.by_item(self.where, problem.scope(self.where, self.scope).items)
         if self.limit.type is LimitType.RELATIVE:
             limits = limits * problem.capacity(self.where, self.dimension, self.scope)

@@ -71,7 +71,7 @@ class GroupCountSpec(Spec):
         parts: list[Expression] = []
         for flavour in self.flavour.parts():
             util = utilisation(problem, self.where, self.scope, self.dimension, self.partition, flavour)
-            limit = self._limit(problem, flavour)
+            limit = self.limits(problem, flavour)
             if self.bound is not CountBound.MIN:
                 parts.append(PositivePart((util - limit).mapped(rows=only)))
             if self.bound is not CountBound.MAX:
@@ -95,7 +95,8 @@ class GroupCountSpec(Spec):
             return float((totals**2).sum())
         return dimension_total(problem, self.where, self.dimension)
 
-    def _limit(self, problem: Problem, flavour: Flavour) -> Expression:
+    def limits(self, problem: Problem, flavour: Flavour) -> Expression:
+        """(I, G) in the dimension itself."""
         partition, items = problem.partition(self.where, self.partition), problem.scope(self.where, self.scope).items
         groups = partition.groups
         if self.limit.type is LimitType.RELATIVE and self.relative_to is RelativeTo.SCOPE_ITEM_UTIL:

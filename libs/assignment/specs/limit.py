@@ -14,6 +14,7 @@ from libs.assignment.errors import BadValues
 from libs.assignment.expressions.constant import Constant
 from libs.assignment.labels import Labels
 from libs.assignment.matrices import csr
+from libs.assignment.specs.fields import check_fields
 
 Name = str | int
 
@@ -49,6 +50,10 @@ class Limit:
     items: ArrayLike | Mapping[Name, float] | None = None
     groups: ArrayLike | Mapping[Name, float] | None = None
     pairs: Mapping[tuple[Name, Name], float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """The type is one of LimitType; the default is a number."""
+        check_fields(self, "Limit")
 
     def by_item(self, where: str, items: Labels) -> Floats:
         """(I,) for specs without groups."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, dataclass_transform
 from libs.assignment.errors import ModelError, UnknownName
 from libs.assignment.expressions.expression import Expression
 from libs.assignment.expressions.sum import sum_of
+from libs.assignment.specs.fields import check_fields
 
 if TYPE_CHECKING:
     from libs.assignment.problem import Problem
@@ -64,6 +65,7 @@ def spec(cls: S) -> S:
         if missing:
             raise ModelError(f"{made.__name__}: needs {', '.join(missing)}")
         initialise(self, **given)
+        check_fields(self, made.__name__)
 
     made.__init__ = init  # type: ignore[method-assign]
     SPECS[made.__name__] = made

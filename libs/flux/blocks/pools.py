@@ -8,11 +8,12 @@ from numpy.typing import ArrayLike
 from libs.domain.fleet import Floats
 from libs.flux.capacity_terms import CapacityTerms
 from libs.flux.columns import Columns
+from libs.flux.growth_terms import GrowthTerms
 from libs.flux.problem import JointProblem
 from libs.mip.model import Indices, Mip
 
 
-def add_pools(m: Mip, v: Columns, p: JointProblem, c: CapacityTerms) -> Indices:
+def add_pools(m: Mip, v: Columns, p: JointProblem, c: CapacityTerms, g: GrowthTerms) -> Indices:
     """Everything fits into the supply, or it is a deficit; what is left over is spare.
 
         sum_{k of h} (c[t,k,r] + g[t,k,r] + late[t,k,r]) + s[t,h,r] - d[t,h,r]  =  m[t,h,r]     for all t, h, r
@@ -26,7 +27,7 @@ def add_pools(m: Mip, v: Columns, p: JointProblem, c: CapacityTerms) -> Indices:
     """
     T, _, R, H, _, _ = p.shape
     cell = np.arange(T * H * R).reshape(T, H, R)
-    mine, grown = cell[:, p.kind], cell[:, p.kind[v.grown]]
+    mine, grown, constant = cell[:, p.kind], g.entries(cell[:, p.kind]), p.pooled(g.constant)
     upsized, downsized = p.policy.executed_upsize_share, p.policy.executed_downsize_share
     kept = max(1.0 - downsized, 0.0)
     late: list[tuple[ArrayLike, ArrayLike, ArrayLike]] = [(mine, v.down, kept)] if kept > 0 else []
@@ -35,14 +36,14 @@ def add_pools(m: Mip, v: Columns, p: JointProblem, c: CapacityTerms) -> Indices:
     fits = m.add_rows(
         cell.size,
         *c.entries(mine),
-        (grown, v.g, 1.0),
+        *grown,
         (cell, v.s, 1.0),
         (cell, v.d, -1.0),
         *late,
-        lower=p.supply.ravel(),
-        upper=p.supply.ravel(),
+        lower=(p.supply - constant).ravel(),
+        upper=(p.supply - constant).ravel(),
     )
-    m.add_rows(cell.size, (cell, v.s, 1.0), (grown, v.g, 1.0), (mine, v.down, -1.0), lower=0.0)
+    m.add_rows(cell.size, (cell, v.s, 1.0), *grown, (mine, v.down, -1.0), lower=-constant.ravel())
     return fits.reshape(T, H, R)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import math
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,8 +13,8 @@ from libs.domain.spans import Spans
 from libs.interchange.errors import InterchangeError, Problem
 from libs.interchange.traces.intake import Intake, Rows
 from libs.interchange.traces.jaeger import add_jaeger
-from libs.interchange.traces.otlp_json import add_otlp_json
-from libs.interchange.traces.otlp_proto import add_otlp_proto, messages
+from libs.interchange.traces.otlp_json import OTLP_JSON
+from libs.interchange.traces.otlp_proto import OTLP_PROTO, messages
 from libs.interchange.traces.span_csv import read_span_csv
 from libs.interchange.traces.zipkin import add_zipkin
 
@@ -34,21 +35,54 @@ def read_traces(path: Path, intake: Intake, progress: Callable[[int], None] | No
 
     Raises: InterchangeError, where the name tells no format or the file is damaged; TooManyServicesError.
     """
-    name = path.name.removesuffix(".gz")
-    reader = next((read for suffix, read in READERS.items() if name.endswith(suffix)), None)
-    if reader is None:
-        known = ", ".join(f"*{suffix}" for suffix in READERS)
-        message = f"is of no known format; known are {known}, each also with .gz"
-        raise InterchangeError([Problem(path.name, None, None, message)])
     try:
         with path.open("rb") as raw:
-            stream = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if path.name.endswith(".gz") else raw
-            for spans in reader(stream, intake):
+            for spans in read_trace_stream(raw, path.name, intake):
                 yield spans
                 if progress is not None:
                     progress(raw.tell())
+    except OSError as error:
+        raise _unreadable(path.name, error) from error
+
+
+def read_trace_stream(
+    raw: BinaryIO, file: str, intake: Intake, *, unpacked_bytes_max: float = math.inf
+) -> Iterator[Spans]:
+    """Likewise, of a file that is open; from strangers, of so many bytes at most once it is unpacked."""
+    reader = next((read for suffix, read in READERS.items() if file.removesuffix(".gz").endswith(suffix)), None)
+    if reader is None:
+        known = ", ".join(f"*{suffix}" for suffix in READERS)
+        raise InterchangeError(
+            [Problem(file, None, None, f"is of no known format; known are {known}, each also with .gz")]
+        )
+    stream = cast(BinaryIO, _Unpacking(raw, unpacked_bytes_max)) if file.endswith(".gz") else raw
+    try:
+        yield from reader(stream, intake)
     except (OSError, EOFError, ValueError, zlib.error) as error:
-        raise InterchangeError([Problem(path.name, None, None, f"cannot be read: {error}")]) from error
+        raise _unreadable(file, error) from error
+
+
+class _Unpacking(gzip.GzipFile):
+    """A packed file that may not unpack without end."""
+
+    def __init__(self, raw: BinaryIO, bytes_max: float) -> None:
+        super().__init__(fileobj=raw, mode="rb")
+        self._bytes_max = bytes_max
+
+    def read(self, size: int | None = -1) -> bytes:
+        return self._bounded(super().read(size))
+
+    def readline(self, size: int | None = -1) -> bytes:
+        return self._bounded(super().readline(-1 if size is None else size))
+
+    def _bounded(self, content: bytes) -> bytes:
+        if self.tell() > self._bytes_max:
+            raise ValueError(f"unpacks to more than {self._bytes_max:,.0f} bytes: split it")
+        return content
+
+
+def _unreadable(file: str, error: Exception) -> InterchangeError:
+    return InterchangeError([Problem(file, None, None, f"cannot be read: {error}")])
 
 
 def _batches(parts: Iterator[bytes], add: Callable[[bytes, Intake, Rows], None], intake: Intake) -> Iterator[Spans]:
@@ -69,11 +103,11 @@ def _lines(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def _otlp_json(stream: BinaryIO, intake: Intake) -> Iterator[Spans]:
-    return _batches(_lines(stream), add_otlp_json, intake)
+    return _batches(_lines(stream), OTLP_JSON.add_request, intake)
 
 
 def _otlp_proto(stream: BinaryIO, intake: Intake) -> Iterator[Spans]:
-    return _batches(messages(stream), add_otlp_proto, intake)
+    return _batches(messages(stream), OTLP_PROTO.add_request, intake)
 
 
 def _document(add: Callable[[bytes, Intake, Rows], None]) -> Reader:

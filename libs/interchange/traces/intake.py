@@ -8,7 +8,7 @@ from itertools import compress
 
 import numpy as np
 
-from libs.domain.fleet import Bools
+from libs.domain.fleet import Bools, Floats
 from libs.domain.spans import CLIENT, INTERNAL, SERVER, Ids, Spans
 
 SERVICES_MAX = 50_000
@@ -24,6 +24,9 @@ KIND_OF_NAME = {"SERVER": SERVER, "CONSUMER": SERVER, "CLIENT": CLIENT, "PRODUCE
 _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 NS_MAX = 1 << 62
 NO_PARENT = bytes(8)
+CPU_MAX = 1e18
+"""Instructions: ten years of a machine. One span that stated more, or infinity, would be all that its service is."""
+PROBABILITY_MIN = 1e-9
 
 
 class TooManyServicesError(Exception):
@@ -47,6 +50,12 @@ class Intake:
     def __post_init__(self) -> None:
         for (service, operation), product in self.gateways.items():
             self._operations.setdefault(service, {})[operation] = product
+
+    def afresh(self) -> Intake:
+        """The same entry points, and no service known yet: for a request whose services get numbers of their own."""
+        other = Intake(gateways={})
+        other._operations = self._operations
+        return other
 
     def service(self, name: str) -> int:
         """The number of a service. Raises: TooManyServicesError."""
@@ -123,8 +132,8 @@ class Rows:
             kind=np.array(self.kind, np.int8)[good],
             shared=shared[good],
             took_ns=np.array(self.took_ns, np.int64),
-            cpu=np.array(self.cpu, np.float64)[good],
-            probability=np.array(self.probability, np.float64)[good],
+            cpu=_stated(np.array(self.cpu, np.float64)[good], 0.0, CPU_MAX),
+            probability=_stated(np.array(self.probability, np.float64)[good], PROBABILITY_MIN, 1.0),
         )
 
     def _good(self) -> Bools:
@@ -155,6 +164,11 @@ def probability_of(trace_state: str) -> float:
                 except ValueError:
                     return NAN
     return NAN
+
+
+def _stated(value: Floats, least: float, most: float) -> Floats:
+    """Values within these limits; others count as not stated."""
+    return np.where((value >= least) & (value <= most), value, NAN)
 
 
 def _trace_ids(content: bytes) -> Ids:

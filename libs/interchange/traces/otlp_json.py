@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import orjson
@@ -17,22 +17,31 @@ from libs.interchange.traces.intake import (
     Rows,
     probability_of,
 )
+from libs.interchange.traces.otlp_form import OtlpForm, Scope
 
 
-def add_otlp_json(content: bytes, intake: Intake, rows: Rows) -> None:
-    """Append the spans of one export request. What is no span is counted in `intake.malformed`, the rest is taken."""
-    try:
-        for resource in orjson.loads(content)["resourceSpans"]:
-            service = _service(resource)
-            number, operations = intake.service(service), intake.operations(service)
-            for scope in resource.get("scopeSpans", ()):
-                _add(scope.get("spans", ()), number, operations, intake, rows)
-    except (ValueError, LookupError, TypeError, AttributeError):
-        intake.malformed += 1
+def _parse(content: bytes) -> Any:
+    request = orjson.loads(content)
+    if not isinstance(request, dict) or not isinstance(request.get("resourceSpans"), list):
+        raise ValueError("has no list resourceSpans")
+    return request
+
+
+def _scopes(request: Mapping[str, Any]) -> Iterator[Scope]:
+    for r, resource in enumerate(request["resourceSpans"]):
+        where = f"resourceSpans[{r}]"
+        try:
+            service, scopes = _service(resource), list(resource.get("scopeSpans") or ())
+        except (LookupError, TypeError, AttributeError):
+            yield Scope(where, UNKNOWN, None)
+            continue
+        for s, scope in enumerate(scopes):
+            spans = (scope.get("spans") or []) if isinstance(scope, dict) else None
+            yield Scope(f"{where}.scopeSpans[{s}]", service, spans if isinstance(spans, list) else None)
 
 
 def _service(resource: Mapping[str, Any]) -> str:
-    for attribute in resource.get("resource", {}).get("attributes", ()):
+    for attribute in (resource.get("resource") or {}).get("attributes") or ():
         if attribute["key"] == "service.name":
             return str(attribute["value"]["stringValue"])
     return UNKNOWN
@@ -43,7 +52,7 @@ def _add(spans: Any, service: int, operations: Mapping[str, int], intake: Intake
     for span in spans:
         try:
             cpu = probability = NAN
-            for attribute in span.get("attributes", ()):
+            for attribute in span.get("attributes") or ():
                 key = attribute["key"]
                 if key == CPU:
                     cpu = _number(attribute["value"])
@@ -79,3 +88,6 @@ def _number(value: Mapping[str, Any]) -> float:
         if form in value:
             return float(value[form])
     return NAN
+
+
+OTLP_JSON = OtlpForm(_parse, _scopes, _add)

@@ -18,23 +18,24 @@ from libs.interchange.traces.intake import (
     Rows,
     probability_of,
 )
+from libs.interchange.traces.otlp_form import OtlpForm, Scope
 
 MESSAGE_BYTES_MAX = 64 << 20
 
 
-def add_otlp_proto(content: bytes, intake: Intake, rows: Rows) -> None:
-    """Append the spans of one export request. What is no span is counted in `intake.malformed`, the rest is taken."""
+def _parse(content: bytes) -> Any:
     try:
-        request = ExportTraceServiceRequest.FromString(content)
-    except DecodeError:
-        intake.malformed += 1
-        return
-    for resource in request.resource_spans:
+        return ExportTraceServiceRequest.FromString(content)
+    except DecodeError as error:
+        raise ValueError("is no ExportTraceServiceRequest") from error
+
+
+def _scopes(request: Any) -> Iterator[Scope]:
+    for r, resource in enumerate(request.resource_spans):
         named = (a.value.string_value for a in resource.resource.attributes if a.key == "service.name")
-        service = next(named, UNKNOWN)
-        number, operations = intake.service(service), intake.operations(service)
-        for scope in resource.scope_spans:
-            _add(scope.spans, number, operations, intake, rows)
+        service = next(named, "") or UNKNOWN
+        for s, scope in enumerate(resource.scope_spans):
+            yield Scope(f"resource_spans[{r}].scope_spans[{s}]", service, scope.spans)
 
 
 def messages(stream: BinaryIO) -> Iterator[bytes]:
@@ -81,3 +82,6 @@ def _add(spans: Any, service: int, operations: Mapping[str, int], intake: Intake
 def _number(value: Any) -> float:
     form = value.WhichOneof("value")
     return float(getattr(value, form)) if form in ("int_value", "double_value", "string_value") else NAN
+
+
+OTLP_PROTO = OtlpForm(_parse, _scopes, _add)

@@ -38,7 +38,7 @@ tokens = sa.Table(
     sa.UniqueConstraint("name"),
     sa.UniqueConstraint("secret_sha256"),
     sa.UniqueConstraint("previous_sha256"),
-    one_of("role", "viewer", "requester", "operator", "admin", "allocator", "health"),
+    one_of("role", "viewer", "requester", "operator", "admin", "allocator", "health", "telemetry"),
     sa.CheckConstraint("role = 'requester' OR cardinality(owners) = 0", name="owners"),
     sa.CheckConstraint("(previous_sha256 IS NULL) = (previous_until IS NULL)", name="previous_until"),
 )
@@ -84,6 +84,16 @@ schedules = sa.Table(
     "schedules",
     metadata,
     sa.Column("region_id", sa.BigInteger, sa.ForeignKey("regions.region_id"), primary_key=True),
+    sa.Column("kind", sa.Text, primary_key=True),
+    sa.Column("interval_s", sa.Double, nullable=False),
+    at("next_at"),
+    sa.CheckConstraint("interval_s > 0 AND interval_s < 'infinity'", name="interval_s"),
+)
+
+# Likewise of cycles that belong to no region.
+world_schedules = sa.Table(
+    "world_schedules",
+    metadata,
     sa.Column("kind", sa.Text, primary_key=True),
     sa.Column("interval_s", sa.Double, nullable=False),
     at("next_at"),

@@ -27,13 +27,13 @@ from libs.store.imports import (
 )
 from libs.store.inventory_snapshot import load_known_servers
 from libs.web.auth import Asking, require
+from libs.web.bad_files import bad_files
 from libs.web.context import Context
 from libs.web.cursors import Paging, next_cursor
 from libs.web.idempotency import Answer, Write
 from libs.web.model import ID_MAX, PageOf, ResponseModel
 from libs.web.openapi import headers, problems
 from libs.web.problems import FieldError, Problem, invalid
-from services.broker.api.region_files import bad_files
 from services.broker.api.regions import RegionName
 
 router = APIRouter(prefix="/v1/regions/{region}/imports", tags=["imports"])

@@ -20,11 +20,11 @@ from libs.store.region_conditions import load_conditions
 from libs.store.region_export import load_region_image
 from libs.store.region_import import import_region
 from libs.web.auth import Asking, require
+from libs.web.bad_files import bad_files
 from libs.web.context import Context
 from libs.web.generations import etag
 from libs.web.idempotency import Answer, Write
 from libs.web.openapi import headers, problems
-from libs.web.problems import FieldError, Problem, invalid
 from services.broker.api.regions import RegionName, RegionOut, region_out
 
 router = APIRouter(prefix="/v1/regions", tags=["regions"])
@@ -98,14 +98,3 @@ def get_export(region: RegionName, context: Context) -> Response:
         for name, content in dump_region(image).items():
             archive.writestr(name, content)
     return Response(stream.getvalue(), media_type="application/zip")
-
-
-def bad_files(error: InterchangeError) -> Problem:
-    """422 that names the file, the row and the field of each problem: `servers.parquet[3].rack`."""
-    errors = []
-    for problem in error.problems:
-        row = "" if problem.row is None else f"[{problem.row}]"
-        field = "" if problem.field is None else f".{problem.field}"
-        where, message = f"{problem.file}{row}{field}", problem.message[:500]
-        errors.append(FieldError(field=where, location="body", code="bad_file", message=message))
-    return invalid(*errors)

@@ -1,4 +1,4 @@
-"""`plimsoll flux model` and `plimsoll flux plan`."""
+"""`plimsoll flux`: what plans from files, and what asks the planner service."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ import typer
 from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
+from libs.flux.cost_models import CostModelError
 from libs.flux.placement import NoPlanError, StoppedError
+from libs.flux.review import review_of
+from libs.flux.summary import plan_document
+from libs.interchange.atomic import replacing
 from libs.interchange.errors import InterchangeError
 from libs.interchange.execution_plan import save_execution_plan
 from libs.interchange.placement_plan import placement_plan_document, save_placement_plan
@@ -19,19 +23,31 @@ from libs.interchange.service_models import save_service_models
 from libs.interchange.traces.intake import TooManyServicesError
 from libs.plan_check.check import PlanRefusedError
 from services.cli.failure import EXIT_NOT_POSSIBLE, CliFailure
+from services.cli.flux.disaster import print_disaster, write_disaster
+from services.cli.flux.inputs import inputs
 from services.cli.flux.offline import Progress, make_models, make_plan
-from services.cli.flux.report import write_report
-from services.cli.flux.tables import model_document, plan_document, print_models, print_plan
+from services.cli.flux.overrides import override
+from services.cli.flux.runs import plans, run
+from services.cli.flux.send import send
+from services.cli.flux.tables import model_document, print_models, print_plan
 from services.cli.flux.traces import print_graph, read_graph
 from services.cli.output import Output, OutputOption, print_json, stderr, stdout
 
 app = typer.Typer(
-    help="Plan capacity and traffic over regions, from a folder of traces, use and supply.",
+    help="Plan capacity and traffic over regions: by the service, or from a folder of traces, use and supply.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
 )
-WorldArgument = Annotated[Path, typer.Argument(metavar="WORLD_DIR", help="a world folder, docs/flux.md", exists=True)]
+app.add_typer(inputs, name="inputs")
+app.add_typer(override, name="override")
+app.command()(run)
+app.command()(plans)
+app.command()(send)
+WorldArgument = Annotated[
+    Path,
+    typer.Argument(metavar="WORLD_DIR", help="a world folder or replay bundle, docs/flux.md", exists=True),
+]
 
 
 @app.command()
@@ -58,6 +74,9 @@ def plan(
     out: Annotated[Path, typer.Option(help="where the plan is written (JSON)")] = Path("plan.json"),
     dag: Annotated[Path | None, typer.Option(help="write how to carry out the first step there (JSON)")] = None,
     report: Annotated[Path | None, typer.Option(help="a folder for what a person reviews: JSON and pictures")] = None,
+    disaster: Annotated[
+        Path | None, typer.Option(help="write there what the loss of each region asks of load-tested services (JSON)")
+    ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Say where capacity and traffic should be at each step, and how to get to the first.
@@ -70,12 +89,17 @@ def plan(
         if dag is not None:
             save_execution_plan(dag, made.execution)
         if report is not None:
-            write_report(report, made)
+            for name, content in review_of(made).items():
+                with replacing(report / name) as stream:
+                    stream.write(content.encode())
+        if disaster is not None:
+            write_disaster(disaster, made)
     if output is Output.JSON:
         print_json(plan_document(made))
     else:
         print_plan(made)
-        written = ", ".join(str(path) for path in (out, dag, report) if path is not None)
+        print_disaster(made)
+        written = ", ".join(str(path) for path in (out, dag, report, disaster) if path is not None)
         stdout.print(f"written to {written}", markup=False)
 
 
@@ -102,7 +126,7 @@ def _failing() -> Iterator[None]:
         yield
     except (NoPlanError, PlanRefusedError) as error:
         raise CliFailure(str(error), status=EXIT_NOT_POSSIBLE) from error
-    except (InterchangeError, StoppedError, TooManyServicesError, OSError) as error:
+    except (InterchangeError, CostModelError, StoppedError, TooManyServicesError, OSError) as error:
         raise CliFailure(str(error)) from error
 
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from services.cli.flux.offline import Modelled, Planned
+from libs.flux.planning import Planned
+from libs.flux.summary import models_document, unplaced_growth
+from services.cli.flux.offline import Modelled
 from services.cli.output import percent, print_rows, stdout
 
 SHOWN_MAX = 10
@@ -15,13 +17,8 @@ SHOWN_MAX = 10
 
 def model_document(made: Modelled) -> dict[str, Any]:
     """How good the models are, for programs."""
-    words, models = made.words, made.models
-    known = np.flatnonzero(models.modelled)
     return {
-        "services": len(known),
-        "metrics": dict(Counter(models.metric[known].tolist())),
-        "error_mean": float(models.error[known].mean()),
-        "low_confidence": {str(words.services[s]): list(models.reasons[s]) for s in known if models.reasons[s]},
+        **models_document(made.words, made.models),
         **made.counts,
         "step_s": made.step_s,
     }
@@ -53,33 +50,6 @@ def print_models(made: Modelled) -> None:
     if len(low) > SHOWN_MAX:
         stdout.print(f"low confidence: {len(low) - SHOWN_MAX} more", highlight=False)
     stdout.print(", ".join(f"{count:,} {name}" for name, count in made.counts.items()), highlight=False)
-
-
-def plan_document(planned: Planned) -> dict[str, Any]:
-    """What was decided, for programs."""
-    solved, execution = planned.solved, planned.execution
-    rows, columns = solved.joint.model.matrix.shape
-    return {
-        "objective": solved.solution.objective,
-        "deficit": float(solved.plan.deficit.sum()),
-        "growth_withheld": float(((1 - solved.plan.granted) * planned.problem.growth).sum()),
-        "growth_unplaced": unplaced_growth(planned),
-        "settled": solved.settled,
-        "programs": solved.rounds,
-        "rows": rows,
-        "columns": columns,
-        "build_s": solved.build_s,
-        "solve_s": solved.solve_s,
-        "actions": dict(Counter(str(a.phase) for a in execution.actions)),
-        "approvals": sum(bool(a.approval) for a in execution.actions),
-        "estimate_h": execution.estimate_h,
-    }
-
-
-def unplaced_growth(planned: Planned) -> list[str]:
-    """Services that ask for growth although nothing was measured of them: there is nothing to grow in proportion to."""
-    asking = (planned.inputs.growth > 0).any(0) & ~planned.models.modelled
-    return [str(name) for name in planned.words.services[asking]]
 
 
 def print_plan(planned: Planned) -> None:
@@ -122,4 +92,4 @@ def print_plan(planned: Planned) -> None:
         names = ", ".join(unplaced_growth(planned)[:SHOWN_MAX])
         stdout.print(f"growth not placed, since no use was measured: {names}", highlight=False)
     if not planned.solved.settled:
-        stdout.print("the shares of growth did not settle by themselves and were held", highlight=False)
+        stdout.print("the shares of growth did not settle and are those of the last program", highlight=False)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from libs.domain.demand import Demand
 from libs.flux.attributor import Attributor
-from libs.flux.demand import Demand
 from libs.interchange.errors import InterchangeError, Problem
 from libs.interchange.traces.files import read_traces
 from libs.interchange.traces.intake import Intake

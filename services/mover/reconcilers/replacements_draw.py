@@ -8,7 +8,6 @@ from collections.abc import Mapping
 import structlog
 
 from libs.domain.failures import FailuresSnapshot, LossVerdict, Replacements
-from libs.domain.job import MOVE
 from libs.domain.plan import PlanKind
 from libs.domain.region_condition import ConditionStatus, RegionConditionType
 from libs.observability.tallies import REPLACEMENTS
@@ -20,7 +19,6 @@ from libs.reconcile.crash import crash_point
 from libs.reconcile.errors import StaleGeneration
 from libs.store.database import Database, Transaction
 from libs.store.failures import load_failures
-from libs.store.jobs import enqueue
 from libs.store.plans import commit_plan
 from libs.store.refusals import NotFound
 from libs.store.region_conditions import set_condition
@@ -74,7 +72,6 @@ class ReplacementsDraw:
             )
             _say(tx, load_region(tx, self._region).region_id, self._clock, failures, drawn)
             if plan is not None:
-                enqueue(tx, MOVE, self._region)
                 crash_point("mover.replace.before")
         counts = Counter(drawn.verdict)
         if plan is not None:

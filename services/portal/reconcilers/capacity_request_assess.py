@@ -9,7 +9,6 @@ import structlog
 
 from libs.domain.approval import ApprovalKind
 from libs.domain.capacity_request import CapacityRequest, CapacityRequestPhase
-from libs.domain.job import MOVE
 from libs.domain.plan import PlanKind
 from libs.domain.reservation import ReservationPhase
 from libs.domain.what_if import with_reservation
@@ -22,7 +21,6 @@ from libs.store.approvals import create_approval, supersede_of_request
 from libs.store.capacity_requests import UNASSESSED, change_phase, load_capacity_request, spec_json
 from libs.store.database import Database, Transaction
 from libs.store.findings import record_findings
-from libs.store.jobs import enqueue
 from libs.store.plans import commit_plan
 from libs.store.quotas import load_quota
 from libs.store.refusals import AlreadyExists, NotFound
@@ -124,7 +122,6 @@ class CapacityRequestAssess:
                 now=now,
             )
             request = self._decide(tx, request, judgement, reservation_id)
-            enqueue(tx, MOVE, request.region)  # the mover need not wait for its next tick
             crash_point("portal.assess.accept.before")
         crash_point("portal.assess.accept.after")
         self._count(request)

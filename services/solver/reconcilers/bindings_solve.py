@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import structlog
 
 from libs.domain.fleet import FleetSnapshot
-from libs.domain.job import MOVE
 from libs.domain.plan import Plan, PlanKind, SolveStatus
+from libs.jobs.progress import ProgressRecorder
 from libs.observability.tallies import SOLVE_S, SOLVES, STALE
 from libs.observability.traces import annotate, span
 from libs.plan_check.check import check_plan, require_clean
@@ -21,16 +21,14 @@ from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.reconcile.errors import StalePlan
 from libs.store.database import Database
-from libs.store.jobs import enqueue
 from libs.store.plans import commit_plan
 from libs.store.regions import load_region
 from libs.store.shared_buffers import size_shared_buffers
 from libs.store.snapshot import load_fleet_snapshot
-from libs.store.solve_runs import finish_solve_run, record_bundle, start_solve_run
+from libs.store.solve_runs import finish_solve_run, record_bundle, record_progress, start_solve_run
 from services.solver.bundles import keep_bundle
 from services.solver.findings import record_solve_findings
 from services.solver.phase_spans import PhaseSpans
-from services.solver.progress import ProgressRecorder
 from services.solver.settings import SolverSettings
 
 log = structlog.get_logger()
@@ -79,7 +77,7 @@ class BindingsSolve:
             )
             with self.database.write() as tx:
                 record_bundle(tx, solve_run_id, str(bundle))
-            with ProgressRecorder(self.database, solve_run_id) as progress, PhaseSpans() as phases:
+            with ProgressRecorder(self.database, solve_run_id, record_progress) as progress, PhaseSpans() as phases:
 
                 def report(phase: str, incumbent: float, bound: float, gap: float) -> None:
                     phases.enter(phase)
@@ -151,8 +149,6 @@ class BindingsSolve:
             )
             if not finished:  # the plan goes with the transaction: a run that failed has none
                 raise RunGivenUp(f"solve run {solve_run_id} was given up while it ran")
-            if plan is not None:  # the mover need not wait for its next tick
-                enqueue(tx, MOVE, self.region)
             crash_point("solver.commit.before")
         crash_point("solver.commit.after")
         SOLVES.count(self.region, status.value, result.report.stopped_by)

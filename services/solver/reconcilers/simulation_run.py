@@ -11,6 +11,7 @@ import structlog
 from libs.domain.fleet import FREE, FleetSnapshot
 from libs.domain.simulation import SimulatedChange, Simulation, SimulationStatus, rests_on
 from libs.domain.what_if import imagine
+from libs.jobs.progress import ProgressRecorder
 from libs.plan_check.check import check_plan, require_clean
 from libs.ras.admission import refusal_of
 from libs.ras.difference import difference
@@ -31,7 +32,6 @@ from libs.store.simulations import (
 )
 from libs.store.snapshot import load_fleet_snapshot
 from services.solver.bundles import keep_bundle
-from services.solver.progress import ProgressRecorder
 from services.solver.settings import SolverSettings
 
 log = structlog.get_logger()

@@ -22,6 +22,7 @@ from libs.assignment.specs.group_count import CountBound, GroupCountSpec, Relati
 from libs.assignment.specs.group_dependency import GroupDependencySpec
 from libs.assignment.specs.group_diversity import GroupDiversitySpec
 from libs.assignment.specs.group_move_limit import Aggregate, GroupMoveLimitSpec
+from libs.assignment.specs.largest_group import LargestGroupSpec
 from libs.assignment.specs.limit import Bound, Limit, LimitType
 from libs.assignment.specs.logical_and import LogicalAndSpec
 from libs.assignment.specs.logical_or import LogicalOrSpec
@@ -31,6 +32,7 @@ from libs.assignment.specs.minimize_movement import MinimizeMovementSpec
 from libs.assignment.specs.minimize_nth_largest_utilization import MinimizeNthLargestUtilizationSpec
 from libs.assignment.specs.move_group import MoveGroupSpec
 from libs.assignment.specs.moves_in_progress import MovesInProgressSpec
+from libs.assignment.specs.no_regression import NoRegressionSpec
 from libs.assignment.specs.non_accepting import NonAcceptingSpec
 from libs.assignment.specs.single_group_failure_buffer import SingleGroupFailureBufferSpec
 from libs.assignment.specs.spec import Spec
@@ -165,6 +167,30 @@ def _to_free_occupied(p, a):
 def _avoid(p, a):
     item = p.scopes["rack"].item
     return sum(item[a[o]] in away for o, away in ((1, (0,)), (2, (0, 1)), (3, (0, 1)), (7, (1, 2))))
+
+
+def _avoid_new(p, a):
+    item, job = p.scopes["rack"].item, p.partitions["job"].matrix.toarray()
+    away = {1: (0,), 2: (0, 1), 4: (0, 1)}
+    wrong = 0
+    for o in range(OBJECTS):
+        stayed = item[p.initial[o]] == item[a[o]]
+        wrong += any(job[g, o] and item[a[o]] in items and not stayed for g, items in away.items())
+    return wrong
+
+
+def _largest_group(p, a):
+    parts = util(p, a, "rack", "rru", "tag")
+    return sum(max(parts[i, g] for g in range(4)) for i in (0, 2))
+
+
+def _no_regression(p, a):
+    def broken(where):
+        u, n, most = util(p, where, "rack", "rru"), util(p, where, "rack", "count", "job"), (30.0, 25.0, 40.0)
+        short = {i: over(1.5 * most[i] - u[i, 0]) for i in (0, 2)}
+        return [3 * short.get(i, 0) + 0.5 * sum(over(n[i, g] - 2) for g in range(JOBS)) for i in range(RACKS)]
+
+    return sum(over(now - was - 0.25) for now, was in zip(broken(a), broken(p.initial), strict=True))
 
 
 def _in_progress(p, a):
@@ -338,6 +364,36 @@ EXAMPLES: dict[str, Example] = {
             scope="rack", assignments=[("task1", ["rack0"]), ([2, 3], ["rack0", "rack1"]), (7, ["rack1"]), (7, [2])]
         ),
         _avoid,
+    ),
+    "avoid, newly": Example(
+        AvoidAssignmentsSpec(
+            scope="rack",
+            partition="job",
+            assignments=[("job1", ["rack0"]), ([2, 4], ["rack0", "rack1"])],
+            flavour=Flavour.NEW,
+        ),
+        _avoid_new,
+    ),
+    "largest group": Example(
+        LargestGroupSpec(scope="rack", partition="tag", dimension="rru", filter=Filter(but=["rack1"])), _largest_group
+    ),
+    "no regression": Example(
+        NoRegressionSpec(
+            scope="rack",
+            specs=[
+                CapacitySpec(
+                    scope="rack",
+                    dimension="rru",
+                    bound=Bound.MIN,
+                    limit=Limit(type=LimitType.RELATIVE, default=1.5),
+                    filter=Filter(but=["rack1"]),
+                ),
+                GroupCountSpec(scope="rack", partition="job", limit=Limit(default=2)),
+            ],
+            weights=[3, 0.5],
+            slack=0.25,
+        ),
+        _no_regression,
     ),
     "in progress": Example(MovesInProgressSpec(moves=[("task1", "host2"), (5, 2), (6, "host4")]), _in_progress),
     "bins": Example(MinimizeBinsSpec(costs={"host2": 3}, enough=2, filter=Filter(but=["host5"])), _bins),

@@ -8,7 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from libs.assignment.prices import jit as jit_of_prices
+from libs.assignment.prices.greedy import place
 from libs.assignment.search import jit
+from libs.assignment.search.descent import descend
 
 MODULE = """
 from libs.assignment.search.jit import compiled, part
@@ -50,6 +53,13 @@ def test_without_any_place_for_a_cache_it_still_runs(tmp_path: Path) -> None:
     (tmp_path / "__pycache__").write_text("a file where the folder would go")
     nowhere = str(tmp_path / "__pycache__" / "home")
     assert ask(tmp_path, "one", HOME=nowhere, XDG_CACHE_HOME=nowhere) == "4 0"
+
+
+def test_each_package_has_a_stamp_of_its_own_files() -> None:
+    assert jit.stamp_of(Path(jit_of_prices.__file__).parent) == jit_of_prices.STAMP
+    assert jit_of_prices.STAMP != jit.STAMP
+    assert place._cache._cache_file._source_stamp == jit_of_prices.STAMP
+    assert descend._cache._cache_file._source_stamp == jit.STAMP
 
 
 def test_the_stamp_is_that_of_the_kernel_files(tmp_path: Path) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
-from libs.assignment.errors import ModelError
+from libs.assignment.errors import ModelError, NotLowerable
 from libs.assignment.expressions.ceil import Ceil
 from libs.assignment.expressions.expression import Expression
 from libs.assignment.expressions.log import Log
@@ -15,6 +17,7 @@ from libs.assignment.expressions.power import Power
 from libs.assignment.expressions.step import Step
 from libs.assignment.lowering.lower import lower
 from libs.assignment.problem import Problem
+from libs.assignment.search import linear
 from libs.assignment.solvers.limits import StoppedBy
 from libs.assignment.solvers.mip import solve_mip
 from libs.assignment.specs.avoid_assignments import AvoidAssignmentsSpec
@@ -71,7 +74,7 @@ def test_the_best_of_all_is_found_for_a_goal(name: str) -> None:
     assert result.bound[1] <= best[1] + SLACK * max(1.0, abs(best[1]))
 
 
-@pytest.mark.parametrize("seed", [*range(16), 23, 180, 202])
+@pytest.mark.parametrize("seed", [*range(12), 23, 180, 202, 489, 509])
 def test_the_best_of_all_is_found_with_constraints_and_priorities(seed: int) -> None:
     rng = np.random.default_rng(seed)
     problem = tiny_world(rng)
@@ -212,3 +215,58 @@ def test_what_is_broken_may_stay_broken_and_never_gets_worse_anywhere() -> None:
     assert counts[1] <= 1
     assert counts[2] <= 1
     assert result.broken == (2.0, 2.0)
+
+
+@pytest.mark.parametrize("name", ["group count", "group count, exact", "group count, share of the item", "dependency"])
+def test_arrays_that_are_not_written_out_say_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Groups by containers may be too many to keep: then only what columns touch is there, and the rest is a number."""
+    problem = small_world()
+    problem.add_goal(EXAMPLES[name].spec, normalise=False)
+    problem.add_constraint(EXAMPLES["group count, share of the group"].spec, hard=False)
+    written = lower(problem)
+    monkeypatch.setattr(linear, "DENSE_ELEMENTS_MAX", 1)
+    lowered = lower(problem)
+    assert any(not cell.dense for cell in lowered.stated.graph.cells)
+    for seed in range(20):
+        assignment = random_assignment(seed)
+        point = lowered.point(assignment)
+        assert lowered.values(point) == pytest.approx(written.values(written.point(assignment)))
+        assert lowered.values(point)[1] == pytest.approx(EXAMPLES[name].cost(problem, assignment))
+
+
+def test_a_step_of_a_curve_is_refused_by_the_name_of_its_spec() -> None:
+    problem = small_world()
+    problem.add_goal(Custom(lambda u, _: Step(Power(u - 11.0, 1.5) - 20.0).total()))
+    with pytest.raises(NotLowerable, match="Custom 'custom': a step of a value that is itself only piecewise exact"):
+        lower(problem)
+    problem.goals.clear()
+    problem.add_goal(Custom(lambda u, _: Ceil(Log(u)).total()))
+    with pytest.raises(NotLowerable, match="Custom 'custom': rounding"):
+        lower(problem)
+
+
+def test_rows_say_whose_they_are_and_levels_add_up() -> None:
+    problem = small_world()
+    problem.add_constraint(CapacitySpec(name="fits", dimension="cpu"), hard=False)
+    problem.add_goal(EXAMPLES["spread"].spec)
+    problem.add_goal(MinimizeMovementSpec(name="calm", allowance=2.0), priority=1, weight=3.0)
+    lowered = lower(problem)
+    ends = [(block.first, block.last) for block in lowered.blocks]
+    assert ends[0][0] == 0
+    assert ends[-1][1] == len(lowered.model.row_lower)
+    assert all(before[1] == after[0] for before, after in itertools.pairwise(ends))
+    assert all(len(block.keys) == block.last - block.first for block in lowered.blocks)
+    names = {block.name for block in lowered.blocks}
+    assert {"objects", "CapacitySpec 'fits'", "MinimizeMovementSpec 'calm'"} <= names
+    fits = next(block for block in lowered.blocks if block.name == "CapacitySpec 'fits'")
+    for row, key in zip(range(fits.first, fits.last), fits.keys, strict=True):
+        columns = lowered.model.matrix[[row]].tocsr().indices
+        assert set(lowered.container[columns[columns < len(lowered.kind)]]) == {key // fits.columns}
+    point = lowered.point(random_assignment(4))
+    values = lowered.values(point)
+    assert lowered.weighted([5.0, 1.0, 0.5]).objective(point) == pytest.approx(np.dot([5.0, 1.0, 0.5], values))
+    held = lowered.at(2, values[:2])
+    assert held.violation(point) < SLACK
+    assert held.objective(point) == pytest.approx(values[2])
+    tighter = lowered.at(2, (values[0] - 0.1, values[1]))
+    assert tighter.violation(point) == pytest.approx(0.1)

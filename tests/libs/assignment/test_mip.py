@@ -10,12 +10,16 @@ import pytest
 from libs.assignment.errors import BadValues, NotLowerable
 from libs.assignment.lowering.lower import lower
 from libs.assignment.problem import Problem
+from libs.assignment.solvers import mip
 from libs.assignment.solvers.limits import MipLimits, StoppedBy
 from libs.assignment.solvers.mip import solve_mip
 from libs.assignment.specs.balance import BalanceFormula, BalanceSpec
 from libs.assignment.specs.capacity import CapacitySpec
 from libs.assignment.specs.minimize_bins import MinimizeBinsSpec
 from libs.assignment.specs.minimize_movement import MinimizeMovementSpec
+from libs.mip import highs
+from libs.mip.highs import solve_lp
+from libs.mip.model import Model
 
 
 def packing(objects: int = 40, containers: int = 12, seed: int = 3) -> Problem:
@@ -94,6 +98,34 @@ def test_curves_are_made_exact_where_the_answer_lies() -> None:
     said = lowered.values(lowered.point(result.assignment))[1]
     assert said < best * (1 - 2e-4)
     assert best * (1 - 2e-4) <= result.bound[1] <= best + 1e-6
+
+
+@pytest.mark.parametrize("hard", [True, False])
+def test_a_container_that_is_not_in_use_has_no_capacity(hard: bool) -> None:
+    """So the relaxation already says that as many are needed as the objects fill, and not a fraction of one."""
+    problem = packing()
+    problem.constraints.clear()
+    problem.add_constraint(CapacitySpec(dimension="cpu"), hard=hard)
+    found = solve_lp(lower(problem).at(1, [0.0]), "simplex")
+    assert found.objective * 12 == pytest.approx(problem.dimensions["cpu"].objects.sum() / 200.0)
+
+
+def test_large_models_are_relaxed_first_so_that_there_is_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    real = highs.solve_lp
+
+    def solve(model: Model, method: highs.Method, *given: object, **more: object) -> highs.Solution:
+        asked.append(method)
+        return real(model, method, *given, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(highs, "solve_lp", solve)
+    monkeypatch.setattr(mip, "LARGE", 10)
+    problem = packing(objects=36)
+    problem.initial = np.arange(36) % 12  # nothing is broken
+    result = solve_mip(problem, MipLimits(nodes_max=0))
+    assert result.broken == (0.0, 0.0)
+    assert set(asked) == {"ipm"}
+    assert result.bound[1] * 12 >= problem.dimensions["cpu"].objects.sum() / 200.0 - 1e-3
 
 
 def test_too_many_counts_are_refused_with_the_numbers() -> None:

@@ -12,6 +12,8 @@ from libs.assignment.specs.capacity import CapacitySpec
 from libs.assignment.specs.group_count import GroupCountSpec
 from libs.assignment.specs.limit import Bound, Limit
 from libs.assignment.specs.minimize_movement import MinimizeMovementSpec
+from libs.assignment.specs.minimize_nth_largest_utilization import MinimizeNthLargestUtilizationSpec
+from libs.assignment.specs.util_increase_cost import UtilIncreaseCostSpec
 from tests.libs.assignment.worlds import CONTAINERS, OBJECTS, small_world
 
 
@@ -103,3 +105,31 @@ def test_contradictory_hard_constraints_are_refused_by_name() -> None:
     said = r"'few' asks for at most 10 in row 3, column 0, CapacitySpec 'many' asks for at least 12 in row 3, column 0"
     with pytest.raises(Contradiction, match=said):
         compile_problem(problem)
+
+
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        (
+            lambda: CapacitySpec(dimension="cpu", bound="MIN"),
+            "CapacitySpec: bound: no Bound named 'MIN'; did you mean 'Bound.MIN'",
+        ),
+        (lambda: CapacitySpec(dimension="cpu", flavour="AFTR"), "flavour: no Flavour named 'AFTR'"),
+        (lambda: CapacitySpec(dimension=3), "CapacitySpec: dimension = 3; expected str"),
+        (lambda: CapacitySpec(dimension="cpu", limit=4), "limit = 4; expected Limit"),
+        (lambda: CapacitySpec(dimension="cpu", filter=["host1"]), r"filter = \['host1'\]; expected Filter"),
+        (lambda: CapacitySpec(dimension="cpu", zero_allowed="no"), "zero_allowed = 'no'; expected bool"),
+        (lambda: Limit(default=float("nan")), "Limit: default = nan; expected a finite number"),
+        (
+            lambda: Limit(type="RELATIVE"),
+            "Limit: type: no LimitType named 'RELATIVE'; did you mean 'LimitType.RELATIVE'",
+        ),
+        (lambda: MinimizeMovementSpec(allowance=float("inf")), "allowance = inf; expected a finite number"),
+        (lambda: MinimizeNthLargestUtilizationSpec(dimension="cpu", n=1.5), "n = 1.5; expected a whole number"),
+        (lambda: UtilIncreaseCostSpec(dimension="cpu", lower_bound="half"), "lower_bound = 'half'; expected a finite"),
+    ],
+)
+def test_fields_hold_what_they_say(state, message: str) -> None:
+    """A name for an enum would be neither member, and silently mean the other one."""
+    with pytest.raises(ModelError, match=message):
+        state()

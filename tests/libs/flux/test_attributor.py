@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
+from libs.domain.demand import METRICS
 from libs.flux.attributor import Attributor
-from libs.flux.demand import METRICS, Demand
+from libs.flux.demand import demand_of
 from tests.libs.flux.test_trace_trees import spans
 
 
@@ -40,7 +41,7 @@ def test_spans_that_arrive_in_pieces_count_like_whole_traces():
         found.add(table.take(slice(at, at + 37)), at, services=4)
         assert found.open_spans <= 600  # the open window and what came since the last sweep
     demand = found.finish(services=4)
-    whole = totals(Demand.of(spans(rows), 4, 2))
+    whole = totals(demand_of(spans(rows), 4, 2))
     for name, value in totals(demand).items():
         assert value == pytest.approx(whole[name])
     assert found.late == 0

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from scipy.optimize import linprog
 
 from libs.domain.world import FluxPolicy
-from libs.flux.placement import SETTLED, NoPlanError, plan_placement
+from libs.flux.placement import NoPlanError, plan_placement
 from libs.flux.problem import joint_problem
 from tests.worlds import random_world
 
@@ -102,12 +102,16 @@ def appendix(p, growth):
     return found.fun
 
 
+@pytest.mark.parametrize("supply", [1.2, 0.97])  # with room, and short of hardware
 @pytest.mark.parametrize("seed", range(6))
-def test_the_plan_is_the_optimum_of_the_appendix_with_the_settled_shares(seed):
+def test_the_plan_is_the_optimum_of_the_appendix_with_the_settled_shares(seed, supply):
     several = [(0, 0, 0.5), (0, 1, 1.5)][: seed % 3]
-    p, solved = solve(random_world(seed, several=[x for x in several if seed != 5]))
+    p, solved = solve(random_world(seed, several=[x for x in several if seed != 5], supply=supply))
     assert solved.settled
-    assert solved.solution.objective == pytest.approx(appendix(p, solved.plan.growth), rel=1e-6)
+    exact = appendix(p, solved.plan.growth)
+    assert exact * (1 - 1e-6) <= solved.solution.objective <= exact * (1 + 1e-3)
+    if not p.growth.any():
+        assert solved.solution.objective == pytest.approx(exact, rel=1e-6)
     assert solved.joint.model.violation(solved.solution.x) < 1e-6
 
 
@@ -117,7 +121,8 @@ def test_growth_is_proportional_to_the_capacity_it_adds_to(seed):
     own, total = p.own(solved.plan.capacity), p.own(solved.plan.capacity).sum(2)
     grown = p.own(solved.plan.growth)
     assert grown.sum(2) == pytest.approx(p.growth)
-    assert grown == pytest.approx(p.growth[:, :, None] * own / total[:, :, None], abs=SETTLED * p.growth.max() * 1.01)
+    assert grown == pytest.approx(p.growth[:, :, None] * own / total[:, :, None], abs=1e-6)
+    assert solved.rounds == 1  # what it grows in proportion to is known before: nothing has to settle
 
 
 def test_growth_gives_way_by_priority_before_any_baseline():

@@ -3,9 +3,9 @@ import dataclasses
 import numpy as np
 import pytest
 
+from libs.domain.demand import GROUPS, METRICS, Demand
 from libs.domain.world import Observations, Vocabulary
 from libs.flux.attribution import attribute, untraced
-from libs.flux.demand import GROUPS, METRICS, Demand
 from libs.flux.service_models import fit_service_models
 from tests.worlds import names
 

@@ -60,6 +60,7 @@ def test_a_service_on_another_type_is_another_placement(world):
     assert np.argwhere(np.isfinite(most)).tolist() == [[3, 2]]
 
 
+LOAD_TEST = ["service", "region", "hardware_type", "capacity", "throughput", "utilisation", "utilisation_max"]
 BAD = [
     ("services", ["service", "hardware_type"], [["a", "compute"], ["a", "compute"]], "twice"),
     ("services", ["service", "hardware_type"], [["a", "quantum"]], "'quantum' is not a hardware type"),
@@ -78,6 +79,14 @@ BAD = [
     ("presence_limits", ["product", "region", "share_min", "share_max"], [["shop", "east", 0.5, 0.4]], "less than"),
     ("cost_models", ["service", "product", "share"], [["store", "shop", 0.5]], "sum to 1"),
     ("events", ["start_minute", "end_minute"], [[10, 5]], "before start_minute"),
+    ("load_tests", LOAD_TEST, [["nobody", "east", "compute", 1, 100, 0.5, ""]], "'nobody'"),
+    ("load_tests", LOAD_TEST, [["store", "mars", "compute", 1, 100, 0.5, ""]], "'mars'"),
+    ("load_tests", LOAD_TEST, [["store", "east", "flash", 1, 100, 0.5, ""]], "'flash'"),
+    ("load_tests", LOAD_TEST, [["store", "east", "compute", 0, 100, 0.5, ""]], "not above 0"),
+    ("load_tests", LOAD_TEST, [["store", "east", "compute", 1, 100, 50, ""]], "may not be above 1"),
+    ("load_tests", LOAD_TEST, [["store", "east", "compute", 1, -1, 0.5, ""]], "less than 0"),
+    ("load_tests", LOAD_TEST, [["store", "east", "compute", 1, u, 0.5, u] for u in (0.7, 0.8)], "differs within"),
+    ("load_tests", LOAD_TEST[:3], [["store", "east", "compute"]], "the column is missing"),
     ("usage", ["minute", "service", "region", "hardware_type", "used"], [[0, "x", "east", "compute", 1]], "'x'"),
 ]
 

@@ -25,7 +25,13 @@ from libs.store.jobs import (
     take_back_expired,
 )
 from libs.store.regions import create_region, list_regions
-from libs.store.schedules import advance_schedules, ensure_schedules
+from libs.store.schedules import (
+    WORLD,
+    advance_schedules,
+    advance_world_schedules,
+    ensure_schedules,
+    ensure_world_schedules,
+)
 from libs.store.wakeups import Wakeups
 from tests.builders.race import meanwhile, race
 
@@ -245,6 +251,19 @@ def test_a_clock_that_went_back_does_not_stop_a_schedule(database: Database) -> 
         assert len(advance_schedules(tx, now=back)) == 1
         assert advance_schedules(tx, now=back + timedelta(seconds=59)) == ()
         assert len(advance_schedules(tx, now=back + timedelta(seconds=60))) == 1
+
+
+def test_a_cycle_of_no_region_runs_without_any_and_once_for_all_that_it_missed(database: Database) -> None:
+    with database.write() as tx:
+        ensure_world_schedules(tx, {"k": 60.0}, now=NOW)
+        ensure_schedules(tx, {"k": 60.0}, now=NOW)
+        assert advance_schedules(tx, now=NOW) == ()
+        [asked] = advance_world_schedules(tx, now=NOW)
+        assert advance_world_schedules(tx, now=NOW + timedelta(seconds=59)) == ()
+        assert advance_world_schedules(tx, now=NOW + timedelta(seconds=60 * 10)) == (asked,)
+        assert load_job(tx, asked).subject == WORLD
+        ensure_world_schedules(tx, {"k": 5.0}, now=NOW + timedelta(seconds=60 * 10))
+        assert advance_world_schedules(tx, now=NOW + timedelta(seconds=60 * 10 + 5)) == (asked,)
 
 
 def test_of_two_schedulers_one_advances_a_schedule(database: Database) -> None:

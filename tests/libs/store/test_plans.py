@@ -3,11 +3,13 @@ import pytest
 import sqlalchemy as sa
 
 from libs.domain.fleet import FleetSnapshot, TargetPlan
+from libs.domain.job import MOVE
 from libs.domain.plan import Plan, PlanKind
 from libs.domain.reservation import ReservationSpec
 from libs.domain.what_if import with_reservation
 from libs.reconcile.errors import StaleGeneration, StalePlan
 from libs.store.database import Database, Transaction
+from libs.store.jobs import list_jobs
 from libs.store.plans import commit_plan, commit_release, list_plan_changes, list_plans, load_plan
 from libs.store.refusals import NotFound
 from tests.builders.race import Write, meanwhile, race
@@ -207,6 +209,23 @@ def test_a_grant_to_what_was_deleted_is_refused(database: Database, snapshot: Fl
         delete(reservation_id(snapshot, "web"))(tx)
     with pytest.raises(NotFound, match="no reservation"):
         grant(database, snapshot, {"server-03": "web"})
+
+
+def test_whatever_changes_targets_wakes_the_mover(database: Database, snapshot: FleetSnapshot) -> None:
+    commits: list[Write] = [
+        committing(PlanKind.SOLVE, snapshot, {"server-03": "web"}),
+        committing(PlanKind.GRANT, snapshot, {"server-04": "batch"}),
+        committing(PlanKind.REPLACEMENT, snapshot, {"server-05": "batch"}),
+        delete(reservation_id(snapshot, "web")),
+    ]
+    for commit in commits:
+        with database.write() as tx:
+            commit(tx)
+            assert [(job.kind, job.subject) for job in list_jobs(tx).items] == [(MOVE, "west")]
+            tx.execute(sa.text("DELETE FROM jobs"))
+    with database.write() as tx:
+        assert commit_release(tx, "west", reservation_id(snapshot, "web"), now=NOW) is None
+        assert not list_jobs(tx).items
 
 
 def test_only_solves_and_grants_come_from_a_snapshot(database: Database, snapshot: FleetSnapshot) -> None:

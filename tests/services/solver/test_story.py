@@ -7,13 +7,13 @@ from fastapi.testclient import TestClient
 
 from libs.domain.job import JobStatus
 from libs.domain.principal import Role
+from libs.jobs.progress import ProgressRecorder
 from libs.reconcile.clock import SystemClock
 from libs.store.database import Database
 from libs.store.jobs import list_jobs
 from libs.store.solve_runs import record_progress, start_solve_run
 from libs.web.app import create_app
 from services.solver.api import ROUTERS
-from services.solver.progress import ProgressRecorder
 from services.solver.reconcilers.bindings_solve import BindingsSolve
 from tests.libs.web.conftest import bearer
 
@@ -50,7 +50,7 @@ def test_a_run_that_is_told_to_stop_hears_of_it(client: TestClient, database: Da
     assert client.post(f"/v1/solve-runs/{run}/cancel").json()["cancel_requested"]
     with database.write() as tx:
         assert record_progress(tx, run, {"phase": "search"})
-    with ProgressRecorder(database, run) as progress:
+    with ProgressRecorder(database, run, record_progress) as progress:
         progress.report("search", 10.0, 8.0, 0.25)
         for _ in range(600):
             if progress.cancelled():

@@ -12,7 +12,7 @@ from libs.flux.attributor import Attributor
 from libs.interchange.errors import InterchangeError
 from libs.interchange.traces.files import READERS, read_traces
 from libs.interchange.traces.intake import SERVICES_MAX, Intake, Rows, TooManyServicesError, probability_of
-from libs.interchange.traces.otlp_json import add_otlp_json
+from libs.interchange.traces.otlp_json import OTLP_JSON
 from services.cli.flux.traces import read_graph
 
 TRACE, ROOT, CALL, INNER = (
@@ -182,7 +182,7 @@ def test_the_good_part_of_a_broken_batch_is_taken(tmp_path):
         ("traces.zipkin.json", b"{", "cannot be read"),
         ("traces.csv", b"TraceID,SpanID\n", "lacks the columns ParentID"),
         ("traces.jsonl.gz", b"no gzip", "cannot be read"),
-        ("traces.jsonl.gz", gzip.compress(b"{}" * 1000)[:-9], "cannot be read"),
+        ("traces.jsonl.gz", gzip.compress(b"{}" * 1000, mtime=0)[:-9], "cannot be read"),
     ],
 )
 def test_damaged_files_are_named(tmp_path, name, content, says):
@@ -211,7 +211,7 @@ def test_the_probability_of_a_consistent_sampler():
     root["attributes"], root["traceState"] = [], "ot=th:c"
     intake = Intake(gateways={})
     rows = Rows(intake)
-    add_otlp_json(json.dumps(document).encode(), intake, rows)
+    OTLP_JSON.add_request(json.dumps(document).encode(), intake, rows)
     spans = rows.spans()
     assert spans.probability[0] == 0.25
     assert (spans.kind == SERVER).tolist() == [True, False, True]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,7 @@ import numpy as np
 from libs.flux.explain import Explanation, explain
 from libs.flux.pictures.bars import bars_svg, largest_first
 from libs.flux.pictures.heatmap import heatmap_svg
-from libs.interchange.atomic import replacing
-from services.cli.flux.offline import Planned
+from libs.flux.planning import Planned
 
 SERVICES_MAX = 40
 """Services in a picture: the largest."""
@@ -20,20 +18,16 @@ CHANGE_MIN = 1e-4
 """Changes below this share of a service's capacity are left out of the explanation."""
 
 
-def write_report(folder: Path, planned: Planned) -> list[str]:
-    """Write all files; returns their names."""
+def review_of(planned: Planned) -> dict[str, str]:
+    """The content of each file by its name: changes.json and the pictures."""
     why = explain(planned.problem, planned.solved)
-    files = {
+    return {
         "changes.json": json.dumps(changes_document(planned, why), indent=1) + "\n",
         "presence.svg": _presence(planned),
         "pools.svg": _pools(planned),
         "residuals.svg": _residuals(planned),
         "models.svg": _models(planned),
     }
-    for name, content in files.items():
-        with replacing(folder / name) as stream:
-            stream.write(content.encode())
-    return list(files)
 
 
 def changes_document(planned: Planned, why: Explanation) -> dict[str, Any]:

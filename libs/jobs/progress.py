@@ -1,4 +1,4 @@
-"""How far a solve is, kept where people can see it, and whether they want it to stop."""
+"""How far a long job is, kept where people can see it, and whether they want it to stop."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import structlog
 
 from libs.store.database import Database, Transaction
 from libs.store.errors import UNAVAILABLE
-from libs.store.solve_runs import record_progress
 
 log = structlog.get_logger()
 
@@ -21,17 +20,17 @@ Record = Callable[[Transaction, int, Mapping[str, object]], bool]
 
 
 class ProgressRecorder:
-    """Takes a solve's reports as they come and writes the latest at most once a second, from a thread of its own.
+    """Takes a long job's reports as they come and writes the latest at most once a second, from a thread of its own.
 
     `cancelled()` is what the last write learnt, so a solver may ask it as often as it likes.
     """
 
-    def __init__(self, database: Database, run_id: int, record: Record = record_progress) -> None:
+    def __init__(self, database: Database, run_id: int, record: Record) -> None:
         self._database, self._run_id, self._record = database, run_id, record
         self._latest: dict[str, object] = {"phase": "loading"}
         self._began = time.monotonic()
         self._over, self._cancelled = threading.Event(), threading.Event()
-        self._thread = threading.Thread(target=self._run, name="solve-progress", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="job-progress", daemon=True)
 
     def __enter__(self) -> ProgressRecorder:
         self._thread.start()
@@ -41,8 +40,8 @@ class ProgressRecorder:
         self._over.set()
         self._thread.join()
 
-    def report(self, phase: str, incumbent: float, bound: float, gap: float) -> None:
-        """What `libs.ras.phases.Progress` is called with."""
+    def report(self, phase: str, incumbent: float = math.nan, bound: float = math.nan, gap: float = math.nan) -> None:
+        """The phase that it is in and, where they are known, how good its answer is and how good one could be."""
         known = {"incumbent": incumbent, "bound": bound, "gap": gap}
         self._latest = {"phase": phase, **{name: value for name, value in known.items() if math.isfinite(value)}}
 
@@ -58,8 +57,8 @@ class ProgressRecorder:
                     asked_to_stop = self._record(tx, self._run_id, progress)
             except (
                 UNAVAILABLE
-            ) as unavailable:  # a solve outlasts a restart of the database; the next second tries again
-                log.warning("solve.progress_not_recorded", run_id=self._run_id, error=str(unavailable))
+            ) as unavailable:  # a long job outlasts a restart of the database; the next second tries again
+                log.warning("progress not recorded", run_id=self._run_id, error=str(unavailable))
                 continue
             if asked_to_stop:
                 self._cancelled.set()

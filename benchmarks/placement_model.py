@@ -1,0 +1,40 @@
+"""Tasks on servers, stated in specs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from libs.assignment.problem import Problem
+from libs.assignment.specs.capacity import CapacitySpec
+from libs.assignment.specs.filter import Filter
+from libs.assignment.specs.group_count import GroupCountSpec
+from libs.assignment.specs.limit import Limit
+from libs.assignment.specs.maximize_allocation import MaximizeAllocationSpec
+from libs.interchange.placement import RESOURCES, PlacementFolder
+
+UNPLACED = "unplaced"
+"""The container for tasks that are on no server."""
+
+
+def placement_problem(folder: PlacementFolder) -> Problem:
+    """Tasks are objects, servers and UNPLACED (the last) containers; at first nothing is placed.
+
+    The goal counts priorities as they are, so that the objective is the score of the format, negative.
+    """
+    servers = len(folder.server_name)
+    problem = Problem(
+        objects=folder.task_name.tolist(),
+        containers=[*folder.server_name.tolist(), UNPLACED],
+        initial=np.full(len(folder.task_name), servers),
+    )
+    placed = Filter(but=[servers])
+    for k, name in enumerate(RESOURCES):
+        problem.add_dimension(name, folder.need[:, k], containers=np.append(folder.capacity[:, k], 0.0))
+        problem.add_constraint(CapacitySpec(dimension=name, filter=placed))
+    problem.add_dimension("priority", folder.priority)
+    problem.add_goal(MaximizeAllocationSpec(dimension="priority", filter=placed), normalise=False)
+    if folder.job_tasks_per_server is not None:
+        problem.add_partition("job", folder.job, folder.job_name.tolist())
+        limit = Limit(default=float(folder.job_tasks_per_server))
+        problem.add_constraint(GroupCountSpec(partition="job", limit=limit, filter=placed))
+    return problem

@@ -1,0 +1,30 @@
+"""Problems of assignment by one word each: KIND:PATH[:PATH]."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmarks.placement_model import placement_problem
+from benchmarks.roadef_model import load_roadef
+from libs.assignment.problem import Problem
+from libs.assignment.replay.file import load_replay
+from libs.interchange.placement import load_placement
+from libs.interchange.region import load_region
+from libs.ras.statement import state_region
+
+KINDS = "roadef:MODEL:ASSIGNMENT, region:DIR, placement:DIR or replay:FILE"
+
+
+def load_problem(word: str) -> Problem:
+    """The problem of a word."""
+    kind, _, rest = word.partition(":")
+    if kind == "roadef":
+        model, _, assignment = rest.partition(":")
+        return load_roadef(Path(model), Path(assignment))
+    if kind == "region":
+        return state_region(load_region(Path(rest)).snapshot).problem
+    if kind == "placement":
+        return placement_problem(load_placement(Path(rest)))
+    if kind == "replay":
+        return load_replay(Path(rest)).problem
+    raise ValueError(f"{word}: expected {KINDS}")

@@ -1,0 +1,88 @@
+"""`./scripts/bench solvers`: every solver on every problem, each run in a process of its own; lines and a table."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks.problems import KINDS
+
+Run = dict[str, Any]
+
+
+def bench_solvers(argv: list[str]) -> dict[str, object]:
+    """A run that fails or refuses is a line too. Gaps are to the best bound that any solver has for the problem."""
+    parser = argparse.ArgumentParser(prog="bench solvers")
+    parser.add_argument("problems", nargs="+", help=KINDS)
+    parser.add_argument("--solvers", default="auto,local,mip,partitioned,highs", help="names, with commas between")
+    parser.add_argument("--time-limit", type=float, default=60.0)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, help="one JSON object a line")
+    parser.add_argument("--table", type=Path, help="the same as Markdown")
+    given = parser.parse_args(argv)
+    runs = [
+        _run(problem, solver, given.time_limit, given.seed)
+        for problem in given.problems
+        for solver in given.solvers.split(",")
+    ]
+    for run in runs:
+        _judge(run, [one for one in runs if one["problem"] == run["problem"]])
+    if given.out:
+        given.out.write_text("".join(json.dumps(run) + "\n" for run in runs))
+    if given.table:
+        given.table.write_text(table_of(runs))
+    return {"runs": runs}
+
+
+def _run(problem: str, solver: str, time_limit: float, seed: int) -> Run:
+    command = [sys.executable, "-m", "benchmarks", "solve", problem, "--solver", solver]
+    command += ["--time-limit", str(time_limit), "--seed", str(seed)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+    if done.returncode:
+        last = done.stderr.strip().splitlines()[-1:] or [f"exit status {done.returncode}"]
+        return {"problem": problem, "solver": solver, "failed": last[0]}
+    found: Run = json.loads(done.stdout)
+    return found
+
+
+def _judge(run: Run, alike: list[Run]) -> None:
+    """`gap` to the best bound, and `over_best` to the best answer of this table, both as shares of the objective."""
+    good = [one for one in alike if "failed" not in one and one["broken"] <= 1e-6]
+    if run not in good:
+        return
+    bounds = [one["bound"] for one in good if one["bound"] is not None]
+    best = min(one["objective"] for one in good)
+    size = max(abs(best), 1e-9)
+    run["gap"] = (run["objective"] - max(bounds)) / size if bounds else None
+    run["over_best"] = (run["objective"] - best) / size
+
+
+def table_of(runs: list[Run]) -> str:
+    """One row a run."""
+    lines = [
+        "| problem | solver | solve s | CPU s | peak MiB | objective | gap to bound | over best |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for run in runs:
+        name = _short(run["problem"])
+        if "failed" in run:
+            lines.append(f"| {name} | {run['solver']} | {run['failed']} | | | | | |")
+            continue
+        gap, over = (_percent(run.get(key)) for key in ("gap", "over_best"))
+        lines.append(
+            f"| {name} | {run['solver']} | {run['solve_s']:.1f} | {run['cpu_s']:.1f} | {run['peak_mib']:.0f} "
+            f"| {run['objective']:.6g} | {gap} | {over} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _short(problem: str) -> str:
+    return Path(problem.split(":")[1]).stem
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{share:.2%}"

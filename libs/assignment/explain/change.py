@@ -1,0 +1,74 @@
+"""What changes between two assignments, term by term."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from libs.assignment.arrays import Floats
+from libs.assignment.explain.terms import Term
+
+SAME = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TermChange:
+    """The value of one constraint (all that is in excess) or goal before and after."""
+
+    term: Term
+    before: float
+    after: float
+
+    @property
+    def change(self) -> float:
+        """What is added to the value."""
+        return self.after - self.before
+
+    @property
+    def counts(self) -> float:
+        """What is added to the objective."""
+        return self.change * self.term.weight
+
+    @property
+    def changed(self) -> bool:
+        """More than an error of rounding."""
+        return abs(self.change) > SAME * max(1.0, abs(self.before))
+
+    def in_words(self) -> str:
+        """One line."""
+        moved = f"{self.before:g} -> {self.after:g}" if self.changed else f"{self.before:g}, as before"
+        return f"{self.term.name} ({self.term.kind}): {moved}"
+
+
+def changes(terms: Sequence[Term], before: Floats, after: Floats) -> tuple[TermChange, ...]:
+    """One for each term."""
+    return tuple(
+        TermChange(term=term, before=float(was), after=float(now))
+        for term, was, now in zip(terms, before, after, strict=True)
+    )
+
+
+def by_level(of: Sequence[TermChange]) -> list[float]:
+    """What the levels of the objective change by."""
+    levels = [0.0] * (1 + max((one.term.level for one in of), default=0))
+    for one in of:
+        levels[one.term.level] += one.counts
+    return levels
+
+
+def verdict(of: Sequence[TermChange]) -> int:
+    """-1: better; 1: worse; 0: no difference; by the first level in which there is one."""
+    sizes = [0.0] * (1 + max((one.term.level for one in of), default=0))
+    for one in of:
+        sizes[one.term.level] += abs(one.before * one.term.weight)
+    for change, size in zip(by_level(of), sizes, strict=True):
+        if abs(change) > SAME * max(1.0, size):
+            return 1 if change > 0 else -1
+    return 0
+
+
+def dearest(of: Sequence[TermChange]) -> TermChange:
+    """What makes a change for the worse so: the term that loses most in the level that decides."""
+    levels = by_level(of)
+    level = next((k for k, change in enumerate(levels) if change > 0), 0)
+    return max((one for one in of if one.term.level == level), key=lambda one: one.counts)

@@ -1,0 +1,1 @@
+"""A solve in one file, to be run again anywhere."""

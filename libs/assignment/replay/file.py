@@ -1,0 +1,87 @@
+"""The replay file: a NumPy archive with one JSON document in it. Nothing in it is ever executed."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from libs.assignment.arrays import Ints
+from libs.assignment.errors import ModelError
+from libs.assignment.problem import Problem
+from libs.assignment.replay.codec import Reader, Writer, expect
+from libs.assignment.replay.stated import read_problem, write_problem
+from libs.assignment.solvers.registry import solver_named
+from libs.assignment.solvers.result import Result
+
+FORMAT, VERSION = "plimsoll assignment replay", 1
+FIELDS = ["format", "version", "problem", "solver", "limits", "seed", "options", "answer"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """What a solver was given, and what it answered.
+
+    options  further keyword arguments of the solver
+    answer   (N,) the assignment that it came to, where it was kept
+    """
+
+    problem: Problem
+    solver: str
+    limits: Any
+    seed: int
+    options: Mapping[str, Any] = field(default_factory=dict)
+    answer: Ints | None = None
+
+    def solve(self) -> Result:
+        """Run it again. Where no limit of time was hit the answer is the same, on any machine."""
+        return solver_named(self.solver)(self.problem, self.limits, seed=self.seed, **self.options)
+
+
+def save_replay(path: Path, replay: Replay) -> None:
+    """Write it as one file."""
+    writer = Writer()
+    document = {
+        "format": FORMAT,
+        "version": VERSION,
+        "problem": write_problem(writer, replay.problem),
+        "solver": replay.solver,
+        "limits": writer.write("limits", replay.limits),
+        "seed": replay.seed,
+        "options": {name: writer.write(name, value) for name, value in replay.options.items()},
+        "answer": None if replay.answer is None else writer.keep(replay.answer),
+    }
+    solver_named(replay.solver)
+    text = np.frombuffer(json.dumps(document, allow_nan=False).encode(), dtype=np.uint8)
+    with path.open("wb") as file:
+        np.savez_compressed(file, document=text, **writer.arrays)  # type: ignore[arg-type]
+
+
+def load_replay(path: Path) -> Replay:
+    """Read it, and refuse what is not known by its nearest name."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        document = json.loads(arrays.pop("document").tobytes())
+    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+        raise ModelError(f"{path}: not a replay file: {error}") from error
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise ModelError(f"{path}: not a replay file")
+    if document.get("version") != VERSION:
+        raise ModelError(f"{path}: version {document.get('version')}; this program reads version {VERSION}")
+    expect("replay", document, FIELDS, needed=tuple(FIELDS))
+    solver_named(document["solver"])
+    reader = Reader(arrays)
+    return Replay(
+        problem=read_problem(reader, document["problem"]),
+        solver=document["solver"],
+        limits=reader.read("limits", document["limits"]),
+        seed=int(document["seed"]),
+        options={name: reader.read(name, value) for name, value in document["options"].items()},
+        answer=None if document["answer"] is None else reader.array("answer", document["answer"]),
+    )

@@ -1,0 +1,216 @@
+"""The partitioned solver (POP): parts solved on their own, put together, and polished as a whole."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from libs.assignment.arrays import Ints
+from libs.assignment.errors import BadValues, ModelError
+from libs.assignment.partitioning.coalesce import Coalesced, coalesce
+from libs.assignment.partitioning.deal import Deal
+from libs.assignment.partitioning.granular import measure_granularity
+from libs.assignment.partitioning.part import Part
+from libs.assignment.partitioning.plan import plan_parts
+from libs.assignment.partitioning.restriction import Restriction
+from libs.assignment.partitioning.statement import part_problem
+from libs.assignment.problem import Problem
+from libs.assignment.search.program import Program, compile_problem
+from libs.assignment.solvers.limits import SearchLimits, StoppedBy
+from libs.assignment.solvers.local import solve_local
+from libs.assignment.solvers.result import Result, Step
+
+POLISH = 0.2
+"""Of tries and of time, what is kept for the whole."""
+PARTS_LIMIT = 4096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Partitioning:
+    """How a problem is cut.
+
+    parts     how many
+    how       the way in which containers come to their part
+    split     containers that are in every part, by name or number; None: those too large for one part
+    together  a scope whose items are not cut
+    workers   how many parts the executor solves at once: what time there is, is shared out by it
+    polish    of tries and time, the share for a local search over the whole at the end; 0: none
+    insist    cut it even where the test says that it is not granular
+    """
+
+    parts: int = 4
+    how: Deal = Deal.BY_ATTRIBUTE
+    split: Sequence[str | int] | None = None
+    together: str | None = None
+    workers: int = 1
+    polish: float = POLISH
+    insist: bool = False
+
+    def __post_init__(self) -> None:
+        """Numbers that make sense."""
+        if not 1 <= self.parts <= PARTS_LIMIT:
+            raise BadValues(f"parts = {self.parts}; expected 1 to {PARTS_LIMIT}")
+        if not 0 <= self.polish < 1:
+            raise BadValues(f"polish = {self.polish}; expected a share from 0 to below 1")
+        if self.workers < 1:
+            raise BadValues(f"workers = {self.workers}; expected 1 or more")
+
+
+def solve_partitioned(
+    problem: Problem,
+    limits: SearchLimits | None = None,
+    *,
+    seed: int = 0,
+    options: Partitioning | None = None,
+    solver: Callable[..., Result] = solve_local,
+    executor: Executor | None = None,
+) -> Result:
+    """An assignment that holds on the whole what held at the start, and is no worse than the start at any priority.
+
+    solver    for the parts: any that takes (problem, limits, seed=…); for an executor of processes one that can be
+              imported by its name
+    executor  None: in this process, one part after the other
+    """
+    limits, options = limits or SearchLimits(), options or Partitioning()
+    began = time.perf_counter()
+    program = compile_problem(problem)
+    parts = tuple(
+        part
+        for part in plan_parts(
+            program, options.parts, how=options.how, seed=seed, split=options.split, together=options.together
+        )
+        if len(part.objects) and len(part.containers) > 1
+    )
+    notes: list[str] = []
+    if len(parts) > 1:
+        found = measure_granularity(program, parts, seed)
+        notes.append(found.in_words())
+    if len(parts) < 2 or not (found.granular or options.insist):
+        why = notes[-1] if notes else "not granular: all objects that can move lie in one part"
+        return replace(solver(problem, limits, seed=seed), notes=(f"{why}; solved as a whole",))
+    return _Cut(program, parts, limits, options, seed, began, notes).solve(solver, executor)
+
+
+class _Cut:
+    """One solve in parts."""
+
+    def __init__(
+        self,
+        program: Program,
+        parts: tuple[Part, ...],
+        limits: SearchLimits,
+        options: Partitioning,
+        seed: int,
+        began: float,
+        notes: list[str],
+    ) -> None:
+        self.program, self.parts, self.limits, self.options = program, parts, limits, options
+        self.seed, self.began, self.notes = seed, began, notes
+        self.timeline: list[Step] = []
+        self.tries = 0
+
+    def solve(self, solver: Callable[..., Result], executor: Executor | None) -> Result:
+        """Divide, solve, put together, polish."""
+        problem = self.program.problem
+        restriction = Restriction(self.parts, problem.initial, len(problem.containers))
+        stated = [part_problem(problem, restriction, part) for part in range(len(self.parts))]
+        build_s = self._time_s()
+        first = self._note(problem.initial)
+        answers = self._solve_parts(stated, solver, executor)
+        merged = coalesce(self.program, list(self.parts), answers)
+        self._say(merged)
+        assignment, levels = merged.assignment, self._note(merged.assignment)
+        stopped_by = StoppedBy.WORK
+        if self.options.polish > 0:
+            polished = self._polish(assignment)
+            assignment, stopped_by = polished.assignment, polished.stopped_by
+            levels = self._note(assignment)
+        return Result(
+            assignment=assignment,
+            broken=(first[0], levels[0]),
+            objective=(first[1:], levels[1:]),
+            improved=bool((assignment != problem.initial).any()),
+            moved=int((assignment != problem.initial).sum()),
+            tries=self.tries,
+            seed=self.seed,
+            stopped_by=stopped_by,
+            build_s=build_s,
+            solve_s=self._time_s(),
+            timeline=tuple(self.timeline),
+            solver="partitioned",
+            notes=tuple(self.notes),
+        )
+
+    def _solve_parts(
+        self, stated: list[Problem], solver: Callable[..., Result], executor: Executor | None
+    ) -> list[Ints]:
+        """(P,) for each part the container of each of its objects."""
+        asked = [
+            (solver, one, self._limits_of(one), self.seed * PARTS_LIMIT + number) for number, one in enumerate(stated)
+        ]
+        if executor is None:
+            answers = [_solve_part(*one) for one in asked]
+        else:
+            answers = [each.result() for each in [executor.submit(_solve_part, *one) for one in asked]]
+        for number, answer in enumerate(answers):
+            self.tries += answer.tries
+            if answer.failed:
+                self.notes.append(f"part {number} stays as it is: {answer.failed}")
+        return [answer.assignment for answer in answers]
+
+    def _limits_of(self, part: Problem) -> SearchLimits:
+        """Tries by the number of objects; time evenly among the parts that take turns."""
+        share = (1.0 - self.options.polish) * len(part.objects) / sum(len(one.objects) for one in self.parts)
+        tries = None if self.limits.tries_max is None else max(int(self.limits.tries_max * share), 1)
+        left = self.limits.time_s_max - self._time_s()
+        turns = math.ceil(len(self.parts) / self.options.workers)
+        return replace(self.limits, tries_max=tries, time_s_max=max(left * (1.0 - self.options.polish) / turns, 1e-3))
+
+    def _polish(self, start: Ints) -> Result:
+        """Local search over the whole from where the parts have come to."""
+        tries = None if self.limits.tries_max is None else max(int(self.limits.tries_max * self.options.polish), 1)
+        left = max(self.limits.time_s_max - self._time_s(), 1e-3)
+        polished = solve_local(
+            self.program.problem,
+            replace(self.limits, tries_max=tries, time_s_max=left),
+            seed=self.seed,
+            start=start,
+        )
+        self.tries += polished.tries
+        return polished
+
+    def _say(self, merged: Coalesced) -> None:
+        said = f"{len(self.parts)} parts"
+        if merged.piecemeal or merged.refused:
+            said += f": {merged.whole} taken as they were, {merged.piecemeal} move by move, {merged.refused} not at all"
+        self.notes.append(said)
+
+    def _note(self, assignment: Ints) -> tuple[float, ...]:
+        levels = tuple(map(float, self.program.state(assignment).part[: self.program.levels]))
+        self.timeline.append(Step(time_s=self._time_s(), tries=self.tries, made=0, objective=levels))
+        return levels
+
+    def _time_s(self) -> float:
+        return time.perf_counter() - self.began
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Answer:
+    assignment: Ints
+    tries: int
+    failed: str
+
+
+def _solve_part(solver: Callable[..., Result], problem: Problem, limits: Any, seed: int) -> _Answer:
+    """A part's answer, and no more: it may come from another process. One that cannot be stated stays as it is."""
+    try:
+        result = solver(problem, limits, seed=seed)
+    except ModelError as error:
+        return _Answer(assignment=np.asarray(problem.initial), tries=0, failed=str(error))
+    return _Answer(assignment=result.assignment, tries=result.tries, failed="")

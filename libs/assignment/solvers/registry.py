@@ -1,0 +1,28 @@
+"""Every solver by its name. All are called alike: solve(problem, limits, seed=…) -> Result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from libs.assignment.errors import UnknownName
+from libs.assignment.solvers.auto import solve_auto
+from libs.assignment.solvers.local import solve_local
+from libs.assignment.solvers.mip import solve_mip
+from libs.assignment.solvers.partitioned import solve_partitioned
+from libs.assignment.solvers.price import solve_price
+from libs.assignment.solvers.result import Result
+
+SOLVERS: dict[str, Callable[..., Result]] = {
+    "auto": solve_auto,
+    "local": solve_local,
+    "mip": solve_mip,
+    "partitioned": solve_partitioned,
+    "price": solve_price,
+}
+
+
+def solver_named(name: str) -> Callable[..., Result]:
+    """The solver of a name, or an error that says which name is nearest."""
+    if name not in SOLVERS:
+        raise UnknownName("solvers", "solver", str(name), SOLVERS)
+    return SOLVERS[name]

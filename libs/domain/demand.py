@@ -1,0 +1,86 @@
+"""The demand baseline: what the traced requests of each product cost in each service."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from libs.domain.fleet import Floats
+
+GROUPS = 16
+"""Traces are dealt into so many groups by their id: how far the groups differ says how well the whole is known."""
+METRICS = ("cpu", "calls", "self_time")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Demand:
+    """Sums over spans, each standing for 1 / (its sampling probability) requests. S services, P products.
+
+    cost         metric -> (GROUPS, S, P)   instructions, calls, or seconds of self time
+    gateway      (GROUPS, P)   requests at the products' entry points
+    spans        (S,) int      spans seen, duplicates left out
+    attributed   (S,) int      of these, spans that have a gateway upstream
+    orphaned     (S,) int      of these, spans whose way up is broken before it says what it must
+    cpu_stated   (S,) int      of these, spans that state CPU instructions
+    edges        (S, S) int    calls seen from one service to another
+    duplicates   int           spans that came twice
+    """
+
+    cost: dict[str, Floats]
+    gateway: Floats
+    spans: Floats
+    attributed: Floats
+    orphaned: Floats
+    cpu_stated: Floats
+    edges: Floats
+    duplicates: int
+
+    @classmethod
+    def none(cls, services: int, products: int) -> Demand:
+        """No spans at all."""
+        nothing = np.zeros(services)
+        return cls(
+            cost={m: np.zeros((GROUPS, services, products)) for m in METRICS},
+            gateway=np.zeros((GROUPS, products)),
+            spans=nothing,
+            attributed=nothing,
+            orphaned=nothing,
+            cpu_stated=nothing,
+            edges=np.zeros((services, services)),
+            duplicates=0,
+        )
+
+    def of_services(self, rows: Sequence[int]) -> Demand:
+        """The demand of those services only, in that order; -1: a service that no trace names."""
+        at = np.asarray(rows, np.intp)
+
+        def pick(value: Floats, axis: int) -> Floats:
+            blank = np.zeros((*value.shape[:axis], 1, *value.shape[axis + 1 :]))
+            return np.take(np.concatenate([value, blank], axis), at, axis)  # -1 is the blank one
+
+        return replace(
+            self,
+            cost={m: pick(self.cost[m], 1) for m in METRICS},
+            spans=pick(self.spans, 0),
+            attributed=pick(self.attributed, 0),
+            orphaned=pick(self.orphaned, 0),
+            cpu_stated=pick(self.cpu_stated, 0),
+            edges=pick(pick(self.edges, 0), 1),
+        )
+
+    def plus(self, other: Demand) -> Demand:
+        """The demand of both. The other may know more services, never fewer."""
+        services = len(other.spans)
+        wider = ((0, services - len(self.spans)),)
+        return Demand(
+            cost={m: np.pad(self.cost[m], ((0, 0), *wider, (0, 0))) + other.cost[m] for m in METRICS},
+            gateway=self.gateway + other.gateway,
+            spans=np.pad(self.spans, wider) + other.spans,
+            attributed=np.pad(self.attributed, wider) + other.attributed,
+            orphaned=np.pad(self.orphaned, wider) + other.orphaned,
+            cpu_stated=np.pad(self.cpu_stated, wider) + other.cpu_stated,
+            edges=np.pad(self.edges, (*wider, *wider)) + other.edges,
+            duplicates=self.duplicates + other.duplicates,
+        )

@@ -1,0 +1,71 @@
+"""A set of planning inputs as a source that worlds are read from, and what is wrong with it as a whole."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from libs.interchange.errors import InterchangeError, Problem
+from libs.interchange.input_formats import stored_rows
+from libs.interchange.input_rows import Row
+from libs.interchange.input_tables import REQUIRED
+from libs.interchange.overrides import FIELDS
+from libs.interchange.planning_inputs import load_planning_inputs
+from libs.interchange.tables import Content
+from libs.interchange.world import load_cost_models, load_vocabulary
+
+_NOT_TABLES = ("policy", "events")
+"""policy is a document in worlds, and events are for whoever loads the measurements."""
+
+
+def source_of(
+    contents: Mapping[str, bytes], overrides: Sequence[Row] = (), *, policy: Mapping[str, float] | None = None
+) -> dict[str, Content]:
+    """The files of a world, but for its measurements, of these inputs by name.
+
+    overrides  rows of that table
+    policy     coefficients that count where the input `policy` does not state them
+    """
+    source: dict[str, Content] = {f"{name}.parquet": c for name, c in contents.items() if name not in _NOT_TABLES}
+    [row] = stored_rows(contents["policy"]) if "policy" in contents else [{}]
+    stated = {name: value for name, value in row.items() if value is not None}
+    source["policy.json"] = json.dumps({**(policy or {}), **stated}).encode()
+    if overrides:
+        types = {"name": pa.string(), "number": pa.float64()}
+        schema = pa.schema([(name, types[kind]) for name, kind in FIELDS.items()])
+        sink = pa.BufferOutputStream()
+        pq.write_table(pa.Table.from_pylist(list(overrides), schema), sink)
+        source["overrides.parquet"] = sink.getvalue().to_pybytes()
+    return source
+
+
+def missing_inputs(contents: Mapping[str, bytes]) -> list[str]:
+    """Names without which there is nothing to plan."""
+    return [name for name in REQUIRED if name not in contents]
+
+
+def problems_of(contents: Mapping[str, bytes], overrides: Sequence[Row] = ()) -> list[Problem]:
+    """What a plan would refuse of these inputs, by the code that plans read them with; `file` is the input's name.
+
+    Nothing is known to be wrong between them while one is missing that the others rest on.
+    """
+    if missing_inputs(contents):
+        return []
+    source = source_of(contents, overrides)
+    try:
+        words = load_vocabulary(source)
+        load_planning_inputs(source, words)
+        load_cost_models(source, words)
+    except InterchangeError as error:
+        return [Problem(p.file.rsplit(".", 1)[0], p.row, p.field, p.message) for p in error.problems]
+    return []
+
+
+def event_minutes(contents: Mapping[str, bytes], zero: datetime) -> tuple[list[float], list[float]]:
+    """Starts and ends of drains and load tests in minutes since `zero`."""
+    rows = stored_rows(contents["events"]) if "events" in contents else []
+    return tuple([(row[key] - zero).total_seconds() / 60 for row in rows] for key in ("start", "end"))  # type: ignore[return-value]

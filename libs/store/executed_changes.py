@@ -1,0 +1,52 @@
+"""What became of a plan's upsizes and downsizes, and what share of them past cycles carried out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+
+from libs.store.database import Transaction
+from libs.store.tables import executed_changes, placement_plans
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutedShare:
+    """Over the latest plans: actions that ended, and what was carried out per unit planned."""
+
+    actions: int
+    share: float
+
+
+def record_executed(
+    tx: Transaction,
+    placement_plan_id: int,
+    action: str,
+    *,
+    phase: str,
+    planned: float,
+    executed: float,
+    now: datetime,
+) -> None:
+    """An action of a plan (`upsize` or `downsize`) ended; told again, the last word counts. Units of its own type."""
+    values = {"phase": phase, "planned": planned, "executed": executed, "recorded_at": now}
+    statement = insert(executed_changes).values(placement_plan_id=placement_plan_id, action=action, **values)
+    tx.execute(statement.on_conflict_do_update(index_elements=["placement_plan_id", "action"], set_=values))
+
+
+def load_executed_shares(tx: Transaction, *, plans: int) -> dict[str, ExecutedShare]:
+    """Phase -> its share over the latest so many committed plans of which anything is recorded."""
+    e = executed_changes.c
+    latest = (
+        sa.select(e.placement_plan_id)
+        .join(placement_plans, placement_plans.c.placement_plan_id == e.placement_plan_id)
+        .where(placement_plans.c.committed)
+        .group_by(e.placement_plan_id)
+        .order_by(e.placement_plan_id.desc())
+        .limit(plans)
+    )
+    query = sa.select(e.phase, sa.func.count(), sa.func.sum(e.executed) / sa.func.sum(e.planned))
+    rows = tx.execute(query.where(e.placement_plan_id.in_(latest)).group_by(e.phase))
+    return {phase: ExecutedShare(actions=actions, share=share) for phase, actions, share in rows}

@@ -1,0 +1,49 @@
+"""What a region has behind it: moves that are over, and the changes of old plans, which are forgotten in the end."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from libs.store.database import Transaction
+from libs.store.regions import load_region
+
+# A dead letter that is open is not over: somebody has yet to deal with it.
+_MOVES = """
+    SELECT move_id FROM moves
+    WHERE region_id = :region_id AND created_at < :before AND finished_at < :before
+      AND dead_letter IS DISTINCT FROM 'open'
+    ORDER BY created_at LIMIT :most FOR UPDATE SKIP LOCKED"""
+
+# Targets around the latest plan of a solve are put together from its changes and all later ones.
+_CHANGES = """
+    WITH old AS (
+        SELECT plan_id, server_id FROM plan_changes JOIN plans USING (plan_id)
+        WHERE region_id = :region_id AND created_at < :before
+          AND plan_id < (SELECT max(plan_id) FROM plans WHERE region_id = :region_id AND kind = 'solve')
+        LIMIT :most
+    )
+    DELETE FROM plan_changes USING old
+    WHERE plan_changes.plan_id = old.plan_id AND plan_changes.server_id = old.server_id"""
+
+
+def forget_moves(tx: Transaction, region_name: str, *, before: datetime, most: int) -> int:
+    """Forget moves that ended before then, with their attempts, the oldest first; how many they were."""
+    old = tx.execute(sa.text(_MOVES), _which(tx, region_name, before, most)).scalars().all()
+    for table in ("move_steps", "moves"):
+        tx.execute(sa.text(f"DELETE FROM {table} WHERE move_id = ANY(:old)"), {"old": old})
+    return len(old)
+
+
+def forget_plan_changes(tx: Transaction, region_name: str, *, before: datetime, most: int) -> int:
+    """Forget which servers plans changed that were made before then and before the latest solve's; how many.
+
+    The plans themselves stay, with the number of their changes.
+    """
+    return tx.execute(sa.text(_CHANGES), _which(tx, region_name, before, most)).rowcount
+
+
+def _which(tx: Transaction, region_name: str, before: datetime, most: int) -> dict[str, object]:
+    tx.execute(sa.text("SET LOCAL plimsoll.forgetting = 'on'"))  # or the tables refuse
+    return {"region_id": load_region(tx, region_name).region_id, "before": before, "most": most}

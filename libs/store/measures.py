@@ -1,0 +1,169 @@
+"""Use and traffic: series of samples, one a minute, kept by hour. What is sent twice is there once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+from numpy.typing import NDArray
+
+from libs.domain.fleet import Ints
+from libs.domain.telemetry import Samples
+from libs.store.bulk import copy_out
+from libs.store.database import Transaction, raw
+from libs.store.records import replace_records, stage_records
+from libs.store.refusals import NotPossible
+from libs.store.tables import traffic_hours, traffic_series, usage_hours, usage_series
+
+HOUR_MINUTES = 60
+Block = NDArray[np.float32]
+"""(U, 60) samples of hours; nan: not reported. 32 bits keep seven digits, more than any measurement has."""
+_SAMPLES = np.dtype(("V", HOUR_MINUTES * 4))
+_ROW = np.dtype([("hour", ">i8"), ("key", ">i8"), ("samples", "<f4", (HOUR_MINUTES,))])
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What is measured: its two tables, and what names a series."""
+
+    noun: str
+    series: sa.Table
+    hours: sa.Table
+    names: tuple[str, ...]
+
+    @property
+    def key(self) -> str:
+        """The column of a series' id."""
+        return f"{self.series.name}_id"
+
+    def lock(self, tx: Transaction) -> None:
+        """One writer at a time: each patches what is there, and series come and go."""
+        tx.execute(sa.text("SELECT pg_advisory_xact_lock(hashtext(:table))"), {"table": self.hours.name})
+
+
+USAGE = Measure("usage", usage_series, usage_hours, ("service", "region", "hardware_type"))
+TRAFFIC = Measure("traffic", traffic_series, traffic_hours, ("product", "region"))
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """How much of a measure there is."""
+
+    series: int
+    first_hour_at: datetime | None
+    last_hour_at: datetime | None
+
+
+def put_samples(
+    tx: Transaction, measure: Measure, series: Sequence[tuple[str, ...]], samples: Samples, *, series_max: int
+) -> None:
+    """Write samples over what is there; the last of several for one minute counts.
+
+    series   the names of each, distinct, in the order of measure.names
+    Raises NotPossible, where there would be more than `series_max` series.
+    """
+    measure.lock(tx)
+    ids = _number_series(tx, measure, series, series_max)
+    if not len(samples):
+        return
+    rows = np.stack([samples.minute // HOUR_MINUTES, ids[samples.series]], 1)
+    found, of = np.unique(rows, axis=0, return_inverse=True)
+    block = np.full((len(found), HOUR_MINUTES), np.nan, "<f4")
+    block[of.reshape(-1), samples.minute % HOUR_MINUTES] = samples.value
+    hour, key = found[:, 0].astype(np.int32), np.ascontiguousarray(found[:, 1])
+    incoming = stage_records(tx, measure.hours, {"hour": hour, measure.key: key, "samples": _bytes(block)})
+    there = copy_out(
+        tx,
+        f"SELECT hour, {measure.key}, there.samples FROM {incoming} "
+        f"JOIN {measure.hours.name} AS there USING (hour, {measure.key})",
+        {},
+        {"hour": ">i4", "key": ">i8", "samples": _SAMPLES},
+    )
+    changed = np.ones(len(found), bool)
+    at = np.searchsorted(_one_key(hour, key), _one_key(there["hour"], there["key"]))
+    before = _block(there["samples"])
+    after = np.where(np.isnan(block[at]), before, block[at])
+    changed[at] = ((after != before) & ~(np.isnan(after) & np.isnan(before))).any(1)
+    block[at] = after
+    columns = {"hour": hour[changed], measure.key: key[changed], "samples": _bytes(block[changed])}
+    replace_records(tx, measure.hours, columns)
+
+
+def load_series(tx: Transaction, measure: Measure) -> tuple[Ints, list[tuple[str, ...]]]:
+    """(N,) the id of each series, ascending, and its names."""
+    columns = [measure.series.c[name] for name in (measure.key, *measure.names)]
+    rows = tx.execute(sa.select(*columns).order_by(columns[0])).all()
+    return np.array([row[0] for row in rows], np.int64), [tuple(row[1:]) for row in rows]
+
+
+def load_blocks(tx: Transaction, measure: Measure, first_hour: int, end_hour: int) -> tuple[Ints, Ints, Block]:
+    """(U,) hours since 1970 and ids of series, and (U, 60) samples, of the hours from first_hour to before end_hour.
+
+    An hour comes as one value: a message for each of a million rows takes longer than all else.
+    """
+    query = f"""SELECT string_agg(int8send(hour) || int8send({measure.key}) || samples, '')
+        FROM {measure.hours.name} WHERE hour >= %s AND hour < %s GROUP BY hour"""
+    with raw(tx).cursor(binary=True) as cursor:
+        parts = [row[0] for row in cursor.execute(query, [first_hour, end_hour])]
+    found = np.frombuffer(b"".join(parts), _ROW)  # type: ignore[arg-type]  # bytea
+    return found["hour"].astype(np.int64), found["key"].astype(np.int64), found["samples"]
+
+
+def count_measured(tx: Transaction, measure: Measure) -> Measured:
+    """How many series there are, and from when to when anything was measured."""
+    series = tx.execute(sa.select(sa.func.count()).select_from(measure.series)).scalar_one()
+    ends = sa.select(sa.func.min(measure.hours.c.hour), sa.func.max(measure.hours.c.hour))
+    first, last = tx.execute(ends).one()
+    return Measured(series, _hour_at(first), _hour_at(last))
+
+
+def forget_samples(tx: Transaction, measure: Measure, before_hour: int) -> int:
+    """Forget hours before that one, and series that have none left; how many hours."""
+    measure.lock(tx)
+    hours = measure.hours
+    forgotten = tx.execute(sa.delete(hours).where(hours.c.hour < before_hour)).rowcount
+    if forgotten:
+        key = measure.series.c[measure.key]
+        tx.execute(sa.delete(measure.series).where(~sa.exists().where(hours.c[measure.key] == key)))
+    return forgotten
+
+
+def _number_series(tx: Transaction, measure: Measure, series: Sequence[tuple[str, ...]], series_max: int) -> Ints:
+    """(N,) ids of these series, those of new ones included."""
+    parameters = {f"n{i}": [names[i] for names in series] for i in range(len(measure.names))}
+    given = ", ".join(f"CAST(:n{i} AS text[])" for i in range(len(measure.names)))
+    listed = ", ".join(measure.names)
+    tx.execute(
+        sa.text(f"INSERT INTO {measure.series.name} ({listed}) SELECT * FROM unnest({given}) ON CONFLICT DO NOTHING"),
+        parameters,
+    )
+    count = tx.execute(sa.select(sa.func.count()).select_from(measure.series)).scalar_one()
+    if count > series_max:
+        raise NotPossible(measure.noun, f"there would be {count:,} series; at most {series_max:,} are taken")
+    query = f"""SELECT nth - 1, {measure.key} FROM unnest({given}) WITH ORDINALITY AS given ({listed}, nth)
+        JOIN {measure.series.name} USING ({listed})"""
+    found = np.zeros(len(series), np.int64)
+    for nth, key in tx.execute(sa.text(query), parameters):
+        found[nth] = key
+    return found
+
+
+def _one_key(hour: NDArray[Any], key: NDArray[Any]) -> Ints:
+    """Ascending where (hour, key) is."""
+    return hour.astype(np.int64) << 40 | key.astype(np.int64)
+
+
+def _bytes(block: Block) -> NDArray[np.void]:
+    return np.ascontiguousarray(block).view(_SAMPLES).reshape(-1)
+
+
+def _block(samples: NDArray[np.void]) -> Block:
+    return np.ascontiguousarray(samples).view("<f4").reshape(-1, HOUR_MINUTES)
+
+
+def _hour_at(hour: int | None) -> datetime | None:
+    return None if hour is None else datetime.fromtimestamp(hour * 3600, UTC)

@@ -1,0 +1,39 @@
+"""Disaster readiness for people and programs: which loss of a region decides."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from libs.flux.disaster import disaster_document
+from libs.flux.planning import Planned
+from libs.interchange.atomic import replacing
+from services.cli.output import print_rows, stdout
+
+SHOWN_MAX = 10
+
+
+def write_disaster(path: Path, planned: Planned) -> None:
+    """Every step, load-tested service and region, as JSON."""
+    document = disaster_document(planned.words, planned.models, planned.inputs, planned.problem, planned.solved)
+    with replacing(path) as stream:
+        stream.write((json.dumps(document, indent=1) + "\n").encode())
+
+
+def print_disaster(planned: Planned) -> None:
+    """The places of the first step with the least room when another region is lost, and load tests of no use."""
+    found = disaster_document(planned.words, planned.models, planned.inputs, planned.problem, planned.solved)
+    places = [place for place in found["places"] if place["step"] == int(planned.solved.plan.step[0])]
+    tightest = sorted(places, key=lambda place: place["planned"] / place["needed"])[:SHOWN_MAX]
+    if tightest:
+        used = sum(service["used"] for service in found["services"].values())
+        stdout.print(f"{used} load-tested services; the tightest when a region is lost:", highlight=False)
+        places_of = {"SERVICE": "service", "REGION": "region", "LOSS THAT DECIDES": "lost", "NEEDED": "needed"}
+        print_rows(tightest, {**places_of, "PLANNED": "planned", "NOW": "now"})
+    lacking = [place for place in found["places"] if place["lacking"] > 0]
+    if lacking:
+        stdout.print(f"{len(lacking)} places cannot carry what the worst loss would bring them", highlight=False)
+    for name, service in found["services"].items():
+        if service["reasons"]:
+            what = "low confidence in its load tests" if service["used"] else "its load tests are not used"
+            stdout.print(f"{name}: {what}: {', '.join(service['reasons'])}", highlight=False)

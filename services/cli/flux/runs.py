@@ -1,0 +1,129 @@
+"""`plimsoll flux run` and `flux plans`: have the planner plan, and look at what it decided."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from services.cli.client import Client, Json
+from services.cli.failure import EXIT_NOT_POSSIBLE, CliFailure
+from services.cli.output import Output, OutputOption, note, print_document, print_json, print_rows, say, stderr
+
+_OVER = ("done", "stale", "failed", "cancelled")
+_IMPOSSIBLE = ("MissingInputs", "BadInputs", "NothingMeasured", "NoPlan")
+PICTURES = ("presence", "pools", "residuals", "models")
+
+
+def run(
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="a plan to look at: it does not become the target")
+    ] = False,
+    reason: Annotated[str | None, typer.Option(help="why; for the audit trail")] = None,
+    wait: Annotated[float, typer.Option(min=0.0, metavar="SECONDS", help="how long to wait for it")] = 3600.0,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Have the service plan now, and wait for the plan.
+
+    Exit status: 0 there is a plan, or it is not over yet; 1 error; 2 the inputs allow no plan.
+    """
+    client = Client.connect()
+    body: Json = {"dry_run": dry_run} | ({} if reason is None else {"reason": reason})
+    asked = client.post("/v1/plan-runs", body)
+    with stderr.status("plan run") as status:
+        found = client.wait(
+            f"/v1/plan-runs/{asked['plan_run_id']}",
+            lambda one: one["status"] in _OVER,
+            s_max=wait,
+            each=lambda one: status.update(f"plan run {one['plan_run_id']}: {one['progress'].get('phase', 'waits')}"),
+        )
+    if output is Output.JSON:
+        print_json(found)
+    else:
+        _tell(found)
+    if found["status"] not in ("done", "queued", "running"):
+        impossible = found["reason"] in _IMPOSSIBLE
+        said = f"plan run {found['plan_run_id']} {found['status']}: {found['error'] or found['reason'] or ''}"
+        raise CliFailure(said, status=EXIT_NOT_POSSIBLE if impossible else 1)
+
+
+def plans(
+    plan: Annotated[int | None, typer.Argument(metavar="[ID]", help="left out: all of them, the latest first")] = None,
+    changes: Annotated[bool, typer.Option("--changes", help="what changes in the first step, and why")] = False,
+    dag: Annotated[bool, typer.Option("--dag", help="how the first step is carried out")] = False,
+    save: Annotated[Path | None, typer.Option(help="write plan, models, DAG, changes and pictures there")] = None,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show placement plans, or one of them."""
+    client = Client.connect()
+    if plan is None:
+        _list(client, output)
+        return
+    path = f"/v1/placement-plans/{plan}"
+    if save is not None:
+        save.mkdir(parents=True, exist_ok=True)
+        for name in PICTURES:
+            (save / f"{name}.svg").write_bytes(client.download(f"{path}/pictures/{name}.svg"))
+        documents = {"plan": {"steps": client.get(path)["steps"]}}
+        documents |= {name: client.get(f"{path}/{tail}") for name, tail in _DOCUMENTS.items()}
+        for name, document in documents.items():
+            (save / f"{name}.json").write_text(json.dumps(document, indent=1) + "\n")
+        say(f"written to {save}")
+        return
+    found = client.get(path if not (changes or dag) else f"{path}/{'changes' if changes else 'dag'}")
+    if output is Output.JSON:
+        print_json(found)
+    elif changes:
+        _tell_changes(found)
+    elif dag:
+        columns = {"ID": "id", "PHASE": "phase", "STARTS H": "start_h", "TAKES H": "estimate_h", "APPROVAL": "approval"}
+        print_rows(found["nodes"], columns)
+    else:
+        print_document({name: value for name, value in found.items() if name != "steps"})
+
+
+_DOCUMENTS = {"model": "models", "dag": "dag", "changes": "changes", "disaster": "region-losses"}
+
+
+def _list(client: Client, output: Output) -> None:
+    found = list(client.items("/v1/placement-plans"))
+    columns = {
+        "PLAN": "placement_plan_id",
+        "PARENT": "parent_placement_plan_id",
+        "TARGET": "target",
+        "DEFICIT": "summary.deficit",
+        "APPROVALS": "summary.approvals",
+        "HOURS": "summary.estimate_h",
+        "MADE": "created_at",
+    }
+    print_json(found) if output is Output.JSON else print_rows(found, columns)
+
+
+def _tell(run: Json) -> None:
+    if run["status"] != "done":
+        note(f"plan run {run['plan_run_id']} is {run['status']}")
+        return
+    report = run["report"]
+    low = report["models"]["low_confidence"]
+    say(f"plan {run['placement_plan_id']}: {report['models']['services']} services, {len(low)} of low confidence")
+    headings = ("step", "traffic_moved%", "upsized", "freed", "growth", "spare", "deficit")
+    columns = {name.rstrip("%").replace("_", " ").upper(): name for name in headings}
+    print_rows(report["plan"]["steps"], columns)
+
+
+def _tell_changes(found: Json) -> None:
+    rows = [
+        {
+            "SERVICE": one["service"],
+            "REGION": one["region"],
+            "BEFORE": one["before"],
+            "AFTER": one["after"],
+            "BECAUSE": ", ".join(f"{b['product']} {b['capacity']:+,.3g} {b['pulled_by']}" for b in one["because"]),
+            "RESIDUAL": one["residual"],
+            "LIMIT": one["limit"],
+        }
+        for one in found["changes"]
+    ]
+    print_rows(rows, {heading: heading for heading in rows[0]} if rows else {})

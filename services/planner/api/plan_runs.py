@@ -1,0 +1,153 @@
+"""`/v1/plan-runs`: ask for a plan now, see how far it is and how it ended, stop it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Response
+from pydantic import ConfigDict, Field
+
+from libs.domain.plan_run import PlanRun, PlanRunStatus, PlanTrigger
+from libs.domain.principal import Role
+from libs.store import audit
+from libs.store.database import Transaction
+from libs.store.jobs import enqueue
+from libs.store.plan_runs import cancel_plan_run, create_plan_run, list_plan_runs, load_open_runs, load_plan_run
+from libs.store.schedules import WORLD
+from libs.web.auth import Asking, require
+from libs.web.context import Context
+from libs.web.cursors import Paging, next_cursor
+from libs.web.idempotency import Answer, Write
+from libs.web.model import ID_MAX, Flag, PageOf, RequestModel, ResponseModel
+from libs.web.openapi import headers, problems
+from libs.web.problems import Problem
+from libs.web.reasons import GivenReason
+from services.planner.reconcilers.plan_runs_schedule import PLAN
+
+router = APIRouter(prefix="/v1/plan-runs", tags=["plan runs"])
+_NOUN = "plan-runs"
+_Id = Annotated[int, Path(ge=1, le=ID_MAX, description="Id of the run")]
+_OPERATOR = [Depends(require(Role.OPERATOR))]
+
+
+class PlanRunIn(RequestModel):
+    """A plan that is wanted now."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"reason": "the new feed launches"}]})
+    dry_run: Flag = Field(default=False, description="Make it to be looked at: it does not become the target")
+    reason: GivenReason | None = Field(default=None, description="Why, for the audit trail")
+
+
+class PlanRunOut(ResponseModel):
+    """One run."""
+
+    plan_run_id: int
+    trigger: PlanTrigger
+    requested_by: str | None
+    request_reason: str | None
+    dry_run: bool
+    status: PlanRunStatus
+    attempts: int = Field(description="How often it was begun: again after its worker died")
+    input_versions: dict[str, int] | None = Field(description="What it reads; null before it began")
+    window_start: datetime | None
+    window_end: datetime | None
+    parent_placement_plan_id: int | None
+    placement_plan_id: int | None = Field(description="The plan that it made")
+    progress: dict[str, Any] = Field(description="phase, elapsed_s")
+    report: dict[str, Any] | None = Field(description="What was measured, modelled and decided, and seconds by phase")
+    reason: str | None = Field(
+        description="Why there is no plan: MissingInputs, BadInputs, NothingMeasured, CostModel, NoPlan, PlanRefused, "
+        "OutOfTime, StalePlan, Crashed"
+    )
+    error: str | None
+    bundle: str | None = Field(
+        description="Replay bundle on the planner's machine: `plimsoll flux plan` plans it again"
+    )
+    cancel_requested: bool
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+
+
+@router.post(
+    "",
+    operation_id="run_plan",
+    status_code=202,
+    response_model=PlanRunOut,
+    dependencies=_OPERATOR,
+    responses={202: {"headers": headers("Location")}},
+)
+def post_plan_run(body: PlanRunIn, write: Write, principal: Asking, context: Context) -> Response:
+    """Plan now, instead of when it is next due; poll the answer's Location. One that waits already is the answer."""
+
+    def effect(tx: Transaction) -> Answer:
+        now = context.clock.now()
+        waiting = [
+            run for run in load_open_runs(tx) if run.status is PlanRunStatus.QUEUED and run.dry_run == body.dry_run
+        ]
+        run = (
+            waiting[0]
+            if waiting
+            else create_plan_run(
+                tx,
+                trigger=PlanTrigger.REQUEST,
+                requested_by=principal.name,
+                request_reason=body.reason,
+                dry_run=body.dry_run,
+                now=now,
+            )
+        )
+        enqueue(tx, PLAN, WORLD)
+        _audit(tx, "ask_for_plan", run, principal.name, body.reason, now)
+        return Answer(202, _out(run), {"Location": f"/v1/plan-runs/{run.plan_run_id}"})
+
+    return write.once(effect)
+
+
+@router.get("", operation_id="list_plan_runs")
+def get_plan_runs(context: Context, paging: Paging) -> PageOf[PlanRunOut]:
+    """Runs, the latest first."""
+    before = paging.after(_NOUN)
+    with context.database.snapshot() as tx:
+        page = list_plan_runs(tx, before=before, limit=paging.limit)
+    return PageOf(items=[_out(run) for run in page.items], next_cursor=next_cursor(_NOUN, page.next_cursor))
+
+
+@router.get("/{plan_run_id}", operation_id="get_plan_run", responses=problems(404))
+def get_plan_run(plan_run_id: _Id, context: Context) -> PlanRunOut:
+    """One run: while it runs its progress, afterwards its report."""
+    with context.database.snapshot() as tx:
+        return _out(load_plan_run(tx, plan_run_id))
+
+
+@router.post(
+    "/{plan_run_id}/cancel",
+    operation_id="cancel_plan_run",
+    status_code=202,
+    response_model=PlanRunOut,
+    dependencies=_OPERATOR,
+    responses=problems(404, 409),
+)
+def post_cancel(plan_run_id: _Id, write: Write, principal: Asking, context: Context) -> Response:
+    """Stop it: one that waits at once, one that runs as soon as its solver looks up. There is no plan then."""
+
+    def effect(tx: Transaction) -> Answer:
+        now = context.clock.now()
+        run = load_plan_run(tx, plan_run_id)
+        if not cancel_plan_run(tx, plan_run_id, now=now):
+            raise Problem(409, "wrong_phase", f"Plan run {plan_run_id} is over: there is nothing to stop.")
+        _audit(tx, "cancel", run, principal.name, None, now)
+        return Answer(202, _out(load_plan_run(tx, plan_run_id)))
+
+    return write.once(effect)
+
+
+def _out(run: PlanRun) -> PlanRunOut:
+    return PlanRunOut.model_validate(run)
+
+
+def _audit(tx: Transaction, action: str, run: PlanRun, actor: str, reason: str | None, now: datetime) -> None:
+    audit.append(
+        tx, actor=actor, action=action, subject_kind="plan_run", subject_id=run.plan_run_id, now=now, reason=reason
+    )

@@ -1,0 +1,67 @@
+"""`/v1/trace-files`: spans from files of other tracing systems, and of the Collector."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, File, Response, UploadFile
+from pydantic import Field
+
+from libs.domain.principal import Role
+from libs.domain.spans import Spans, join_spans
+from libs.interchange.errors import InterchangeError
+from libs.interchange.traces.files import read_trace_stream
+from libs.interchange.traces.intake import Intake, Rows, TooManyServicesError
+from libs.store.database import Transaction
+from libs.web.auth import require
+from libs.web.idempotency import Answer, Write
+from libs.web.model import ResponseModel
+from libs.web.problems import FieldError, Problem, invalid
+from services.planner.span_intake import SpanDoor, SpanIntake
+
+router = APIRouter(prefix="/v1/trace-files", tags=["telemetry"])
+FILE_BYTES_MAX = 256_000_000
+UNPACKED_BYTES_MAX = 2_000_000_000
+FILE_SPANS_MAX = 1_000_000
+
+
+class TraceFileOut(ResponseModel):
+    """What a file came to."""
+
+    spans: int = Field(description="Spans that wait to be summed now")
+    rejected: int = Field(description="Things that are no spans, or of services that cannot be named")
+
+
+@router.post(
+    "", operation_id="send_trace_file", response_model=TraceFileOut, dependencies=[Depends(require(Role.TELEMETRY))]
+)
+def post_trace_file(
+    file: Annotated[UploadFile, File(description="The end of its name says its format, docs/flux.md")],
+    write: Write,
+    door: SpanDoor,
+) -> Response:
+    """Take the spans of a file: all of them, or none. 429 asks to send it again after Retry-After."""
+    write = write.about(file.file)
+    with door.readers:
+        intake, spans = _read(door, file)
+    door.require_room(len(spans))
+
+    def effect(tx: Transaction) -> Answer:
+        kept = door.keep_in(tx, spans, tuple(intake.services), rejected=intake.malformed)
+        return Answer(200, TraceFileOut(spans=kept.spans, rejected=kept.rejected))
+
+    return write.once(effect)
+
+
+def _read(door: SpanIntake, file: UploadFile) -> tuple[Intake, Spans]:
+    intake, name, parts = door.reader(), (file.filename or "")[-200:], []
+    try:
+        for part in read_trace_stream(file.file, name, intake, unpacked_bytes_max=UNPACKED_BYTES_MAX):
+            parts.append(part)
+            if sum(map(len, parts)) >= min(FILE_SPANS_MAX, door.settings.spans_waiting_max):
+                raise Problem(413, "too_large", f"{name} has more spans than are taken at a time: split it.")
+    except InterchangeError as error:
+        raise invalid(FieldError(field="file", location="body", code="bad_file", message=str(error)[:500])) from error
+    except TooManyServicesError as error:
+        raise invalid(FieldError(field="file", location="body", code="bad_file", message=f"names {error}")) from error
+    return intake, join_spans(parts) if parts else Rows(intake).spans()

@@ -1,0 +1,30 @@
+"""`/v1/usage`: what services use, minute by minute, as tables."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Depends, Response
+
+from libs.domain.principal import Role
+from libs.interchange.measurements import load_usage
+from libs.store.measures import USAGE
+from libs.web.auth import require
+from libs.web.openapi import problems
+from services.planner.measurements import REQUEST_BODY, MeasurementsOut, Uploaded
+
+router = APIRouter(prefix="/v1/usage", tags=["telemetry"])
+
+
+@router.post(
+    "",
+    operation_id="report_usage",
+    response_model=MeasurementsOut,
+    dependencies=[Depends(require(Role.TELEMETRY))],
+    openapi_extra=REQUEST_BODY,
+    responses=problems(415),
+)
+def post_usage(upload: Uploaded) -> Response:
+    """Take a table, CSV or Parquet, with the columns minute, service, region, hardware_type, used.
+
+    All rows are taken or none. A sample of a minute that has one takes its place: what is sent twice is there once.
+    """
+    return upload.keep(USAGE, load_usage)

@@ -1,0 +1,20 @@
+"""The replay bundles of the latest plan runs, as files of a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from libs.interchange.tables import Content
+from libs.interchange.world_bundle import save_world
+
+
+def keep_world(folder: Path, files: Mapping[str, Content], *, plan_run_id: int, most: int) -> Path:
+    """Write what a run is about to plan from; the newest `most` stay."""
+    world = folder / "world"
+    world.mkdir(parents=True, exist_ok=True)
+    path = world / f"plan-{plan_run_id:010d}.zip"
+    save_world(path, files)
+    for old in sorted(world.glob("plan-*.zip"))[:-most]:
+        old.unlink(missing_ok=True)
+    return path

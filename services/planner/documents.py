@@ -1,0 +1,51 @@
+"""What is kept of a plan for people and programs, by file name."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from libs.flux.disaster import disaster_document
+from libs.flux.planning import Planned
+from libs.flux.review import review_of
+from libs.flux.summary import plan_document
+from libs.interchange.execution_plan import execution_plan_document
+from libs.interchange.placement_plan import placement_plan_document
+from libs.interchange.service_models import service_models_document
+
+PLAN, DAG, CHANGES, MODEL, DISASTER = "plan.json", "dag.json", "changes.json", "model.json", "disaster.json"
+
+
+def plan_files(planned: Planned) -> dict[str, bytes]:
+    """The plan, the models behind it, how it is carried out, why it is so, what losses ask, and pictures."""
+    p = planned
+    documents = {
+        PLAN: placement_plan_document(planned.words, planned.models.modelled, planned.solved.plan),
+        DAG: execution_plan_document(planned.execution),
+        MODEL: service_models_document(planned.words, planned.models),
+        DISASTER: disaster_document(p.words, p.models, p.inputs, p.problem, p.solved),
+    }
+    files = {name: json.dumps(document).encode() for name, document in documents.items()}
+    return files | {name: content.encode() for name, content in review_of(planned).items()}
+
+
+def plan_summary(planned: Planned) -> dict[str, Any]:
+    """The plan in a few figures, and each step in fewer."""
+    plan, before, presence = planned.solved.plan, planned.problem.kappa, planned.problem.xi
+    steps = []
+    for t, step in enumerate(plan.step):
+        steps.append(
+            {
+                "step": int(step),
+                "traffic_moved": float(0.5 * np.abs(plan.traffic[t] - presence).sum(1).mean()),
+                "upsized": float(np.maximum(plan.capacity[t] - before, 0.0).sum()),
+                "freed": float(np.maximum(before - plan.capacity[t], 0.0).sum()),
+                "growth": float(plan.growth[t].sum()),
+                "spare": float(plan.spare[t].sum()),
+                "deficit": float(plan.deficit[t].sum()),
+            }
+        )
+        before, presence = plan.capacity[t], plan.traffic[t]
+    return {**plan_document(planned), "steps": steps}

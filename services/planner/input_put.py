@@ -1,0 +1,61 @@
+"""Putting a planning input: checked by itself, then together with all others by the code that plans read them with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from libs.domain.planning_input import InputVersion
+from libs.interchange.errors import InterchangeError, Problem
+from libs.interchange.input_diff import counts_of, diff_rows
+from libs.interchange.input_formats import parquet_of, stored_rows
+from libs.interchange.input_rows import Row, checked_rows, in_order
+from libs.interchange.input_sets import problems_of
+from libs.interchange.input_tables import InputTable
+from libs.store.database import Transaction
+from libs.store.plan_overrides import load_overrides_in_force
+from libs.store.planning_inputs import load_all_current
+from services.planner.override_rows import override_rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A table that may be put.
+
+    before    the latest version that there is; None where there is none
+    counts    rows added, removed and changed against it
+    warnings  what it makes wrong in other inputs, which a plan would refuse
+    """
+
+    content: bytes
+    rows: int
+    before: InputVersion | None
+    counts: dict[str, int]
+    warnings: list[Problem]
+
+
+def propose(
+    tx: Transaction, table: InputTable, given: Sequence[Row], *, minute_zero: datetime | None, now: datetime
+) -> Proposal:
+    """What putting these rows would come to. Raises: InterchangeError with what is wrong in them."""
+    rows = checked_rows(table, given, minute_zero=minute_zero)
+    current = load_all_current(tx)
+    contents = {name: content for name, (_, content) in current.items()}
+    # In the order in which they came, so that a row that is named is the client's own.
+    found = problems_of(
+        {**contents, table.name: parquet_of(table, rows)}, override_rows(load_overrides_in_force(tx, now))
+    )
+    ours = [problem for problem in found if problem.file == table.name]
+    if ours:
+        raise InterchangeError(ours)
+    ordered = in_order(table, rows)
+    before = current.get(table.name)
+    old = [] if before is None else stored_rows(before[1])
+    return Proposal(
+        content=parquet_of(table, ordered),
+        rows=len(ordered),
+        before=None if before is None else before[0],
+        counts=counts_of(diff_rows(table, old, ordered)),
+        warnings=found,
+    )

@@ -1,0 +1,60 @@
+"""Whether an override can be kept, together with the inputs and the overrides that there are."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from libs.domain.plan_override import OverrideKind, PlanOverride
+from libs.interchange.input_sets import missing_inputs, problems_of
+from libs.interchange.overrides import CONTRADICTION
+from libs.store.database import Transaction
+from libs.store.plan_overrides import load_overrides_in_force
+from libs.store.planning_inputs import load_all_current
+from libs.web.problems import FieldError, Problem, invalid
+from services.planner.override_rows import override_rows
+
+_MISSING_SHOWN = "put these first, so that the names can be checked: PUT /v1/planning-inputs/NAME"
+
+
+def require_consistent(tx: Transaction, override: PlanOverride, *, now: datetime) -> None:
+    """Raises Problem: 422 for a name that the inputs lack, or an end that is past; 409 where it contradicts anything.
+
+    Each contradiction names both sides.
+    """
+    if override.expires_at is not None and override.expires_at <= now:
+        raise invalid(FieldError(field="expires_at", location="body", code="past", message="is past already"))
+    contents = {name: content for name, (_, content) in load_all_current(tx).items()}
+    missing = missing_inputs(contents)
+    if missing:
+        raise Problem(409, "conflict", f"Nobody has put {', '.join(missing)} yet; {_MISSING_SHOWN}.")
+    others = [one for one in load_overrides_in_force(tx, now) if one.plan_override_id != override.plan_override_id]
+    known = {str(problem) for problem in problems_of(contents, override_rows(others))}
+    found = [
+        problem
+        for problem in problems_of(contents, override_rows([*others, override]))
+        if problem.file == "overrides" and str(problem) not in known
+    ]
+    wrong = [problem for problem in found if problem.field != CONTRADICTION and problem.row == len(others)]
+    if wrong:
+        subject = {"service": "subject", "product": "subject"}
+        raise invalid(
+            *(
+                FieldError(
+                    field=subject.get(p.field or "", p.field or "subject"),
+                    location="body",
+                    code="unknown_name",
+                    message=p.message,
+                )
+                for p in wrong
+            )
+        )
+    contradictions = [problem.message for problem in found if problem.field == CONTRADICTION]
+    if contradictions:
+        what = "capacity" if override.kind is OverrideKind.CAPACITY else "share"
+        raise Problem(
+            409,
+            "contradiction",
+            f"No plan could keep this {what} in {override.region}: {'; '.join(contradictions)}. Withdraw the other, or "
+            "ask for something else.",
+            contradictions=contradictions,
+        )

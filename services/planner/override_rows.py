@@ -1,0 +1,25 @@
+"""Overrides as rows of the table that plans read them from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from libs.domain.plan_override import OverrideKind, PlanOverride
+from libs.interchange.input_rows import Row
+
+
+def override_rows(overrides: Iterable[PlanOverride]) -> list[Row]:
+    """A row each, of the table `overrides`."""
+    return [
+        {
+            "override": float(one.plan_override_id),
+            "service": one.subject if one.kind is OverrideKind.CAPACITY else None,
+            "product": one.subject if one.kind is OverrideKind.PRESENCE else None,
+            "region": one.region,
+            "hardware_type": one.hardware_type,
+            "least": one.least,
+            "most": one.most,
+            "reason": f"{one.reason[:120]}, {one.created_by[:40]}",
+        }
+        for one in overrides
+    ]

@@ -1,0 +1,104 @@
+"""Range queries to Prometheus, with its refusals in words."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import httpx
+import orjson
+
+ATTEMPTS = 4
+PAUSE_S = 0.5
+"""Before the second attempt; twice as long before each further one."""
+TIMEOUT_S = 60.0
+ANSWER_BYTES_MAX = 256 << 20
+_MESSAGE_LENGTH_MAX = 500
+
+
+class PrometheusError(Exception):
+    """No answer, or none that can be used: the message is for people."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """One series of an answer: what it is called, and (seconds since 1970, value as text) of each sample."""
+
+    labels: Mapping[str, str]
+    samples: Sequence[tuple[float, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Prometheus:
+    """One server, or what answers like one (Thanos, Mimir, VictoriaMetrics)."""
+
+    url: str
+    token: str | None = None
+    pause_s: float = PAUSE_S
+    _client: httpx.Client = field(init=False)
+
+    def __post_init__(self) -> None:
+        headers = {} if self.token is None else {"Authorization": f"Bearer {self.token}"}
+        # A redirect is not followed: whom we show the token is in our own settings. Nor is a proxy taken from them.
+        client = httpx.Client(headers=headers, timeout=TIMEOUT_S, trust_env=False)
+        object.__setattr__(self, "_client", client)
+
+    def close(self) -> None:
+        """Close its connections."""
+        self._client.close()
+
+    def query_range(self, query: str, start: datetime, end: datetime, step_s: int) -> list[Series]:
+        """Samples from start to end, both included. Raises PrometheusError."""
+        form = {"query": query, "start": start.timestamp(), "end": end.timestamp(), "step": step_s}
+        return _matrix(self._ask(form))
+
+    def _ask(self, form: Mapping[str, Any]) -> bytes:
+        said = ""
+        for attempt in range(ATTEMPTS):
+            if attempt:
+                time.sleep(self.pause_s * 2 ** (attempt - 1))
+            try:
+                with self._client.stream("POST", f"{self.url.rstrip('/')}/api/v1/query_range", data=form) as response:
+                    content = _read(response)
+            except httpx.HTTPError as error:
+                said = f"{self.url} does not answer: {error or type(error).__name__}"
+                continue
+            if response.status_code == 200:
+                return content
+            said = f"{self.url} answered {response.status_code}: {_error_of(content)}"
+            if response.status_code != 429 and response.status_code < 500:
+                break  # it would say the same again
+        raise PrometheusError(said[:_MESSAGE_LENGTH_MAX])
+
+
+def _read(response: httpx.Response) -> bytes:
+    content = bytearray()
+    for part in response.iter_bytes():
+        content += part
+        if len(content) > ANSWER_BYTES_MAX:
+            raise PrometheusError(f"an answer is longer than {ANSWER_BYTES_MAX >> 20} MiB: ask for fewer series")
+    return bytes(content)
+
+
+def _matrix(content: bytes) -> list[Series]:
+    try:
+        data = orjson.loads(content)["data"]
+        if data["resultType"] != "matrix":
+            raise PrometheusError(f"the expression gives a {data['resultType']}, not series of samples")
+        return [
+            Series(labels=one["metric"], samples=[(float(at), str(value)) for at, value in one["values"]])
+            for one in data["result"]
+        ]
+    except (ValueError, LookupError, TypeError) as error:
+        raise PrometheusError("the answer is not one of Prometheus") from error
+
+
+def _error_of(content: bytes) -> str:
+    try:
+        document = orjson.loads(content)
+        return f"{document['errorType']}: {document['error']}"
+    except (ValueError, LookupError, TypeError):
+        return content[:200].decode(errors="replace")

@@ -1,0 +1,53 @@
+"""An answer of Prometheus as series and samples of a measure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from libs.domain.metric_source import MetricQuery
+from libs.domain.telemetry import Samples
+from libs.interchange.measurements import VALUE_MAX
+from libs.store.traced_names import is_name
+from services.planner.prometheus import PrometheusError, Series
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PulledSamples:
+    """left_out: series that lack a name."""
+
+    series: list[tuple[str, ...]]
+    samples: Samples
+    left_out: int
+
+
+def read_answer(query: MetricQuery, answer: Sequence[Series]) -> PulledSamples:
+    """Name each series; what is no amount (NaN, infinite, negative) was not measured.
+
+    Raises PrometheusError, where two series of the answer have one name: which of them counts is not ours to guess.
+    """
+    number: dict[tuple[str, ...], int] = {}
+    series, minutes, values, left_out = [], [], [], 0
+    for one in answer:
+        names = tuple(query.constants.get(n) or one.labels.get(query.labels.get(n, ""), "") for n in query.fills.names)
+        if not all(map(is_name, names)):
+            left_out += 1
+            continue
+        if names in number:
+            told = ", ".join(f"{n}={value!r}" for n, value in zip(query.fills.names, names, strict=True))
+            by = ", ".join(query.labels[n] for n in query.fills.names if n in query.labels)
+            raise PrometheusError(f"two series of the answer are both {told}: aggregate with sum by ({by})")
+        number[names] = len(number)
+        for at, text in one.samples:
+            value = float(text) * query.scale
+            if math.isfinite(value) and 0 <= value <= VALUE_MAX:
+                series.append(len(number) - 1)
+                minutes.append(int(at // 60))
+                values.append(value)
+    samples = Samples(
+        series=np.array(series, np.int64), minute=np.array(minutes, np.int64), value=np.array(values, np.float64)
+    )
+    return PulledSamples(series=list(number), samples=samples, left_out=left_out)

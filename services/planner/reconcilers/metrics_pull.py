@@ -1,0 +1,111 @@
+"""The pull: what Prometheus has measured since last time -> use and traffic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import structlog
+
+from libs.domain.metric_source import Fills, MetricPull, MetricSource
+from libs.observability.tallies import PULLS
+from libs.reconcile.clock import Clock
+from libs.reconcile.crash import crash_point
+from libs.reconcile.errors import StaleGeneration
+from libs.store.database import Database
+from libs.store.measures import TRAFFIC, USAGE, put_samples
+from libs.store.metric_sources import list_sources, load_source, record_pull
+from libs.store.refusals import NotFound, NotPossible
+from services.planner.prometheus import Prometheus, PrometheusError
+from services.planner.pulled_samples import PulledSamples, read_answer
+from services.planner.telemetry_settings import TelemetrySettings
+
+log = structlog.get_logger()
+CHUNK = timedelta(hours=1)
+"""Of one query: 20,000 series by the minute are 30 MB."""
+CHUNKS_MAX = 100
+"""Of one source in one run; the next run goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricsPull:
+    """Brings every source up to now, an hour at a time. An hour's samples and how far it has come commit together."""
+
+    database: Database
+    clock: Clock
+    settings: TelemetrySettings
+    prometheus: Prometheus
+    check: Callable[[], None]
+
+    def reconcile(self) -> None:
+        """Pull each source as far as it goes; one that fails does not hold up the others."""
+        with self.database.snapshot() as tx:
+            sources = list_sources(tx).items
+        for source in sources:
+            try:
+                self._pull(source)
+            except (StaleGeneration, NotFound):
+                PULLS.count("stale")  # somebody else pulls it, or has changed or deleted it
+
+    def _pull(self, source: MetricSource) -> None:
+        step = timedelta(minutes=source.query.step_minutes)
+        end = _floor(self.clock.now() - timedelta(seconds=self.settings.prometheus_delay_s), step)
+        for _ in range(CHUNKS_MAX):
+            start = self._start(source, step)
+            if start >= end:
+                return
+            self.check()
+            until = min(start + CHUNK, end)
+            try:
+                query = source.query
+                answer = self.prometheus.query_range(query.query, start, until - step, int(step.total_seconds()))
+                self._commit(source, read_answer(query, answer), until)
+            except (PrometheusError, NotPossible) as error:
+                PULLS.count("failed")
+                log.warning("pull failed", source=source.name, error=str(error))
+                self._record_error(source, start, str(error))
+                return
+            PULLS.count("done")
+            with self.database.snapshot() as tx:
+                source = load_source(tx, source.name)
+
+    def _start(self, source: MetricSource, step: timedelta) -> datetime:
+        now = self.clock.now()
+        backfill = now - timedelta(days=self.settings.prometheus_backfill_days)
+        start = backfill if source.pull is None else source.pull.pulled_until
+        return _floor(max(start, now - timedelta(days=self.settings.telemetry_kept_days)), step)
+
+    def _commit(self, source: MetricSource, pulled: PulledSamples, until: datetime) -> None:
+        measure = USAGE if source.query.fills is Fills.USAGE else TRAFFIC
+        crash_point("telemetry.pull.before")
+        with self.database.write() as tx:
+            record_pull(
+                tx,
+                source,
+                MetricPull(
+                    pulled_until=until,
+                    attempted_at=self.clock.now(),
+                    samples=len(pulled.samples),
+                    series_left_out=pulled.left_out,
+                    error=None,
+                ),
+            )
+            put_samples(tx, measure, pulled.series, pulled.samples, series_max=self.settings.series_max)
+        crash_point("telemetry.pull.after")
+
+    def _record_error(self, source: MetricSource, start: datetime, error: str) -> None:
+        with self.database.write() as tx:
+            record_pull(
+                tx,
+                source,
+                MetricPull(
+                    pulled_until=start, attempted_at=self.clock.now(), samples=0, series_left_out=0, error=error
+                ),
+            )
+
+
+def _floor(at: datetime, step: timedelta) -> datetime:
+    """The last whole step, counted from 1970, so that a sample is taken at the same minutes whoever asks."""
+    step_s = step.total_seconds()
+    return datetime.fromtimestamp(at.timestamp() // step_s * step_s, UTC)

@@ -1,0 +1,225 @@
+"""The weekly loop: inputs and measurements -> service models -> a placement plan, and how to carry it out."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from libs.domain.plan_run import PlanRun, PlanRunStatus
+from libs.domain.world import ServiceModels
+from libs.flux.cost_models import CostModelError
+from libs.flux.placement import NoPlanError, StoppedError
+from libs.flux.planning import Planned, plan_world
+from libs.flux.service_models import fit_service_models
+from libs.flux.summary import models_document
+from libs.interchange.service_models import service_models_document
+from libs.interchange.tables import Content
+from libs.jobs.progress import ProgressRecorder
+from libs.mip.highs import Limits
+from libs.observability.tallies import PLAN_RUN_S, PLAN_RUNS, STALE
+from libs.observability.traces import annotate, span
+from libs.plan_check.check import PlanRefusedError
+from libs.reconcile.clock import Clock
+from libs.reconcile.crash import crash_point
+from libs.reconcile.errors import StalePlan
+from libs.store.database import Database
+from libs.store.errors import UNAVAILABLE
+from libs.store.placement_plans import commit_placement_plan, forget_plan_files
+from libs.store.plan_runs import (
+    create_plan_run,
+    finish_plan_run,
+    record_plan_bundle,
+    record_plan_progress,
+    take_plan_run,
+)
+from libs.store.service_models import forget_service_models, save_service_models
+from libs.store.telemetry_window import load_telemetry
+from services.planner.bundles import keep_world
+from services.planner.documents import MODEL, plan_files, plan_summary
+from services.planner.settings import PlannerSettings
+from services.planner.snapshot import CannotPlan, Measure, PlanSnapshot, load_plan_snapshot
+
+log = structlog.get_logger()
+ATTEMPTS_MAX = 3
+"""A run that ended none of so many attempts is given up, so that those behind it get their turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementPlanMake:
+    """Carries the oldest open run to its end. Idempotent: what it reads is pinned with the run, its commit is one."""
+
+    database: Database
+    clock: Clock
+    settings: PlannerSettings
+    measure: Measure = load_telemetry
+    lost: Callable[[], bool] = lambda: False
+    """Whether this attempt is not wanted any more."""
+
+    def reconcile(self) -> PlanRunStatus | None:
+        """How the run ended; None where no run is open. What may pass by itself is raised, for the job to try again."""
+        with self.database.write() as tx:
+            run = take_plan_run(tx, window=self._window(), now=self.clock.now())
+            crash_point("planner.begin.before")
+        crash_point("planner.begin.after")
+        if run is None:
+            return None
+        annotate({"plimsoll.plan_run_id": run.plan_run_id})
+        began_s = time.perf_counter()
+        try:
+            return self._run(run)
+        finally:
+            PLAN_RUN_S.observe(time.perf_counter() - began_s)
+
+    def _run(self, run: PlanRun) -> PlanRunStatus:
+        if run.cancel_requested:
+            return self._finish(run, PlanRunStatus.CANCELLED)
+        if run.attempts > ATTEMPTS_MAX:
+            message = f"None of {ATTEMPTS_MAX} attempts came to an end; the worker's log says why."
+            return self._finish(run, PlanRunStatus.FAILED, "Crashed", message)
+        try:
+            with ProgressRecorder(self.database, run.plan_run_id, record_plan_progress) as progress:
+                return self._plan(run, progress)
+        except StoppedError as stopped:
+            if self.lost():
+                raise
+            if progress.cancelled():
+                return self._finish(run, PlanRunStatus.CANCELLED)
+            return self._finish(run, PlanRunStatus.FAILED, "OutOfTime", f"{stopped}; PLIMSOLL_PLAN_SOLVE_S_MAX.")
+        except CannotPlan as cannot:
+            return self._finish(run, PlanRunStatus.FAILED, cannot.reason, str(cannot))
+        except CostModelError as cost_model:
+            return self._finish(run, PlanRunStatus.FAILED, "CostModel", str(cost_model))
+        except NoPlanError as no_plan:
+            return self._finish(run, PlanRunStatus.FAILED, "NoPlan", str(no_plan))
+        except PlanRefusedError as refused:
+            return self._finish(run, PlanRunStatus.FAILED, "PlanRefused", str(refused))
+        except StalePlan as stale:
+            STALE.count("plan")
+            return self._finish(run, PlanRunStatus.STALE, "StalePlan", str(stale))
+        except UNAVAILABLE:
+            raise
+        except Exception as error:
+            log.exception("plan.broke", plan_run_id=run.plan_run_id, attempt=run.attempts)
+            if run.attempts >= ATTEMPTS_MAX:
+                self._finish(run, PlanRunStatus.FAILED, "Crashed", f"{type(error).__name__}: {error}")
+            raise
+
+    def _plan(self, run: PlanRun, progress: ProgressRecorder) -> PlanRunStatus:
+        step_s: dict[str, float] = {}
+        with span("plan load"), _timed(step_s, "load"), self.database.snapshot() as tx:
+            found = load_plan_snapshot(tx, run, self.measure, executed_plans=self.settings.executed_plans)
+        bundle = self._keep(run, found.files)
+        progress.report("model")
+        with span("plan model"), _timed(step_s, "model"):
+            models = fit_service_models(found.words, found.observations, found.demand, found.cost_models)
+        document = service_models_document(found.words, models)
+        if "usage.parquet" not in found.files:
+            bundle = self._keep(run, {**found.files, MODEL: json.dumps(document).encode()})
+        with self.database.write() as tx:
+            record_plan_bundle(tx, run.plan_run_id, str(bundle))
+            save_service_models(tx, run.plan_run_id, document["services"])
+            crash_point("planner.model.before")
+        crash_point("planner.model.after")
+        with span("plan solve"), _timed(step_s, "plan"):
+            planned = plan_world(
+                found.words,
+                models,
+                found.inputs,
+                limits=Limits(time_s_max=self.settings.solve_s_max),
+                cancelled=lambda: progress.cancelled() or self.lost(),
+                entering=progress.report,
+            )
+        if progress.cancelled():
+            raise StoppedError("cancelled")
+        progress.report("commit")
+        return self._commit(run, found, models, planned, step_s)
+
+    def _keep(self, run: PlanRun, files: Mapping[str, Content]) -> Path:
+        most = self.settings.bundles_max
+        return keep_world(self.settings.bundle_dir, files, plan_run_id=run.plan_run_id, most=most)
+
+    def _commit(
+        self, run: PlanRun, found: PlanSnapshot, models: ServiceModels, planned: Planned, step_s: dict[str, float]
+    ) -> PlanRunStatus:
+        """One transaction: the plan with its documents, the target, and the end of the run."""
+        files, summary, now = plan_files(planned), plan_summary(planned), self.clock.now()
+        with span("plan commit"), self.database.write() as tx:
+            placement_plan_id = commit_placement_plan(
+                tx,
+                plan_run_id=run.plan_run_id,
+                parent=run.parent_placement_plan_id,
+                committed=not run.dry_run,
+                input_versions=run.input_versions or {},
+                overrides=[{"plan_override_id": one.plan_override_id, "reason": one.reason} for one in found.overrides],
+                summary=summary,
+                files=files,
+                now=now,
+            )
+            finished = finish_plan_run(
+                tx,
+                run,
+                PlanRunStatus.DONE,
+                now=now,
+                placement_plan_id=placement_plan_id,
+                report=_report(found, models, summary, step_s),
+            )
+            if not finished:  # the plan goes with the transaction
+                raise StalePlan("world", parent_plan_id=run.parent_placement_plan_id, target_plan_id=None)
+            forget_plan_files(tx, most=self.settings.plans_max)
+            forget_service_models(tx, most=self.settings.plans_max)
+            crash_point("planner.commit.before")
+        crash_point("planner.commit.after")
+        PLAN_RUNS.count(PlanRunStatus.DONE.value, "")
+        log.info("plan.done", plan_run_id=run.plan_run_id, placement_plan_id=placement_plan_id)
+        return PlanRunStatus.DONE
+
+    def _finish(self, run: PlanRun, status: PlanRunStatus, reason: str = "", error: str = "") -> PlanRunStatus:
+        now = self.clock.now()
+        with self.database.write() as tx:
+            ended = finish_plan_run(tx, run, status, now=now, reason=reason or None, error=error or None)
+            if ended and status is PlanRunStatus.STALE:  # whoever asked still wants a plan
+                create_plan_run(
+                    tx,
+                    trigger=run.trigger,
+                    requested_by=run.requested_by,
+                    request_reason=run.request_reason,
+                    dry_run=run.dry_run,
+                    now=now,
+                )
+        PLAN_RUNS.count(status.value, reason)
+        log.warning("plan.not_made", plan_run_id=run.plan_run_id, status=status.value, reason=reason, error=error)
+        return status
+
+    def _window(self) -> tuple[datetime, datetime]:
+        """The latest whole days, in UTC."""
+        end = self.clock.now().replace(hour=0, minute=0, second=0, microsecond=0)
+        return end - timedelta(days=self.settings.window_days), end
+
+
+@contextmanager
+def _timed(into: dict[str, float], name: str) -> Iterator[None]:
+    """Notes how many real seconds the block took."""
+    began_s = time.perf_counter()
+    yield
+    into[name] = time.perf_counter() - began_s
+
+
+def _report(
+    found: PlanSnapshot, models: ServiceModels, summary: dict[str, Any], step_s: dict[str, float]
+) -> dict[str, Any]:
+    return {
+        "minutes": len(found.observations.minute),
+        "spans": int(found.demand.spans.sum()),
+        "unknown": dict(found.unknown),
+        "models": models_document(found.words, models),
+        "plan": summary,
+        "step_s": step_s,
+    }

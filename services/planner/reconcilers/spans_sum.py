@@ -1,0 +1,62 @@
+"""The sweep: spans that wait -> sums by day, for every trace that fell silent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import structlog
+
+from libs.domain.telemetry import SpanSums
+from libs.flux.span_sums import sum_waiting_spans
+from libs.observability.tallies import SPANS, STALE
+from libs.reconcile.clock import Clock
+from libs.reconcile.crash import crash_point
+from libs.store.database import Database
+from libs.store.span_batches import StaleSpans, load_waiting_spans, rejected_of, settle_spans
+from libs.store.span_sums import add_span_sums
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class SpansSum:
+    """Sums every span once: what is summed and what no longer waits commit together.
+
+    Killed anywhere, nothing is lost and nothing counts twice. Of two that run at once, one finds its spans gone.
+    """
+
+    database: Database
+    clock: Clock
+    window_s: float
+
+    def reconcile(self) -> SpanSums | None:
+        """Load, sum, commit; None where nothing waits, or another was faster."""
+        with self.database.snapshot() as tx:
+            waiting = load_waiting_spans(tx)
+        if not len(waiting.batch_id):
+            return None
+        sums = sum_waiting_spans(waiting, self.window_s)
+        rejected = rejected_of(waiting, sums)
+        crash_point("planner.spans.before")
+        try:
+            with self.database.write() as tx:
+                settle_spans(tx, waiting, sums)
+                add_span_sums(tx, self.clock.now().date(), sums, rejected=rejected)
+        except StaleSpans:
+            STALE.count("spans_sum")
+            return None
+        crash_point("planner.spans.after")
+        attributed, orphaned = int(sums.demand.attributed.sum()), int(sums.demand.orphaned.sum())
+        whole = int(sums.demand.spans.sum())
+        counts = {
+            "attributed": attributed,
+            "orphaned": orphaned,
+            "without_gateway": whole - attributed - orphaned,
+            "late": sums.late,
+            "duplicate": sums.demand.duplicates,
+            "rejected": rejected,
+        }
+        for outcome, number in counts.items():
+            SPANS.count(outcome, by=number)
+        log.info("spans summed", waiting=len(sums.settled) - int(sums.settled.sum()), **counts)
+        return sums

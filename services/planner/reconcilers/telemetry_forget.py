@@ -1,0 +1,29 @@
+"""Retention: what is older than what is kept goes, hour by hour and day by day."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from libs.reconcile.clock import Clock
+from libs.store.database import Database
+from libs.store.measures import TRAFFIC, USAGE, forget_samples
+from libs.store.span_sums import forget_span_sums
+
+
+@dataclass(frozen=True, slots=True)
+class TelemetryForget:
+    """Keeps the tables of telemetry from growing with time."""
+
+    database: Database
+    clock: Clock
+    kept_days: int
+
+    def reconcile(self) -> None:
+        """Forget. A table at a time, so that nobody waits long."""
+        before = self.clock.now() - timedelta(days=self.kept_days)
+        for measure in (USAGE, TRAFFIC):
+            with self.database.write() as tx:
+                forget_samples(tx, measure, int(before.timestamp() // 3600))
+        with self.database.write() as tx:
+            forget_span_sums(tx, before.date())

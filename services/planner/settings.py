@@ -1,0 +1,28 @@
+"""What the planner reads from the environment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field
+
+from libs.reconcile.environment import Settings
+
+
+class PlannerSettings(Settings):
+    """What a plan looks at, how long it may take, and what of it is kept.
+
+    bundle_dir      a folder that outlives the process; replay bundles go to `world` in it
+    bundles_max     replay bundles kept, the newest
+    window_days     whole days of measurements behind a plan, the latest
+    solve_s_max     real seconds for the linear programs of one plan
+    executed_plans  past plans whose executed share is measured
+    plans_max       plans whose documents and pictures, and runs whose models, are kept; their summaries always are
+    """
+
+    bundle_dir: Path = Field(validation_alias="PLIMSOLL_BUNDLE_DIR")
+    bundles_max: int = Field(default=12, ge=1, le=10_000, validation_alias="PLIMSOLL_PLAN_BUNDLES_MAX")
+    window_days: int = Field(default=14, ge=1, le=366, validation_alias="PLIMSOLL_PLAN_WINDOW_DAYS")
+    solve_s_max: float = Field(default=1800.0, gt=0, le=86_400, validation_alias="PLIMSOLL_PLAN_SOLVE_S_MAX")
+    executed_plans: int = Field(default=8, ge=1, le=1000, validation_alias="PLIMSOLL_PLAN_EXECUTED_PLANS")
+    plans_max: int = Field(default=104, ge=1, le=10_000, validation_alias="PLIMSOLL_PLANS_MAX")

@@ -1,0 +1,145 @@
+"""The door for spans of one process: what it knows by heart, how much it lets in, and how it keeps what came."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Annotated
+
+import numpy as np
+from fastapi import Depends, Request
+
+from libs.domain.spans import Spans
+from libs.interchange.traces.intake import Intake
+from libs.interchange.world import load_gateways
+from libs.reconcile.environment import read_environment
+from libs.store.database import Database, Transaction
+from libs.store.planning_inputs import load_current
+from libs.store.span_batches import count_waiting, put_spans
+from libs.store.traced_names import is_name, number_products, number_services
+from libs.web.problems import Problem
+from services.planner.telemetry_settings import TelemetrySettings
+
+KNOWN_S = 5.0
+"""For so long a process goes by what it read of entry points and names: an operator's change shows after it."""
+WAITING_S = 1.0
+"""For so long it goes by what it counted: the bound on what waits is held to within a second's spans."""
+READERS = 2
+"""Bodies that are unpacked at a time: it is our own work, and each may take a lot of memory."""
+RETRY_S = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """unnamed  services whose spans were not taken: there are too many, or it is no name."""
+
+    spans: int
+    rejected: int
+    unnamed: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class SpanIntake:
+    """Threads share it. What it knows by heart it may lose at any time."""
+
+    database: Database
+    settings: TelemetrySettings
+    readers: threading.BoundedSemaphore = field(default_factory=lambda: threading.BoundedSemaphore(READERS))
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _bodies_bytes: int = 0
+    _entry_points: Intake | None = None
+    _services: dict[str, int] = field(default_factory=dict)
+    _known_until: float = 0.0
+    _waiting: int = 0
+    _waiting_until: float = 0.0
+
+    def enter(self, body_bytes: int) -> None:
+        """Before a body is read. Whoever enters leaves. Raises Problem (429) where there is no room."""
+        self.require_room(0)
+        with self._lock:
+            if self._bodies_bytes and self._bodies_bytes + body_bytes > self.settings.trace_bodies_bytes:
+                raise _full("Too many exports are being read", 1)
+            self._bodies_bytes += body_bytes
+
+    def leave(self, body_bytes: int) -> None:
+        """The body is no longer held."""
+        with self._lock:
+            self._bodies_bytes -= body_bytes
+
+    def require_room(self, spans: int) -> None:
+        """Raises Problem (429) where so many more spans may not wait to be summed."""
+        with self._lock:
+            if time.monotonic() > self._waiting_until:
+                with self.database.snapshot() as tx:
+                    self._waiting = count_waiting(tx).spans
+                self._waiting_until = time.monotonic() + WAITING_S
+            if self._waiting + spans >= self.settings.spans_waiting_max:
+                raise _full("Too many spans wait to be summed", RETRY_S)
+
+    def reader(self) -> Intake:
+        """For one request: today's entry points, no service yet."""
+        with self._lock:
+            if self._entry_points is None or time.monotonic() > self._known_until:
+                self._entry_points, self._services = self._load_entry_points(), {}
+                self._known_until = time.monotonic() + KNOWN_S
+            return self._entry_points.afresh()
+
+    def keep(self, spans: Spans, services: Sequence[str], *, rejected: int = 0) -> Kept:
+        """Write spans down, numbered as the store numbers services. When it returns they may be acknowledged."""
+        self.require_room(len(spans))
+        with self.database.write() as tx:
+            kept = self.keep_in(tx, spans, services, rejected=rejected)
+        with self._lock:
+            self._waiting += kept.spans
+        return kept
+
+    def keep_in(self, tx: Transaction, spans: Spans, services: Sequence[str], *, rejected: int = 0) -> Kept:
+        """As keep, in the caller's transaction, who has asked for room."""
+        known = self._numbers(tx, services)
+        service = np.array([known.get(name, -1) for name in services], np.int32)[spans.service]
+        good = service >= 0
+        taken = spans if good.all() else spans.take(good)
+        rejected += len(spans) - len(taken)
+        if len(taken) or rejected:
+            put_spans(tx, replace(taken, service=service[good]), rejected=rejected)
+        unnamed = tuple(name for name in services if name not in known)
+        return Kept(spans=len(taken), rejected=rejected, unnamed=unnamed)
+
+    def _numbers(self, tx: Transaction, services: Sequence[str]) -> dict[str, int]:
+        with self._lock:
+            known = {name: self._services[name] for name in services if name in self._services}
+        if len(known) < len(services):
+            names = [name for name in services if is_name(name)]
+            known = number_services(tx, names, most=self.settings.traced_services_max)
+            with self._lock:
+                self._services.update(known)
+        return known
+
+    def _load_entry_points(self) -> Intake:
+        with self.database.write() as tx:
+            found = load_current(tx, "gateways")
+            if found is None:
+                return Intake(gateways={})
+            gateways = load_gateways({"gateways.parquet": found[1]})
+            ids = number_products(tx, [str(name) for name in gateways.products])
+        return Intake(gateways={at: ids[str(gateways.products[p])] for at, p in gateways.operations.items()})
+
+
+def _full(what: str, retry_s: int) -> Problem:
+    detail = f"{what}: try again in {retry_s} s. Nothing of this export was taken."
+    return Problem(429, "rate_limited", detail, headers={"Retry-After": str(retry_s)})
+
+
+def _intake(request: Request) -> SpanIntake:
+    state = request.app.state
+    if not hasattr(state, "span_intake"):
+        state.span_intake = SpanIntake(state.context.database, read_environment(TelemetrySettings))
+    found = state.span_intake
+    assert isinstance(found, SpanIntake)
+    return found
+
+
+SpanDoor = Annotated[SpanIntake, Depends(_intake)]
+"""A parameter of a route: the door of this process."""

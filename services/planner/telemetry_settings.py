@@ -1,0 +1,38 @@
+"""What the intake of spans, use and traffic reads from the environment."""
+
+from __future__ import annotations
+
+from pydantic import Field, SecretStr
+
+from libs.reconcile.environment import Settings
+
+
+class TelemetrySettings(Settings):
+    """How much is taken and kept. Durations of traces are real time; what is kept is counted by the Clock.
+
+    trace_window_s        a trace is complete when none of its spans came for so long
+    spans_waiting_max     spans that wait to be summed: beyond, intake answers 429. 58 bytes each, and in a sweep 300
+    trace_bodies_bytes    bodies of exports that one process reads at a time, as they are sent
+    traced_services_max   names of services that spans may bring
+    series_max            series of use, and of traffic, that may be measured
+    telemetry_kept_days   measurements and sums older than this are forgotten
+    prometheus_url        where `metric_sources` are asked; none: nothing is pulled
+    prometheus_token      a bearer token for it
+    prometheus_backfill_days   how far back a new source is pulled
+    prometheus_delay_s    what is younger than this may not be complete in Prometheus yet
+    """
+
+    trace_window_s: float = Field(default=30.0, gt=0, le=3600, validation_alias="PLIMSOLL_TRACE_WINDOW_S")
+    spans_waiting_max: int = Field(default=4_000_000, ge=1, validation_alias="PLIMSOLL_SPANS_WAITING_MAX")
+    trace_bodies_bytes: int = Field(default=64 << 20, ge=1, validation_alias="PLIMSOLL_TRACE_BODIES_BYTES")
+    traced_services_max: int = Field(default=5_000, ge=1, le=50_000, validation_alias="PLIMSOLL_TRACED_SERVICES_MAX")
+    series_max: int = Field(default=200_000, ge=1, validation_alias="PLIMSOLL_SERIES_MAX")
+    telemetry_kept_days: int = Field(default=35, ge=1, le=3660, validation_alias="PLIMSOLL_TELEMETRY_KEPT_DAYS")
+    prometheus_url: str | None = Field(
+        default=None, pattern=r"^https?://[^\s@]+$", validation_alias="PLIMSOLL_PROMETHEUS_URL"
+    )
+    prometheus_token: SecretStr | None = Field(default=None, validation_alias="PLIMSOLL_PROMETHEUS_TOKEN")
+    prometheus_backfill_days: float = Field(
+        default=14.0, gt=0, le=3660, validation_alias="PLIMSOLL_PROMETHEUS_BACKFILL_DAYS"
+    )
+    prometheus_delay_s: float = Field(default=60.0, ge=0, le=86_400, validation_alias="PLIMSOLL_PROMETHEUS_DELAY_S")

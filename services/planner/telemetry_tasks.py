@@ -1,0 +1,40 @@
+"""The kinds of jobs that keep telemetry going. They are short, and run beside plans."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+from libs.jobs.kinds import JobKind, JobRun, job
+from libs.reconcile.environment import read_environment
+from services.planner.prometheus import Prometheus
+from services.planner.reconcilers.metrics_pull import MetricsPull
+from services.planner.reconcilers.spans_sum import SpansSum
+from services.planner.reconcilers.telemetry_forget import TelemetryForget
+from services.planner.telemetry_settings import TelemetrySettings
+
+
+@job("sum_spans")
+def sum_spans(run: JobRun) -> None:
+    """Sum what has fallen silent."""
+    SpansSum(run.database, run.clock, read_environment(TelemetrySettings).trace_window_s).reconcile()
+
+
+@job("pull_metrics")
+def pull_metrics(run: JobRun) -> None:
+    """Ask Prometheus, where there is one."""
+    settings = read_environment(TelemetrySettings)
+    if settings.prometheus_url is None:
+        return
+    token = None if settings.prometheus_token is None else settings.prometheus_token.get_secret_value()
+    with closing(Prometheus(settings.prometheus_url, token)) as prometheus:
+        MetricsPull(run.database, run.clock, settings, prometheus, run.lease.check).reconcile()
+
+
+@job("forget_telemetry")
+def forget_telemetry(run: JobRun) -> None:
+    """Forget what is too old."""
+    TelemetryForget(run.database, run.clock, read_environment(TelemetrySettings).telemetry_kept_days).reconcile()
+
+
+KINDS: tuple[JobKind, ...] = (sum_spans, pull_metrics, forget_telemetry)
+"""For make_celery."""

@@ -1,0 +1,68 @@
+"""Kill a worker at every crash point of the pull from Prometheus: each hour's samples are there, once."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from libs.domain.metric_source import Fills, MetricQuery
+from libs.store.database import Database
+from libs.store.measures import USAGE, load_blocks
+from libs.store.metric_sources import load_source, set_source
+from libs.store.schedules import ensure_world_schedules
+from tests.crash.harness import JobProcesses, wait_until
+from tests.crash.points import crash_points
+from tests.services.planner.intake.prometheus_server import FakePrometheus, matrix
+
+STEMS = sorted({point.rpartition(".")[0] for point in crash_points() if point.startswith("telemetry.")})
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    database = Database(database_url, pool_size=2)
+    yield database
+    database.close()
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_killed_before_and_after_it_no_hour_is_missing(
+    stem: str, database: Database, database_url: str, tmp_path: Path
+) -> None:
+    """Three hours back; every answer has one sample, at the minute that it was asked from."""
+    query = MetricQuery(
+        fills=Fills.USAGE,
+        query="use",
+        labels={},
+        constants={"service": "store", "region": "east", "hardware_type": "hw"},
+        step_minutes=1,
+        scale=1.0,
+    )
+    began = datetime.now(UTC)
+    with database.write() as tx:
+        set_source(tx, "use", query, generation=0)
+        ensure_world_schedules(tx, {"pull_metrics": 0.2}, now=began)
+    with FakePrometheus((200, matrix())).serving() as fake:
+        fake.answer = lambda form: matrix(({}, [(float(form["start"]), "1")]))
+        env = {"PLIMSOLL_PROMETHEUS_URL": fake.url, "PLIMSOLL_PROMETHEUS_BACKFILL_DAYS": "0.125"}
+        with JobProcesses(tmp_path, database_url, **env, PLIMSOLL_BUNDLE_DIR=str(tmp_path)) as processes:
+            for point in (f"{stem}.before", f"{stem}.after"):
+                processes.start(PLIMSOLL_CRASH_AT=point)
+                processes.wait_for_crash(point)
+            processes.start()
+            wait_until(lambda: pulled(database) > began - timedelta(minutes=2), "everything is pulled")
+    hour = int(began.timestamp() // 3600)
+    with database.snapshot() as tx:
+        _, _, block = load_blocks(tx, USAGE, hour - 4, hour + 2)
+        until = pulled(database)
+    hours = -(-(until - began + timedelta(hours=3)) // timedelta(hours=1))
+    assert np.nansum(block) >= hours
+    asked = {form["start"] for form in fake.asked}
+    assert np.nansum(block) == len(asked)
+
+
+def pulled(database: Database) -> datetime:
+    with database.snapshot() as tx:
+        pull = load_source(tx, "use").pull
+    return datetime.min.replace(tzinfo=UTC) if pull is None else pull.pulled_until

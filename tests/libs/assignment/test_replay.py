@@ -1,0 +1,151 @@
+"""Replay files: the same problem, the same answer; and what is not known is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from libs.assignment.errors import ModelError, UnknownName
+from libs.assignment.flavour import Flavour
+from libs.assignment.partitioning.deal import Deal
+from libs.assignment.problem import Problem
+from libs.assignment.replay.codec import Reader, Writer
+from libs.assignment.replay.file import Replay, load_replay, save_replay
+from libs.assignment.search.program import compile_problem
+from libs.assignment.solvers.limits import SearchLimits
+from libs.assignment.solvers.local import solve_local
+from libs.assignment.solvers.partitioned import Partitioning
+from libs.assignment.specs.capacity import CapacitySpec
+from libs.assignment.specs.limit import Bound, Limit, LimitType
+from tests.libs.assignment.examples import EXAMPLES
+from tests.libs.assignment.worlds import random_assignment, small_world
+
+
+def every_spec() -> Problem:
+    problem = small_world()
+    for number, example in enumerate(EXAMPLES.values()):
+        problem.add_goal(example.spec, weight=1 + number, priority=number % 2, normalise=number % 3 > 0)
+    problem.add_constraint(CapacitySpec(name="fits", dimension="cpu", flavour=Flavour.DURING_AND_AFTER), weight=3)
+    problem.add_constraint(EXAMPLES["group count"].spec, hard=False)
+    return problem
+
+
+def few_specs() -> Problem:
+    problem = small_world()
+    problem.add_goal(EXAMPLES["balance IDEAL RELATIVE"].spec)
+    problem.add_constraint(EXAMPLES["avoid"].spec)
+    return problem
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path, problem, limits = tmp_path_factory.mktemp("replay") / "solve.npz", few_specs(), SearchLimits(tries_max=3_000)
+    answer = solve_local(problem, limits, seed=5).assignment
+    save_replay(path, Replay(problem=problem, solver="local", limits=limits, seed=5, answer=answer))
+    return path
+
+
+def changed_copy(path: Path, copy: Path, changed: dict[str, object]) -> Path:
+    with np.load(path) as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    document = json.loads(arrays.pop("document").tobytes()) | changed
+    text = np.frombuffer(json.dumps(document).encode(), dtype=np.uint8)
+    np.savez(copy, document=text, **arrays)
+    return copy
+
+
+def test_a_solve_from_a_file_gives_the_answer_that_it_gave(saved: Path) -> None:
+    replay = load_replay(saved)
+    assert (replay.solver, replay.seed, replay.limits) == ("local", 5, SearchLimits(tries_max=3_000))
+    assert replay.answer is not None
+    assert (replay.answer != replay.problem.initial).any()
+    assert (replay.solve().assignment == replay.answer).all()
+
+
+def test_every_spec_means_the_same_after_it_was_in_a_file(tmp_path: Path) -> None:
+    before = every_spec()
+    save_replay(tmp_path / "all.npz", Replay(problem=before, solver="local", limits=None, seed=0))
+    after = load_replay(tmp_path / "all.npz").problem
+    assert [one.spec.where for one in after.goals] == [one.spec.where for one in before.goals]
+    for one, other in zip(before.goals, after.goals, strict=True):
+        assert (one.weight, one.priority, one.scale) == (other.weight, other.priority, other.scale)
+        for seed in range(4):
+            a = random_assignment(seed)
+            assert other.cost.value(a)[0, 0] == one.cost.value(a)[0, 0]
+    assert [(c.hard, c.weight) for c in after.constraints] == [(True, 3.0), (False, 1.0)]
+    assert after.objects.name(3) == "task3"
+    assert after.containers.index("", "host2") == 2
+    levels = [p.state(random_assignment(1)).part[: p.levels] for p in map(compile_problem, (before, after))]
+    assert (levels[0] == levels[1]).all()
+
+
+def test_options_of_a_solver_are_kept(tmp_path: Path) -> None:
+    problem = few_specs()
+    options = {"options": Partitioning(parts=2, how=Deal.RANDOM, split=["host0"], insist=True)}
+    limits = SearchLimits(tries_max=2_000, time_s_max=1e9)
+    save_replay(
+        tmp_path / "a.npz", Replay(problem=problem, solver="partitioned", limits=limits, seed=1, options=options)
+    )
+    replay = load_replay(tmp_path / "a.npz")
+    assert replay.options == options
+    assert replay.solve().solver == "partitioned"
+
+
+def test_values_come_back_as_they_were() -> None:
+    writer = Writer()
+    given = CapacitySpec(
+        dimension="cpu",
+        bound=Bound.MIN,
+        limit=Limit(type=LimitType.RELATIVE, items={"host1": 2, 3: 0.5}, default=1.5),
+    )
+    written = json.loads(json.dumps(writer.write("spec", [given, float("inf"), (1, "a"), None])))
+    back = Reader(writer.arrays).read("spec", written)
+    assert back[0].limit.items == {"host1": 2, 3: 0.5}
+    assert back[0].bound is Bound.MIN
+    assert back[1:] == [float("inf"), (1, "a"), None]
+    assert Reader(writer.arrays).read("", writer.write("", np.arange(3))).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"version": 7}, "version 7; this program reads version 1"),
+        ({"format": "something else"}, "not a replay file"),
+        ({"solver": "locl"}, "no solver named 'locl'; did you mean 'local'"),
+        ({"sede": 1}, "replay: no field named 'sede'; did you mean 'seed'"),
+        ({"problem": {"objcts": 1}}, "problem: no field named 'objcts'; did you mean 'objects'"),
+        ({"problem": {}}, "problem: needs objects, containers"),
+        ({"limits": {"type": "SearchLimit", "fields": {}}}, "limits: no type named 'SearchLimit'; did you mean"),
+        (
+            {"limits": {"type": "SearchLimits", "fields": {"tries": 1}}},
+            "limits, SearchLimits: no field named 'tries'; did you mean 'tries_max'",
+        ),
+        ({"options": {"how": {"enum": "Deal", "name": "RANDOMLY"}}}, "no Deal named 'RANDOMLY'; did you mean 'RANDOM'"),
+        ({"options": {"how": {"x": 1}}}, "is not a value of a replay file"),
+        ({"answer": {"array": "array999"}}, "array 'array999' is not in the file"),
+    ],
+)
+def test_what_is_not_known_is_refused(saved: Path, tmp_path: Path, changed: dict[str, object], message: str) -> None:
+    path = changed_copy(saved, tmp_path / "solve.npz", changed)
+    with pytest.raises(ModelError, match=message):
+        load_replay(path)
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "text.npz").write_text("hello")
+    np.savez(tmp_path / "arrays.npz", a=np.arange(3))
+    for name in ("text.npz", "arrays.npz", "absent.npz"):
+        with pytest.raises(ModelError, match="not a replay file"):
+            load_replay(tmp_path / name)
+
+
+def test_what_has_no_words_is_not_written(tmp_path: Path) -> None:
+    replay = Replay(problem=every_spec(), solver="local", limits=None, seed=0, options={"executor": object()})
+    with pytest.raises(ModelError, match="executor: a object cannot be kept in a replay file"):
+        save_replay(tmp_path / "a.npz", replay)
+    with pytest.raises(UnknownName, match="no solver named 'lcoal'"):
+        save_replay(tmp_path / "a.npz", Replay(problem=every_spec(), solver="lcoal", limits=None, seed=0))
+    assert not (tmp_path / "a.npz").exists()

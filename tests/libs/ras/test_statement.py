@@ -1,0 +1,80 @@
+"""RAS in specs is worth, for any binding, what its definition says."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from libs.assignment.search.program import compile_problem
+from libs.domain.fleet import FREE
+from libs.domain.policy import RegionPolicy
+from libs.ras.evaluate import coverage_of, evaluate
+from libs.ras.statement import FIX_FIRST, state_region
+from tests.regions import random_region
+
+SMALL = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+
+
+def sum_of_goals(problem, assignment):
+    return sum(goal.weight * goal.cost.value(assignment)[0, 0] / goal.scale for goal in problem.goals)
+
+
+def random_binding(rng, snapshot):
+    """Any servers anywhere, but those that are not in the problem where they are."""
+    binding = rng.integers(FREE, len(snapshot.reservations), len(snapshot.servers)).astype(np.int32)
+    return np.where(snapshot.servers.lasting, binding, np.maximum(snapshot.servers.target, FREE)).astype(np.int32)
+
+
+def with_leaving(rng, snapshot):
+    return replace(snapshot, servers=replace(snapshot.servers, leaving=rng.random(len(snapshot.servers)) < 0.1))
+
+
+@SMALL
+@given(st.integers(0, 2**32 - 1))
+def test_its_value_is_what_the_definition_says(seed):
+    rng = np.random.default_rng(seed)
+    snapshot = with_leaving(rng, random_region(rng, int(rng.integers(0, 40)), int(rng.integers(1, 6)), msbs=5, types=3))
+    plain, goal = state_region(snapshot), state_region(snapshot, fix_first=True)
+    for _ in range(3):
+        binding = random_binding(rng, snapshot)
+        score = evaluate(snapshot, binding)
+        assignment = plain.assignment(binding)
+        assert (plain.binding(assignment, snapshot.servers.target) == binding).all()
+        assert sum_of_goals(plain.problem, assignment) == pytest.approx(score.total_without_rack)
+        fixed = score.total_without_rack + (FIX_FIRST - 1) * score.penalty
+        assert sum_of_goals(goal.problem, assignment) == pytest.approx(fixed)
+
+
+@SMALL
+@given(st.integers(0, 2**32 - 1))
+def test_its_constraints_are_eligibility_and_no_regression(seed):
+    rng = np.random.default_rng(seed)
+    snapshot = random_region(rng, int(rng.integers(1, 40)), int(rng.integers(1, 6)))
+    goal = state_region(snapshot, fix_first=True)
+    eligible, kept = goal.problem.constraints
+    present = np.maximum(snapshot.servers.target, FREE)
+
+    def penalties(binding):
+        covered = coverage_of(snapshot, binding)
+        policy = snapshot.policy
+        return policy.shortfall_cost * covered.shortfall + policy.affinity_cost * covered.off_affinity.sum(1)
+
+    for binding in (present, random_binding(rng, snapshot)):
+        assignment = goal.assignment(binding)
+        rru = snapshot.reservations.rru[binding, snapshot.servers.hardware_type]
+        wrong = snapshot.servers.lasting & (binding >= 0) & (binding != snapshot.servers.target) & (rru <= 0)
+        assert eligible.excess[0].value(assignment).sum() == wrong.sum()
+        worse = penalties(binding) > penalties(present) + 2e-3
+        assert ((kept.excess[0].value(assignment)[:, 0] > 1e-6) == worse).all()
+    assert eligible.excess[0].value(goal.assignment(present)).sum() == 0
+
+
+def test_its_graph_keeps_what_specs_share_once():
+    rng = np.random.default_rng(3)
+    snapshot = replace(random_region(rng, 60, 4, msbs=6), policy=RegionPolicy())
+    plain, goal = (compile_problem(state_region(snapshot, fix_first=fix).problem) for fix in (False, True))
+    assert len(goal.graph.cells) == len(plain.graph.cells) + 1  # the limit reads the penalties' own cells
+    largest = [cell for cell in goal.graph.cells if cell.over is not None]
+    assert len(largest) == 1  # the buffer's and the capacity's

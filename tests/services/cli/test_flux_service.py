@@ -1,0 +1,94 @@
+"""`plimsoll flux` against a platform of its own: inputs, a plan run, its plan, overrides. Every process is real."""
+
+import json
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+
+from services.standalone.processes import Command, Process
+from tests.builders.intake import upload_world
+from tests.worlds import write_world
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def platform(tmp_path):
+    """A function that runs `plimsoll`, and a client of the platform that it talks to."""
+    state = tmp_path / "state"
+    env = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
+    env |= {"PLIMSOLL_STATE_DIR": str(state), "COLUMNS": "200", "PLIMSOLL_PLAN_WINDOW_DAYS": "2"}
+    env["PLIMSOLL_TRACE_WINDOW_S"] = "0.1"
+    command = [sys.executable, "-m", "services.cli.main"]
+    up = Command(name="up", argv=[*command, "up"], env=env, ready=(state / "endpoint.json").exists, cwd=ROOT)
+    process = Process(up, tmp_path)
+    try:
+        process.wait_ready(120)
+        found = json.loads((state / "endpoint.json").read_text())
+        token = Path(found["token_file"]).read_text().strip()
+
+        def run(*arguments):
+            argv = [*command, "flux", *map(str, arguments)]
+            return subprocess.run(argv, env=env, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+
+        with httpx.Client(base_url=found["url"], headers={"Authorization": f"Bearer {token}"}, timeout=60) as client:
+            yield run, client
+    finally:
+        process.stop(60)
+
+
+def document(done):
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_world_is_put_planned_and_overridden(platform, tmp_path):
+    plimsoll, client = platform
+    world = write_world(tmp_path / "world", traces=60)
+    zero = (datetime.now(UTC) - timedelta(days=2)).replace(hour=0, minute=0, second=0, microsecond=0)
+    nothing = plimsoll("run")
+    assert nothing.returncode == 2
+    assert "gateways" in nothing.stderr
+    answers = document(plimsoll("inputs", "put", world, "--minute-zero", f"{zero:%Y-%m-%dT%H:%M:%S}", "-o", "json"))
+    assert {one["name"]: one["version"] for one in answers}["supply"] == 1
+    upload_world(client, world, zero.isoformat())
+    made = document(plimsoll("run", "--reason", "first", "-o", "json"))
+    assert (made["status"], made["request_reason"]) == ("done", "first")
+    shown = plimsoll("plans")
+    assert shown.returncode == 0, shown.stderr
+    assert "TARGET" in shown.stdout
+    saved = plimsoll("plans", made["placement_plan_id"], "--save", tmp_path / "review")
+    assert saved.returncode == 0, saved.stderr
+    names = {path.name for path in (tmp_path / "review").iterdir()}
+    assert names >= {"plan.json", "model.json", "dag.json", "changes.json", "pools.svg"}
+    changes = plimsoll("plans", made["placement_plan_id"], "--changes")
+    assert "LargestRegion" in changes.stdout
+    offline = plimsoll("plan", made["bundle"], "--out", tmp_path / "again.json", "-o", "json")
+    assert document(offline)["objective"] == pytest.approx(made["report"]["plan"]["objective"], rel=1e-9)
+
+    least = ("override", "set", "--service", "store", "--region", "west", "--reason", "promised", "--least", "1")
+    assert document(plimsoll(*least, "-o", "json"))["in_force"] is True
+    clash = plimsoll(*least[:-2], "--most", "0.5")
+    assert clash.returncode == 1
+    assert "override 1 (promised" in clash.stderr
+    assert "promised" in plimsoll("override", "list").stdout
+    assert plimsoll("override", "withdraw", 1, "--reason", "over").returncode == 0
+    assert "promised" not in plimsoll("override", "list").stdout
+
+    growth = tmp_path / "traffic_growth.csv"
+    growth.write_text("step,product,growth\n1,shop,0.5\n")
+    assert plimsoll("inputs", "put", growth, "--comment", "a campaign").returncode == 0
+    assert "a campaign" in plimsoll("inputs", "history", "traffic_growth").stdout
+    assert "added: 1" in plimsoll("inputs", "diff", "traffic_growth").stdout
+    out = tmp_path / "back.csv"
+    assert plimsoll("inputs", "get", "traffic_growth", "--version", "1", "--out", out).returncode == 0
+    assert out.read_text().splitlines()[1] == "2,feed,0.02"
+    growth.write_text("step,product,growth\n1,shoe,0.5\n")
+    refused = plimsoll("inputs", "put", growth)
+    assert refused.returncode == 1
+    assert "traffic_growth[0].product" in refused.stderr

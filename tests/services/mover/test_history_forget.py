@@ -1,0 +1,81 @@
+from datetime import timedelta
+
+import pytest
+import sqlalchemy as sa
+
+from libs.actuators.actuator import StepState
+from libs.domain.move import MoveStatus
+from libs.domain.plan import PlanKind
+from libs.store.database import Database
+from libs.store.history import forget_moves
+from libs.store.plan_history import load_last_solve_changes
+from libs.store.plans import list_plan_changes, list_plans
+from services.mover.reconcilers import history_forget
+from services.mover.reconcilers.history_forget import HistoryForget
+from tests.builders.region import region_image
+from tests.builders.stored import stored
+from tests.services.mover.conftest import ManualClock
+from tests.services.mover.test_moves_advance import SPECS, Mover
+
+
+@pytest.fixture
+def mover(database: Database, clock: ManualClock) -> Mover:
+    current: dict[str, str | None] = dict.fromkeys(["server-00", "server-01", "server-02", "server-03"], "web")
+    stored(database, region_image(reservations=SPECS, current=current, target=current))
+    return Mover(database, clock)
+
+
+def forget(mover: Mover, kept_days: int) -> int:
+    return HistoryForget(mover.database, mover.clock, "west", kept_days=kept_days).reconcile()
+
+
+def rows(database: Database, table: str) -> int:
+    with database.snapshot() as tx:
+        return int(tx.execute(sa.text(f"SELECT count(*) FROM {table}")).scalar_one())
+
+
+def test_what_is_old_and_over_is_forgotten_batch_by_batch(mover: Mover, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history_forget, "BATCH", 2)
+    mover.retarget(server_00="db", server_01="db", server_02="db")
+    mover.actuator.say = lambda step: StepState.FAILED if step.server == "server-02" else StepState.DONE
+    mover.settle()
+    mover.clock.sleep(timedelta(days=40).total_seconds())
+    mover.actuator.say = lambda step: StepState.DONE
+    mover.retarget(server_03="db")
+    mover.settle()
+    assert rows(mover.database, "plan_changes") == 4
+    assert forget(mover, 60) == 0, "nothing is that old"
+
+    assert forget(mover, 30) == 2 + 3
+    kept = mover.moves()
+    assert [(move.server, move.status) for move in kept] == [
+        ("server-02", MoveStatus.FAILED),  # a dead letter, which nobody has dealt with
+        ("server-03", MoveStatus.DONE),
+    ]
+    assert rows(mover.database, "move_steps") == sum(len(mover.records(move)) for move in kept)
+    with mover.database.snapshot() as tx:
+        latest, old = list_plans(tx, "west", kind=PlanKind.SOLVE).items
+        assert (latest.changes, old.changes) == (1, 3), "plans stay, and know how much they changed"
+        assert len(list_plan_changes(tx, latest.plan_id).items) == 1
+        assert not list_plan_changes(tx, old.plan_id).items
+    assert forget(mover, 30) == 0
+
+
+def test_the_latest_solve_can_be_compared_with_what_was_before_however_old_it_is(mover: Mover) -> None:
+    mover.retarget(server_00="db")
+    mover.settle()
+    with mover.database.snapshot() as tx:
+        before = load_last_solve_changes(tx, "west")
+    mover.clock.sleep(timedelta(days=400).total_seconds())
+    assert forget(mover, 30) == 1
+    with mover.database.snapshot() as tx:
+        assert load_last_solve_changes(tx, "west") == before
+
+
+def test_moves_under_way_are_kept(mover: Mover) -> None:
+    mover.actuator.say = lambda step: StepState.RUNNING
+    mover.retarget(server_00="db")
+    mover.tick()
+    mover.clock.sleep(timedelta(days=400).total_seconds())
+    with mover.database.write() as tx:
+        assert forget_moves(tx, "west", before=mover.clock.now(), most=10) == 0
