@@ -9,6 +9,7 @@ import resource
 import time
 from pathlib import Path
 
+from benchmarks.deltas import full_deltas_per_s
 from benchmarks.roadef_model import load_roadef
 from libs.assignment.solvers.limits import SearchLimits
 from libs.assignment.solvers.local import solve_local
@@ -25,11 +26,13 @@ def bench_roadef(argv: list[str]) -> dict[str, object]:
     parser.add_argument("--time-limit", type=float, default=300.0, help="seconds, loading included")
     parser.add_argument("--tries", type=int, help="stop after so many changes, whatever the time: reproducible")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=1, help="walks side by side")
     given = parser.parse_args(argv)
     began = time.perf_counter()
     problem = load_roadef(given.model, given.assignment)
     load_s = time.perf_counter() - began
-    limits = SearchLimits(tries_max=given.tries, time_s_max=max(given.time_limit - load_s - MARGIN_S, 0.1))
+    time_s = max(given.time_limit - load_s - MARGIN_S, 0.1)
+    limits = SearchLimits(tries_max=given.tries, time_s_max=time_s, threads=given.threads)
     result = solve_local(problem, limits, seed=given.seed)
     given.out.write_text(" ".join(map(str, result.assignment.tolist())) + "\n")
     return {
@@ -43,6 +46,9 @@ def bench_roadef(argv: list[str]) -> dict[str, object]:
         "broken": result.broken[1],
         "moved": result.moved,
         "tries": result.tries,
+        "tries_per_s": result.tries / (result.solve_s - result.build_s),
+        "full_deltas_per_s": full_deltas_per_s(problem),
+        "threads": given.threads,
         "stopped_by": result.stopped_by,
         "seed": given.seed,
     }

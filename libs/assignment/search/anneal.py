@@ -1,4 +1,4 @@
-"""Annealing: single moves and swaps at random, worse ones too while it is hot."""
+"""Annealing: changes at random, worse ones too while it is hot."""
 
 from __future__ import annotations
 
@@ -6,48 +6,14 @@ import math
 
 from libs.assignment.arrays import Floats, Ints
 from libs.assignment.search.borrow import borrow_state, borrow_tables
-from libs.assignment.search.delta import ask, evaluate, make
-from libs.assignment.search.draw import random_below, random_share, seed_random
+from libs.assignment.search.delta import evaluate, evaluate_single, make
+from libs.assignment.search.draw import random_share, seed_random
 from libs.assignment.search.jit import compiled, part
-from libs.assignment.search.tables import CONTAINERS, INITIAL_AT, LEVELS, OBJECTS, State, Tables
+from libs.assignment.search.moves.kinds import ask_kind, draw_kind, tries_of
+from libs.assignment.search.tables import LEVELS, MOVES_AT, OBJECTS, State, Tables
 
-SWAPS, HOMES, CHAINS = 0.3, 0.2, 0.2
-"""Of the changes tried, how many are swaps, returns home and chains of two; the rest are single moves."""
-
-
-@part
-def ask_random(g: Tables, s: State) -> int:
-    """Ask about a change at random. Returns how many objects move: 0, 1 or 2.
-
-    A return home is a move like any other, but one container among many: where objects under way occupy both ends,
-    little can move until some have gone back. A chain sends one object to where another is, and that one elsewhere.
-    """
-    objects, containers = g.node[0, OBJECTS], g.node[0, CONTAINERS]
-    o, kind = random_below(g, s, objects), random_share(g, s)
-    here = s.whole[o]
-    if kind < HOMES:
-        container = g.lookup[g.node[0, INITIAL_AT] + o]
-    elif kind < HOMES + SWAPS + CHAINS:
-        other = random_below(g, s, objects)
-        there = s.whole[other]
-        if here == there:
-            return 0
-        ask(g, s, 0, o, there)
-        if kind >= HOMES + CHAINS:
-            ask(g, s, 1, other, here)
-            return 2
-        home = g.lookup[g.node[0, INITIAL_AT] + other]
-        container = home if home != there else random_below(g, s, containers)
-        if container == there:
-            return 0
-        ask(g, s, 1, other, container)
-        return 2
-    else:
-        container = random_below(g, s, containers)
-    if container == here:
-        return 0
-    ask(g, s, 0, o, container)
-    return 1
+TRIED, MADE, GAINED = range(3)
+"""Columns of a tally: changes evaluated; made; by how much those that were better are better, all together."""
 
 
 @part
@@ -64,15 +30,34 @@ def better(s: State, levels: int, level: int, tolerance: Floats) -> int:
     return 0
 
 
+@part
+def allowed(g: Tables, s: State, moves: int) -> bool:
+    """Evaluate what was asked about."""
+    return evaluate_single(g, s) if moves == 1 else evaluate(g, s, moves)
+
+
+@part
+def save(s: State, objects: int, best: Ints, journal: Ints, moved: int) -> None:
+    """Bring `best` to the assignment as it is, by the objects that have moved since, where the journal has them."""
+    if moved <= len(journal):
+        for k in range(moved):
+            best[journal[k]] = s.whole[journal[k]]
+    else:
+        for o in range(objects):
+            best[o] = s.whole[o]
+
+
 @compiled
-def sample_changes(g: Tables, s: State, level: int, found: Floats, tries: int, seed: int, least: float) -> int:
+def sample_changes(
+    g: Tables, s: State, level: int, found: Floats, tries: int, seed: int, least: float, mix: Floats, proposals: Ints
+) -> int:
     """Fill `found` with by how much random feasible changes make a level worse. Returns how many there are."""
     g, s = borrow_tables(g), borrow_state(s)
     seed_random(g, s, seed)
     levels, count = g.node[0, LEVELS], 0
     for _ in range(tries):
-        moves = ask_random(g, s)
-        if moves > 0 and evaluate(g, s, moves) and s.part[levels + level] > least:
+        moves = ask_kind(g, s, draw_kind(g, s, mix), level, proposals)
+        if moves > 0 and allowed(g, s, moves) and s.part[levels + level] > least:
             found[count] = s.part[levels + level]
             count += 1
             if count == len(found):
@@ -90,23 +75,40 @@ def anneal(
     tries: int,
     seed: int,
     tolerance: Floats,
+    mix: Floats,
+    proposals: Ints,
+    journal: Ints,
     best: Ints,
     best_value: Floats,
-) -> int:
-    """Try so many changes while the temperature falls from hot to cold. Returns how many were made.
+    tally: Floats,
+    spread: Floats,
+) -> None:
+    """Try so many changes while the temperature falls from hot to cold.
 
-    A change that makes a higher priority worse is never made. `best` (N,) and `best_value` (levels,) are kept up
-    to date.
+    A change that makes a higher priority worse is never made.
+
+    mix         (kinds,) shares of the kinds of changes
+    journal     (J,) scratch
+    best        (N,), and best_value (levels,): the best so far, which `best` must be at the start; kept up to date
+    tally       (kinds, 3) by kind, what the columns above say; given back
+    spread      (1,) the standard deviation of the level's value over the tries; given back
     """
     g, s = borrow_tables(g), borrow_state(s)
     seed_random(g, s, seed)
-    levels, objects = g.node[0, LEVELS], g.node[0, OBJECTS]
-    cooling, temperature, made = (cold / hot) ** (1.0 / tries), hot, 0
-    saved = True
-    for _ in range(tries):
-        temperature *= cooling
-        moves = ask_random(g, s)
-        if moves == 0 or not evaluate(g, s, moves):
+    levels, objects, asked = g.node[0, LEVELS], g.node[0, OBJECTS], g.node[0, MOVES_AT]
+    cooling, temperature = (cold / hot) ** (1.0 / tries), hot
+    base, total, squares, looks = s.part[level], 0.0, 0.0, 0
+    saved, moved, tried = True, len(journal) + 1, 0
+    while tried < tries:
+        kind = draw_kind(g, s, mix)
+        cost = tries_of(kind)
+        tried, looks = tried + cost, looks + 1
+        temperature *= cooling**cost if cost > 1 else cooling
+        away = s.part[level] - base
+        total, squares = total + away, squares + away * away
+        tally[kind, TRIED] += cost
+        moves = ask_kind(g, s, kind, level, proposals)
+        if moves == 0 or not allowed(g, s, moves):
             continue
         verdict = better(s, levels, level, tolerance)
         if verdict > 0:
@@ -117,10 +119,16 @@ def anneal(
                 continue
             if not saved:
                 saved = True
-                for o in range(objects):
-                    best[o] = s.whole[o]
+                save(s, objects, best, journal, moved)
+                moved = 0
+        if moved <= len(journal):
+            for k in range(moves):
+                if moved < len(journal):
+                    journal[moved] = s.whole[asked + 3 * k]
+                moved += 1
         make(g, s, moves)
-        made += 1
+        tally[kind, MADE] += 1
+        tally[kind, GAINED] += max(-s.part[levels + level], 0.0)
         for k in range(level + 1):
             if s.part[k] < best_value[k] - tolerance[k]:
                 saved = False
@@ -130,6 +138,5 @@ def anneal(
             if s.part[k] > best_value[k] + tolerance[k]:
                 break
     if not saved:
-        for o in range(objects):
-            best[o] = s.whole[o]
-    return made
+        save(s, objects, best, journal, moved)
+    spread[0] = math.sqrt(max(squares / looks - (total / looks) ** 2, 0.0))

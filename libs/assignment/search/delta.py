@@ -59,12 +59,13 @@ def change(g: Tables, s: State, moves: int, commit: bool) -> bool:
         s.part[levels + level] = 0.0
     if not check_stacks(g, s, moves, commit):
         return False
-    guards = settle_direct(g, s, g.node[0, STACKED] + 1, g.node[0, GUARDS], moves, commit)
-    if not guards or not settle_others(g, s, moves, commit):
-        for n in range(g.node[0, DIRECT] + 1, g.node[0, CELLS] + 1):
-            forget(g, s, n, 0, s.whole[g.node[n, WORK_AT]])
-        return False
-    settle_direct(g, s, g.node[0, GUARDS] + 1, g.node[0, DIRECT], moves, commit)
+    for last in (False, True):
+        first, until = (GUARDS, DIRECT) if last else (STACKED, GUARDS)
+        fits = settle_direct(g, s, g.node[0, first] + 1, g.node[0, until], moves, commit)
+        if not last and not (fits and settle_others(g, s, moves, commit)):
+            for n in range(g.node[0, DIRECT] + 1, g.node[0, CELLS] + 1):
+                forget(g, s, n, 0, s.whole[g.node[n, WORK_AT]])
+            return False
     settle_stacks(g, s, commit)
     if commit:
         for k in range(asked, asked + 3 * moves, 3):

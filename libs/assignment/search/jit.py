@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 
 def stamp_of(folder: Path) -> tuple[str, int]:
     """What the kernels are made of: numba by itself would reuse a caller when only what it calls has changed."""
-    sources = sorted(folder.glob("*.py"))
+    sources = sorted(folder.rglob("*.py"))
     digest = hashlib.blake2b(b"".join(source.read_bytes() for source in sources)).hexdigest()
     return digest, len(sources)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from libs.assignment.search.jit import part
+from libs.assignment.search.borrow import borrow_state, borrow_tables
+from libs.assignment.search.jit import callee, part
 from libs.assignment.search.push import emit
 from libs.assignment.search.tables import (
     COLUMNS,
@@ -26,9 +27,10 @@ def segment(g: Tables, n: int, key: int) -> int:
     return 0 if over == 3 else (key % g.node[n, COLUMNS] if over == 1 else key // g.node[n, COLUMNS])
 
 
-@part
+@callee
 def settle_max(g: Tables, s: State, n: int, commit: bool) -> None:
     """The same for a cell that takes maxima: only where a largest element falls are the others looked at."""
+    g, s = borrow_tables(g), borrow_state(s)
     first, at, top, over = g.node[n, WORK_AT] + 2, g.node[n, X_AT], g.node[n, TOP_AT], g.node[n, OVER]
     touched = s.whole[first - 2]
     s.whole[first - 2] = 0

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from libs.assignment.arrays import Floats, Ints
+from libs.assignment.classes import equivalent
 from libs.assignment.expressions.max import Over
 from libs.assignment.flavour import Flavour
 from libs.assignment.search.cell import Cell
@@ -46,6 +47,7 @@ from libs.assignment.search.tables import (
     LEVELS,
     LIMIT,
     LINK,
+    MEMBERS,
     OVER,
     READ,
     ROW_KIND,
@@ -54,7 +56,6 @@ from libs.assignment.search.tables import (
     SLOT_AT,
     SLOTS,
     STACK_VALUES,
-    STACKS,
     SUMS,
     TARGET,
     TOLERANCE,
@@ -139,7 +140,8 @@ def pack(graph: Graph, goals: list[Weighted], initial: Ints, levels: int) -> Tab
     for k, (stack, (held, sums, touched)) in enumerate(zip(graph.stacks, sizes.stacks, strict=True)):
         node[first_stack + k, HELD], node[first_stack + k, SUMS], node[first_stack + k, TOUCHED] = held, sums, touched
         _pack_stack(node[first_stack + k], stack, cells, readers, real[1:, TOLERANCE], maps)
-    node[0, : STACKS + 1] = (
+    classes = equivalent([leaf for cell in cells for leaf in cell.leaves], graph.objects)
+    node[0, : MEMBERS + 1] = (
         len(cells),
         levels,
         graph.objects,
@@ -153,6 +155,9 @@ def pack(graph: Graph, goals: list[Weighted], initial: Ints, levels: int) -> Tab
         graph.direct,
         first_stack,
         len(graph.stacks),
+        maps.index.add(classes.of),
+        maps.index.add(np.concatenate([[0], np.cumsum(classes.size)])),
+        maps.index.add(np.argsort(classes.of, kind="stable")),
     )
     return Tables(node=node, real=real, lookup=maps.index.whole(), number=maps.number.whole())
 

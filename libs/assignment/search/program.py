@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from libs.assignment.arrays import Ints
 from libs.assignment.problem import Problem
-from libs.assignment.search.cell import Cell, never_negative
+from libs.assignment.search.bounds import least_levels
+from libs.assignment.search.cell import Cell
 from libs.assignment.search.contradictions import refuse_contradictions
 from libs.assignment.search.linear import Graph
 from libs.assignment.search.pack import Weighted, pack, start
@@ -61,11 +60,6 @@ def compile_problem(problem: Problem) -> Program:
         goals.extend(Weighted(cell, level, weight * by) for cell, by in graph.totals(goal.cost))
     place = graph.reorder()
     goals = [Weighted(place[goal.cell], goal.level, goal.weight) for goal in goals]
-    least = tuple(
-        0.0
-        if all(never_negative(graph.cells[goal.cell]) for goal in goals if goal.level == level and goal.weight)
-        else -np.inf
-        for level in range(1 + len(priorities))
-    )
+    least = least_levels(graph, goals, 1 + len(priorities))
     tables = pack(graph, goals, problem.initial, 1 + len(priorities))
     return Program(problem=problem, graph=graph, tables=tables, goals=goals, priorities=priorities, least=least)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from libs.assignment.search.jit import part
+from libs.assignment.search.borrow import borrow_state, borrow_tables
+from libs.assignment.search.jit import callee, part
 from libs.assignment.search.tables import (
     CHANGE_AT,
     CLASS_AT,
@@ -62,9 +63,10 @@ def push(g: Tables, s: State, n: int, row: int, column: int, d: float) -> None:
     s.whole[work] = touched + 1
 
 
-@part
+@callee
 def push_map(g: Tables, s: State, n: int, via: int, row: int, column: int, d: float) -> None:
     """Add d to what a leaf or link (the node `via`) maps a row (or container) and a column (or object) to."""
+    g, s = borrow_tables(g), borrow_state(s)
     row_kind, column_kind = g.node[via, ROW_KIND], g.node[via, COLUMN_KIND]
     over, across = g.node[via, ROW_MAP], g.node[via, COLUMN_MAP]
     first, last, by = 0, 1, 0

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from libs.assignment.search.borrow import borrow_state, borrow_tables
 from libs.assignment.search.functions import apply_function
-from libs.assignment.search.jit import part
+from libs.assignment.search.jit import callee
 from libs.assignment.search.push import TINY, emit, forget
 from libs.assignment.search.slots import default_x, drop_defaults, find_slot
 from libs.assignment.search.tables import (
@@ -22,11 +23,12 @@ from libs.assignment.search.tables import (
 )
 
 
-@part
+@callee
 def settle(g: Tables, s: State, n: int, commit: bool) -> bool:
     """Apply a cell's function to what has been pushed into it and tell its readers. False: a hard element would
     grow.
     """
+    g, s = borrow_tables(g), borrow_state(s)
     work, at, slots, columns = g.node[n, WORK_AT], g.node[n, X_AT], g.node[n, SLOTS], g.node[n, COLUMNS]
     function, parameter = g.node[n, FUNCTION], g.real[n, PARAMETER]
     hard = g.node[n, HARD] == 1 and not commit

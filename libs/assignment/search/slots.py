@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from libs.assignment.arrays import Floats, Ints
-from libs.assignment.search.jit import compiled, part
+from libs.assignment.search.borrow import borrow_state, borrow_tables
+from libs.assignment.search.jit import callee, compiled, part
 from libs.assignment.search.tables import (
     COLUMNS,
     DEFAULT_COLUMN_AT,
@@ -43,9 +44,10 @@ def default_x(g: Tables, n: int, key: int) -> float:
     return float(of_row + g.number[g.node[n, DEFAULT_COLUMN_AT] + key % columns])
 
 
-@part
+@callee
 def drop_defaults(g: Tables, s: State, n: int) -> None:
     """Make room: elements that hold what they would hold without a slot lose it."""
+    g, s = borrow_tables(g), borrow_state(s)
     at, slot_at, slots = g.node[n, X_AT], g.node[n, SLOT_AT], g.node[n, SLOTS]
     keys, xs = s.whole[slot_at : slot_at + slots].copy(), s.part[at : at + slots].copy()
     s.whole[slot_at : slot_at + slots] = EMPTY

@@ -17,13 +17,17 @@ class SearchLimits:
     tries_max   changes that are evaluated (a sweep ends with the object at hand); None: as many as there is time
                 for, cooling down by the clock
     time_s_max  seconds of wall clock, the building of the graph included
+    threads     walks side by side; the answer depends on how many there are
     """
 
     tries_max: int | None = 20_000_000
     time_s_max: float = math.inf
+    threads: int = 1
 
     def __post_init__(self) -> None:
         """Both must leave room for something."""
+        if self.threads < 1:
+            raise BadValues(f"threads = {self.threads}; expected 1 or more")
         if self.tries_max is None and self.time_s_max == math.inf:
             raise BadValues("tries_max = None needs a time_s_max")
         if self.tries_max is not None and self.tries_max < 1:

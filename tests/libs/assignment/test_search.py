@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from libs.assignment.errors import BadValues
 from libs.assignment.flavour import Flavour
 from libs.assignment.problem import Problem
 from libs.assignment.search import linear
-from libs.assignment.search.anneal import anneal
 from libs.assignment.search.heat import container_heat
+from libs.assignment.search.mix import Mix, usable_kinds
 from libs.assignment.search.program import compile_problem
+from libs.assignment.search.walk import Walk
 from libs.assignment.solvers.limits import SearchLimits, StoppedBy
 from libs.assignment.solvers.local import solve_local
 from libs.assignment.specs.balance import BalanceFormula, BalanceSpec
@@ -20,7 +22,7 @@ from libs.assignment.specs.group_count import GroupCountSpec
 from libs.assignment.specs.limit import Limit
 from libs.assignment.specs.minimize_movement import MinimizeMovementSpec
 from tests.libs.assignment.examples import EXAMPLES
-from tests.libs.assignment.worlds import CONTAINERS, OBJECTS, small_world
+from tests.libs.assignment.worlds import CONTAINERS, small_world
 
 
 def all_goals(*, hard: bool) -> Problem:
@@ -43,12 +45,12 @@ def test_increments_of_a_long_walk_are_the_whole(dense_max: int, monkeypatch: py
     problem.add_constraint(CapacitySpec(dimension="cpu"), hard=False)
     program = compile_problem(problem)
     assert any(not cell.dense for cell in program.graph.cells) == (dense_max == 20)
-    state = program.state(problem.initial)
-    made = anneal(
-        program.tables, state, 1, 1e6, 1e5, 100_000, 1, np.full(2, 1e-9), problem.initial.copy(), state.part[:2].copy()
-    )
-    assert made > 40_000
-    assert state.part[:2] == pytest.approx(program.state(state.whole[:OBJECTS].copy()).part[:2], abs=1e-6)
+    walk = Walk(program, problem.initial, 1)
+    walk.anneal(1, 1e6, 1e5, 100_000, np.full(2, 1e-9), Mix(usable_kinds(program, proposals=False)).shares)
+    assert walk.made > 40_000
+    assert walk.value == pytest.approx(program.state(walk.assignment.copy()).part[:2], abs=1e-6)
+    best = program.state(walk.best).part[:2]
+    assert walk.best_value == pytest.approx(best, abs=1e-6)
 
 
 NOT_SPARSE = {"group count, exact", "worst group move", "failure buffer"}
@@ -139,3 +141,28 @@ def test_a_timed_search_stops_by_the_clock_and_says_so() -> None:
     assert result.tries > 0
     assert result.objective[1] <= result.objective[0]
     assert [step.tries for step in result.timeline] == sorted(step.tries for step in result.timeline)
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_walks_side_by_side_give_one_answer(threads: int) -> None:
+    limits = SearchLimits(tries_max=60_000, threads=threads)
+    runs = [solve_local(all_goals(hard=True), limits, seed=3) for _ in range(2)]
+    assert (runs[0].assignment == runs[1].assignment).all()
+    assert runs[0].objective == runs[1].objective
+    assert runs[0].tries == runs[1].tries <= 60_000 + 20
+    assert runs[0].objective[1] < runs[0].objective[0]
+
+
+def test_threads_must_be_one_or_more() -> None:
+    with pytest.raises(BadValues, match="threads = 0"):
+        SearchLimits(threads=0)
+
+
+def test_it_stops_at_what_totals_say_cannot_be_undercut() -> None:
+    """Seven objects on three containers for two each: one is over, wherever they are."""
+    problem = Problem(objects=7, containers=3, initial=[0] * 7)
+    problem.add_goal(CapacitySpec(dimension="count", limit=Limit(default=2)), normalise=False)
+    result = solve_local(problem, SearchLimits(tries_max=1_000_000_000))
+    assert result.stopped_by is StoppedBy.OPTIMAL
+    assert result.objective[1] == (1.0,)
+    assert result.bound == (0.0, 1.0)

@@ -1,0 +1,30 @@
+"""One object to the best of some containers drawn at random (the paper's SINGLE_RANDOM)."""
+
+from __future__ import annotations
+
+from libs.assignment.search.delta import ask, evaluate_single
+from libs.assignment.search.draw import random_below
+from libs.assignment.search.jit import part
+from libs.assignment.search.tables import CONTAINERS, LEVELS, OBJECTS, State, Tables
+
+SAMPLE = 8
+"""Containers looked at; each counts as a try."""
+
+
+@part
+def ask_best_of_sample(g: Tables, s: State, level: int) -> int:
+    """Ask about it, after evaluating each. 0: none is allowed."""
+    o, best, least = random_below(g, s, g.node[0, OBJECTS]), -1, 0.0
+    for _ in range(SAMPLE):
+        container = random_below(g, s, g.node[0, CONTAINERS])
+        if container == s.whole[o]:
+            continue
+        ask(g, s, 0, o, container)
+        if evaluate_single(g, s):
+            cost = s.part[g.node[0, LEVELS] + level]
+            if best < 0 or cost < least:
+                best, least = container, cost
+    if best < 0:
+        return 0
+    ask(g, s, 0, o, best)
+    return 1
