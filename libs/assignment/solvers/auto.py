@@ -14,6 +14,7 @@ from libs.assignment.solvers.limits import MipLimits, SearchLimits
 from libs.assignment.solvers.local import solve_local
 from libs.assignment.solvers.mip import solve_mip
 from libs.assignment.solvers.partitioned import Partitioning, solve_partitioned
+from libs.assignment.solvers.portfolio import solve_portfolio
 from libs.assignment.solvers.price import solve_price, why_not
 from libs.assignment.solvers.result import Result
 
@@ -21,6 +22,8 @@ MIP_PAIRS = 3_000
 """Pairs of a class of objects and a container that branch and bound copes with."""
 MIP_NODES = 2_000
 """Nodes of its tree, each priority: a number, so that the answer does not hang on the clock."""
+ALIKE = 4
+"""Objects of a class, on average, from which on counting them is worth more than looking at each."""
 PART_OBJECTS = 250_000
 """Objects that one local search copes with; with more, the problem is cut."""
 
@@ -35,16 +38,20 @@ class Choice:
 
 
 def choose(problem: Problem) -> Choice:
-    """By structure first, then by size: price, mip, partitioned, local."""
+    """By structure first, then by size: price, mip, portfolio, partitioned, local."""
     if why_not(problem) is None:
         why = "objects that are worth something are to be placed within capacities"
         return Choice(solver="price", why=why, solve=solve_price)
-    pairs, refused = _pairs(problem)
+    classes, refused = _classes(problem)
+    pairs = None if classes is None else classes * len(problem.containers)
+    objects = len(problem.objects)
     if pairs is not None and pairs <= MIP_PAIRS:
         why = f"{pairs} pairs of a class of objects and a container are few enough for branch and bound"
         return Choice(solver="mip", why=why, solve=_small_tree)
+    if classes is not None and classes * ALIKE <= objects:
+        why = f"{objects} objects are of {classes} classes, so they are counted"
+        return Choice(solver="portfolio", why=why, solve=solve_portfolio)
     large = refused or f"{pairs} pairs of a class of objects and a container are too many for branch and bound"
-    objects = len(problem.objects)
     if objects > PART_OBJECTS:
         return Choice(
             solver="partitioned", why=f"{large}; {objects} objects are too many for one search", solve=_in_parts
@@ -64,11 +71,11 @@ def solve_auto(problem: Problem, limits: SearchLimits | None = None, *, seed: in
     return replace(result, notes=(*notes, *result.notes))
 
 
-def _pairs(problem: Problem) -> tuple[int | None, str]:
-    """Classes times containers, or None and why the problem has no integer form."""
+def _classes(problem: Problem) -> tuple[int | None, str]:
+    """How many classes the objects are of, or None and why the problem has no integer form."""
     try:
         stated = state(problem)
-        return len(movement(stated, wants(stated)).classes.size) * len(problem.containers), ""
+        return len(movement(stated, wants(stated)).classes.size), ""
     except ModelError as refused:
         return None, str(refused)
 

@@ -12,7 +12,7 @@ from libs.assignment.portfolio.limits import PortfolioLimits
 from libs.assignment.portfolio.phases import Phases
 from libs.assignment.portfolio.relaxation import relax
 from libs.assignment.problem import Problem
-from libs.assignment.solvers.limits import StoppedBy
+from libs.assignment.solvers.limits import SearchLimits, StoppedBy
 from libs.assignment.solvers.result import Result, Step
 
 Progress = Callable[[int, float, float], None]
@@ -25,7 +25,7 @@ TOLERANCE = 1e-6
 
 def solve_portfolio(
     problem: Problem,
-    limits: PortfolioLimits | None = None,
+    limits: PortfolioLimits | SearchLimits | None = None,
     *,
     seed: int = 0,
     progress: Progress | None = None,
@@ -36,7 +36,8 @@ def solve_portfolio(
     With enough time the same problem and seed give the same answer on any machine. NotLowerable where the problem has
     no form as a mixed-integer program.
     """
-    limits = limits or PortfolioLimits()
+    if not isinstance(limits, PortfolioLimits):  # tries are no neighbourhoods: of a search's limits the time is kept
+        limits = PortfolioLimits() if limits is None else PortfolioLimits(time_s_max=limits.time_s_max)
     began = time.perf_counter()
     lowered = lower(problem)
     build_s = time.perf_counter() - began
@@ -58,6 +59,7 @@ def solve_portfolio(
         solve_s=time.perf_counter() - began,
         timeline=tuple(run.timeline),
         bound=tuple(run.bound),
+        solver="portfolio",
     )
 
 

@@ -9,6 +9,7 @@ from libs.assignment.solvers.auto import solve_auto
 from libs.assignment.solvers.local import solve_local
 from libs.assignment.solvers.mip import solve_mip
 from libs.assignment.solvers.partitioned import solve_partitioned
+from libs.assignment.solvers.portfolio import solve_portfolio
 from libs.assignment.solvers.price import solve_price
 from libs.assignment.solvers.result import Result
 
@@ -17,6 +18,7 @@ SOLVERS: dict[str, Callable[..., Result]] = {
     "local": solve_local,
     "mip": solve_mip,
     "partitioned": solve_partitioned,
+    "portfolio": solve_portfolio,
     "price": solve_price,
 }
 

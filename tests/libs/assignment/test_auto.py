@@ -75,6 +75,14 @@ def test_auto_solves_what_is_small_exactly() -> None:
     assert result.objective[1] == (47.0,)  # 60 there, 13 may stay
 
 
+def test_auto_counts_what_is_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(auto, "MIP_PAIRS", 9)
+    result = solver_named("auto")(alike())
+    assert result.solver == "portfolio"
+    assert "auto chose portfolio: 40 objects are of 2 classes, so they are counted" in result.in_words()
+    assert (result.broken[1], result.objective[1]) == (0, (47.0,))
+
+
 def test_auto_searches_what_is_large_or_has_no_integer_form(monkeypatch: pytest.MonkeyPatch) -> None:
     limits = SearchLimits(tries_max=20_000)
     monkeypatch.setattr(auto, "MIP_PAIRS", 1_000)
