@@ -11,7 +11,7 @@ class PortfolioLimits:
     """When a solve stops. Where its time was not up, the same input and seed give the same answer on any machine.
 
     time_s_max          of the whole call; what it was doing then is dropped, the best plan so far is kept
-    neighbourhoods_max  neighbourhoods tried; None: as many as there are containers, at least 30
+    neighbourhoods_max  neighbourhoods tried; None: twice as many as there are containers, at least 30
     stall               stop once this many in a row gained less than stall_gain of the bound together;
                         None: 24, or a tenth of the containers if that is more
     stall_gain          fraction of the lower bound

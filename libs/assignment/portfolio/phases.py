@@ -113,7 +113,7 @@ class Phases:
         search = Search(self.lowered, self.model, self.shares, relaxation, counts, rng)
         containers, most = len(np.unique(self.lowered.container[real])), self.limits.neighbourhoods_max
         search.run(
-            max(30, containers) if most is None else most,
+            max(30, 2 * containers) if most is None else most,
             max(24, containers // 10) if self.limits.stall is None else self.limits.stall,
             self.limits.stall_gain * max(1.0, abs(bound)),
             self.watch.stop,
