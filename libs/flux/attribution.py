@@ -16,10 +16,12 @@ class Attribution:
 
     share     (S, P)   fractions of a service's demand by product; a row sums to 1, or to 0 where nothing was traced
     sampling  (S,)     standard error of the share for want of spans, as a distance (half the sum of differences)
+    spread    (S, P)   standard error of a product's demand for want of spans, as a share of the service's
     """
 
     share: Floats
     sampling: Floats
+    spread: Floats
 
 
 def attribute(demand: Demand, metric: str, requests_per_s: Floats) -> Attribution:
@@ -33,12 +35,16 @@ def attribute(demand: Demand, metric: str, requests_per_s: Floats) -> Attributio
     misreported for a whole product. Source: Flux, 3.2.1; weighing by measured traffic is docs/adr/0017.
     """
     cost, gateway = demand.cost[metric], demand.gateway
-    share = _shares(cost.sum(0), gateway.sum(0), requests_per_s)
-    spread = np.zeros(len(share))
+    whole = _demand(cost.sum(0), gateway.sum(0), requests_per_s)
+    share = _shares(whole)
+    total = whole.sum(1, keepdims=True)
+    moved, spread = np.zeros(len(share)), np.zeros_like(share)
     for group in range(GROUPS):  # the jackknife: how far it moves when a group of traces is left out
-        without = _shares(cost.sum(0) - cost[group], gateway.sum(0) - gateway[group], requests_per_s)
-        spread += (0.5 * np.abs(without - share).sum(1)) ** 2
-    return Attribution(share=share, sampling=np.sqrt((GROUPS - 1) / GROUPS * spread))
+        without = _demand(cost.sum(0) - cost[group], gateway.sum(0) - gateway[group], requests_per_s)
+        moved += (0.5 * np.abs(_shares(without) - share).sum(1)) ** 2
+        spread += np.divide(without - whole, total, out=np.zeros_like(share), where=total > 0) ** 2
+    inflated = (GROUPS - 1) / GROUPS
+    return Attribution(share=share, sampling=np.sqrt(inflated * moved), spread=np.sqrt(inflated * spread))
 
 
 def untraced(demand: Demand, requests_per_s: Floats) -> Bools:
@@ -51,8 +57,7 @@ def calls_per_s(demand: Demand, requests_per_s: Floats) -> Floats:
     return np.asarray(_demand(demand.cost["calls"].sum(0), demand.gateway.sum(0), requests_per_s).sum(1))
 
 
-def _shares(cost: Floats, gateway: Floats, requests_per_s: Floats) -> Floats:
-    demand = _demand(cost, gateway, requests_per_s)
+def _shares(demand: Floats) -> Floats:
     total = demand.sum(1, keepdims=True)
     return np.asarray(np.divide(demand, total, out=np.zeros_like(demand), where=total > 0))
 

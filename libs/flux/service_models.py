@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import nnls
@@ -15,11 +15,14 @@ from libs.flux.attribution import Attribution, attribute, calls_per_s, untraced
 from libs.flux.baseline import UsageBaseline, measure_baseline
 from libs.flux.cost_models import installed_attributions
 from libs.flux.model_error import ModelErrors, model_errors, score
+from libs.flux.thin_traces import weigh
 
 SAMPLING_WEAK = 0.03
 """Standard error of the attribution, as a distance, above which the traffic may say better than few spans do."""
+WEIGHINGS = 2
+"""Use is heard as loud as its noise lets it be, which is known once its products are: the second time it is."""
 CONTRADICTION = 3.0
-"""Standard errors of the traced attribution beyond which a fit to the traffic contradicts the traces."""
+"""Standard errors of the traced attribution beyond which what the use says contradicts the traces."""
 EVIDENCE = 3.0
 """How much likelier, as a logarithm, another metric must make the measured use before it stands in for stated CPU."""
 SPANS_MIN = 100
@@ -36,11 +39,18 @@ UNTRACED_MAX = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Fit:
-    """One metric's answer for every service."""
+    """One metric's answer for every service.
+
+    traced  what traces alone say; a fit to the traffic where they say nothing
+    share   (S, P)  what they say once the use is heard where they are thin
+    strain  (S,)    how far that is from the traces: half the sum of squares, in their standard errors
+    """
 
     metric: str
     usable: Bools
-    attribution: Attribution
+    traced: Attribution
+    share: Floats
+    strain: Floats
     errors: ModelErrors
 
 
@@ -51,8 +61,8 @@ def fit_service_models(
 
     `demand` has one row per service of `words`. CPU instructions count where traces state them; call counts always;
     self time, which holds waiting too, only in place of CPU. A service without attributed spans is fitted to the
-    traffic instead, and so is one with few, where that explains its use much better; its metric is then the one whose
-    attribution is nearest.
+    traffic instead. One with few is weighed against its use, and fitted to the traffic where even so that explains its
+    use much better; its metric is then the one whose attribution is nearest.
 
     custom  (S, P)  attributions of owners' own cost models, which replace all of that (Flux, 3.6); nan: none. Installed
                     ones answer for their services where it says nothing. Raises: CostModelError.
@@ -68,25 +78,32 @@ def fit_service_models(
     fits = []
     for metric, usable in _candidates(demand).items():
         found = attribute(demand, metric, requests)
-        share = np.where((usable & (found.share.sum(1) > 0))[:, None], found.share, fallback)
+        shown = usable & (found.share.sum(1) > 0)
+        traced = replace(found, share=np.where(shown[:, None], found.share, fallback))
+        share, strain = traced.share, np.zeros(len(capacity))
         errors = model_errors(own, seen, baseline, kappa, capacity[:, None] * share)
-        kept = Attribution(share=share, sampling=found.sampling)
-        fits.append(_Fit(metric=metric, usable=usable, attribution=kept, errors=errors))
+        for _ in range(WEIGHINGS):
+            share, strain = weigh(traced, errors, own, seen, baseline, shown & (found.sampling > SAMPLING_WEAK))
+            errors = model_errors(own, seen, baseline, kappa, capacity[:, None] * share)
+        fits.append(_Fit(metric=metric, usable=usable, traced=traced, share=share, strain=0.5 * strain, errors=errors))
     samples = np.max([np.where(fit.usable, fit.errors.samples, 0.0) for fit in fits], 0)  # the best one shows the noise
-    scores = np.array([np.where(fit.usable, score(fit.errors, samples), np.inf) for fit in fits])
-    margin = np.array([0.0 if fit.metric == "cpu" else EVIDENCE / len(words.regions) for fit in fits])
+    R = len(words.regions)
+    scores = np.array([np.where(fit.usable, score(fit.errors, samples) + fit.strain / R, np.inf) for fit in fits])
+    margin = np.array([0.0 if fit.metric == "cpu" else EVIDENCE / R for fit in fits])
     best = np.argmin(scores + margin[:, None], 0)  # score is per region; what says as much as CPU does not replace it
     rows = np.arange(len(best))
-    share = np.stack([fit.attribution.share for fit in fits])[best, rows]
+    share = np.stack([fit.share for fit in fits])[best, rows]
     error = np.stack([fit.errors.total for fit in fits])[best, rows]
-    sampling = np.stack([fit.attribution.sampling for fit in fits])[best, rows]
+    sampling = np.stack([fit.traced.sampling for fit in fits])[best, rows]
     fitted = model_errors(own, seen, baseline, kappa, capacity[:, None] * fallback)
-    traced = scores[best, rows]
-    by_use = (sampling > SAMPLING_WEAK) & (score(fitted, samples) + _penalty(words, samples, fallback) < traced)
-    apart = np.array([0.5 * np.abs(fit.attribution.share - fallback).sum(1) for fit in fits])
+    fitted_score = score(fitted, samples) + _penalty(words, samples, fallback)
+    by_use = (sampling > SAMPLING_WEAK) & (fitted_score < scores[best, rows])
+    apart = np.array([0.5 * np.abs(fit.traced.share - fallback).sum(1) for fit in fits])
     best = np.where(by_use, np.argmin(np.where([fit.usable for fit in fits], apart, np.inf), 0), best)
-    contradicts = by_use & (apart[best, rows] > CONTRADICTION * sampling)
     share, error = np.where(by_use[:, None], fallback, share), np.where(by_use, fitted.total, error)
+    said = np.stack([fit.traced.share for fit in fits])[best, rows]
+    contradicts = (demand.attributed > 0) & (0.5 * np.abs(share - said).sum(1) > CONTRADICTION * sampling)
+    contradicts &= sampling > SAMPLING_WEAK
     named: Names = np.array([fits[b].metric for b in best], object)
     by_traces: Bools = np.asarray(np.isnan(custom).any(axis=1), bool)
     if not by_traces.all():
