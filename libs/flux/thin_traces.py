@@ -21,7 +21,7 @@ SPREAD_MIN = 1e-6
 def weigh(
     traced: Attribution, errors: ModelErrors, own: Floats, seen: Observations, baseline: UsageBaseline, thin: Bools
 ) -> tuple[Floats, Floats]:
-    """The likeliest shares of thin services by their traces and by the shape of their use, and how far the traces gave way.
+    """The likeliest shares of thin services by their traces and the shape of their use, and how far traces gave way.
 
         minimise over a >= 0   sum_p ((a[p] - share[p]) / spread[p])^2
                              + worth * sum_rm (own[r,m] - f[r] sum_p a[p] z[p,r,m])^2 / noise^2
