@@ -39,7 +39,15 @@ def record_executed(
 def load_executed_shares(tx: Transaction, *, plans: int) -> dict[str, ExecutedShare]:
     """Phase -> its share over the latest so many committed plans of which anything is recorded."""
     e = executed_changes.c
-    latest = (
+    query = sa.select(e.phase, sa.func.count(), sa.func.sum(e.executed) / sa.func.sum(e.planned))
+    rows = tx.execute(query.where(e.placement_plan_id.in_(latest_executed(plans))).group_by(e.phase))
+    return {phase: ExecutedShare(actions=actions, share=share) for phase, actions, share in rows}
+
+
+def latest_executed(plans: int) -> sa.Select[tuple[int]]:
+    """Ids of the latest so many committed plans of which anything is recorded."""
+    e = executed_changes.c
+    return (
         sa.select(e.placement_plan_id)
         .join(placement_plans, placement_plans.c.placement_plan_id == e.placement_plan_id)
         .where(placement_plans.c.committed)
@@ -47,6 +55,3 @@ def load_executed_shares(tx: Transaction, *, plans: int) -> dict[str, ExecutedSh
         .order_by(e.placement_plan_id.desc())
         .limit(plans)
     )
-    query = sa.select(e.phase, sa.func.count(), sa.func.sum(e.executed) / sa.func.sum(e.planned))
-    rows = tx.execute(query.where(e.placement_plan_id.in_(latest)).group_by(e.phase))
-    return {phase: ExecutedShare(actions=actions, share=share) for phase, actions, share in rows}

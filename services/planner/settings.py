@@ -17,7 +17,8 @@ class PlannerSettings(Settings):
     window_days     whole days of measurements behind a plan, the latest
     solve_s_max     real seconds for the linear programs of one plan
     executed_plans  past plans whose executed share is measured
-    plans_max       plans whose documents and pictures, and runs whose models, are kept; their summaries always are
+    plans_max       plans whose documents and pictures, and runs whose models, are kept
+    history_kept_days   runs that ended longer ago are forgotten with their plans, and so are inputs that old
     """
 
     bundle_dir: Path = Field(validation_alias="PLIMSOLL_BUNDLE_DIR")
@@ -26,3 +27,4 @@ class PlannerSettings(Settings):
     solve_s_max: float = Field(default=1800.0, gt=0, le=86_400, validation_alias="PLIMSOLL_PLAN_SOLVE_S_MAX")
     executed_plans: int = Field(default=8, ge=1, le=1000, validation_alias="PLIMSOLL_PLAN_EXECUTED_PLANS")
     plans_max: int = Field(default=104, ge=1, le=10_000, validation_alias="PLIMSOLL_PLANS_MAX")
+    history_kept_days: int = Field(default=90, ge=1, le=3650, validation_alias="PLIMSOLL_HISTORY_KEPT_DAYS")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from libs.jobs.kinds import JobRun, job
+from libs.reconcile.environment import read_environment
 from libs.store.jobs import enqueue
 from libs.store.plan_runs import load_open_runs
 from libs.store.schedules import WORLD
 from services.planner.reconcilers.placement_plan_make import PlacementPlanMake
 from services.planner.reconcilers.plan_runs_schedule import PLAN, PlanRunsSchedule
+from services.planner.reconcilers.planning_forget import PlanningForget
 from services.planner.settings import PlannerSettings
 from services.planner.telemetry_tasks import KINDS as TELEMETRY
 
@@ -17,7 +19,7 @@ SCHEDULE_PLAN = "schedule_plan"
 @job(PLAN)
 def plan(run: JobRun) -> None:
     """Carry out the oldest open plan run, and ask again while there are others."""
-    settings = PlannerSettings()  # type: ignore[call-arg]  # from the environment
+    settings = read_environment(PlannerSettings)
     PlacementPlanMake(run.database, run.clock, settings, lost=lambda: run.lease.lost).reconcile()
     with run.database.write() as tx:
         if load_open_runs(tx):
@@ -30,9 +32,16 @@ def schedule_plan(run: JobRun) -> None:
     PlanRunsSchedule(run.database, run.clock).reconcile()
 
 
+@job("forget_planning")
+def forget_planning(run: JobRun) -> None:
+    """Forget old runs and inputs."""
+    settings = read_environment(PlannerSettings)
+    PlanningForget(run.database, run.clock, settings.history_kept_days, settings.executed_plans).reconcile()
+
+
 PLANNING = (plan,)
 """Takes minutes and much memory: for a worker of its own."""
-BESIDE = (schedule_plan, *TELEMETRY)
+BESIDE = (schedule_plan, forget_planning, *TELEMETRY)
 """Short, and not to wait for a plan."""
 KINDS = (*PLANNING, *BESIDE)
 """For make_celery."""

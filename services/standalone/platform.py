@@ -38,6 +38,7 @@ WORLD_CYCLES: Mapping[str, float] = {
     "sum_spans": 15.0,
     "pull_metrics": 60.0,
     "forget_telemetry": 3600.0,
+    "forget_planning": 86_400.0,
 }
 """Likewise, of jobs that belong to no region."""
 

@@ -6,11 +6,6 @@ import sqlalchemy as sa
 
 from libs.store.tables.columns import at, generation, json, key, metadata, one_of, ref, text
 
-
-def _plan(name: str = "placement_plan_id") -> sa.Column[int]:
-    return sa.Column(name, sa.BigInteger, sa.ForeignKey("placement_plans.placement_plan_id"), nullable=True)
-
-
 # Append-only: a version is what somebody put at one time, as canonical Parquet.
 planning_input_versions = sa.Table(
     "planning_input_versions",
@@ -27,6 +22,7 @@ planning_input_versions = sa.Table(
     sa.CheckConstraint("version > 0", name="version"),
 )
 
+# Of runs and plans alike a parent may be forgotten, and then its id says no more than that there was one.
 plan_runs = sa.Table(
     "plan_runs",
     metadata,
@@ -40,12 +36,7 @@ plan_runs = sa.Table(
     json("input_versions", nullable=True),
     at("window_start", nullable=True),
     at("window_end", nullable=True),
-    sa.Column(
-        "parent_placement_plan_id",
-        sa.BigInteger,
-        sa.ForeignKey("placement_plans.placement_plan_id", use_alter=True),
-        nullable=True,
-    ),
+    sa.Column("parent_placement_plan_id", sa.BigInteger, nullable=True),
     sa.Column(
         "placement_plan_id",
         sa.BigInteger,
@@ -70,7 +61,7 @@ placement_plans = sa.Table(
     "placement_plans",
     metadata,
     key("placement_plan_id"),
-    _plan("parent_placement_plan_id"),
+    sa.Column("parent_placement_plan_id", sa.BigInteger, nullable=True),
     ref("plan_runs.plan_run_id"),
     sa.Column("committed", sa.Boolean, nullable=False),
     json("input_versions"),
@@ -84,7 +75,7 @@ placement_lineage = sa.Table(
     "placement_lineage",
     metadata,
     sa.Column("lineage_id", sa.SmallInteger, primary_key=True, autoincrement=False),
-    _plan(),
+    sa.Column("placement_plan_id", sa.BigInteger, sa.ForeignKey("placement_plans.placement_plan_id"), nullable=True),
     sa.CheckConstraint("lineage_id = 1", name="one"),
 )
 

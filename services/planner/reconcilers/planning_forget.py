@@ -1,0 +1,40 @@
+"""Retention: plan runs that are over, and inputs that others took the place of, so that their tables stay bounded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+
+from libs.reconcile.clock import Clock
+from libs.store.database import Database
+from libs.store.planning_history import forget_input_versions, forget_plan_runs
+
+BATCH = 100
+"""Runs or versions that one transaction forgets: each may be megabytes, and nobody should wait long."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanningForget:
+    """Deletes what is older than `kept_days` on the Clock, batch by batch. Idempotent; may be killed anywhere."""
+
+    database: Database
+    clock: Clock
+    kept_days: int
+    executed_plans: int
+
+    def reconcile(self) -> int:
+        """How many runs and versions were forgotten. Runs first: what they pin goes after them."""
+        before = self.clock.now() - timedelta(days=self.kept_days)
+        runs = partial(forget_plan_runs, before=before, executed_plans=self.executed_plans)
+        return self._all(runs) + self._all(partial(forget_input_versions, before=before))
+
+    def _all(self, forget: Callable[..., int]) -> int:
+        forgotten = 0
+        while True:
+            with self.database.write() as tx:
+                batch = forget(tx, most=BATCH)
+            forgotten += batch
+            if batch < BATCH:
+                return forgotten
