@@ -10,6 +10,8 @@ import io
 import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
 
 import pytest
 import schemathesis
@@ -33,13 +35,28 @@ from libs.web.app import create_app
 from services.broker.api import ROUTERS as BROKER
 from services.mover.api import ROUTERS as MOVER
 from services.planner.api import ROUTERS as PLANNER
+from services.planner.reconcilers.placement_plan_make import PlacementPlanMake
+from services.planner.settings import PlannerSettings
 from services.portal.api import ROUTERS as PORTAL
 from services.solver.api import ROUTERS as SOLVER
+from tests.builders.measured import measure_world
+from tests.builders.planning_inputs import put_world
 from tests.libs.web.conftest import bearer
+from tests.services.mover.conftest import ManualClock
 from tests.services.portal.conftest import WEB, assess_all, create, database  # noqa: F401 - fixtures
+from tests.worlds import write_world
 
 EXAMPLES = 8
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
+PLANNED = (
+    "/planning-inputs",
+    "/plan-runs",
+    "/placement-plans",
+    "/service-models",
+    "/plan-overrides",
+    "/metric-sources",
+)
+"""Nouns of which every operation must be reached. What takes files or spans has tests of its own."""
 FUZZ = settings(
     max_examples=EXAMPLES, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck)
 )
@@ -48,8 +65,9 @@ FUZZ = settings(
 class Seeds:
     """Makes or finds something that is there, for the path parameters of an operation."""
 
-    def __init__(self, client: TestClient, assess: Callable[[], None]) -> None:
+    def __init__(self, client: TestClient, assess: Callable[[], None], world: Callable[[], int]) -> None:
         self._client, self._assess, self._number = client, assess, itertools.count()
+        self._placement_plan_id = world()
 
     def parameters(self, path: str, names: list[str]) -> dict[str, object]:
         noun = path.split("/")[2] if path.count("/") > 1 else ""
@@ -58,7 +76,14 @@ class Seeds:
             return {}
         made = make()
         found = dict(zip(names, made, strict=True)) if isinstance(made, tuple) else dict.fromkeys(names, made)
-        return found | ({"import_id": self.imports()} if "import_id" in names else {})
+        return found | {name: made for name, made in self._beside(path) if name in names}
+
+    def _beside(self, path: str) -> Iterator[tuple[str, object]]:
+        """What a second parameter of a path is about."""
+        if "{import_id}" in path:
+            yield "import_id", self.imports()
+        if path.endswith("/pictures/{name}.svg"):
+            yield "name", "pools"
 
     def capacity_requests(self) -> int:
         return self._client.post("/v1/capacity-requests", json=create(f"asked-{next(self._number)}")).json()[
@@ -128,6 +153,18 @@ class Seeds:
     def plan_runs(self) -> int:
         return self._client.post("/v1/plan-runs", json={"reason": "test"}).json()["plan_run_id"]
 
+    def placement_plans(self) -> int:
+        return self._placement_plan_id
+
+    def plan_overrides(self) -> int:
+        body = {"kind": "presence", "subject": "feed", "region": "east", "least": 0.0, "reason": "test"}
+        return self._client.post("/v1/plan-overrides", json=body).json()["plan_override_id"]
+
+    def metric_sources(self) -> str:
+        body = {"fills": "traffic", "query": "up", "labels": {"product": "product", "region": "region"}}
+        made = self._client.put(f"/v1/metric-sources/s{next(self._number)}", json=body, headers={"If-Match": '"0"'})
+        return made.json()["name"]
+
     def _first(self, noun: str, key: str) -> object:
         return self._client.get(f"/v1/{noun}", params={"limit": 1}).json()["items"][0][key]
 
@@ -144,9 +181,30 @@ def client(app: FastAPI, database: Database) -> Iterator[TestClient]:  # noqa: F
         yield client
 
 
-def test_every_operation(app: FastAPI, client: TestClient, database: Database, assess_all: Callable[[], None]) -> None:  # noqa: F811
+@pytest.fixture
+def planned(client: TestClient, database: Database, tmp_path: Path) -> Callable[[], int]:  # noqa: F811
+    """Puts the inputs of a small world and plans it; the id of the plan."""
+
+    def planned() -> int:
+        clock, world = ManualClock(), write_world(tmp_path / "world")
+        day_zero = clock.now().replace(hour=0) - timedelta(days=2)
+        put_world(client, world, minute_zero=day_zero.isoformat())
+        run = client.post("/v1/plan-runs", json={}).json()["plan_run_id"]
+        settings = PlannerSettings.model_validate({"PLIMSOLL_BUNDLE_DIR": tmp_path, "PLIMSOLL_PLAN_WINDOW_DAYS": 2})
+        PlacementPlanMake(database, clock, settings, measure_world(world, day_zero)).reconcile()
+        return int(client.get(f"/v1/plan-runs/{run}").json()["placement_plan_id"])
+
+    return planned
+
+
+def test_every_operation(
+    app: FastAPI,
+    client: TestClient,
+    assess_all: Callable[[], None],  # noqa: F811
+    planned: Callable[[], int],
+) -> None:
     schema = schemathesis.openapi.from_asgi("/openapi.json", app)
-    seeds, statuses = Seeds(client, assess_all), defaultdict(set)
+    seeds, statuses = Seeds(client, assess_all, planned), defaultdict(set)
     turn = itertools.count()
 
     def send(case: Case) -> None:
@@ -168,6 +226,9 @@ def test_every_operation(app: FastAPI, client: TestClient, database: Database, a
     print(f"{len(reached)} of {len(statuses)} operations reached 2xx; not: {sorted(set(statuses) - reached)}")
     assert not broken
     assert len(reached) > len(statuses) / 2, sorted(set(statuses) - reached)
+    planner = {label for label in statuses if any(noun in label for noun in PLANNED)}
+    assert len(planner) > 20
+    assert planner <= reached, sorted(planner - reached)
 
 
 def aim(case: Case, client: TestClient, seeds: Seeds) -> None:
