@@ -125,6 +125,14 @@ def list_plan_runs(tx: Transaction, *, before: int | None, limit: int) -> Page[P
     return Page.of(found, limit, lambda run: run.plan_run_id)
 
 
+def was_scheduled(tx: Transaction, *, since: datetime) -> bool:
+    """Whether the cycle has asked for a run since then, that is over or replaced by another that is."""
+    query = sa.select(_T.plan_run_id).where(
+        _T.trigger == PlanTrigger.SCHEDULE, _T.created_at >= since, _T.status.not_in(_OPEN)
+    )
+    return tx.execute(query.limit(1)).first() is not None
+
+
 def load_open_runs(tx: Transaction) -> tuple[PlanRun, ...]:
     """Runs that wait or run, the oldest first."""
     query = sa.select(plan_runs).where(_T.status.in_(_OPEN)).order_by(_T.plan_run_id)

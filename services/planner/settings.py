@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 
 from pydantic import Field
 
 from libs.reconcile.environment import Settings
+
+
+class Weekday(StrEnum):
+    """In the order of datetime.weekday()."""
+
+    MONDAY = "monday"
+    TUESDAY = "tuesday"
+    WEDNESDAY = "wednesday"
+    THURSDAY = "thursday"
+    FRIDAY = "friday"
+    SATURDAY = "saturday"
+    SUNDAY = "sunday"
 
 
 class PlannerSettings(Settings):
@@ -18,6 +31,7 @@ class PlannerSettings(Settings):
     solve_s_max     real seconds for the linear programs of one plan
     executed_plans  past plans whose executed share is measured
     plans_max       plans whose documents and pictures, and runs whose models, are kept
+    plan_weekday, plan_hour   when the week's plan is made; the hour is UTC
     history_kept_days   runs that ended longer ago are forgotten with their plans, and so are inputs that old
     """
 
@@ -27,4 +41,6 @@ class PlannerSettings(Settings):
     solve_s_max: float = Field(default=1800.0, gt=0, le=86_400, validation_alias="PLIMSOLL_PLAN_SOLVE_S_MAX")
     executed_plans: int = Field(default=8, ge=1, le=1000, validation_alias="PLIMSOLL_PLAN_EXECUTED_PLANS")
     plans_max: int = Field(default=104, ge=1, le=10_000, validation_alias="PLIMSOLL_PLANS_MAX")
+    plan_weekday: Weekday = Field(default=Weekday.MONDAY, validation_alias="PLIMSOLL_PLAN_WEEKDAY")
+    plan_hour: int = Field(default=2, ge=0, le=23, validation_alias="PLIMSOLL_PLAN_HOUR")
     history_kept_days: int = Field(default=90, ge=1, le=3650, validation_alias="PLIMSOLL_HISTORY_KEPT_DAYS")

@@ -10,7 +10,7 @@ from libs.store.schedules import WORLD
 from services.planner.reconcilers.placement_plan_make import PlacementPlanMake
 from services.planner.reconcilers.plan_runs_schedule import PLAN, PlanRunsSchedule
 from services.planner.reconcilers.planning_forget import PlanningForget
-from services.planner.settings import PlannerSettings
+from services.planner.settings import PlannerSettings, Weekday
 from services.planner.telemetry_tasks import KINDS as TELEMETRY
 
 SCHEDULE_PLAN = "schedule_plan"
@@ -28,8 +28,10 @@ def plan(run: JobRun) -> None:
 
 @job(SCHEDULE_PLAN, serves_many=True)
 def schedule_plan(run: JobRun) -> None:
-    """Ask for the plan of the week."""
-    PlanRunsSchedule(run.database, run.clock).reconcile()
+    """Ask for the plan of the week, where it is due."""
+    settings = read_environment(PlannerSettings)
+    weekday = list(Weekday).index(settings.plan_weekday)
+    PlanRunsSchedule(run.database, run.clock, weekday, settings.plan_hour).reconcile()
 
 
 @job("forget_planning")

@@ -1,8 +1,9 @@
-"""The weekly cycle asks for a plan, as a person would."""
+"""Once a week, at an hour that operators choose, a plan is asked for as a person would."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 import structlog
 
@@ -11,7 +12,7 @@ from libs.interchange.input_tables import REQUIRED
 from libs.reconcile.clock import Clock
 from libs.store.database import Database
 from libs.store.jobs import enqueue
-from libs.store.plan_runs import create_plan_run, load_open_runs
+from libs.store.plan_runs import create_plan_run, load_open_runs, was_scheduled
 from libs.store.planning_inputs import list_current
 from libs.store.schedules import WORLD
 
@@ -22,10 +23,16 @@ PLAN = "plan"
 
 @dataclass(frozen=True, slots=True)
 class PlanRunsSchedule:
-    """Appends a scheduled run, unless one is open already, or nobody has put any of what a plan needs."""
+    """Appends the week's scheduled run, unless it is there, one is open, or nobody has put any of what a plan needs.
+
+    Weeks begin at `hour` UTC of `weekday` (0: Monday). Missed ones are made up by one run. Idempotent: asked any
+    number of times a week.
+    """
 
     database: Database
     clock: Clock
+    weekday: int
+    hour: int
 
     def reconcile(self) -> int | None:
         """The id of the run; None where none was asked for."""
@@ -33,9 +40,18 @@ class PlanRunsSchedule:
             if not {one.name for one in list_current(tx)} & {*REQUIRED}:
                 log.info("plan.not_scheduled", reason="no inputs")
                 return None
+            if was_scheduled(tx, since=self._week()):
+                return None
             open_runs = load_open_runs(tx)
             run = next((r for r in open_runs if not r.dry_run), None)
             if run is None:
                 run = create_plan_run(tx, trigger=PlanTrigger.SCHEDULE, now=self.clock.now())
             enqueue(tx, PLAN, WORLD)  # also for one whose job was given up
         return run.plan_run_id
+
+    def _week(self) -> datetime:
+        """When this week began."""
+        now = self.clock.now()
+        begins = now.replace(hour=self.hour, minute=0, second=0, microsecond=0)
+        begins -= timedelta(days=(begins.weekday() - self.weekday) % 7)
+        return begins if begins <= now else begins - timedelta(days=7)

@@ -13,6 +13,8 @@ from libs.store.planning_history import forget_input_versions, forget_plan_runs
 
 BATCH = 100
 """Runs or versions that one transaction forgets: each may be megabytes, and nobody should wait long."""
+KEPT_DAYS_MIN = 8
+"""The weekly cycle looks for its last run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,7 @@ class PlanningForget:
 
     def reconcile(self) -> int:
         """How many runs and versions were forgotten. Runs first: what they pin goes after them."""
-        before = self.clock.now() - timedelta(days=self.kept_days)
+        before = self.clock.now() - timedelta(days=max(self.kept_days, KEPT_DAYS_MIN))
         runs = partial(forget_plan_runs, before=before, executed_plans=self.executed_plans)
         return self._all(runs) + self._all(partial(forget_input_versions, before=before))
 
