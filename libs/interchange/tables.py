@@ -19,6 +19,8 @@ from libs.interchange.bounds import NAME_CHARACTERS_MAX, require_decodable
 from libs.interchange.errors import InterchangeError, Problem, Problems
 
 Content = bytes | BinaryIO | Path
+ROWS_SHOWN, ROWS_ALIKE = 20, 3
+"""Bad rows of a column that are named: each with its value, and where all have the same message."""
 Source = str | os.PathLike[str] | Mapping[str, Content]
 """A folder, or the content of each file by its name, as an upload brings it."""
 
@@ -91,11 +93,14 @@ class Table:
         return field in self._types
 
     def bad_rows(self, bad: Bools, field: str, message: str, values: Names | None = None) -> None:
-        """Note the rows of a mask; {} in the message is the row's value."""
-        for row in np.flatnonzero(bad)[:20].tolist():
-            self._problems.add(
-                self.file, message.format(repr(values[row]) if values is not None else ""), row=row, field=field
-            )
+        """Note the first rows of a mask, and how many more there are; {} in the message is the row's value."""
+        rows = np.flatnonzero(bad)
+        shown = rows[: ROWS_ALIKE if values is None else ROWS_SHOWN].tolist()
+        for row in shown:
+            told = message.format(repr(values[row]) if values is not None else "")
+            if row == shown[-1] and len(rows) > len(shown):
+                told += f" (and so in {len(rows) - len(shown):,} more rows)"
+            self._problems.add(self.file, told, row=row, field=field)
 
     def strings(self, field: str, *, nullable: bool = False) -> Strings:
         """A column of names; empty and overlong ones are refused."""

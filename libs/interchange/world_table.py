@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import re
 from collections.abc import Mapping
 from typing import Literal
 
@@ -14,6 +16,9 @@ from libs.interchange.errors import InterchangeError, Problem, Problems
 from libs.interchange.tables import Source, Table, has_file, indices_of, open_file
 
 Kind = Literal["name", "number"]
+_BAD_VALUE = re.compile(r"CSV column #(\d+): Row #(\d+): .* invalid value (.*)", re.DOTALL)
+_FIRST_ROW = 2
+"""The line of a file that holds its row 0."""
 _TYPES = {"name": pa.dictionary(pa.int32(), pa.string()), "number": pa.float64()}
 
 
@@ -63,4 +68,21 @@ def _read_csv(source: Source, name: str, fields: Mapping[str, Kind]) -> pa.Table
             table = pv.read_csv(stream, convert_options=convert)
         return table.select([column for column in table.column_names if column in fields])
     except (pa.ArrowException, OSError) as error:
-        raise InterchangeError([Problem(name, None, None, f"cannot be read: {error}")]) from error
+        raise InterchangeError([_bad_csv(source, name, convert, error)]) from error
+
+
+def _bad_csv(source: Source, name: str, convert: pv.ConvertOptions, error: Exception) -> Problem:
+    """What is wrong, by reading again with one thread, which knows the row, and the file's first line."""
+    said = str(error)
+    try:
+        with open_file(source, name) as stream:
+            header = next(csv.reader([stream.readline().decode(errors="replace")]), [])
+            stream.seek(0)
+            pv.read_csv(stream, pv.ReadOptions(use_threads=False), convert_options=convert)
+    except (pa.ArrowException, OSError) as again:
+        said = str(again)
+    found = _BAD_VALUE.search(said)
+    if found is None:
+        return Problem(name, None, None, f"cannot be read: {said}")
+    column, row, value = found.groups()
+    return Problem(name, int(row) - _FIRST_ROW, header[int(column)], f"{value} is not a number")

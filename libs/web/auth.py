@@ -78,7 +78,7 @@ class Authentication:
         scheme, _, secret = (authorization or "").partition(" ")
         if scheme.lower() != "bearer" or not secret:
             self._charge_stranger(address)
-            raise _unauthenticated("unauthenticated", "Send a token: Authorization: Bearer plim_...", "")
+            raise _unauthenticated("unauthenticated", "Send the header Authorization: Bearer, and then a token.", "")
         key = digest(secret.strip())
         # A stranger who has had his share does not get to ask the database; a token that was let in lately does.
         if self._rates is not None and key not in self._rates.tokens:
@@ -126,7 +126,7 @@ def _principal(
 ) -> Principal:
     principal = getattr(request.state, "principal", None)
     if not isinstance(principal, Principal):  # only where a route of ours is mounted without the middleware
-        raise _unauthenticated("unauthenticated", "Send a token: Authorization: Bearer plim_...", "")
+        raise _unauthenticated("unauthenticated", "Send the header Authorization: Bearer, and then a token.", "")
     return principal
 
 

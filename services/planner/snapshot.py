@@ -26,6 +26,7 @@ from libs.store.database import Transaction
 from libs.store.executed_changes import load_executed_shares
 from libs.store.plan_overrides import load_overrides_in_force
 from libs.store.planning_inputs import load_version
+from libs.store.span_batches import count_waiting
 from services.planner.override_rows import override_rows
 
 EXECUTED_ACTIONS_MIN = 5
@@ -52,7 +53,10 @@ class CannotPlan(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PlanSnapshot:
-    """files: the world that it all stands for, as a replay bundle holds it; without measurements if they are vast."""
+    """files: the world that it all stands for, as a replay bundle holds it; without measurements if they are vast.
+
+    unsummed  spans that came in and wait to be summed: they are not in the demand
+    """
 
     words: Vocabulary
     inputs: PlanningInputs
@@ -61,6 +65,7 @@ class PlanSnapshot:
     cost_models: Floats
     overrides: tuple[PlanOverride, ...]
     unknown: Mapping[str, int]
+    unsummed: int
     files: Mapping[str, Content]
 
 
@@ -73,7 +78,10 @@ def load_plan_snapshot(tx: Transaction, run: PlanRun, measure: Measure, *, execu
     contents = {name: load_version(tx, name, version)[1] for name, version in run.input_versions.items()}
     missing = missing_inputs(contents)
     if missing:
-        raise CannotPlan("MissingInputs", f"Nobody has put {', '.join(missing)} yet: PUT /v1/planning-inputs/NAME.")
+        raise CannotPlan(
+            "MissingInputs",
+            f"Nobody has put {', '.join(missing)} yet: `plimsoll flux inputs put`, or PUT /v1/planning-inputs/NAME.",
+        )
     overrides = load_overrides_in_force(tx, run.started_at)
     shares = load_executed_shares(tx, plans=executed_plans)
     executed = {_EXECUTED[p]: found.share for p, found in shares.items() if found.actions >= EXECUTED_ACTIONS_MIN}
@@ -94,7 +102,8 @@ def load_plan_snapshot(tx: Transaction, run: PlanRun, measure: Measure, *, execu
         raise CannotPlan(
             "NothingMeasured",
             f"No use, or no traffic, of any service and product is known from {run.window_start:%Y-%m-%d} to "
-            f"{run.window_end:%Y-%m-%d} outside of events.",
+            f"{run.window_end:%Y-%m-%d} outside of events. `plimsoll flux send` sends tables of both, a metric source "
+            "pulls them from Prometheus, and GET /v1/telemetry says what came in.",
         )
     return PlanSnapshot(
         words=words,
@@ -104,6 +113,7 @@ def load_plan_snapshot(tx: Transaction, run: PlanRun, measure: Measure, *, execu
         cost_models=cost_models,
         overrides=overrides,
         unknown=measured.unknown,
+        unsummed=count_waiting(tx).spans,
         files=source if _vast(seen) else source | dump_observations(words, seen) | dump_demand(words, measured.demand),
     )
 

@@ -14,9 +14,8 @@ ABOVE, BELOW = (9, 105, 218), (188, 76, 0)
 def heatmap_svg(title: str, subtitle: str, rows: Sequence[str], columns: Sequence[str], values: Floats) -> str:
     """Cells (rows, columns) coloured by their value; the strongest colour is the largest absolute value."""
     left, cell_width = 24 + wide(rows), max(60.0, 10 + wide(columns))
-    drawing = Drawing(
-        max(left + cell_width * len(columns) + 24, 560), TOP + CELL_HEIGHT * max(len(rows), 1) + 16, title
-    )
+    width = max(left + cell_width * len(columns), 16 + wide([subtitle])) + 24
+    drawing = Drawing(width, TOP + CELL_HEIGHT * max(len(rows), 1) + 16, title)
     drawing.text(16, 46, subtitle)
     largest = float(abs(values).max(initial=0.0)) or 1.0
     for column, name in enumerate(columns):

@@ -22,6 +22,8 @@ from libs.interchange.traces.otlp_form import OtlpForm, Scope
 
 def _parse(content: bytes) -> Any:
     request = orjson.loads(content)
+    if request == {}:  # an export of nothing, which the protocol has succeed
+        return {"resourceSpans": []}
     if not isinstance(request, dict) or not isinstance(request.get("resourceSpans"), list):
         raise ValueError("has no list resourceSpans")
     return request

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from libs.interchange.input_tables import INPUT_TABLES
-from services.cli.client import Client, Json
+from services.cli.client import ApiProblem, Client, Json
 from services.cli.failure import CliFailure
+from services.cli.flux.moments import moment
 from services.cli.output import Output, OutputOption, note, print_document, print_json, print_rows, say
 
 inputs = typer.Typer(
@@ -60,7 +60,8 @@ def put(
     name: Annotated[str | None, typer.Option(help="which input; left out: the file's name says it")] = None,
     comment: Annotated[str | None, typer.Option(help="why; kept with the version")] = None,
     minute_zero: Annotated[
-        datetime | None, typer.Option(help="when minute 0 was, in UTC, for tables with start_minute and end_minute")
+        str | None,
+        typer.Option(help="when minute 0 was, in UTC, such as 2026-11-02; for start_minute and end_minute of events"),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="check and compare, and keep nothing")] = False,
     output: OutputOption = Output.TABLE,
@@ -68,14 +69,17 @@ def put(
     """Put the next version of an input, or of every input that a folder has."""
     client = Client.connect()
     files = _files_of(source) if source.is_dir() else {name or source.stem: source}
-    zero = None if minute_zero is None else minute_zero.replace(tzinfo=UTC).isoformat()
-    answers = []
+    zero = moment("--minute-zero", minute_zero)
+    answers: list[Json] = []
     for one, path in files.items():
         content, media = _content(path)
         at = client.get(_path(one))["version"]
-        answer = client.put_content(
-            _path(one), content, media, generation=at, comment=comment, minute_zero=zero, dry_run=dry_run or None
-        )
+        try:
+            answer = client.put_content(
+                _path(one), content, media, generation=at, comment=comment, minute_zero=zero, dry_run=dry_run or None
+            )
+        except ApiProblem as problem:
+            raise CliFailure(f"{path}: {problem}{_told_of(answers, dry_run)}", status=problem.status) from problem
         answers.append(answer)
     if output is Output.JSON:
         print_json(answers if source.is_dir() else answers[0])
@@ -83,7 +87,7 @@ def put(
     columns = {"INPUT": "name", "VERSION": "version", "ROWS": "rows"}
     counts = {change.upper(): f"counts.{change}" for change in ("added", "removed", "changed")}
     print_rows(answers, columns | counts)
-    for warning in answers[-1]["warnings"] if answers else ():
+    for warning in answers[-1]["warnings"] if answers else ():  # of all inputs, as they are after the last
         note(f"warning: {warning}")
 
 
@@ -122,6 +126,13 @@ def _files_of(folder: Path) -> dict[str, Path]:
     if not found:
         raise CliFailure(f"{folder} has none of {', '.join(INPUT_TABLES)}")
     return found
+
+
+def _told_of(put: list[Json], dry_run: bool) -> str:
+    """What a folder's earlier inputs have come to, where a later one is refused."""
+    if not put or dry_run:
+        return ""
+    return f"\n{', '.join(one['name'] for one in put)} are put; put the folder again when this is mended"
 
 
 def _content(path: Path) -> tuple[bytes, str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
 from services.cli.client import Client, Json
 from services.cli.failure import CliFailure
+from services.cli.flux.moments import moment
 from services.cli.output import Output, OutputOption, print_document, print_json, print_rows
 
 override = typer.Typer(
@@ -40,7 +40,9 @@ def set_override(
     hardware_type: Annotated[str | None, typer.Option(help="capacity on this type; left out: its own")] = None,
     least: Annotated[float | None, typer.Option(min=0.0)] = None,
     most: Annotated[float | None, typer.Option(min=0.0)] = None,
-    expires: Annotated[datetime | None, typer.Option(help="counts no more from then on, in UTC")] = None,
+    expires: Annotated[
+        str | None, typer.Option(help="counts no more from then on, in UTC, such as 2026-12-24T18:00")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="check it, and keep nothing")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
@@ -55,7 +57,7 @@ def set_override(
         "least": least,
         "most": most,
         "reason": reason,
-        "expires_at": None if expires is None else expires.replace(tzinfo=UTC).isoformat(),
+        "expires_at": moment("--expires", expires),
     }
     found = Client.connect().post("/v1/plan-overrides", body, dry_run=dry_run or None)
     (print_json if output is Output.JSON else print_document)(found)

@@ -108,6 +108,8 @@ def _tell(run: Json) -> None:
     report = run["report"]
     low = report["models"]["low_confidence"]
     say(f"plan {run['placement_plan_id']}: {report['models']['services']} services, {len(low)} of low confidence")
+    if report.get("unsummed"):
+        note(f"{report['unsummed']:,} spans wait to be summed and are not in it: `plimsoll flux run` again in a minute")
     headings = ("step", "traffic_moved%", "upsized", "freed", "growth", "spare", "deficit")
     columns = {name.rstrip("%").replace("_", " ").upper(): name for name in headings}
     print_rows(report["plan"]["steps"], columns)

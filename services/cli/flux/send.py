@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import closing
-from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +13,7 @@ import typer
 
 from services.cli.client import ApiProblem, Client, Json
 from services.cli.failure import CliFailure
+from services.cli.flux.moments import moment
 from services.cli.output import Output, OutputOption, print_json, say
 
 SEND_S_MAX = 600.0
@@ -36,7 +36,7 @@ def send(
     ],
     kind: Annotated[Kind | None, typer.Option("--as", help="what they hold, where their names do not say")] = None,
     minute_zero: Annotated[
-        str | None, typer.Option(help="when minute 0 of use and traffic was, such as 2026-11-02T00:00:00Z")
+        str | None, typer.Option(help="when minute 0 of use and traffic was, in UTC, such as 2026-11-02")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="have tables judged, and keep nothing")] = False,
     output: OutputOption = Output.TABLE,
@@ -45,7 +45,7 @@ def send(
     kinds = {file: kind or _kind_of(file) for file in files}
     if dry_run and Kind.TRACES in kinds.values():
         raise CliFailure("--dry-run judges tables of use and traffic; for traces, see `plimsoll flux traces`")
-    zero = _moment(minute_zero)
+    zero = moment("--minute-zero", minute_zero)
     answers = {}
     with closing(Client.connect()) as client:
         for file, what in kinds.items():
@@ -61,15 +61,6 @@ def _kind_of(file: Path) -> Kind:
     if found is None:
         raise CliFailure(f"{file}: say what it holds with --as {'|'.join(Kind)}")
     return found
-
-
-def _moment(text: str | None) -> str | None:
-    if text is not None:
-        try:
-            datetime.fromisoformat(text)
-        except ValueError as error:
-            raise CliFailure(f"--minute-zero {text}: is no time such as 2026-11-02T00:00:00Z") from error
-    return text
 
 
 def _patiently(file: Path, send_once: Callable[[], Json]) -> Json:

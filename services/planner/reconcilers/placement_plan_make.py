@@ -228,6 +228,7 @@ def _report(
         "minutes": len(found.observations.minute),
         "spans": int(found.demand.spans.sum()),
         "unknown": dict(found.unknown),
+        "unsummed": found.unsummed,
         "models": models_document(found.words, models),
         "plan": summary,
         "step_s": step_s,

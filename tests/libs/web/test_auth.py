@@ -1,6 +1,7 @@
 from fastapi.testclient import TestClient
 
 from libs.domain.principal import Role
+from libs.observability.logs import HIDDEN
 from libs.reconcile.clock import SystemClock
 from libs.store.database import Database
 from libs.store.tokens import list_tokens, revoke_token
@@ -16,6 +17,8 @@ def test_without_a_token_nothing_is_routed_and_no_body_is_read(anyone: TestClien
         ):
             assert answer.status_code == 401
             assert answer.json()["code"] == "unauthenticated"
+            assert "Authorization: Bearer" in answer.json()["detail"]
+            assert HIDDEN not in answer.json()["detail"], "advice is no secret"
             assert answer.headers["www-authenticate"] == 'Bearer realm="plimsoll"'
             assert answer.headers["x-request-id"]
 

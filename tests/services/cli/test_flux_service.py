@@ -54,7 +54,12 @@ def test_a_world_is_put_planned_and_overridden(platform, tmp_path):
     nothing = plimsoll("run")
     assert nothing.returncode == 2
     assert "gateways" in nothing.stderr
-    answers = document(plimsoll("inputs", "put", world, "--minute-zero", f"{zero:%Y-%m-%dT%H:%M:%S}", "-o", "json"))
+    no_zero = plimsoll("inputs", "put", world)
+    assert no_zero.returncode == 1
+    assert "events.csv: " in no_zero.stderr
+    assert "growth, traffic_growth, ledger are put" in no_zero.stderr
+    assert "is no time" in plimsoll("inputs", "put", world, "--minute-zero", "yesterday").stderr
+    answers = document(plimsoll("inputs", "put", world, "--minute-zero", f"{zero:%Y-%m-%d}", "-o", "json"))
     assert {one["name"]: one["version"] for one in answers}["supply"] == 1
     upload_world(client, world, zero.isoformat())
     made = document(plimsoll("run", "--reason", "first", "-o", "json"))

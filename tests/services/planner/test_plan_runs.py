@@ -6,13 +6,16 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
+import sqlalchemy as sa
 
 from libs.domain.plan_run import PlanRunStatus, PlanTrigger
+from libs.interchange.traces.intake import Intake, Rows
 from libs.reconcile.clock import SystemClock
 from libs.store.executed_changes import record_executed
 from libs.store.jobs import list_jobs
 from libs.store.placement_plans import commit_placement_plan, load_target_plan_id
 from libs.store.plan_runs import create_plan_run, load_plan_run, take_plan_run
+from libs.store.span_batches import put_spans
 from services.cli.flux.offline import make_models, make_plan
 from services.planner.reconcilers.placement_plan_make import ATTEMPTS_MAX, PlacementPlanMake
 from services.planner.reconcilers.plan_runs_schedule import PlanRunsSchedule
@@ -83,6 +86,16 @@ def test_the_plan_is_the_one_that_is_made_offline(client, planner, ask, world):
     models = {one["service"]: one for one in client.get("/v1/service-models").json()["items"]}
     assert models["store"]["document"]["attribution"]["shop"] == pytest.approx(1 / 3, abs=0.02)
     assert client.get("/v1/service-models", params={"confidence": "low"}).json()["items"] == []
+
+
+def test_spans_that_wait_to_be_summed_are_told(client, planner, ask, world, database):
+    put_world(client, world)
+    with database.write() as tx:
+        put_spans(tx, Rows(Intake(gateways={})).spans())
+        tx.execute(sa.text("UPDATE span_batches SET spans = 7"))
+    run = ask()
+    planner().reconcile()
+    assert look(client, run)["report"]["unsummed"] == 7
 
 
 def test_it_can_be_planned_again_from_its_bundle(client, planner, ask, world):

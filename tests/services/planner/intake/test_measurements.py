@@ -82,7 +82,9 @@ def test_parquet_is_read_and_a_dry_run_keeps_nothing(reporter, database):
         ("0.5,store,east,hw,1\n", "usage.csv[0].minute", "whole"),
         ("9000,store,east,hw,1\n", "usage.csv[0].minute", "future"),
         ("-99999,store,east,hw,1\n", "usage.csv[0].minute", "older"),
-        ("0,store,east,hw,many\n", "usage.csv", "cannot be read"),
+        ("0,store,east,hw,1\n0,store,east,hw,many\n", "usage.csv[1].used", "'many' is not a number"),
+        ("0,store,east,hw,1\n0,store,east\n", "usage.csv", "Row #3"),
+        ("-99999,store,east,hw,1\n" * 9, "usage.csv[0].minute", "older"),
         ("0,store,east,hw,1e31\n", "usage.csv[0].used", "more than"),
     ],
 )
@@ -92,6 +94,7 @@ def test_a_bad_row_is_named_and_nothing_is_taken(reporter, database, rows, field
     error = response.json()["errors"][0]
     assert error["field"] == field
     assert says in error["message"]
+    assert len(response.json()["errors"]) <= 3, "the same of many rows is said a few times, and of how many"
     with database.snapshot() as tx:
         assert count_measured(tx, USAGE).series == 0
 

@@ -183,10 +183,16 @@ def test_what_cannot_be_read_is_refused_in_the_form_of_the_protocol(reporter, da
     assert waiting(database) == 0
 
 
-@pytest.mark.parametrize("content", [b"{", b"[]", b"{}", b'{"resourceSpans": 7}'])
+@pytest.mark.parametrize("content", [b"{", b"[]", b'{"resourceSpans": 7}', b'{"resourceMetrics": []}'])
 def test_json_that_is_no_export_is_refused_in_json(reporter, content):
     response = reporter.post("/v1/traces", content=content, headers=JSON)
     assert (response.status_code, response.json()["code"]) == (400, 3)
+
+
+@pytest.mark.parametrize(("content", "headers"), [(b"{}", JSON), (b'{"resourceSpans": []}', JSON), (b"", PROTO)])
+def test_an_export_of_nothing_succeeds(reporter, database, content, headers):
+    assert reporter.post("/v1/traces", content=content, headers=headers).status_code == 200
+    assert waiting(database) == 0
 
 
 def test_who_may_not_report_is_told_so_in_the_form_of_the_protocol(operator, make_app, database):
