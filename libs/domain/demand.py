@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from libs.domain.calls import Calls
 from libs.domain.fleet import Floats
 
 GROUPS = 16
@@ -24,7 +25,7 @@ class Demand:
     attributed   (S,) int      of these, spans that have a gateway upstream
     orphaned     (S,) int      of these, spans whose way up is broken before it says what it must
     cpu_stated   (S,) int      of these, spans that state CPU instructions
-    edges        (S, S) int    calls seen from one service to another
+    edges        Calls          calls seen from one service to another
     duplicates   int           spans that came twice
     """
 
@@ -34,7 +35,7 @@ class Demand:
     attributed: Floats
     orphaned: Floats
     cpu_stated: Floats
-    edges: Floats
+    edges: Calls
     duplicates: int
 
     @classmethod
@@ -48,7 +49,7 @@ class Demand:
             attributed=nothing,
             orphaned=nothing,
             cpu_stated=nothing,
-            edges=np.zeros((services, services)),
+            edges=Calls.none(),
             duplicates=0,
         )
 
@@ -67,7 +68,7 @@ class Demand:
             attributed=pick(self.attributed, 0),
             orphaned=pick(self.orphaned, 0),
             cpu_stated=pick(self.cpu_stated, 0),
-            edges=pick(pick(self.edges, 0), 1),
+            edges=self.edges.of_services(at),
         )
 
     def plus(self, other: Demand) -> Demand:
@@ -81,6 +82,6 @@ class Demand:
             attributed=np.pad(self.attributed, wider) + other.attributed,
             orphaned=np.pad(self.orphaned, wider) + other.orphaned,
             cpu_stated=np.pad(self.cpu_stated, wider) + other.cpu_stated,
-            edges=np.pad(self.edges, (*wider, *wider)) + other.edges,
+            edges=self.edges.plus(other.edges),
             duplicates=self.duplicates + other.duplicates,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from libs.domain.calls import Calls
 from libs.domain.demand import GROUPS, Demand
 from libs.domain.fleet import Bools, Floats
 from libs.domain.spans import Spans
@@ -40,12 +41,12 @@ def demand_of(spans: Spans, services: int, products: int) -> Demand:
         attributed=count(known),
         orphaned=count(trees.orphan),
         cpu_stated=count(~np.isnan(spans.cpu)),
-        edges=_edges(spans, trees, calls & counted, services),
+        edges=_edges(spans, trees, calls & counted),
         duplicates=int(trees.duplicate.sum()),
     )
 
 
-def _edges(spans: Spans, trees: Trees, calls: Bools, services: int) -> Floats:
+def _edges(spans: Spans, trees: Trees, calls: Bools) -> Calls:
     rows = np.flatnonzero(calls & (trees.parent >= 0))
-    pair = spans.service[trees.parent[rows]].astype(np.intp) * services + spans.service[rows]
-    return np.bincount(pair, minlength=services * services).astype(np.float64).reshape(services, services)
+    caller, callee = spans.service[trees.parent[rows]], spans.service[rows]
+    return Calls.summed(caller.astype(np.int64), callee.astype(np.int64), np.ones(len(rows)))

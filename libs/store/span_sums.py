@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, time
 import numpy as np
 import sqlalchemy as sa
 
+from libs.domain.calls import Calls
 from libs.domain.demand import GROUPS, METRICS, Demand
 from libs.domain.fleet import Floats, Ints
 from libs.domain.telemetry import SpanSums
@@ -43,8 +44,10 @@ def add_span_sums(tx: Transaction, day: date, sums: SpanSums, *, rejected: int) 
     add_records(tx, entry_sums, {"day": days(day, len(entries)), _PRODUCT: product[entries], "requests": requests})
     counts = {name: getattr(demand, name)[named] for name in ("spans", "attributed", "orphaned", "cpu_stated")}
     add_records(tx, span_sums, {"day": days(day, int(named.sum())), _SERVICE: service[named], **counts})
-    caller, callee = np.nonzero(demand.edges * np.outer(named, named))
-    calls = {"caller_id": service[caller], "callee_id": service[callee], "calls": demand.edges[caller, callee]}
+    edges = demand.edges
+    both = named[edges.caller] & named[edges.callee]
+    caller, callee = service[edges.caller[both]], service[edges.callee[both]]
+    calls = {"caller_id": caller, "callee_id": callee, "calls": edges.count[both]}
     add_records(tx, call_sums, {"day": days(day, len(caller)), **calls})
     totals = {"received": sums.settled.sum(), "rejected": rejected, "late": sums.late, "duplicates": demand.duplicates}
     if any(totals.values()):
@@ -78,7 +81,7 @@ def load_demand(tx: Transaction, words: Vocabulary, first: date, last: date) -> 
     demand = Demand(
         cost=cost,
         gateway=_gateway(tx, products, P, between),
-        edges=_edges(tx, services, S, between),
+        edges=_edges(tx, services, between),
         duplicates=_duplicates(tx, between),
         **counts,
     )
@@ -112,14 +115,12 @@ def _counts(tx: Transaction, services: Ints, S: int, between: dict[str, date]) -
     return totals
 
 
-def _edges(tx: Transaction, services: Ints, S: int, between: dict[str, date]) -> Floats:
+def _edges(tx: Transaction, services: Ints, between: dict[str, date]) -> Calls:
     query = "SELECT caller_id, callee_id, calls FROM call_sums WHERE day BETWEEN %(first)s AND %(last)s"
     found = copy_out(tx, query, between, {"caller_id": ">i8", "callee_id": ">i8", "calls": ">f8"})
     caller, callee = _find(services, found["caller_id"]), _find(services, found["callee_id"])
     known = (caller >= 0) & (callee >= 0)
-    edges = np.zeros((S, S))
-    np.add.at(edges, (caller[known], callee[known]), found["calls"][known])
-    return edges
+    return Calls.summed(caller[known], callee[known], found["calls"][known])
 
 
 def _duplicates(tx: Transaction, between: dict[str, date]) -> int:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from libs.domain.demand import Demand
 from libs.flux.attributor import Attributor
 from libs.interchange.errors import InterchangeError, Problem
@@ -35,6 +33,7 @@ def read_graph(files: list[Path], entries: list[str]) -> dict[str, Any]:
         for spans in read_traces(path, intake):
             found.add(spans, found.spans, len(intake.services))
     demand = found.finish(len(intake.services))
+    edges = demand.edges
     names = list(intake.services)
     return {
         "spans": found.spans,
@@ -45,8 +44,8 @@ def read_graph(files: list[Path], entries: list[str]) -> dict[str, Any]:
         "malformed": intake.malformed,
         "services": {name: _service(demand, s, entries) for s, name in enumerate(names)},
         "calls": [
-            {"caller": names[a], "callee": names[b], "calls": int(demand.edges[a, b])}
-            for a, b in zip(*np.nonzero(demand.edges), strict=True)
+            {"caller": names[a], "callee": names[b], "calls": int(count)}
+            for a, b, count in zip(edges.caller, edges.callee, edges.count, strict=True)
             if a != b
         ],
     }

@@ -3,6 +3,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from libs.domain.calls import Calls
 from libs.domain.demand import GROUPS, METRICS, Demand
 from libs.domain.world import Observations, Vocabulary
 from libs.flux.attribution import attribute, untraced
@@ -54,7 +55,7 @@ def demand(*, per_request=None, requests=(400.0, 100.0), spans=1000, wrong=None,
         attributed=count,
         orphaned=np.zeros(3),
         cpu_stated=count,
-        edges=np.zeros((3, 3)),
+        edges=Calls.none(),
         duplicates=0,
     )
 

@@ -53,5 +53,5 @@ def test_spans_of_the_sdk_belong_to_the_product_that_caused_them(make_app, datab
     assert demand.cost["calls"].sum(0)[STORE, :2].tolist() == [3, 5]
     assert demand.cost["cpu"].sum(0)[STORE, :2].tolist() == [3000, 5000]
     assert demand.gateway.sum(0).tolist() == [2, 1, 0]
-    assert demand.edges[FRONT, STORE] == 3
-    assert demand.edges[FINDER, STORE] == 5
+    assert demand.edges.between(FRONT, STORE) == 3
+    assert demand.edges.between(FINDER, STORE) == 5

@@ -67,8 +67,8 @@ def test_spans_in_either_form_become_sums_by_product(reporter, database, form, p
     assert sums.cost["self_time"].sum(0)[STORE, SHOP] == pytest.approx(0.002)
     assert sums.gateway.sum(0).tolist() == [1, 1, 0]
     assert sums.spans.tolist() == sums.attributed.tolist() == sums.cpu_stated.tolist() == [3, 1, 1, 0]
-    assert sums.edges[FRONT, STORE] == 2
-    assert sums.edges[FINDER, STORE] == 1
+    assert sums.edges.between(FRONT, STORE) == 2
+    assert sums.edges.between(FINDER, STORE) == 1
 
 
 def test_a_trace_in_pieces_waits_until_it_is_silent(reporter, database):
