@@ -3,99 +3,152 @@
 from __future__ import annotations
 
 import sys
-from importlib import import_module
-from typing import Any
 
 import typer
 from rich.text import Text
-from typer.core import TyperCommand, TyperGroup
 
 from services.cli.failure import EXIT_ERROR, CliFailure
+from services.cli.lazy import Commands, lazy_group
 from services.cli.output import stderr
 
-GROUPS = {
+GROUPS: dict[str, Commands] = {
     "Look": {
-        "get": "services.cli.get:get",
-        "status": "services.cli.status:status",
-        "explain": "services.cli.explain:explain",
-        "simulate": "services.cli.simulate:simulate",
+        "get": (
+            "services.cli.get:get",
+            "Show one thing, or a list of them.",
+        ),
+        "status": (
+            "services.cli.status:status",
+            "Show how a region stands: capacity, servers by type, what is amiss, and what waits for a person.",
+        ),
+        "explain": (
+            "services.cli.explain:explain",
+            "Say why: what it needs, what it has, what decides, and what the last solve did for it.",
+        ),
+        "simulate": (
+            "services.cli.simulate:simulate",
+            "Solve the region as it would be and show the difference.",
+        ),
     },
     "Ask for capacity": {
-        "create": "services.cli.requests:create",
-        "resize": "services.cli.requests:resize",
-        "delete": "services.cli.requests:delete",
-        "amend": "services.cli.requests:amend",
-        "withdraw": "services.cli.requests:withdraw",
+        "create": (
+            "services.cli.requests:create",
+            "Ask for a reservation: so many RRU (or servers) that are there when an MSB fails.",
+        ),
+        "resize": (
+            "services.cli.requests:resize",
+            "Ask for another size, or other terms; what is left out stays as it is.",
+        ),
+        "delete": (
+            "services.cli.requests:delete",
+            "Return a reservation: its servers are freed.",
+        ),
+        "amend": (
+            "services.cli.requests:amend",
+            "Ask for something else in a request that is not decided yet; what is left out stays as it is.",
+        ),
+        "withdraw": (
+            "services.cli.requests:withdraw",
+            "Take back a request that is not decided yet.",
+        ),
     },
     "Decide what may be asked for, and who asks": {
-        "approve": "services.cli.approvals:approve",
-        "reject": "services.cli.approvals:reject",
-        "limits": "services.cli.approvals:limits",
-        "quota": "services.cli.quota:quota",
-        "token": "services.cli.token:app",
+        "approve": (
+            "services.cli.approvals:approve",
+            "Let go on what waits for an approval.",
+        ),
+        "reject": (
+            "services.cli.approvals:reject",
+            "Refuse what waits for an approval.",
+        ),
+        "limits": (
+            "services.cli.approvals:limits",
+            "Show what requests in a region may do without an approval, or change it; what is left out stays.",
+        ),
+        "quota": (
+            "services.cli.quota:quota",
+            "Show what an owner may have and has, or change the limit.",
+        ),
+        "token": (
+            "services.cli.token:app",
+            "Who may ask, and for whom.",
+        ),
     },
     "Run a region": {
-        "import": "services.cli.regions:import_region",
-        "export": "services.cli.regions:export_region",
-        "plan": "services.cli.plan:plan",
-        "policy": "services.cli.policy:policy",
-        "drain": "services.cli.drain:drain",
-        "decommission": "services.cli.retire:decommission",
-        "refresh": "services.cli.retire:refresh",
-        "mover": "services.cli.moves:mover",
-        "moves": "services.cli.moves:app",
-        "pause": "services.cli.moves:pause",
-        "resume": "services.cli.moves:resume",
+        "import": (
+            "services.cli.regions:import_region",
+            "Bring servers in: a new region, or what a list changes in one that is there, shown before it is done.",
+        ),
+        "export": (
+            "services.cli.regions:export_region",
+            "Take a region out, as a folder that `plimsoll solve` and `plimsoll import` read.",
+        ),
+        "plan": (
+            "services.cli.plan:plan",
+            "Solve a region now instead of when it is next due, and follow the run.",
+        ),
+        "policy": (
+            "services.cli.policy:policy",
+            "Show what the solver weighs, or change it.",
+        ),
+        "drain": (
+            "services.cli.drain:drain",
+            "Announce planned maintenance, or its end.",
+        ),
+        "decommission": (
+            "services.cli.retire:decommission",
+            "Announce that a rack or server leaves the fleet.",
+        ),
+        "refresh": (
+            "services.cli.retire:refresh",
+            "Announce that a rack or server becomes another hardware type.",
+        ),
+        "mover": (
+            "services.cli.moves:mover",
+            "Show what bounds a region's moves and whether they are paused, or set bounds; what is left out stays.",
+        ),
+        "moves": (
+            "services.cli.moves:app",
+            "Deal with moves that failed for good; `plimsoll get moves --where dead_letter=open` lists them.",
+        ),
+        "pause": (
+            "services.cli.moves:pause",
+            "Let no move start and no step begin in a region; steps under way end.",
+        ),
+        "resume": (
+            "services.cli.moves:resume",
+            "Let a paused region's moves go on.",
+        ),
     },
     "On this machine, and from files": {
-        "demo": "services.cli.demo.command:demo",
-        "up": "services.cli.up:up",
-        "solve": "services.cli.solve:solve",
-        "flux": "services.cli.flux.command:app",
-        "convert": "services.cli.sources:convert",
+        "demo": (
+            "services.cli.demo.command:demo",
+            "Run a simulated day on a platform of its own: requests, failures, hourly solves and moves, all over REST.",
+        ),
+        "up": (
+            "services.cli.up:up",
+            "Run the platform here: API, worker, scheduler and, unless DATABASE_URL is set, a database.",
+        ),
+        "solve": (
+            "services.cli.solve:solve",
+            "Assign every server of a region to a reservation.",
+        ),
+        "flux": (
+            "services.cli.flux.command:app",
+            "Plan capacity and traffic over regions: by the service, or from a folder of traces, use and supply.",
+        ),
+        "convert": (
+            "services.cli.sources:convert",
+            "Turn a list of servers into a region folder, without any platform: all of them free, no reservations.",
+        ),
     },
 }
-"""Heading of --help -> command -> where it is. Looking at a server must not wait for a solver to be imported."""
-COMMANDS = {name: path for commands in GROUPS.values() for name, path in commands.items()}
-
-
-class LazyCommands(TyperGroup):
-    """A group whose commands are imported by name."""
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        """All of them."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """One of them; None where there is none of this name."""
-        if cmd_name not in COMMANDS:
-            return None
-        module, _, name = COMMANDS[cmd_name].partition(":")
-        found = getattr(import_module(module), name)
-        if not isinstance(found, typer.Typer):
-            alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-            alone.command(cmd_name)(found)
-            found = alone
-        command = typer.main.get_command(found)
-        assert isinstance(command, TyperCommand | TyperGroup)
-        command.name = cmd_name
-        return command
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """The list of --help: by group, a sentence each."""
-        for group, commands in GROUPS.items():
-            with formatter.section(group):
-                told = {name: _first_sentence(self.get_command(ctx, name).help or "") for name in commands}
-                formatter.write_dl(list(told.items()))
-
-
-def _first_sentence(text: str) -> str:
-    return text.partition(". ")[0].partition("\n")[0].rstrip(".") + "."
-
+"""Heading of --help -> command -> where it is, and what it does."""
+COMMANDS = [name for commands in GROUPS.values() for name in commands]
 
 app = typer.Typer(
     name="plimsoll",
-    cls=LazyCommands,
+    cls=lazy_group(GROUPS),
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,

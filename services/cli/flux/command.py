@@ -2,144 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Annotated
-
 import typer
-from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as Bar
 
-from libs.flux.cost_models import CostModelError
-from libs.flux.placement import NoPlanError, StoppedError
-from libs.flux.review import review_of
-from libs.flux.summary import plan_document
-from libs.interchange.atomic import replacing
-from libs.interchange.errors import InterchangeError
-from libs.interchange.execution_plan import save_execution_plan
-from libs.interchange.placement_plan import placement_plan_document, save_placement_plan
-from libs.interchange.service_models import save_service_models
-from libs.interchange.traces.intake import TooManyServicesError
-from libs.plan_check.check import PlanRefusedError
-from services.cli.failure import EXIT_NOT_POSSIBLE, CliFailure
-from services.cli.flux.disaster import print_disaster, write_disaster
-from services.cli.flux.inputs import inputs
-from services.cli.flux.offline import Progress, make_models, make_plan
-from services.cli.flux.overrides import override
-from services.cli.flux.runs import plans, run
-from services.cli.flux.send import send
-from services.cli.flux.tables import model_document, print_models, print_plan
-from services.cli.flux.traces import print_graph, read_graph
-from services.cli.output import Output, OutputOption, print_json, stderr, stdout
+from services.cli.lazy import Commands, lazy_group
 
+SECTIONS: dict[str, Commands] = {
+    "By the planner service": {
+        "inputs": (
+            "services.cli.flux.inputs:inputs",
+            "Show and put what plans are made from: supply, growth, controls and others, in versions.",
+        ),
+        "send": ("services.cli.flux.send:send", "Send files of spans, use and traffic to the platform."),
+        "run": ("services.cli.flux.runs:run", "Have the service plan now, and wait for the plan."),
+        "plans": ("services.cli.flux.runs:plans", "Show placement plans, or one of them."),
+        "override": (
+            "services.cli.flux.overrides:override",
+            "Bound what the next plans may do with a service or a product in a region.",
+        ),
+    },
+    "From files": {
+        "traces": (
+            "services.cli.flux.files:traces",
+            "Show who calls whom in trace files, and which entry point causes it.",
+        ),
+        "model": (
+            "services.cli.flux.files:model",
+            "Find out what each service needs for each product's traffic, and how far to trust that.",
+        ),
+        "plan": (
+            "services.cli.flux.files:plan",
+            "Say where capacity and traffic should be at each step, and how to get to the first.",
+        ),
+    },
+}
 app = typer.Typer(
-    help="Plan capacity and traffic over regions: by the service, or from a folder of traces, use and supply.",
+    cls=lazy_group(SECTIONS),
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
 )
-app.add_typer(inputs, name="inputs")
-app.add_typer(override, name="override")
-app.command()(run)
-app.command()(plans)
-app.command()(send)
-WorldArgument = Annotated[
-    Path,
-    typer.Argument(metavar="WORLD_DIR", help="a world folder or replay bundle, docs/flux.md", exists=True),
-]
 
 
-@app.command()
-def model(
-    world: WorldArgument,
-    out: Annotated[Path, typer.Option(help="where the models are written (JSON)")] = Path("model.json"),
-    output: OutputOption = Output.TABLE,
-) -> None:
-    """Find out what each service needs for each product's traffic, and how far to trust that."""
-    with _failing(), _showing() as progress:
-        made = make_models(world, progress)
-        save_service_models(out, made.words, made.models)
-    if output is Output.JSON:
-        print_json(model_document(made))
-    else:
-        print_models(made)
-        stdout.print(f"written to {out}", markup=False)
-
-
-@app.command()
-def plan(
-    world: WorldArgument,
-    model: Annotated[Path | None, typer.Option(help="models made before; left out: they are made first")] = None,
-    out: Annotated[Path, typer.Option(help="where the plan is written (JSON)")] = Path("plan.json"),
-    dag: Annotated[Path | None, typer.Option(help="write how to carry out the first step there (JSON)")] = None,
-    report: Annotated[Path | None, typer.Option(help="a folder for what a person reviews: JSON and pictures")] = None,
-    disaster: Annotated[
-        Path | None, typer.Option(help="write there what the loss of each region asks of load-tested services (JSON)")
-    ] = None,
-    output: OutputOption = Output.TABLE,
-) -> None:
-    """Say where capacity and traffic should be at each step, and how to get to the first.
-
-    Exit status: 0 planned, also where hardware is missing (the deficit says how much); 1 error; 2 no plan is possible.
-    """
-    with _failing(), _showing() as progress:
-        made = make_plan(world, model, progress)
-        save_placement_plan(out, placement_plan_document(made.words, made.models.modelled, made.solved.plan))
-        if dag is not None:
-            save_execution_plan(dag, made.execution)
-        if report is not None:
-            for name, content in review_of(made).items():
-                with replacing(report / name) as stream:
-                    stream.write(content.encode())
-        if disaster is not None:
-            write_disaster(disaster, made)
-    if output is Output.JSON:
-        print_json(plan_document(made))
-    else:
-        print_plan(made)
-        print_disaster(made)
-        written = ", ".join(str(path) for path in (out, dag, report, disaster) if path is not None)
-        stdout.print(f"written to {written}", markup=False)
-
-
-@app.command()
-def traces(
-    files: Annotated[
-        list[Path], typer.Argument(help="trace files, in any format that docs/flux.md names", exists=True)
-    ],
-    entry: Annotated[list[str], typer.Option(metavar="SERVICE:OPERATION", help="an entry point; may be repeated")],
-    output: OutputOption = Output.TABLE,
-) -> None:
-    """Show who calls whom in trace files, and which entry point causes it."""
-    with _failing():
-        graph = read_graph(files, entry)
-    if output is Output.JSON:
-        print_json(graph)
-    else:
-        print_graph(graph)
-
-
-@contextmanager
-def _failing() -> Iterator[None]:
-    try:
-        yield
-    except (NoPlanError, PlanRefusedError) as error:
-        raise CliFailure(str(error), status=EXIT_NOT_POSSIBLE) from error
-    except (InterchangeError, CostModelError, StoppedError, TooManyServicesError, OSError) as error:
-        raise CliFailure(str(error)) from error
-
-
-@contextmanager
-def _showing() -> Iterator[Progress]:
-    """A bar for each trace file while it is read; nothing where nobody watches."""
-    columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn()
-    tasks: dict[Path, TaskID] = {}
-    with Bar(*columns, console=stderr, transient=True, disable=not stderr.is_terminal) as bar:
-
-        def show(path: Path, done: int) -> None:
-            if path not in tasks:
-                tasks[path] = bar.add_task(path.name, total=path.stat().st_size)
-            bar.update(tasks[path], completed=done)
-
-        yield show
+@app.callback()
+def flux() -> None:
+    """Plan capacity and traffic over regions: by the service, or from a folder of traces, use and supply."""

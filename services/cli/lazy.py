@@ -1,0 +1,50 @@
+"""Groups of commands that are imported when they are asked for: looking at a server must not wait for a solver."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+Commands = Mapping[str, tuple[str, str]]
+"""Name -> where it is, `module:function` or `module:app`, and the sentence that --help says of it."""
+
+
+def lazy_group(sections: Mapping[str, Commands]) -> type[TyperGroup]:
+    """A kind of group with these commands, by heading of its --help. Sentences are the commands' own first ones."""
+    commands = {name: place for section in sections.values() for name, place in section.items()}
+
+    class LazyGroup(TyperGroup):
+        """Imports a command by name."""
+
+        def list_commands(self, ctx: Any) -> list[str]:
+            """All of them."""
+            return list(commands)
+
+        def get_command(self, ctx: Any, cmd_name: str) -> Any:
+            """One of them; None where there is none of this name."""
+            return _import(cmd_name, commands[cmd_name][0]) if cmd_name in commands else None
+
+        def format_commands(self, ctx: Any, formatter: Any) -> None:
+            """The list of --help: nothing is imported for it."""
+            for heading, section in sections.items():
+                with formatter.section(heading):
+                    formatter.write_dl([(name, said) for name, (_, said) in section.items()])
+
+    return LazyGroup
+
+
+def _import(name: str, place: str) -> TyperCommand | TyperGroup:
+    module, _, attribute = place.partition(":")
+    found = getattr(import_module(module), attribute)
+    if not isinstance(found, typer.Typer):
+        alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+        alone.command(name)(found)
+        found = alone
+    command = typer.main.get_command(found)
+    assert isinstance(command, TyperCommand | TyperGroup)
+    command.name = name
+    return command
