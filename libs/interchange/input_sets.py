@@ -68,4 +68,8 @@ def problems_of(contents: Mapping[str, bytes], overrides: Sequence[Row] = ()) ->
 def event_minutes(contents: Mapping[str, bytes], zero: datetime) -> tuple[list[float], list[float]]:
     """Starts and ends of drains and load tests in minutes since `zero`."""
     rows = stored_rows(contents["events"]) if "events" in contents else []
-    return tuple([(row[key] - zero).total_seconds() / 60 for row in rows] for key in ("start", "end"))  # type: ignore[return-value]
+
+    def minutes(key: str) -> list[float]:
+        return [(row[key] - zero).total_seconds() / 60 for row in rows]
+
+    return minutes("start"), minutes("end")

@@ -51,6 +51,7 @@ def messages(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def _add(spans: Any, service: int, operations: Mapping[str, int], intake: Intake, rows: Rows) -> None:
+    found = rows.found
     for span in spans:
         cpu = probability = NAN
         try:
@@ -68,15 +69,7 @@ def _add(spans: Any, service: int, operations: Mapping[str, int], intake: Intake
         except (LookupError, ValueError):
             intake.malformed += 1
             continue
-        rows.trace.append(trace)
-        rows.span.append(identifier)
-        rows.parent.append(parent)
-        rows.service.append(service)
-        rows.gateway.append(gateway)
-        rows.kind.append(kind)
-        rows.took_ns.append(took_ns)
-        rows.cpu.append(cpu)
-        rows.probability.append(probability)
+        found.append((trace, identifier, parent, service, gateway, kind, took_ns, cpu, probability))
 
 
 def _number(value: Any) -> float:
