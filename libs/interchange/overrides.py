@@ -58,7 +58,8 @@ def apply_overrides(source: Source, words: Vocabulary, inputs: PlanningInputs, p
     """The inputs with the bounds of the table `overrides`, where there is one.
 
     A row is about a service's capacity in a region (on its own hardware type unless it names another) or about a
-    product's share of its traffic there. Rows that contradict each other, or a limit of the inputs, are noted by name.
+    product's share of its traffic there; number 0 is one that is proposed. Rows that contradict each other, or a limit
+    of the inputs, are noted by name.
     """
     table = WorldTable(source, "overrides", problems, fields=FIELDS, optional=True)
     if not len(table):
@@ -70,7 +71,7 @@ def apply_overrides(source: Source, words: Vocabulary, inputs: PlanningInputs, p
     problems.raise_any()
     least, most = table.optional_numbers("least", 0.0), table.optional_numbers("most", np.inf)
     reason = table.optional_strings("reason", "no reason given")
-    who = [f"override {n:.0f} ({why})" for n, why in zip(table.numbers("override"), reason, strict=True)]
+    who = [f"{_called(n)} ({why})" for n, why in zip(table.numbers("override"), reason, strict=True)]
     c = inputs.controls
     capacity = _Bounds(c.capacity_min.copy(), c.capacity_max.copy(), "controls")
     presence = _Bounds(inputs.presence_min.copy(), inputs.presence_max.copy(), "presence_limits")
@@ -85,6 +86,10 @@ def apply_overrides(source: Source, words: Vocabulary, inputs: PlanningInputs, p
         problems.add(FILE, message, field=CONTRADICTION)
     controls = replace(c, capacity_min=capacity.least, capacity_max=capacity.most, reason=reasons)
     return replace(inputs, controls=controls, presence_min=presence.least, presence_max=presence.most)
+
+
+def _called(number: float) -> str:
+    return f"override {number:.0f}" if number else "the new override"
 
 
 def _known(table: WorldTable, field: str, names: Names) -> Indices:

@@ -103,7 +103,7 @@ def load_plan_snapshot(tx: Transaction, run: PlanRun, measure: Measure, *, execu
             "NothingMeasured",
             f"No use, or no traffic, of any service and product is known from {run.window_start:%Y-%m-%d} to "
             f"{run.window_end:%Y-%m-%d} outside of events. `plimsoll flux send` sends tables of both, a metric source "
-            "pulls them from Prometheus, and GET /v1/telemetry says what came in.",
+            "pulls them from Prometheus, and `plimsoll flux telemetry` says what came in.",
         )
     return PlanSnapshot(
         words=words,

@@ -13,6 +13,10 @@ SECTIONS: dict[str, Commands] = {
             "Show and put what plans are made from: supply, growth, controls and others, in versions.",
         ),
         "send": ("services.cli.flux.send:send", "Send files of spans, use and traffic to the platform."),
+        "telemetry": (
+            "services.cli.flux.telemetry:telemetry",
+            "Show what came in: spans by day, and how far use and traffic reach.",
+        ),
         "run": ("services.cli.flux.runs:run", "Have the service plan now, and wait for the plan."),
         "plans": ("services.cli.flux.runs:plans", "Show placement plans, or one of them."),
         "override": (

@@ -121,8 +121,8 @@ def post_override(
 
     def effect(tx: Transaction) -> Answer:
         lock_overrides(tx)
+        require_consistent(tx, _imagined(body, actor, now), now=now)
         made = create_override(tx, **body.model_dump(), actor=actor, now=now)
-        require_consistent(tx, made, now=now)
         _audit(tx, "create", made, actor, body.reason, now)
         location = {"Location": f"/v1/plan-overrides/{made.plan_override_id}"}
         return Answer(201, _out(made, context), location | etag(made.generation))

@@ -62,6 +62,10 @@ def test_a_world_is_put_planned_and_overridden(platform, tmp_path):
     answers = document(plimsoll("inputs", "put", world, "--minute-zero", f"{zero:%Y-%m-%d}", "-o", "json"))
     assert {one["name"]: one["version"] for one in answers}["supply"] == 1
     upload_world(client, world, zero.isoformat())
+    came = plimsoll("telemetry")
+    assert came.returncode == 0, came.stderr
+    assert f"{zero:%Y-%m-%d}" in came.stdout
+    assert document(plimsoll("telemetry", "-o", "json"))["usage"]["series"] > 0
     made = document(plimsoll("run", "--reason", "first", "-o", "json"))
     assert (made["status"], made["request_reason"]) == ("done", "first")
     shown = plimsoll("plans")

@@ -75,7 +75,7 @@ def test_a_contradiction_is_refused_with_both_names(client):
     refused = post(client, CAPACITY | {"least": 3.0})
     assert (refused.status_code, refused.json()["code"]) == (409, "contradiction")
     [said] = refused.json()["contradictions"]
-    assert "override 2 (a promise, tester) asks for at least 3" in said
+    assert "the new override (a promise, tester) asks for at least 3" in said
     assert "override 1 (a smaller hall, tester) allows at most 2" in said
     assert len(client.get("/v1/plan-overrides").json()["items"]) == 1, "it was not kept"
     client.post("/v1/plan-overrides/1/withdraw", headers={"If-Match": '"1"'})
