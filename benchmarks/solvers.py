@@ -44,7 +44,7 @@ def _run(problem: str, solver: str, time_limit: float, seed: int) -> Run:
     command += ["--time-limit", str(time_limit), "--seed", str(seed)]
     patience_s = PATIENCE * time_limit + PATIENCE_S
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=patience_s)  # noqa: S603
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=patience_s)
     except subprocess.TimeoutExpired:
         return {"problem": problem, "solver": solver, "failed": f"no answer within {patience_s:g} s"}
     if done.returncode:

@@ -26,7 +26,7 @@ class Constant(Expression):
     pairs: Matrix | None = None
 
     @property
-    def shape(self) -> Shape:  # type: ignore[override]
+    def shape(self) -> Shape:
         """(rows, columns)."""
         return len(self.by_row), len(self.by_column)
 

@@ -25,9 +25,13 @@ class Expression(ABC):
     Nodes hold arrays and are compared by identity: use one node twice to share it.
     """
 
-    shape: Shape
     __array_ufunc__ = None
     """Arrays leave arithmetic with expressions to them."""
+
+    @property
+    @abstractmethod
+    def shape(self) -> Shape:
+        """(rows, columns)."""
 
     @abstractmethod
     def children(self) -> tuple[Expression, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,7 +32,7 @@ class Term:
 class Sum(Expression):
     """The sum of terms of one shape. Every linear map is a product of one over rows and one over columns."""
 
-    shape: Shape
+    shape: Shape = field()  # spelt out, or the property that it stands in for would be its default
     terms: tuple[Term, ...]
 
     def children(self) -> tuple[Expression, ...]:

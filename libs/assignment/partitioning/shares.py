@@ -34,7 +34,7 @@ class Share:
 
     def shared(self) -> tuple[Ints, Ints]:
         """Rows and columns in which more than one part has a hand; elements outside of both are one part's own."""
-        return tuple(np.flatnonzero((by > 0).sum(axis=0) > 1) for by in (self.rows, self.columns))  # type: ignore[return-value]
+        return _in_several(self.rows), _in_several(self.columns)
 
     def kept(self, part: int) -> tuple[Ints, Ints]:
         """Rows and columns that a part has a hand in."""
@@ -110,6 +110,11 @@ def _incidence(members: Sequence[Ints], size: int) -> Matrix:
 
 def _through(share: Floats, given: Matrix | None) -> Floats:
     return share if given is None else np.asarray((abs(given) @ share.T).T, dtype=np.float64)
+
+
+def _in_several(by: Floats) -> Ints:
+    """Of (P, n) shares the elements in which more than one part has a hand."""
+    return np.flatnonzero((by > 0).sum(axis=0) > 1)
 
 
 def _fractions(amounts: Floats) -> Floats:

@@ -37,7 +37,6 @@ class Result:
     improved     whether the answer is better than the start
     bound        by level as in `broken` and `objective`: no assignment as good above it goes below; empty where the
                  solver proves nothing
-    impossible   which hard constraints cannot all hold wherever the objects are, where that is proven
     prices       what more room would gain, by shape of container and dimension; where the solver finds them
     solver       by the name of which it is registered
     notes        what else is to be said of how it was solved, each a clause
@@ -55,7 +54,6 @@ class Result:
     solve_s: float
     timeline: tuple[Step, ...]
     bound: tuple[float, ...] = ()
-    impossible: str = ""
     prices: Prices | None = None
     solver: str = "local"
     notes: tuple[str, ...] = ()
@@ -75,8 +73,7 @@ class Result:
             StoppedBy.OPTIMAL: "nothing is left to gain",
             StoppedBy.CANCELLED: "stopped when asked to: more time may find more",
         }
-        why = f"; {self.impossible}" if self.impossible else ""
-        said = (f"{what}{broken}{why}", ends[self.stopped_by], *self._gaps(), *self.notes)
+        said = (f"{what}{broken}", ends[self.stopped_by], *self._gaps(), *self.notes)
         return "; ".join(said)
 
     def _gaps(self) -> list[str]:
