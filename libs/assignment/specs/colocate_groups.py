@@ -27,9 +27,8 @@ if TYPE_CHECKING:
 class ColocateGroupsSpec(Spec):
     """max(0, sum_i weight[i] Step(util[i, g]) - limit[g]) for each group g (MIN: limit - sum).
 
-    MAX with a limit of 1 keeps a group in one scope item; MIN spreads it over at least so many. `item_weights`
-    says how much
-    a scope item counts (1 where it is silent); items that the filter leaves out count nothing.
+    MAX with a limit of 1 keeps a group in one scope item; MIN spreads it over at least so many. `item_weights` says
+    how much a scope item counts (1 where it is silent); items that the filter leaves out count nothing.
     """
 
     partition: str
