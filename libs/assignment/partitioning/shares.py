@@ -10,10 +10,9 @@ from scipy import sparse
 
 from libs.assignment.arrays import Bools, Floats, Ints
 from libs.assignment.expressions.elementwise import Elementwise
-from libs.assignment.expressions.expression import Expression
+from libs.assignment.expressions.expression import Expression, Sum
 from libs.assignment.expressions.lookup import Lookup
 from libs.assignment.expressions.max import Max, Over
-from libs.assignment.expressions.sum import Sum
 from libs.assignment.matrices import Matrix, csr
 from libs.assignment.partitioning.part import Part
 

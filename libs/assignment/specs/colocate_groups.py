@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from libs.assignment.arrays import Floats, checked_values
-from libs.assignment.expressions.expression import Expression
+from libs.assignment.expressions.expression import Expression, sum_of
 from libs.assignment.expressions.positive_part import PositivePart
 from libs.assignment.expressions.power import Power
 from libs.assignment.expressions.step import Step
-from libs.assignment.expressions.sum import sum_of
 from libs.assignment.problem_names import CONTAINER, COUNT
 from libs.assignment.specs.filter import Filter
 from libs.assignment.specs.limit import Bound, Limit, LimitType

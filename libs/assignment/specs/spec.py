@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast, dataclass_transform
 
 from libs.assignment.errors import ModelError, UnknownName
-from libs.assignment.expressions.expression import Expression
-from libs.assignment.expressions.sum import sum_of
+from libs.assignment.expressions.expression import Expression, sum_of
 from libs.assignment.specs.fields import check_fields
 
 if TYPE_CHECKING:
@@ -25,8 +24,10 @@ class Worded(type):
 
     __dataclass_fields__: dict[str, dataclasses.Field[Any]]
 
-    def __call__(cls, **given: Any) -> Any:
-        """Checked before and after."""
+    def __call__(cls, *args: Any, **given: Any) -> Any:
+        """Checked before and after; a class with an __init__ of its own sees to its words itself."""
+        if args or "__dataclass_fields__" not in vars(cls):
+            return super().__call__(*args, **given)
         fields = cls.__dataclass_fields__
         for name in given:
             if name not in fields:
