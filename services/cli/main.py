@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -80,6 +81,16 @@ class LazyCommands(TyperGroup):
         assert isinstance(command, TyperCommand | TyperGroup)
         command.name = cmd_name
         return command
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Options stand behind the command; a command that there is not is answered with the nearest."""
+        first = args[0] if args else ""
+        if first.startswith("-") and first != "--help":
+            ctx.fail(f"{first} stands behind the command: plimsoll get servers --output json")
+        if first and first not in COMMANDS and first != "--help":
+            near = get_close_matches(first, COMMANDS, n=1)
+            ctx.fail(f"no command is called {first}" + (f": did you mean {near[0]}?" if near else ""))
+        return super().parse_args(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """The list of --help: by group, a sentence each."""
