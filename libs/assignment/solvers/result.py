@@ -11,6 +11,8 @@ from libs.assignment.solvers.limits import StoppedBy
 
 SHOWN = 1e-6
 """Gaps are told from this share of the value on."""
+DUST = 1e-9
+"""What sums of floats leave of nothing broken."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +65,7 @@ class Result:
         what = f"{self.moved} objects move" if self.improved else "no better assignment was found; nothing moves"
         broken = (
             f"; constraints are broken by {self.broken[1]:g} (at the start {self.broken[0]:g})"
-            if self.broken[1]
+            if self.broken[1] > DUST
             else ""
         )
         ends = {
