@@ -62,7 +62,8 @@ class Result:
 
     def in_words(self) -> str:
         """What people want to know first."""
-        what = f"{self.moved} objects move" if self.improved else "no better assignment was found; nothing moves"
+        moves = "1 object moves" if self.moved == 1 else f"{self.moved} objects move"
+        what = moves if self.improved else "no better assignment was found; nothing moves"
         broken = (
             f"; constraints are broken by {self.broken[1]:g} (at the start {self.broken[0]:g})"
             if self.broken[1] > DUST
