@@ -99,7 +99,7 @@ def _cpsat(model: Model, time_s: float, seed: int) -> Found:
             value=rows.data,
         )
         command = [str(python), str(HERE / "solve.py"), str(asked), str(answered), str(time_s), str(seed)]
-        subprocess.run(command, check=True)  # noqa: S603
+        subprocess.run(command, check=True)
         with np.load(answered) as answer:
             x = answer["x"] if len(answer["x"]) else None
             return x, -math.inf, bool(answer["proven"])  # its bound is that of a rounded model

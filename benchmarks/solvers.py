@@ -14,6 +14,8 @@ from benchmarks.problems import KINDS
 Run = dict[str, Any]
 PATIENCE, PATIENCE_S = 3.0, 60.0
 """How long a run may take that does not keep to its limit, loading included: so many times the limit, and more."""
+REFUSED = "libs.assignment.errors.ModelError: "
+"""How a solver begins that says what it cannot take."""
 
 
 def bench_solvers(argv: list[str]) -> dict[str, object]:
@@ -44,12 +46,12 @@ def _run(problem: str, solver: str, time_limit: float, seed: int) -> Run:
     command += ["--time-limit", str(time_limit), "--seed", str(seed)]
     patience_s = PATIENCE * time_limit + PATIENCE_S
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=patience_s)  # noqa: S603
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=patience_s)
     except subprocess.TimeoutExpired:
         return {"problem": problem, "solver": solver, "failed": f"no answer within {patience_s:g} s"}
     if done.returncode:
         last = done.stderr.strip().splitlines()[-1:] or [f"exit status {done.returncode}"]
-        return {"problem": problem, "solver": solver, "failed": last[0]}
+        return {"problem": problem, "solver": solver, "failed": last[0].removeprefix(REFUSED)}
     found: Run = json.loads(done.stdout)
     return found
 
@@ -77,10 +79,11 @@ def table_of(runs: list[Run]) -> str:
         if "failed" in run:
             lines.append(f"| {name} | {run['solver']} | {run['failed']} | | | | | |")
             continue
-        gap, over = (_percent(run.get(key)) for key in ("gap", "over_best"))
+        gap, over = (_percent(run.get(key)) if run["moved"] else "" for key in ("gap", "over_best"))
+        objective = f"{run['objective']:.6g}" if run["moved"] else "nothing better than the start"
         lines.append(
             f"| {name} | {run['solver']} | {run['solve_s']:.1f} | {run['cpu_s']:.1f} | {run['peak_mib']:.0f} "
-            f"| {run['objective']:.6g} | {gap} | {over} |"
+            f"| {objective} | {gap} | {over} |"
         )
     return "\n".join(lines) + "\n"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -21,8 +22,7 @@ class Labels:
         if self._size < 0:
             raise BadValues(f"{noun}: a number of {self._size}")
         if self._names is not None and len(set(self._names)) != self._size:
-            seen: set[str] = set()
-            twice = [name for name in self._names if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
+            twice = [name for name, times in Counter(self._names).items() if times > 1]
             raise BadValues(f"{noun}: named twice: {shown(twice)}")
 
     def __len__(self) -> int:

@@ -28,9 +28,8 @@ T = TypeVar("T")
 class Goal:
     """Something to make small. Goals of one priority are added up; a lower number outranks all higher ones.
 
-    cost   (1, 1)  what is made small, divided by `scale` and multiplied by `weight`. The scale is the spec's own,
-                        so that
-                   weights of unlike goals compare, or 1 where the caller wants the value itself.
+    cost   (1, 1)  what is made small, divided by `scale` and multiplied by `weight`. The scale is the spec's own, so
+                   that weights of unlike goals compare, or 1 where the caller wants the value itself.
     """
 
     spec: Spec
@@ -45,7 +44,6 @@ class Constraint:
     """Something that must hold. What is broken at the start is mended before any goal, and never gets worse.
 
     A soft constraint may be broken, where mending it costs more of other soft or broken ones.
-
 
     excess  array expressions, each element 0 where the constraint holds and positive where it is broken
     """

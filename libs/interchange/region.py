@@ -23,7 +23,7 @@ from libs.domain.reservation import CapacityUnit, ReservationKind
 from libs.interchange.bounds import COLUMNS_MAX
 from libs.interchange.errors import Problems
 from libs.interchange.policy import load_policy
-from libs.interchange.tables import Source, Table, indices_of
+from libs.interchange.tables import Source, Table, has_file, indices_of
 
 FILES = ("servers.parquet", "reservations.parquet", "rru.parquet", "affinity.parquet", "policy.json")
 HOST_PROFILE, OWNER = "default", "unknown"
@@ -49,6 +49,11 @@ def load_region(source: Source, *, name: str = "region") -> RegionImage:
     Raises: InterchangeError, with up to 20 problems.
     """
     problems = Problems()
+    for file in FILES:
+        if not has_file(source, file):
+            others = "an empty table says nothing" if file.endswith(".parquet") else "{} leaves every cost as it is"
+            problems.add(file, f"is missing; all of {', '.join(FILES)} are needed: {others}")
+    problems.raise_any()
     servers_table = Table(source, "servers.parquet", problems, fields=_SERVERS | {"target", "host_profile", "leaving"})
     reservations_table = Table(
         source, "reservations.parquet", problems, fields=_RESERVATIONS | {"kind", "unit", "owner", "host_profile"}

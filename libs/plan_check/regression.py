@@ -44,7 +44,7 @@ def check_regression(snapshot: FleetSnapshot, target: Indices) -> list[Violation
     others = "" if policy.fix_first else ", and no other reservation gains as much"
     return [
         Violation(
-            reason="ShortfallGrows" if short[1][r] > short[0][r] else "AffinityWorsens",
+            reason="ShortfallGrows" if short[1][r] - short[0][r] > TOLERANCE else "AffinityWorsens",
             message=f"{q.name[r]} would {_worse(short[0][r], short[1][r], off[0][r], off[1][r])}{others}",
             reservation=str(q.name[r]),
         )
@@ -53,7 +53,8 @@ def check_regression(snapshot: FleetSnapshot, target: Indices) -> list[Violation
 
 
 def _worse(short_was: float, short: float, off_was: float, off: float) -> str:
-    """What becomes of it, in RRU; what stays 0 needs no word."""
+    """What becomes of it, in RRU; what stays 0 needs no word, and sums of floats seldom hit 0."""
+    short_was, short, off_was, off = (round(rru, 6) for rru in (short_was, short, off_was, off))
     parts = []
     if short or short_was:
         parts.append(f"be short of {short:.6g} RRU instead of {short_was:.6g}")

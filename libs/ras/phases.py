@@ -1,4 +1,4 @@
-"""The phases of a solve: relaxation, rounding, repair, neighbourhoods, extraction. See docs/designs/0002."""
+"""The phases of a solve: relaxation, rounding, neighbourhoods, trimming, extraction. See docs/designs/0002."""
 
 from __future__ import annotations
 

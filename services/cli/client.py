@@ -11,6 +11,7 @@ import httpx
 
 from services.cli.connection import find_connection
 from services.cli.failure import CliFailure
+from services.cli.noun import Noun
 
 Json = dict[str, Any]
 _ATTEMPTS = 5
@@ -158,7 +159,13 @@ class ApiProblem(CliFailure):
         self.code = str(problem.get("code", response.status_code))
         fields = [f"  {error['field']}: {error['message']}" for error in problem.get("errors", [])]
         said = problem["title"] if fields else problem.get("detail") or problem["title"]
-        super().__init__("\n".join([f"{said} ({self.code})", *fields]))
+        super().__init__("\n".join([f"{said}{_where_to_look(self.code, response)} ({self.code})", *fields]))
+
+
+def _where_to_look(code: str, response: httpx.Response) -> str:
+    """The command that lists what there is, where what was asked for is not there: /v1/NOUN/IDENTIFIER."""
+    noun = response.url.path.split("/")[2:3]
+    return f" `plimsoll get {noun[0]}` lists them." if code == "not_found" and set(noun) & set(Noun) else ""
 
 
 def _problem(response: httpx.Response) -> Mapping[str, Any]:

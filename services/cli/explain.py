@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from services.cli.client import Client, Json
-from services.cli.get import Noun, id_of
+from services.cli.get import id_of
+from services.cli.noun import Noun
 from services.cli.output import Output, OutputOption, print_json, print_rows, say, stderr, stdout
 
 _TERMS = {

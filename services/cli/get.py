@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from enum import StrEnum
 from itertools import islice
 from typing import Annotated
 from urllib.parse import quote
@@ -12,30 +11,8 @@ import typer
 
 from services.cli.client import Client, Json
 from services.cli.failure import CliFailure
+from services.cli.noun import Noun
 from services.cli.output import Output, OutputOption, note, print_document, print_json, print_rows
-
-
-class Noun(StrEnum):
-    """What there is to look at, as in /v1/NOUN."""
-
-    REGIONS = "regions"
-    HARDWARE_TYPES = "hardware-types"
-    RESERVATIONS = "reservations"
-    CAPACITY_REQUESTS = "capacity-requests"
-    APPROVALS = "approvals"
-    QUOTAS = "quotas"
-    SERVERS = "servers"
-    UNAVAILABILITY_EVENTS = "unavailability-events"
-    RETIREMENTS = "retirements"
-    SOLVE_RUNS = "solve-runs"
-    SIMULATIONS = "simulations"
-    PLANS = "plans"
-    MOVES = "moves"
-    MOVERS = "movers"
-    IMPORTS = "imports"
-    AUDIT_ENTRIES = "audit-entries"
-    TOKENS = "tokens"
-
 
 COLUMNS: dict[Noun, dict[str, str]] = {
     Noun.REGIONS: {"NAME": "name", "PLAN": "target_plan_id", "CREATED": "created_at", "AMISS": "amiss"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -27,6 +28,17 @@ def lazy_group(sections: Mapping[str, Commands]) -> type[TyperGroup]:
         def get_command(self, ctx: Any, cmd_name: str) -> Any:
             """One of them; None where there is none of this name."""
             return _import(cmd_name, commands[cmd_name][0]) if cmd_name in commands else None
+
+        def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+            """Options stand behind the command; a command that there is not is answered with the nearest."""
+            first = args[0] if args else "--help"
+            if first != "--help" and first not in commands:
+                if first.startswith("-"):
+                    example = next(iter(commands))
+                    ctx.fail(f"{first} stands behind the command: {ctx.command_path} {example} {first}")
+                near = get_close_matches(first, commands, n=1)
+                ctx.fail(f"no command is called {first}" + (f": did you mean {near[0]}?" if near else ""))
+            return super().parse_args(ctx, args)
 
         def format_commands(self, ctx: Any, formatter: Any) -> None:
             """The list of --help: nothing is imported for it."""

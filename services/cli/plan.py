@@ -59,7 +59,5 @@ def _short(run: Json) -> Json:
     figures = {name: report[name] for name in kept if name in report}
     if figures.get("gap") is not None:
         figures["gap"] = f"{percent(figures['gap'])} of total_without_rack above lower_bound"
-    return {
-        **{name: run[name] for name in ("solve_run_id", "region", "status", "plan_id", "error", "bundle")},
-        "report": figures,
-    }
+    known = {name: run[name] for name in ("solve_run_id", "region", "status", "plan_id", "error", "bundle")}
+    return {**{name: value for name, value in known.items() if value is not None}, "report": figures}

@@ -139,7 +139,9 @@ def print_summary(snapshot: FleetSnapshot, report: SolveReport, out: Path) -> No
     ]
     print_rows(rows, {heading: heading for heading in rows[0]})
     bounded = "no bound known"
-    if math.isfinite(report.gap):
+    if report.proven:
+        bounded = "without racks proven to be the best"
+    elif math.isfinite(report.gap):
         bounded = f"without racks {percent(report.gap)} above a bound of {report.lower_bound:,.1f}"
     say(
         f"moved {report.score.moved_in_use:,} in use and {report.score.moved_idle:,} idle, "

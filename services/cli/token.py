@@ -8,7 +8,8 @@ import typer
 
 from libs.domain.principal import Role
 from services.cli.client import Client, Json
-from services.cli.get import Noun, get
+from services.cli.get import get
+from services.cli.noun import Noun
 from services.cli.output import Output, OutputOption, note, print_json, say, stdout
 
 app = typer.Typer(help="Who may ask, and for whom.", no_args_is_help=True, add_completion=False, rich_markup_mode=None)

@@ -16,10 +16,11 @@ from libs.interchange.measurements import Series
 from libs.reconcile.environment import read_environment
 from libs.store.database import Transaction
 from libs.store.measures import Measure, put_samples
+from libs.web.bad_files import bad_files
 from libs.web.context import Context
 from libs.web.idempotency import Answer, Write
 from libs.web.model import ResponseModel
-from libs.web.problems import FieldError, Problem, invalid
+from libs.web.problems import Problem
 from services.planner.telemetry_settings import TelemetrySettings
 
 TABLE_BYTES_MAX = 100_000_000
@@ -72,7 +73,7 @@ class Upload:
                 end=_minute(now + _AHEAD),
             )
         except InterchangeError as error:
-            raise _bad_table(error) from error
+            raise bad_files(error) from error
         out = _out(series, samples)
 
         def effect(tx: Transaction) -> Answer:
@@ -109,14 +110,3 @@ def _out(series: Series, samples: Samples) -> MeasurementsOut:
     ends = (samples.minute.min(), samples.minute.max()) if len(samples) else ()
     first, last = (datetime.fromtimestamp(int(end) * 60, UTC) for end in ends) if ends else (None, None)
     return MeasurementsOut(samples=len(samples), series=len(series), first_minute_at=first, last_minute_at=last)
-
-
-def _bad_table(error: InterchangeError) -> Problem:
-    """422 that names file, row and field of each problem: `usage.csv[3].used`."""
-    errors = []
-    for problem in error.problems:
-        row = "" if problem.row is None else f"[{problem.row}]"
-        field = "" if problem.field is None else f".{problem.field}"
-        where, message = f"{problem.file}{row}{field}", problem.message[:500]
-        errors.append(FieldError(field=where, location="body", code="bad_file", message=message))
-    return invalid(*errors)

@@ -65,8 +65,11 @@ def test_the_table_has_a_row_for_each_run_also_for_one_that_failed() -> None:
         "peak_mib": 3.0,
         "objective": 12.5,
         "gap": 0.012,
+        "moved": 5,
         "over_best": 0.0,
     }
-    table = table_of([good, {"problem": "region:r1", "solver": "price", "failed": "ModelError: no"}])
+    stays = good | {"solver": "cpsat", "moved": 0}
+    table = table_of([good, stays, {"problem": "region:r1", "solver": "price", "failed": "ModelError: no"}])
     assert "| r1 | mip | 1.0 | 2.0 | 3 | 12.5 | 1.20% | 0.00% |" in table
+    assert "| r1 | cpsat | 1.0 | 2.0 | 3 | nothing better than the start |  |  |" in table
     assert "| r1 | price | ModelError: no |" in table

@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from libs.assignment.arrays import Floats, Ints
-from libs.assignment.expressions.constant import Constant
-from libs.assignment.expressions.expression import DENSE_MAX, Expression
+from libs.assignment.expressions.expression import DENSE_MAX, Constant, Expression, Sum
 from libs.assignment.expressions.lookup import Lookup
 from libs.assignment.expressions.max import Max
 from libs.assignment.expressions.power import Power
-from libs.assignment.expressions.sum import Sum
 from libs.assignment.problem import Problem
 
 MOST_SHOWN = 3

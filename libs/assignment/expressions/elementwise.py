@@ -21,7 +21,7 @@ class Elementwise(Expression):
     CODE = 0
 
     @property
-    def shape(self) -> Shape:  # type: ignore[override]
+    def shape(self) -> Shape:
         """The child's."""
         return self.child.shape
 

@@ -35,7 +35,7 @@ class Lookup(Expression):
     initial: Ints
 
     @property
-    def shape(self) -> Shape:  # type: ignore[override]
+    def shape(self) -> Shape:
         """(scope items, groups)."""
         return len(self.scope), 1 if self.partition is None else len(self.partition)
 

@@ -39,7 +39,7 @@ class Max(Expression):
             raise BadValues(f"Max: the largest number {self.n} (counted from 0) among {among}")
 
     @property
-    def shape(self) -> Shape:  # type: ignore[override]
+    def shape(self) -> Shape:
         """One row, one column or both."""
         rows, columns = self.child.shape
         return 1 if self.over is not Over.COLUMNS else rows, 1 if self.over is not Over.ROWS else columns

@@ -6,12 +6,10 @@ import numpy as np
 
 from libs.assignment.arrays import Floats, Ints
 from libs.assignment.errors import ModelError
-from libs.assignment.expressions.constant import Constant
 from libs.assignment.expressions.elementwise import Elementwise
-from libs.assignment.expressions.expression import DENSE_MAX, Expression
+from libs.assignment.expressions.expression import DENSE_MAX, Constant, Expression, Sum
 from libs.assignment.expressions.lookup import Lookup
 from libs.assignment.expressions.max import Max, Over
-from libs.assignment.expressions.sum import Sum
 
 
 def value_at_rows(expression: Expression, assignment: Ints, rows: Ints) -> Floats:

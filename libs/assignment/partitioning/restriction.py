@@ -10,14 +10,12 @@ from scipy import sparse
 
 from libs.assignment.arrays import Floats, Ints
 from libs.assignment.errors import ModelError
-from libs.assignment.expressions.constant import Constant
 from libs.assignment.expressions.elementwise import Elementwise
-from libs.assignment.expressions.expression import DENSE_MAX, Expression
+from libs.assignment.expressions.expression import DENSE_MAX, Constant, Expression, Sum, Term
 from libs.assignment.expressions.lookup import Lookup
 from libs.assignment.expressions.max import Max, Over
 from libs.assignment.expressions.positive_part import PositivePart
 from libs.assignment.expressions.step import Step
-from libs.assignment.expressions.sum import Sum, Term
 from libs.assignment.matrices import Matrix, csr
 from libs.assignment.partitioning.apportion import apportion, by_holding, holds_most
 from libs.assignment.partitioning.at_rows import value_at_rows

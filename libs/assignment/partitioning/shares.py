@@ -10,10 +10,9 @@ from scipy import sparse
 
 from libs.assignment.arrays import Bools, Floats, Ints
 from libs.assignment.expressions.elementwise import Elementwise
-from libs.assignment.expressions.expression import Expression
+from libs.assignment.expressions.expression import Expression, Sum
 from libs.assignment.expressions.lookup import Lookup
 from libs.assignment.expressions.max import Max, Over
-from libs.assignment.expressions.sum import Sum
 from libs.assignment.matrices import Matrix, csr
 from libs.assignment.partitioning.part import Part
 
@@ -34,7 +33,7 @@ class Share:
 
     def shared(self) -> tuple[Ints, Ints]:
         """Rows and columns in which more than one part has a hand; elements outside of both are one part's own."""
-        return tuple(np.flatnonzero((by > 0).sum(axis=0) > 1) for by in (self.rows, self.columns))  # type: ignore[return-value]
+        return _in_several(self.rows), _in_several(self.columns)
 
     def kept(self, part: int) -> tuple[Ints, Ints]:
         """Rows and columns that a part has a hand in."""
@@ -110,6 +109,11 @@ def _incidence(members: Sequence[Ints], size: int) -> Matrix:
 
 def _through(share: Floats, given: Matrix | None) -> Floats:
     return share if given is None else np.asarray((abs(given) @ share.T).T, dtype=np.float64)
+
+
+def _in_several(by: Floats) -> Ints:
+    """Of (P, n) shares the elements in which more than one part has a hand."""
+    return np.flatnonzero((by > 0).sum(axis=0) > 1)
 
 
 def _fractions(amounts: Floats) -> Floats:

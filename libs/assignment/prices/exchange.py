@@ -8,7 +8,7 @@ import numpy as np
 
 from libs.assignment.arrays import Bools, Floats, Ints
 from libs.assignment.prices.draw import below
-from libs.assignment.prices.held import add, allowed
+from libs.assignment.prices.held import Held, add, allowed
 from libs.assignment.prices.jit import compiled, part
 
 OUT_MAX = 64
@@ -172,13 +172,7 @@ def exchange(
     members: Ints,
     at: Ints,
     left: Floats,
-    start: Ints,
-    entry: Ints,
-    number: Floats,
-    item: Ints,
-    keys: Ints,
-    held: Floats,
-    counter: Ints,
+    held: Held,
 ) -> int:
     """Let unplaced objects take the place of placed ones. How many did.
 
@@ -214,10 +208,10 @@ def exchange(
                 break
             size = first[s + 1] - first[s]
             coming = gain_in(o, s, worth, kind, factor)
-            offset = below(counter, size)
+            offset = below(held.counter, size)
             for t in range(min(size, tries)):
-                c = listed[first[s] + ((offset + t) % size if size <= tries else below(counter, size))]
-                if not allowed(o, c, start, entry, number, item, keys, held):
+                c = listed[first[s] + ((offset + t) % size if size <= tries else below(held.counter, size))]
+                if not allowed(o, c, held):
                     continue
                 count, loss = who_gives_way(
                     o,
@@ -249,14 +243,14 @@ def exchange(
             at[r] = -1
             for d in range(need.shape[1]):
                 left[best, d] += need[r, d]
-            add(r, best, -1.0, start, entry, number, item, keys, held, counter)
+            add(r, best, -1.0, held)
             if len(level) > 0:
                 placed[level[r]] -= 1
         at[o] = best
         link(o, best, head, ahead, behind)
         for d in range(need.shape[1]):
             left[best, d] -= need[o, d]
-        add(o, best, 1.0, start, entry, number, item, keys, held, counter)
+        add(o, best, 1.0, held)
         if len(level) > 0:
             placed[level[o]] += 1
         done += 1

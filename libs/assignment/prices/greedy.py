@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from libs.assignment.arrays import Floats, Ints
 from libs.assignment.prices.draw import below
-from libs.assignment.prices.held import add, allowed
+from libs.assignment.prices.held import Held, add, allowed
 from libs.assignment.prices.jit import compiled, part
 
 TIE = 1e-6
@@ -45,23 +45,17 @@ def best_container(
     first: Ints,
     listed: Ints,
     left: Floats,
-    start: Ints,
-    entry: Ints,
-    number: Floats,
-    item: Ints,
-    keys: Ints,
-    held: Floats,
-    counter: Ints,
+    held: Held,
 ) -> int:
     """The container of shape s that stays best in balance, out of all or of so many drawn at random; -1: none."""
     size = first[s + 1] - first[s]
     if size == 0:
         return -1
     best, least = -1, 1e300
-    offset = below(counter, size)
+    offset = below(held.counter, size)
     for k in range(min(size, tries)):
-        c = listed[first[s] + ((offset + k) % size if size <= tries else below(counter, size))]
-        if not roomy(o, c, need, left) or not allowed(o, c, start, entry, number, item, keys, held):
+        c = listed[first[s] + ((offset + k) % size if size <= tries else below(held.counter, size))]
+        if not roomy(o, c, need, left) or not allowed(o, c, held):
             continue
         found = imbalance(o, c, need, left, inverse)
         if found < least:
@@ -80,13 +74,7 @@ def place(
     listed: Ints,
     at: Ints,
     left: Floats,
-    start: Ints,
-    entry: Ints,
-    number: Floats,
-    item: Ints,
-    keys: Ints,
-    held: Floats,
-    counter: Ints,
+    held: Held,
 ) -> int:
     """Place objects in the order given. How many were looked at: all, unless the table of groups fills up.
 
@@ -94,19 +82,17 @@ def place(
     rank  (n, W) int   the shapes of each, best first; -1: no more
     """
     for k in range(len(who)):
-        if counter[0] * 2 > len(keys) and len(entry) > 0:
+        if held.counter[0] * 2 > len(held.keys) and len(held.entry) > 0:
             return k
         o = who[k]
         for s in rank[k]:
             if s < 0:
                 break
-            c = best_container(
-                o, s, tries, need, inverse, first, listed, left, start, entry, number, item, keys, held, counter
-            )
+            c = best_container(o, s, tries, need, inverse, first, listed, left, held)
             if c >= 0:
                 at[o] = c
                 for d in range(need.shape[1]):
                     left[c, d] -= need[o, d]
-                add(o, c, 1.0, start, entry, number, item, keys, held, counter)
+                add(o, c, 1.0, held)
                 break
     return len(who)

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from libs.assignment.arrays import Bools, Floats
-from libs.assignment.expressions.constant import Constant
+from libs.assignment.expressions.expression import Constant
 from libs.assignment.flavour import Flavour
 from libs.assignment.matrices import Matrix, csr
 from libs.assignment.prices.market import Groups

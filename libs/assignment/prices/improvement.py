@@ -78,8 +78,7 @@ def _exchange(
     placed: Ints,
     members: Ints,
 ) -> int:
-    groups = market.groups
-    rehash(groups, state)
+    rehash(state)
     return exchange(
         waiting.who[order],
         waiting.rank[order],
@@ -97,11 +96,5 @@ def _exchange(
         members,
         state.at,
         state.left,
-        groups.start,
-        state.entry,
-        state.number,
-        groups.item,
-        state.keys,
         state.held,
-        state.counter,
     )

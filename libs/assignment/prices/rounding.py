@@ -92,7 +92,6 @@ def placed_gain(market: Market, state: State) -> float:
 
 def _place(market: Market, offer: Offer, state: State, ranking: Ranking, order: Ints, tries: int) -> None:
     inverse = np.where(market.bounded & (market.capacity > 0.0), 1.0 / np.maximum(market.capacity, 1e-300), 0.0)
-    groups = market.groups
     who, rank = ranking.who[order], ranking.rank[order]
     while len(who):
         done = place(
@@ -105,17 +104,11 @@ def _place(market: Market, offer: Offer, state: State, ranking: Ranking, order: 
             offer.listed,
             state.at,
             state.left,
-            groups.start,
-            state.entry,
-            state.number,
-            groups.item,
-            state.keys,
             state.held,
-            state.counter,
         )
         who, rank = who[done:], rank[done:]
         if len(who):
-            rehash(groups, state)
+            rehash(state)
 
 
 def _size(market: Market, who: Ints) -> Floats:

@@ -8,12 +8,10 @@ import numpy as np
 
 from libs.assignment.arrays import Floats
 from libs.assignment.errors import ModelError
-from libs.assignment.expressions.constant import Constant
 from libs.assignment.expressions.elementwise import Elementwise
-from libs.assignment.expressions.expression import Expression, Shape
+from libs.assignment.expressions.expression import Constant, Expression, Shape, Sum
 from libs.assignment.expressions.lookup import Lookup
 from libs.assignment.expressions.max import Max
-from libs.assignment.expressions.sum import Sum
 from libs.assignment.flavour import Flavour
 from libs.assignment.matrices import Matrix, csr
 from libs.assignment.search.cell import IDENTITY, MAX, Cell, Leaf, Link, is_simple, is_stackable

@@ -6,12 +6,10 @@ from hashlib import blake2b
 
 import numpy as np
 
-from libs.assignment.expressions.constant import Constant
 from libs.assignment.expressions.elementwise import Elementwise
-from libs.assignment.expressions.expression import Expression
+from libs.assignment.expressions.expression import Constant, Expression, Sum, Term
 from libs.assignment.expressions.lookup import Lookup
 from libs.assignment.expressions.max import Max
-from libs.assignment.expressions.sum import Sum, Term
 from libs.assignment.matrices import Matrix
 
 Fingerprint = tuple[object, ...]

@@ -76,14 +76,15 @@ def solve_mip(
         solve_s=time.perf_counter() - began,
         timeline=tuple(tree.timeline),
         bound=tuple(tree.bound),
-        impossible=_impossible(problem) if last[0] > TOLERANCE else "",
         solver="mip",
+        notes=_impossible(problem) if last[0] > TOLERANCE else (),
     )
 
 
-def _impossible(problem: Problem) -> str:
+def _impossible(problem: Problem) -> tuple[str, ...]:
+    """Which hard constraints cannot all hold wherever the objects are, where that is proven."""
     clash = clash_of(problem)
-    return "" if clash is None else clash.in_words()
+    return () if clash is None else (clash.in_words(),)
 
 
 class Tree:

@@ -95,7 +95,8 @@ def solve_partitioned(
         notes.append(found.in_words())
     if len(parts) < 2 or not (found.granular or options.insist):
         why = notes[-1] if notes else "not granular: all objects that can move lie in one part"
-        return replace(solver(problem, limits, seed=seed), notes=(f"{why}; solved as a whole",))
+        whole = solver(problem, limits, seed=seed)
+        return replace(whole, notes=(f"{why}; solved as a whole", *whole.notes))
     return _Cut(program, parts, limits, options, seed, began, notes).solve(solver, executor)
 
 

@@ -11,6 +11,8 @@ from libs.assignment.solvers.limits import StoppedBy
 
 SHOWN = 1e-6
 """Gaps are told from this share of the value on."""
+DUST = 1e-9
+"""What sums of floats leave of nothing broken."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +39,6 @@ class Result:
     improved     whether the answer is better than the start
     bound        by level as in `broken` and `objective`: no assignment as good above it goes below; empty where the
                  solver proves nothing
-    impossible   which hard constraints cannot all hold wherever the objects are, where that is proven
     prices       what more room would gain, by shape of container and dimension; where the solver finds them
     solver       by the name of which it is registered
     notes        what else is to be said of how it was solved, each a clause
@@ -55,17 +56,17 @@ class Result:
     solve_s: float
     timeline: tuple[Step, ...]
     bound: tuple[float, ...] = ()
-    impossible: str = ""
     prices: Prices | None = None
     solver: str = "local"
     notes: tuple[str, ...] = ()
 
     def in_words(self) -> str:
         """What people want to know first."""
-        what = f"{self.moved} objects move" if self.improved else "no better assignment was found; nothing moves"
+        moves = "1 object moves" if self.moved == 1 else f"{self.moved} objects move"
+        what = moves if self.improved else "no better assignment was found; nothing moves"
         broken = (
             f"; constraints are broken by {self.broken[1]:g} (at the start {self.broken[0]:g})"
-            if self.broken[1]
+            if self.broken[1] > DUST
             else ""
         )
         ends = {
@@ -75,8 +76,7 @@ class Result:
             StoppedBy.OPTIMAL: "nothing is left to gain",
             StoppedBy.CANCELLED: "stopped when asked to: more time may find more",
         }
-        why = f"; {self.impossible}" if self.impossible else ""
-        said = (f"{what}{broken}{why}", ends[self.stopped_by], *self._gaps(), *self.notes)
+        said = (f"{what}{broken}", ends[self.stopped_by], *self._gaps(), *self.notes)
         return "; ".join(said)
 
     def _gaps(self) -> list[str]:

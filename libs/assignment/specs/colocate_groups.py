@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from libs.assignment.arrays import Floats, checked_values
-from libs.assignment.expressions.expression import Expression
+from libs.assignment.expressions.expression import Expression, sum_of
 from libs.assignment.expressions.positive_part import PositivePart
 from libs.assignment.expressions.power import Power
 from libs.assignment.expressions.step import Step
-from libs.assignment.expressions.sum import sum_of
 from libs.assignment.problem_names import CONTAINER, COUNT
 from libs.assignment.specs.filter import Filter
 from libs.assignment.specs.limit import Bound, Limit, LimitType
@@ -27,9 +26,8 @@ if TYPE_CHECKING:
 class ColocateGroupsSpec(Spec):
     """max(0, sum_i weight[i] Step(util[i, g]) - limit[g]) for each group g (MIN: limit - sum).
 
-    MAX with a limit of 1 keeps a group in one scope item; MIN spreads it over at least so many. `item_weights`
-    says how much
-    a scope item counts (1 where it is silent); items that the filter leaves out count nothing.
+    MAX with a limit of 1 keeps a group in one scope item; MIN spreads it over at least so many. `item_weights` says
+    how much a scope item counts (1 where it is silent); items that the filter leaves out count nothing.
     """
 
     partition: str

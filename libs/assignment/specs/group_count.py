@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from libs.assignment.arrays import Floats
-from libs.assignment.expressions.constant import Constant
-from libs.assignment.expressions.expression import Expression
+from libs.assignment.expressions.expression import Constant, Expression, sum_of
 from libs.assignment.expressions.positive_part import PositivePart
 from libs.assignment.expressions.power import Power
 from libs.assignment.expressions.step import Step
-from libs.assignment.expressions.sum import sum_of
 from libs.assignment.flavour import Flavour
 from libs.assignment.problem_names import CONTAINER, COUNT
 from libs.assignment.specs.filter import Filter, selection

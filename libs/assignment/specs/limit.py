@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from libs.assignment.arrays import Floats, checked_values
 from libs.assignment.errors import BadValues
-from libs.assignment.expressions.constant import Constant
+from libs.assignment.expressions.expression import Constant
 from libs.assignment.labels import Labels
 from libs.assignment.matrices import csr
 from libs.assignment.specs.fields import check_fields

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from libs.assignment.expressions.expression import Expression
+from libs.assignment.expressions.expression import Expression, Sum, Term, sum_of
 from libs.assignment.expressions.max import Max
 from libs.assignment.expressions.positive_part import PositivePart
-from libs.assignment.expressions.sum import Sum, Term, sum_of
 from libs.assignment.matrices import csr
 from libs.assignment.specs.spec import Spec, spec
 

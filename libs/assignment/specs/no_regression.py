@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from libs.assignment.arrays import checked_values
-from libs.assignment.expressions.expression import Expression
+from libs.assignment.expressions.expression import Expression, sum_of
 from libs.assignment.expressions.positive_part import PositivePart
-from libs.assignment.expressions.sum import sum_of
 from libs.assignment.problem_names import CONTAINER
 from libs.assignment.specs.filter import Filter, selection
 from libs.assignment.specs.spec import Spec, spec

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast, dataclass_transform
 
 from libs.assignment.errors import ModelError, UnknownName
-from libs.assignment.expressions.expression import Expression
-from libs.assignment.expressions.sum import sum_of
+from libs.assignment.expressions.expression import Expression, sum_of
 from libs.assignment.specs.fields import check_fields
 
 if TYPE_CHECKING:
@@ -21,8 +19,29 @@ SPECS: dict[str, type[Spec]] = {}
 S = TypeVar("S", bound="type[Spec]")
 
 
+class Worded(type):
+    """Makes a spec from the words given for its fields; a name that is no field is refused with the nearest."""
+
+    __dataclass_fields__: dict[str, dataclasses.Field[Any]]
+
+    def __call__(cls, *args: Any, **given: Any) -> Any:
+        """Checked before and after; a class with an __init__ of its own sees to its words itself."""
+        if args or "__dataclass_fields__" not in vars(cls):
+            return super().__call__(*args, **given)
+        fields = cls.__dataclass_fields__
+        for name in given:
+            if name not in fields:
+                raise UnknownName(cls.__name__, "field", name, fields)
+        missing = [name for name, field in fields.items() if _required(field) and name not in given]
+        if missing:
+            raise ModelError(f"{cls.__name__}: needs {', '.join(missing)}")
+        made = super().__call__(**given)
+        check_fields(made, cls.__name__)
+        return made
+
+
 @dataclass(frozen=True, kw_only=True)
-class Spec:
+class Spec(metaclass=Worded):
     """The words of one wish. `name` is for people: two specs of one kind are told apart by it."""
 
     name: str = ""
@@ -51,23 +70,8 @@ class Spec:
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 def spec(cls: S) -> S:
-    """Make a frozen dataclass of a spec and register it; other fields are refused with the nearest name."""
+    """Make a frozen dataclass of a spec and register it."""
     made = dataclass(frozen=True, kw_only=True)(cls)
-    known = [field.name for field in dataclasses.fields(made)]
-    initialise = made.__init__
-
-    @functools.wraps(initialise)
-    def init(self: Spec, **given: Any) -> None:
-        for name in given:
-            if name not in known:
-                raise UnknownName(made.__name__, "field", name, known)
-        missing = [f.name for f in dataclasses.fields(made) if _required(f) and f.name not in given]
-        if missing:
-            raise ModelError(f"{made.__name__}: needs {', '.join(missing)}")
-        initialise(self, **given)
-        check_fields(self, made.__name__)
-
-    made.__init__ = init  # type: ignore[method-assign]
     SPECS[made.__name__] = made
     return cast(S, made)
 

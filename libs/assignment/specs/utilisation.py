@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from libs.assignment.arrays import Floats
+from libs.assignment.expressions.expression import Sum
 from libs.assignment.expressions.lookup import Lookup
-from libs.assignment.expressions.sum import Sum
 from libs.assignment.flavour import Flavour
 from libs.assignment.problem_names import CONTAINER
 from libs.assignment.specs.filter import Filter, selection

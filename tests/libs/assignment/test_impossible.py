@@ -44,7 +44,7 @@ def test_what_can_be_mended_is_no_clash() -> None:
     refuse_impossible(problem)
     result = solve_mip(problem)
     assert result.broken[1] == 0
-    assert result.impossible == ""
+    assert result.notes == ()
 
 
 def test_specs_that_only_clash_together_are_both_named() -> None:

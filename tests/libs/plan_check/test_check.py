@@ -70,6 +70,12 @@ def test_affinity_may_not_worsen_for_nothing():
     assert reasons(snapshot, FREE, 0) == ["AffinityWorsens"]
 
 
+def test_sums_of_floats_that_miss_zero_are_said_to_be_zero():
+    snapshot = region(servers=[(0, 0, 0)] * 10, capacity=[1], rru=[[0.1]], survives=[False])
+    plan = TargetPlan(target=np.array([0] * 9 + [FREE], np.int32), parent_plan_id=None)
+    assert [v.message for v in check_plan(snapshot, plan)] == ["r0 would be short of 0.1 RRU instead of 0"]
+
+
 def test_releasing_what_is_spare_or_deleted_is_clean():
     snapshot = region(servers=[(0, 0, 0), (1, 0, 0), (2, 0, DELETED, True, False)], capacity=[1], survives=[False])
     assert reasons(snapshot, 0, FREE, FREE) == []

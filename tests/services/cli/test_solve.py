@@ -1,5 +1,7 @@
 import json
+import re
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -47,6 +49,18 @@ def test_a_region_is_solved_and_reported(run, folder, tmp_path):
     assert report["servers"] == 60
     assert report["lower_bound"] <= report["total_without_rack"] + 1e-6
     assert len(load_assignment(tmp_path / "a.parquet", load_region(folder).snapshot)) == 60
+
+
+def test_the_region_of_the_page_is_solved(run, tmp_path, monkeypatch):
+    page = Path(__file__).parents[3] / "docs" / "interchange.md"
+    monkeypatch.chdir(tmp_path)
+    [code] = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+    exec(code, {})
+    done = run("mine")
+    assert "reservations short     0         2" in done.stdout
+    assert "proven to be the best" in done.stdout
+    (tmp_path / "mine" / "affinity.parquet").unlink()
+    assert "affinity.parquet: is missing; all of servers.parquet, " in run("mine").stderr
 
 
 def test_people_get_a_table(run, folder, tmp_path):

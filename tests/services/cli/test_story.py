@@ -98,6 +98,8 @@ def test_a_region_from_import_to_export(plimsoll: Plimsoll, tmp_path: Path) -> N
         run = document(plimsoll("plan", name, "-o", "json"))
         assert (run["region"], run["error"]) == (name, None)
         assert run["status"] in ("committed", "unchanged")
+    assert "error" not in plimsoll("plan", "west").stdout, "nothing went wrong"
+    assert "There is no region wset. `plimsoll get regions` lists them." in plimsoll("status", "wset").stderr
 
     assert "there are more" in plimsoll("get", "servers", "--limit", 47).stderr
     assert plimsoll("get", "servers", "--limit", 48).stderr == ""

@@ -4,14 +4,20 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from fastapi.testclient import TestClient
 
+from libs.domain.principal import Role
 from libs.domain.reservation import ReservationSpec
 from libs.reconcile.clock import SystemClock
 from libs.store.database import Database
+from libs.web.app import create_app
+from services.solver.api import ROUTERS
 from services.solver.reconcilers.bindings_solve import BindingsSolve
+from services.solver.reconcilers.simulation_run import SimulationRun
 from services.solver.settings import SolverSettings
 from tests.builders.region import region_image
 from tests.builders.stored import stored
+from tests.libs.web.conftest import bearer
 
 SOLVED_S_MAX = 60
 
@@ -44,3 +50,22 @@ def settings(tmp_path: Path) -> SolverSettings:
 @pytest.fixture
 def solver(database: Database, settings: SolverSettings) -> Callable[[], BindingsSolve]:
     return lambda: BindingsSolve(database, SystemClock(), settings, "west", "test")
+
+
+@pytest.fixture
+def client(database: Database) -> Iterator[TestClient]:
+    app = create_app(title="Solver", version="1", database=database, clock=SystemClock(), routers=ROUTERS)
+    with TestClient(app, headers=bearer(database, Role.OPERATOR, "olga")) as client:
+        yield client
+
+
+@pytest.fixture
+def simulate(client: TestClient, database: Database, settings: SolverSettings) -> Callable[..., dict]:
+    def run(**what_if: object) -> dict:
+        asked = client.post("/v1/simulations", json={"region": "west", **what_if})
+        assert asked.status_code == 202, asked.json()
+        assert asked.json()["status"] == "queued"
+        SimulationRun(database, SystemClock(), settings, asked.json()["simulation_id"]).reconcile()
+        return client.get(asked.headers["Location"]).json()
+
+    return run

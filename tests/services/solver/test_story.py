@@ -1,28 +1,16 @@
 """Over REST: ask for a solve, follow it, stop it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-import pytest
 from fastapi.testclient import TestClient
 
 from libs.domain.job import JobStatus
-from libs.domain.principal import Role
 from libs.jobs.progress import ProgressRecorder
 from libs.reconcile.clock import SystemClock
 from libs.store.database import Database
 from libs.store.jobs import list_jobs
 from libs.store.solve_runs import record_progress, start_solve_run
-from libs.web.app import create_app
-from services.solver.api import ROUTERS
 from services.solver.reconcilers.bindings_solve import BindingsSolve
-from tests.libs.web.conftest import bearer
-
-
-@pytest.fixture
-def client(database: Database) -> Iterator[TestClient]:
-    app = create_app(title="Solver", version="1", database=database, clock=SystemClock(), routers=ROUTERS)
-    with TestClient(app, headers=bearer(database, Role.OPERATOR)) as client:
-        yield client
 
 
 def test_run_now(client: TestClient, database: Database, solver: Callable[[], BindingsSolve]) -> None:

@@ -1,0 +1,24 @@
+"""What is typed where no command is: said with what was meant."""
+
+import pytest
+
+from services.cli.main import main
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (["expain", "web"], "no command is called expain: did you mean explain?"),
+        (["xyz"], "no command is called xyz"),
+        (["flux", "inptus"], "no command is called inptus: did you mean inputs?"),
+        (["--output", "json", "get", "servers"], "--output stands behind the command: plimsoll get --output"),
+    ],
+)
+def test_what_is_mistyped_is_said_with_what_was_meant(
+    typed: list[str], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["plimsoll", *typed])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 1
+    assert said in capsys.readouterr().err

@@ -1,0 +1,213 @@
+"""What-ifs that are applied: as simulated, within quotas and limits, and only if nothing has moved."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+from fastapi.testclient import TestClient
+
+from libs.domain.approval import ApprovalLimits
+from libs.domain.plan import PlanKind
+from libs.domain.principal import Role
+from libs.reconcile.clock import SystemClock
+from libs.store.approval_limits import set_approval_limits
+from libs.store.audit import list_entries
+from libs.store.capacity_requests import list_capacity_requests
+from libs.store.database import Database, Transaction
+from libs.store.plans import commit_plan, load_plan
+from libs.store.quotas import set_quota
+from libs.store.regions import load_region
+from libs.store.reservations import load_reservation, update_spec
+from tests.builders.stored import plan_of, read, reservation_id, targets
+from tests.libs.web.conftest import bearer
+from tests.services.solver.what_ifs import ANY, NEW, dump
+
+
+def test_decisions_are_applied_as_simulated(
+    simulate: Callable[..., dict], client: TestClient, database: Database
+) -> None:
+    found = simulate(demand=[{"reservation": "thin", "capacity_rru": 4}], create=[NEW], policy={"move_cost_idle": 0.5})
+    assert found["applicable"]
+    path = f"/v1/simulations/{found['simulation_id']}/apply"
+    applied = client.post(path)
+    assert applied.status_code == 200, applied.json()
+    done, after = applied.json(), read(database)
+    assert (done["applied_plan_id"], done["applied_by"]) == (after.target_plan_id, "olga")
+    with database.snapshot() as tx:
+        plan = load_plan(tx, done["applied_plan_id"])
+        requests = list_capacity_requests(tx, limit=10).items
+        made = load_reservation(tx, reservation_id(after, "new"))
+    assert (plan.kind, plan.left_alone) == (PlanKind.SOLVE, 0)
+    assert {(r.kind.value, r.reservation_name, r.phase.value, r.requested_by) for r in requests} == {
+        ("create", "new", "granted", "olga"),
+        ("resize", "thin", "granted", "olga"),
+    }
+    assert made.finding is not None
+    assert made.finding.phase.value == "granted"
+    assert after.policy.move_cost_idle == 0.5
+    bound = dict(zip(*np.unique(list(targets(after).values()), return_counts=True), strict=True))
+    wanted = {row["reservation"]: row["total_rru_after"] for row in found["report"]["reservations"]}
+    assert {name: bound[name] for name in wanted} == wanted
+    again = client.post(path)
+    assert (again.status_code, again.json()["code"]) == (409, "wrong_phase")
+
+
+def somebody_solved(tx: Transaction, database: Database) -> None:
+    snapshot = read(database)
+    plan = plan_of(snapshot, {"server-00": None})
+    commit_plan(tx, snapshot, plan, kind=PlanKind.SOLVE, now=SystemClock().now(), parent=plan.parent_plan_id)
+
+
+def somebody_was_granted(tx: Transaction, database: Database) -> None:
+    snapshot = read(database)
+    plan = plan_of(snapshot, {"server-15": "fat"})
+    commit_plan(tx, snapshot, plan, kind=PlanKind.GRANT, now=SystemClock().now(), parent=plan.parent_plan_id)
+
+
+def somebody_resized(tx: Transaction, database: Database) -> None:
+    fat = load_reservation(tx, reservation_id(read(database), "fat"))
+    update_spec(tx, fat.reservation_id, replace(fat.spec, capacity_rru=2.0), generation=fat.generation)
+
+
+def changing(statement: str) -> Callable[[Transaction, Database], None]:
+    def change(tx: Transaction, database: Database) -> None:
+        assert tx.execute(sa.text(statement)).rowcount > 0
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "what"),
+    [
+        (somebody_solved, "the plan"),
+        (somebody_was_granted, "the targets"),
+        (somebody_resized, "the reservations"),
+        (changing("UPDATE regions SET policy = policy || '{\"buffer_cost\": 6}'"), "the policy"),
+        (changing("UPDATE servers SET unavailability = 'unplanned' WHERE name = 'server-00'"), "the availability"),
+        (
+            changing(
+                "INSERT INTO retirements (region_id, scope, server_id, kind, reason, due_at, created_at) "
+                "SELECT region_id, 'server', server_id, 'decommission', 'old', now(), now() FROM servers "
+                "WHERE name = 'server-15'"
+            ),
+            "the retirements",
+        ),
+        (
+            changing(
+                "UPDATE servers SET in_use = true WHERE server_id IN (SELECT server_id FROM simulation_changes) "
+                "AND current_reservation_id IS NOT NULL"
+            ),
+            "servers that it binds elsewhere",
+        ),
+    ],
+)
+def test_where_anything_moved_it_is_stale_and_nothing_is_kept(
+    simulate: Callable[..., dict],
+    client: TestClient,
+    database: Database,
+    meanwhile: Callable[[Transaction, Database], None],
+    what: str,
+) -> None:
+    found = simulate(demand=[{"reservation": "thin", "capacity_rru": 7}])
+    with database.write() as tx:
+        meanwhile(tx, database)
+    before = dump(database)
+    refused = client.post(f"/v1/simulations/{found['simulation_id']}/apply")
+    assert (refused.status_code, refused.json()["code"]) == (409, "stale_plan")
+    assert what in refused.json()["detail"]
+    assert dump(database) == before
+
+
+def test_moves_that_go_on_elsewhere_do_not_make_it_stale(
+    simulate: Callable[..., dict], client: TestClient, database: Database
+) -> None:
+    found = simulate(demand=[{"reservation": "thin", "capacity_rru": 7}])
+    with database.write() as tx:
+        elsewhere = "UPDATE servers SET in_use = true WHERE current_reservation_id IS NOT NULL AND server_id NOT IN "
+        tx.execute(sa.text(elsewhere + "(SELECT server_id FROM simulation_changes)"))
+    assert client.post(f"/v1/simulations/{found['simulation_id']}/apply").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"lose": [{"scope": "msb", "name": "msb-00"}]},
+        {"add_racks": [{"msb": "msb-00", "hardware_type": "hw-a", "servers_per_rack": 1}]},
+        {"remove_hardware_types": ["hw-a"]},
+        {"withdraw_racks": ["rack-00"]},
+    ],
+)
+def test_an_event_cannot_be_applied(simulate: Callable[..., dict], client: TestClient, event: dict) -> None:
+    found = simulate(demand=[ANY], **event)
+    assert not found["applicable"]
+    refused = client.post(f"/v1/simulations/{found['simulation_id']}/apply").json()
+    assert (refused["code"], [e["field"] for e in refused["errors"]]) == (
+        "not_a_decision",
+        [f"what_if.{next(iter(event))}"],
+    )
+
+
+def test_what_no_state_of_the_region_could_meet_is_not_applied(
+    simulate: Callable[..., dict], client: TestClient
+) -> None:
+    found = simulate(demand=[{"reservation": "thin", "capacity_rru": 100}])
+    assert found["report"]["refused"][0]["reason"] == "BeyondRegion"
+    refused = client.post(f"/v1/simulations/{found['simulation_id']}/apply").json()
+    assert refused["code"] == "not_a_decision"
+    assert "thin (BeyondRegion)" in refused["detail"]
+
+
+def limit(database: Database, *, quota_rru: float | None = None, **limits: object) -> None:
+    with database.write() as tx:
+        set_quota(tx, "west", "team", quota_rru, generation=0)
+        set_approval_limits(tx, load_region(tx, "west").region_id, ApprovalLimits(**limits))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("what_if", "refused"),
+    [
+        ({"demand": [{"reservation": "thin", "capacity_rru": 7}]}, False),
+        ({"demand": [{"reservation": "thin", "capacity_rru": 7.5}]}, True),
+        ({"create": [NEW]}, True),
+        ({"create": [NEW], "demand": [{"reservation": "thin", "capacity_rru": 5}]}, False),
+    ],
+)
+def test_a_quota_holds_when_it_is_applied(
+    simulate: Callable[..., dict], client: TestClient, database: Database, what_if: dict, refused: bool
+) -> None:
+    limit(database, quota_rru=10)  # of which 9 are in use
+    path = f"/v1/simulations/{simulate(**what_if)['simulation_id']}/apply"
+    before = dump(database)
+    answer = client.post(path, params={"reason": "more"})
+    assert answer.status_code == (409 if refused else 200)
+    if refused:
+        assert answer.json()["code"] == "quota_exceeded"
+        assert "9 are in use" in answer.json()["detail"]
+        assert dump(database) == before
+
+
+@pytest.mark.parametrize("limits", [{"size_rru": 6}, {"hardware_share": 0.5}])
+def test_above_a_limit_it_is_an_approval(
+    simulate: Callable[..., dict], client: TestClient, database: Database, limits: dict
+) -> None:
+    limit(database, four_eyes=True, **limits)
+    small = simulate(demand=[{"reservation": "fat", "capacity_rru": 2}])
+    assert client.post(f"/v1/simulations/{small['simulation_id']}/apply").status_code == 200
+    path = f"/v1/simulations/{simulate(demand=[{'reservation': 'thin', 'capacity_rru': 7}])['simulation_id']}/apply"
+    before = dump(database)
+    own = client.post(path, params={"reason": "I want it"})
+    assert (own.status_code, own.json()["code"]) == (403, "four_eyes")
+    other = bearer(database, Role.OPERATOR, "otto")
+    silent = client.post(path, headers=other)
+    assert (silent.status_code, silent.json()["code"]) == (409, "needs_approval")
+    assert "that need no approval" in silent.json()["detail"] or "that needs no approval" in silent.json()["detail"]
+    assert dump(database) == before
+    assert client.post(path, headers=other, params={"reason": "agreed in the review"}).status_code == 200
+    with database.snapshot() as tx:
+        *_, entry = list_entries(tx, subject_kind="simulation").items
+        request = list_capacity_requests(tx, reservation="thin").items[0]
+    assert (entry.actor, entry.reason, request.given_reason) == ("otto", "agreed in the review", "agreed in the review")
+    assert entry.after is not None
+    assert len(entry.after["causes"]) == 1
