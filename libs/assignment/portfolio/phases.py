@@ -1,4 +1,4 @@
-"""The phases of a portfolio on one objective: a rounded start, then neighbourhoods or branch and bound."""
+"""The phases of a portfolio on one objective: a rounded start, then steps and neighbourhoods, or branch and bound."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ import numpy as np
 
 from libs.assignment.arrays import Floats, Ints
 from libs.assignment.lowering.lowered import Lowered
+from libs.assignment.portfolio.excess import Excess
 from libs.assignment.portfolio.limits import PortfolioLimits
 from libs.assignment.portfolio.neighbourhoods import Search
 from libs.assignment.portfolio.relaxation import Relaxation
 from libs.assignment.portfolio.restoring import is_broken, restored
 from libs.assignment.portfolio.rounding import round_counts
 from libs.assignment.portfolio.shares import shares_of
+from libs.assignment.steps.walk import Walk
 from libs.mip.highs import Limits, solve_mip
 from libs.mip.model import Model
 
@@ -109,12 +111,15 @@ class Phases:
         real = self.lowered.container != self.shares.sink
         if real.sum() <= self.limits.exact_columns_max:
             return self._whole(counts)
+        walk = Walk(self.lowered, self.model, self.shares.sink)
+        counts = self._down(walk, relaxation, counts)
+        self.watch.found(self.lowered.point_of(counts), -np.inf)
         rng = np.random.default_rng(self.seed)
         search = Search(self.lowered, self.model, self.shares, relaxation, counts, rng)
         containers, most = len(np.unique(self.lowered.container[real])), self.limits.neighbourhoods_max
         search.run(
             max(30, 2 * containers) if most is None else most,
-            max(24, containers // 10) if self.limits.stall is None else self.limits.stall,
+            max(12, containers // 25) if self.limits.stall is None else self.limits.stall,
             self.limits.stall_gain * max(1.0, abs(bound)),
             self.watch.stop,
             self.watch.time_left,
@@ -122,7 +127,15 @@ class Phases:
         )
         self.tried, self.improved = search.solved, search.improved
         self.watch.note(timed_out=search.timed_out)
-        return self.better(self._restored(search.counts, counts), counts)  # a solver's tolerance lets some by
+        found = self.better(self._restored(search.counts, counts), counts)  # a solver's tolerance lets some by
+        return found if found is counts else self._down(walk, relaxation, found)
+
+    def _down(self, walk: Walk, relaxation: Relaxation, counts: Ints) -> Ints:
+        """By steps; the clock ends them where they are."""
+        cost = abs(relaxation.bound) if np.isfinite(relaxation.bound) else abs(self.cost(counts))
+        excess = Excess(self.lowered, self.model, self.shares, relaxation)
+        found = walk.down(counts, LEAST_GAIN * max(1.0, cost), self.watch.stop, excess.open)
+        return self.better(found, counts)
 
     def _whole(self, counts: Ints) -> Ints:
         """Few enough columns: branch and bound on all of them."""
