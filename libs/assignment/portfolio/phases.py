@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -12,7 +13,8 @@ from libs.assignment.lowering.lowered import Lowered
 from libs.assignment.portfolio.excess import Excess
 from libs.assignment.portfolio.limits import PortfolioLimits
 from libs.assignment.portfolio.neighbourhoods import Search
-from libs.assignment.portfolio.relaxation import Relaxation
+from libs.assignment.portfolio.parted import in_parts, relax_in_parts
+from libs.assignment.portfolio.relaxation import Relaxation, relax
 from libs.assignment.portfolio.restoring import is_broken, restored
 from libs.assignment.portfolio.rounding import round_counts
 from libs.assignment.portfolio.shares import shares_of
@@ -21,6 +23,8 @@ from libs.mip.highs import Limits, solve_mip
 from libs.mip.model import Model
 
 LEAST_GAIN = 1e-9
+RELAXATION_SHARE = 0.7
+"""Of the time: a relaxation that takes longer is cut short, and the search goes without its prices."""
 
 
 class Watch(Protocol):
@@ -78,6 +82,15 @@ class Phases:
         self.proven = False
         self.tree_bound = -np.inf
 
+    def relax(self, model: Model, *, cancelled: Callable[[], bool] | None = None) -> Relaxation:
+        """The relaxation of a model with the same columns and rows; in parts where the whole would take too long."""
+        time_s_max, parts = RELAXATION_SHARE * self.watch.time_left(), in_parts(self.lowered, self.shares)
+        if parts > 1:
+            return relax_in_parts(
+                self.lowered, model, self.shares, time_s_max, parts=parts, seed=self.seed, cancelled=cancelled
+            )
+        return relax(self.lowered, model, time_s_max, cancelled=cancelled)
+
     def cost(self, counts: Ints) -> float:
         """What counts cost."""
         return self.model.objective(self.lowered.point_of(counts))
@@ -120,7 +133,7 @@ class Phases:
         search.run(
             max(30, 2 * containers) if most is None else most,
             max(12, containers // 25) if self.limits.stall is None else self.limits.stall,
-            self.limits.stall_gain * max(1.0, abs(bound)),
+            self.limits.stall_gain * self._size(relaxation, counts, bound),
             self.watch.stop,
             self.watch.time_left,
             lambda _: self.watch.found(search.x, -np.inf),
@@ -132,10 +145,16 @@ class Phases:
 
     def _down(self, walk: Walk, relaxation: Relaxation, counts: Ints) -> Ints:
         """By steps; the clock ends them where they are."""
-        cost = abs(relaxation.bound) if np.isfinite(relaxation.bound) else abs(self.cost(counts))
         excess = Excess(self.lowered, self.model, self.shares, relaxation)
-        found = walk.down(counts, LEAST_GAIN * max(1.0, cost), self.watch.stop, excess.open)
-        return self.better(found, counts)
+        least = LEAST_GAIN * self._size(relaxation, counts, relaxation.bound)
+        opened = excess.open if relaxation.fractional is not None else None
+        return self.better(walk.down(counts, least, self.watch.stop, opened), counts)
+
+    def _size(self, relaxation: Relaxation, counts: Ints, bound: float) -> float:
+        """What gains are measured by: the bound, or where there is none what comes closest to it."""
+        if not (np.isfinite(bound) and bound > 0):
+            bound = self.cost(counts) if relaxation.point is None else self.model.objective(relaxation.point)
+        return max(1.0, abs(bound))
 
     def _whole(self, counts: Ints) -> Ints:
         """Few enough columns: branch and bound on all of them."""
