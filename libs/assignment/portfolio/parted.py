@@ -25,8 +25,8 @@ PART_COUNTS = 20_000
 """Count columns of a part: its relaxation takes seconds."""
 ROUNDS = 2
 """Each deals the containers anew, so that what one part had too much of goes where it is wanted."""
-BOUND_FROM = 0.5
-"""Share of the time that must be left for a bound to be worked out."""
+PATIENCE = 3.0
+"""Times the last round that must be left for another, or for a bound: the search after it gains more than they do."""
 
 
 def in_parts(lowered: Lowered, shares: Shares) -> int:
@@ -54,7 +54,7 @@ class PartedRelaxation:
     ) -> None:
         self.lowered, self.model, self.shares, self.parts, self.cancelled = lowered, model, shares, parts, cancelled
         self.width, self.classes = len(lowered.kind), len(lowered.classes.size)
-        self._time_s, self._until = time_s_max, time.perf_counter() + time_s_max
+        self._until = time.perf_counter() + time_s_max
         self.x = lowered.point_of(lowered.held)
         self.price = np.zeros(len(model.row_lower))
         self.reduced = np.zeros(self.width)
@@ -69,11 +69,11 @@ class PartedRelaxation:
         rng, bound, took_s = np.random.default_rng(seed), -np.inf, 0.0
         for _ in range(rounds):
             began = time.perf_counter()
-            if self._left_s() <= took_s or self.timed_out:
+            if self._left_s() < PATIENCE * took_s or self.timed_out:
                 break
             self._round(rng)
             took_s = time.perf_counter() - began
-        if not self.timed_out and self._left_s() >= BOUND_FROM * self._time_s:
+        if not self.timed_out and self._left_s() >= PATIENCE * took_s:
             bound = self._bound(rng)
         return Relaxation(
             fractional=self.x[: self.width],

@@ -147,8 +147,7 @@ class Phases:
         """By steps; the clock ends them where they are."""
         excess = Excess(self.lowered, self.model, self.shares, relaxation)
         least = LEAST_GAIN * self._size(relaxation, counts, relaxation.bound)
-        opened = excess.open if relaxation.fractional is not None else None
-        return self.better(walk.down(counts, least, self.watch.stop, opened), counts)
+        return self.better(walk.down(counts, least, excess, self.watch.stop), counts)
 
     def _size(self, relaxation: Relaxation, counts: Ints, bound: float) -> float:
         """What gains are measured by: the bound, or where there is none what comes closest to it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from libs.assignment.arrays import Ints
+from libs.assignment.arrays import Bools, Floats, Ints
 from libs.assignment.lowering.lower import lower
 from libs.assignment.lowering.lowered import Lowered
 from libs.assignment.portfolio.restoring import is_broken
@@ -28,6 +28,23 @@ from tests.libs.assignment.test_portfolio import SEARCHED, world
 from tests.libs.assignment.worlds import random_assignment, small_world
 
 LEAST = 1e-7
+
+
+class Everywhere:
+    """A guide that knows nothing."""
+
+    def __init__(self, lowered: Lowered) -> None:
+        self.lowered = lowered
+
+    def at(self, x: Floats) -> Floats:
+        return np.ones(len(self.lowered.problem.containers))
+
+    def open(self, x: Floats) -> Bools:
+        return np.ones(len(self.lowered.kind), dtype=np.bool_)
+
+
+def down(lowered: Lowered, model: Model) -> Ints:
+    return Walk(lowered, model).down(lowered.held, LEAST, Everywhere(lowered), lambda: False)
 
 
 def begin(lowered: Lowered, model: Model, counts: Ints) -> tuple[Network, State]:
@@ -88,7 +105,7 @@ def test_margins_know_hard_limits_and_levels_above(seed: int) -> None:
 def test_where_it_ends_no_step_saves_anything(seed: int) -> None:
     lowered = lower(world(seed, objects=40))
     model = lowered.at(1, (0.0,))
-    counts = Walk(lowered, model).down(lowered.held, LEAST, lambda: False)
+    counts = down(lowered, model)
     point = lowered.point_of(counts)
     assert model.objective(point) < model.objective(lowered.point_of(lowered.held))
     assert not is_broken(model, point)
@@ -123,7 +140,7 @@ def test_two_steps_get_over_what_one_cannot() -> None:
     model = lowered.at(1, (0.0,))
     network, state = begin(lowered, model, lowered.held)
     assert transfer(network, state, LEAST, 1_000) == 0, "the first in a hall is lost with it"
-    counts = Walk(lowered, model).down(lowered.held, LEAST, lambda: False)
+    counts = down(lowered, model)
     assert model.objective(lowered.point_of(counts)) == pytest.approx(3.0)
     assert sorted(counts.tolist()) == [1, 1, 3, 3]
 
@@ -142,7 +159,7 @@ def test_many_objects_of_a_class_go_in_one_step() -> None:
 def test_a_caller_can_end_it() -> None:
     lowered = lower(world(1))
     walk = Walk(lowered, lowered.at(1, (0.0,)))
-    assert (walk.down(lowered.held, LEAST, lambda: True) == lowered.held).all()
+    assert (walk.down(lowered.held, LEAST, Everywhere(lowered), lambda: True) == lowered.held).all()
 
 
 def test_what_has_no_steps_is_still_solved() -> None:
@@ -151,6 +168,6 @@ def test_what_has_no_steps_is_still_solved() -> None:
     lowered = lower(problem)
     walk = Walk(lowered, lowered.at(1, (0.0,)))
     assert walk.network is None
-    assert (walk.down(lowered.held, LEAST, lambda: False) == lowered.held).all()
+    assert (walk.down(lowered.held, LEAST, Everywhere(lowered), lambda: False) == lowered.held).all()
     found = solve_portfolio(problem, SEARCHED)
     assert found.objective[1][0] < found.objective[0][0]
