@@ -23,39 +23,54 @@ def measure(n: Network, s: State) -> None:
 def refresh(n: Network, s: State, container: int) -> None:
     """The margins of a container's counts, and the best steps of their classes."""
     s.waiting[container] = 1
-    first, last = n.containers_at[container], n.containers_at[container + 1]
-    for at in range(first, last):
+    for at in range(n.containers_at[container], n.containers_at[container + 1]):
         q = n.of_container[at]
         s.more[q] = try_one(n, s, q, 1.0) if s.value[q] < n.most[q] - 0.5 else math.inf
         s.less[q] = try_one(n, s, q, -1.0) if s.value[q] > n.least[q] + 0.5 else math.inf
-    for at in range(first, last):
-        best_step(n, s, n.kind[n.of_container[at]])
+        enter(n, s, q)
 
 
 @callee
-def best_step(n: Network, s: State, kind: int) -> None:
-    """Giver and taker are two counts, so the second best of either may be needed."""
-    for way in range(2):
-        s.giver[kind, way] = s.taker[kind, way] = -1
-    for at in range(n.kinds_at[kind], n.kinds_at[kind + 1]):
-        q = n.of_kind[at]
-        enter(s.giver[kind], s.less, q)
-        enter(s.taker[kind], s.more, q)
-    give, give_too = cost_at(s.less, s.giver[kind, 0]), cost_at(s.less, s.giver[kind, 1])
-    take, take_too = cost_at(s.more, s.taker[kind, 0]), cost_at(s.more, s.taker[kind, 1])
-    if s.giver[kind, 0] != s.taker[kind, 0]:
-        s.step[kind] = give + take
+def enter(n: Network, s: State, q: int) -> None:
+    """A count's margins are new. Giver and taker of a step are two counts, so the second best may be needed."""
+    kind = n.kind[q]
+    first = 2 * n.kinds_at[kind]
+    count = n.kinds_at[kind + 1] - n.kinds_at[kind]
+    lift(s.givers[first : first + 2 * count], s.less, count + n.place[q], q)
+    lift(s.takers[first : first + 2 * count], s.more, count + n.place[q], q)
+    giver, taker = s.givers[first + 1], s.takers[first + 1]
+    give_too = second(s.givers[first : first + 2 * count], s.less, count + n.place[giver])
+    take_too = second(s.takers[first : first + 2 * count], s.more, count + n.place[taker])
+    s.giver[kind, 0], s.giver[kind, 1], s.taker[kind, 0], s.taker[kind, 1] = giver, give_too, taker, take_too
+    if giver != taker:
+        s.step[kind] = s.less[giver] + s.more[taker]
     else:
-        s.step[kind] = min(give_too + take, give + take_too)
+        s.step[kind] = min(cost_at(s.less, give_too) + s.more[taker], s.less[giver] + cost_at(s.more, take_too))
 
 
 @part
-def enter(best: Ints, cost: Floats, q: int) -> None:
-    """Among the two cheapest, if it is."""
-    if cost[q] < cost_at(cost, best[0]):
-        best[1], best[0] = best[0], q
-    elif cost[q] < cost_at(cost, best[1]):
-        best[1] = q
+def lift(tree: Ints, cost: Floats, at: int, q: int) -> None:
+    """A leaf of a tournament is new: who is cheaper goes up. The winner is at 1."""
+    tree[at] = q
+    while at > 1:
+        one, two = tree[at], tree[at ^ 1]
+        at >>= 1
+        if two < 0 or (one >= 0 and (cost[one] < cost[two] or (cost[one] == cost[two] and one < two))):
+            tree[at] = one
+        else:
+            tree[at] = two
+
+
+@part
+def second(tree: Ints, cost: Floats, at: int) -> int:
+    """The cheapest of those whom the winner, whose leaf is `at`, met; -1: it is alone."""
+    best = -1
+    while at > 1:
+        met = tree[at ^ 1]
+        if met >= 0 and cost[met] < cost_at(cost, best):
+            best = met
+        at >>= 1
+    return best
 
 
 @part

@@ -45,7 +45,7 @@ class Network(NamedTuple):
     start                 (C + 1,)  entries of a column: element[start[c]:start[c + 1]], by
     cost, least, most     (C,)   of the columns, and their bounds
     kind, container       (Q,)
-    kinds_at, of_kind     (K + 1,), (Q,)  counts by class
+    kinds_at, of_kind     (K + 1,), (Q,)  counts by class; place (Q,): of a count among those of its class
     containers_at, of_container          likewise by container
     """
 
@@ -67,6 +67,7 @@ class Network(NamedTuple):
     container: Ints
     kinds_at: Ints
     of_kind: Ints
+    place: Ints
     containers_at: Ints
     of_container: Ints
 
@@ -113,6 +114,7 @@ def network_of(lowered: Lowered, model: Model) -> Network | None:
     ends = np.append(most[np.flatnonzero(new)[1:] - 1] + 1, most[-1:] + 1)
     first[most], last[most] = begins[np.cumsum(new) - 1], ends[np.cumsum(new) - 1]
     by_column = csc(matrix)
+    kinds_at = _starts(lowered.kind, len(lowered.classes.size))
     of_kind, of_container = (np.argsort(each, kind="stable") for each in (lowered.kind, lowered.container))
     return Network(
         function=function,
@@ -131,8 +133,9 @@ def network_of(lowered: Lowered, model: Model) -> Network | None:
         most=np.ascontiguousarray(model.upper),
         kind=lowered.kind.astype(np.int64),
         container=lowered.container.astype(np.int64),
-        kinds_at=_starts(lowered.kind, len(lowered.classes.size)),
+        kinds_at=kinds_at,
         of_kind=of_kind.astype(np.int64),
+        place=np.argsort(of_kind).astype(np.int64) - kinds_at[lowered.kind],
         containers_at=_starts(lowered.container, len(lowered.problem.containers)),
         of_container=of_container.astype(np.int64),
     )

@@ -26,6 +26,7 @@ class State(NamedTuple):
     move, amount      (MOVES_MAX,)  counts that it begins with
     more, less        (Q,)  cost of one object more and of one less in a count; inf where there is no room
     step              (K,)  of each class the cost of the cheapest way of one object from one container to another
+    givers, takers    (2 Q,)  of each class a tournament of its counts, by less and by more: leaves after inner places
     giver, taker      (K, 2)  the two counts that give, and that take, one at the least cost; -1: none
     waiting           (S,)  1 where margins have changed since a container was last gone through
     tried             (1,)  changes whose cost was worked out
@@ -45,6 +46,8 @@ class State(NamedTuple):
     more: Floats
     less: Floats
     step: Floats
+    givers: Ints
+    takers: Ints
     giver: Ints
     taker: Ints
     waiting: Ints
@@ -71,6 +74,8 @@ def state_of(n: Network, value: Floats) -> State:
         more=np.full(counts, np.inf),
         less=np.full(counts, np.inf),
         step=np.full(kinds, np.inf),
+        givers=np.full(2 * counts, -1),
+        takers=np.full(2 * counts, -1),
         giver=np.full((kinds, 2), -1),
         taker=np.full((kinds, 2), -1),
         waiting=np.ones(len(n.containers_at) - 1, dtype=np.int64),
@@ -100,6 +105,7 @@ def borrow_network(n: Network) -> Network:
         lend(n.container),
         lend(n.kinds_at),
         lend(n.of_kind),
+        lend(n.place),
         lend(n.containers_at),
         lend(n.of_container),
     )
@@ -123,6 +129,8 @@ def borrow_state(s: State) -> State:
         lend(s.more),
         lend(s.less),
         lend(s.step),
+        lend(s.givers),
+        lend(s.takers),
         lend(s.giver),
         lend(s.taker),
         lend(s.waiting),
