@@ -25,6 +25,8 @@ from libs.mip.model import Model
 LEAST_GAIN = 1e-9
 RELAXATION_SHARE = 0.7
 """Of the time: a relaxation that takes longer is cut short, and the search goes without its prices."""
+PARTS_SHARE = 0.4
+"""Likewise in parts: those that are done by then count."""
 
 
 class Watch(Protocol):
@@ -84,12 +86,12 @@ class Phases:
 
     def relax(self, model: Model, *, cancelled: Callable[[], bool] | None = None) -> Relaxation:
         """The relaxation of a model with the same columns and rows; in parts where the whole would take too long."""
-        time_s_max, parts = RELAXATION_SHARE * self.watch.time_left(), in_parts(self.lowered, self.shares)
-        if parts > 1:
-            return relax_in_parts(
-                self.lowered, model, self.shares, time_s_max, parts=parts, seed=self.seed, cancelled=cancelled
-            )
-        return relax(self.lowered, model, time_s_max, cancelled=cancelled)
+        left_s, parts = self.watch.time_left(), in_parts(self.lowered, self.shares)
+        if parts == 1:
+            return relax(self.lowered, model, RELAXATION_SHARE * left_s, cancelled=cancelled)
+        return relax_in_parts(
+            self.lowered, model, self.shares, PARTS_SHARE * left_s, parts=parts, seed=self.seed, cancelled=cancelled
+        )
 
     def cost(self, counts: Ints) -> float:
         """What counts cost."""
