@@ -12,7 +12,7 @@ import numpy as np
 
 from libs.assignment.lowering.lower import lower
 from libs.assignment.portfolio.phases import Phases
-from libs.assignment.portfolio.relaxation import Relaxation, relax
+from libs.assignment.portfolio.relaxation import Relaxation
 from libs.domain.fleet import FREE, FleetSnapshot, Floats, TargetPlan
 from libs.mip.bound import bound_from_prices
 from libs.mip.highs import Limits, solve_lp
@@ -28,8 +28,6 @@ from libs.ras.statement import state_region
 from libs.ras.trim import without_needless
 
 DEFAULTS = SolveLimits()
-RELAXATION_SHARE = 0.7
-"""Of the time: a relaxation that takes longer is cut short, and the search goes without its prices."""
 Progress = Callable[[str, float, float, float], None]
 """Phase, incumbent (total without rack), bound, gap; inf and nan where there is none yet."""
 
@@ -79,8 +77,7 @@ class _Solve:
             phases = Phases(lowered, goal, self.limits, self.seed, self)
         with ThreadPoolExecutor(1) as aside:  # the penalty's own bound is worked out beside the search
             with self._step("relaxation"):
-                time_s_max = RELAXATION_SHARE * self.time_left()
-                relaxed = relax(lowered, self.plain, time_s_max, cancelled=self.cancelled)
+                relaxed = phases.relax(self.plain, cancelled=self.cancelled)
                 self.note(timed_out=relaxed.timed_out)
                 self.bound = max(0.0, relaxed.bound)
             only = penalty_model(lowered)

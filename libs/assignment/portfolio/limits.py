@@ -13,7 +13,7 @@ class PortfolioLimits:
     time_s_max          of the whole call; what it was doing then is dropped, the best plan so far is kept
     neighbourhoods_max  neighbourhoods tried; None: twice as many as there are containers, at least 30
     stall               stop once this many in a row gained less than stall_gain of the bound together;
-                        None: 24, or a tenth of the containers if that is more
+                        None: 12, or a 25th of the containers if that is more
     stall_gain          fraction of the lower bound
     exact_columns_max   problems of at most so many count columns are solved as one, exactly
     exact_nodes_max     nodes of branch and bound for that

@@ -10,12 +10,14 @@ import os
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from libs.assignment.arrays import Floats, Ints
 from libs.assignment.lowering.lowered import Lowered
+from libs.assignment.portfolio.excess import Excess
+from libs.assignment.portfolio.lending import sink_columns, with_lent
 from libs.assignment.portfolio.relaxation import Relaxation
 from libs.assignment.portfolio.restoring import is_broken
 from libs.assignment.portfolio.shares import Shares
@@ -69,10 +71,7 @@ class Search:
 
     x, activity   (C,), (N,)  the point, and what its rows come to
     free          (K,)        objects of each class that are in the sink and lent to nobody
-    excess        (containers,) what each costs above the relaxation, its objects paid for
-
-    Classes couple containers only through the prices of objects, so where nothing else does, the gap of whole counts to
-    the bound is the sum of these (Lagrangian relaxation of supply).
+    excess        (containers,) what each costs above the relaxation, its objects paid for: see excess.py
     """
 
     def __init__(
@@ -95,14 +94,10 @@ class Search:
         self.total = 0.0
         self.solved = self.improved = 0
         self.timed_out = False
-        sink = np.flatnonzero(lowered.container == shares.sink)
-        self._sink_of = np.full(self.classes, -1)
-        self._sink_of[lowered.kind[sink]] = sink
+        self._sink_of = sink_columns(lowered, shares.sink)
         self._of_container = np.argsort(lowered.container, kind="stable")
         self._first = np.searchsorted(lowered.container[self._of_container], np.arange(containers + 1))
-        self.least = np.zeros(containers)
-        if relaxation.fractional is not None:
-            self.least = self._paid(lowered.point_of(relaxation.fractional))
+        self._excess = Excess(lowered, model, shares, relaxation)
         self._take(lowered.point_of(counts))
         self.free: Ints = np.where(self._sink_of >= 0, np.rint(self.x[self._sink_of]), 0).astype(np.int64)
 
@@ -191,7 +186,8 @@ class Search:
         others = self.shares.of(chosen)
         others[: self.width] = False
         columns = np.concatenate([np.sort(counts), np.flatnonzero(others)])
-        sub = self._with_lent(restrict(self.model, columns, self.x, self.activity), lent)
+        sub = restrict(self.model, columns, self.x, self.activity)
+        sub = with_lent(self.lowered, self.model, sub, self._sink_of, lent)
         self.free -= lent
         self.busy[chosen] = True
         slack = max(self.effort.gap_share * float(self.excess[chosen].sum()), LEAST_GAIN * max(1.0, abs(self.total)))
@@ -204,23 +200,6 @@ class Search:
     def _idle_worth(self, lent: Ints) -> float:
         """What lent objects could be worth at most."""
         return float(np.maximum(-self.relaxation.price, 0.0) @ lent)
-
-    def _with_lent(self, sub: Submodel, lent: Ints) -> Submodel:
-        """Objects may go to the sink, and `lent` come from it: its columns are put into the others' costs and rows."""
-        supply = sub.rows < self.classes
-        kinds = sub.rows[supply]
-        sunk = self._sink_of[kinds] >= 0
-        lower, upper = sub.model.row_lower.copy(), sub.model.row_upper.copy()
-        at = np.flatnonzero(supply)[sunk]
-        lower[at] = -np.inf
-        upper[at] += lent[
-            kinds[sunk]
-        ]  # what is left of a class with all others fixed is what the containers have of it
-        cost = sub.model.cost.copy()
-        counts = sub.columns < self.width
-        sink = self._sink_of[self.lowered.kind[sub.columns[counts]]]
-        cost[counts] -= np.where(sink >= 0, self.model.cost[sink], 0.0)
-        return replace(sub, model=replace(sub.model, cost=cost, row_lower=lower, row_upper=upper))
 
     def _apply(self, done: _Neighbourhood) -> bool:
         found = done.result.result()
@@ -257,15 +236,7 @@ class Search:
         self.x = x
         self.activity = self.model.matrix @ x
         self.total = self.model.objective(x)
-        self.excess = np.maximum(self._paid(x) - self.least, 0.0)
-        if self.shares.sink >= 0:
-            self.excess[self.shares.sink] = 0.0
-
-    def _paid(self, x: Floats) -> Floats:
-        """(containers,) what each costs at a point, and what its objects are worth to others."""
-        worth = -self.relaxation.price[self.lowered.kind] * x[: self.width]
-        paid = self.shares.costs(self.model.cost, x)
-        return np.asarray(paid + np.bincount(self.lowered.container, worth, len(paid)), dtype=np.float64)
+        self.excess = self._excess.at(x)
 
 
 def _solve(sub: Submodel, start: Floats, counts: int, classes: int, limits: Limits, seed: int) -> Found:

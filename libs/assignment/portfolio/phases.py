@@ -1,24 +1,32 @@
-"""The phases of a portfolio on one objective: a rounded start, then neighbourhoods or branch and bound."""
+"""The phases of a portfolio on one objective: a rounded start, then steps and neighbourhoods, or branch and bound."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
 
 from libs.assignment.arrays import Floats, Ints
 from libs.assignment.lowering.lowered import Lowered
+from libs.assignment.portfolio.excess import Excess
 from libs.assignment.portfolio.limits import PortfolioLimits
 from libs.assignment.portfolio.neighbourhoods import Search
-from libs.assignment.portfolio.relaxation import Relaxation
+from libs.assignment.portfolio.parted import in_parts, relax_in_parts
+from libs.assignment.portfolio.relaxation import Relaxation, relax
 from libs.assignment.portfolio.restoring import is_broken, restored
 from libs.assignment.portfolio.rounding import round_counts
 from libs.assignment.portfolio.shares import shares_of
+from libs.assignment.steps.walk import Walk
 from libs.mip.highs import Limits, solve_mip
 from libs.mip.model import Model
 
 LEAST_GAIN = 1e-9
+RELAXATION_SHARE = 0.7
+"""Of the time: a relaxation that takes longer is cut short, and the search goes without its prices."""
+PARTS_SHARE = 0.4
+"""Likewise in parts: those that are done by then count."""
 
 
 class Watch(Protocol):
@@ -76,6 +84,15 @@ class Phases:
         self.proven = False
         self.tree_bound = -np.inf
 
+    def relax(self, model: Model, *, cancelled: Callable[[], bool] | None = None) -> Relaxation:
+        """The relaxation of a model with the same columns and rows; in parts where the whole would take too long."""
+        left_s, parts = self.watch.time_left(), in_parts(self.lowered, self.shares)
+        if parts == 1:
+            return relax(self.lowered, model, RELAXATION_SHARE * left_s, cancelled=cancelled)
+        return relax_in_parts(
+            self.lowered, model, self.shares, PARTS_SHARE * left_s, parts=parts, seed=self.seed, cancelled=cancelled
+        )
+
     def cost(self, counts: Ints) -> float:
         """What counts cost."""
         return self.model.objective(self.lowered.point_of(counts))
@@ -109,20 +126,36 @@ class Phases:
         real = self.lowered.container != self.shares.sink
         if real.sum() <= self.limits.exact_columns_max:
             return self._whole(counts)
+        walk = Walk(self.lowered, self.model, self.shares.sink)
+        counts = self._down(walk, relaxation, counts)
+        self.watch.found(self.lowered.point_of(counts), -np.inf)
         rng = np.random.default_rng(self.seed)
         search = Search(self.lowered, self.model, self.shares, relaxation, counts, rng)
         containers, most = len(np.unique(self.lowered.container[real])), self.limits.neighbourhoods_max
         search.run(
             max(30, 2 * containers) if most is None else most,
-            max(24, containers // 10) if self.limits.stall is None else self.limits.stall,
-            self.limits.stall_gain * max(1.0, abs(bound)),
+            max(12, containers // 25) if self.limits.stall is None else self.limits.stall,
+            self.limits.stall_gain * self._size(relaxation, counts, bound),
             self.watch.stop,
             self.watch.time_left,
             lambda _: self.watch.found(search.x, -np.inf),
         )
         self.tried, self.improved = search.solved, search.improved
         self.watch.note(timed_out=search.timed_out)
-        return self.better(self._restored(search.counts, counts), counts)  # a solver's tolerance lets some by
+        found = self.better(self._restored(search.counts, counts), counts)  # a solver's tolerance lets some by
+        return found if found is counts else self._down(walk, relaxation, found)
+
+    def _down(self, walk: Walk, relaxation: Relaxation, counts: Ints) -> Ints:
+        """By steps; the clock ends them where they are."""
+        excess = Excess(self.lowered, self.model, self.shares, relaxation)
+        least = LEAST_GAIN * self._size(relaxation, counts, relaxation.bound)
+        return self.better(walk.down(counts, least, excess, self.watch.stop), counts)
+
+    def _size(self, relaxation: Relaxation, counts: Ints, bound: float) -> float:
+        """What gains are measured by: the bound, or where there is none what comes closest to it."""
+        if not (np.isfinite(bound) and bound > 0):
+            bound = self.cost(counts) if relaxation.point is None else self.model.objective(relaxation.point)
+        return max(1.0, abs(bound))
 
     def _whole(self, counts: Ints) -> Ints:
         """Few enough columns: branch and bound on all of them."""

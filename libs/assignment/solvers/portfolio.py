@@ -10,15 +10,12 @@ from libs.assignment.lowering.lower import lower
 from libs.assignment.lowering.lowered import Lowered
 from libs.assignment.portfolio.limits import PortfolioLimits
 from libs.assignment.portfolio.phases import Phases
-from libs.assignment.portfolio.relaxation import relax
 from libs.assignment.problem import Problem
 from libs.assignment.solvers.limits import SearchLimits, StoppedBy
 from libs.assignment.solvers.result import Result, Step
 
 Progress = Callable[[int, float, float], None]
 """level (0: what is broken), the best value so far, and a bound on it."""
-RELAXATION_SHARE = 0.7
-"""Of a level's time: a relaxation that takes longer is cut short, and the search goes without its prices."""
 TOLERANCE = 1e-6
 """What a level may lose to those below it, as a share of its value: what solvers round to."""
 
@@ -94,10 +91,10 @@ class _Run:
         if value > least + TOLERANCE * max(1.0, abs(least)) and not self.stop():
             levels = sum(one.cost.any() for one in lowered.levels[level:])
             self._until = time.perf_counter() + (self.began + self.limits.time_s_max - time.perf_counter()) / levels
-            relaxation = relax(lowered, model, RELAXATION_SHARE * self.time_left(), cancelled=self.cancelled)
+            phases = Phases(lowered, model, self.limits, self.seed, self)
+            relaxation = phases.relax(model, cancelled=self.cancelled)
             self.note(timed_out=relaxation.timed_out)
             least = max(least, relaxation.bound)
-            phases = Phases(lowered, model, self.limits, self.seed, self)
             self.counts = phases.start(relaxation, self.counts)
             self.counts = phases.improve(relaxation, self.counts, least)
             self.tried, self.improved = self.tried + phases.tried, self.improved + phases.improved

@@ -1,0 +1,66 @@
+"""Whole counts go down by steps, and by two steps that meet, until neither saves anything or the caller ends it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+
+from libs.assignment.arrays import Bools, Floats, Ints
+from libs.assignment.lowering.lowered import Lowered
+from libs.assignment.steps.exchange import exchange
+from libs.assignment.steps.margins import measure
+from libs.assignment.steps.network import Network, network_of
+from libs.assignment.steps.state import State, state_of
+from libs.assignment.steps.transfer import transfer
+from libs.mip.model import Model
+
+STEPS = 2_000
+"""Steps between two looks at the clock."""
+TRIES = 1_000_000
+"""Likewise, of changes that are looked at for two steps."""
+
+
+class Guide(Protocol):
+    """Who knows where there is something to gain."""
+
+    def at(self, x: Floats) -> Floats:
+        """(containers,) what each could save at most, at a point (C,)."""
+
+    def open(self, x: Floats) -> Bools:
+        """(Q,) the counts that are worth taking objects into."""
+
+
+class Walk:
+    """A model in which steps can be followed; `network` is None where they cannot, and nothing is done."""
+
+    def __init__(self, lowered: Lowered, model: Model, sink: int = -1) -> None:
+        self.lowered, self.sink = lowered, sink
+        self.network: Network | None = network_of(lowered, model)
+
+    def down(self, counts: Ints, least: float, guide: Guide, stop: Callable[[], bool]) -> Ints:
+        """(Q,) counts that cost no more, with all limits kept that were kept; a change must save `least`."""
+        n = self.network
+        if n is None or stop():
+            return counts
+        s = state_of(n, self.lowered.point_of(counts))
+        measure(n, s)
+        while transfer(n, s, least, STEPS) == STEPS and not stop():
+            pass
+        while not stop():
+            order = self._worst_first(s, guide, least)
+            if not len(order):
+                break
+            opened = guide.open(s.value)
+            while len(order) and not stop():
+                order = order[exchange(n, s, order, opened, least, TRIES) :]
+        return np.asarray(np.rint(s.value[: len(counts)]), dtype=np.int64)
+
+    def _worst_first(self, s: State, guide: Guide, least: float) -> Ints:
+        """Containers to go through. Not the sink: its counts cost what they cost on their own."""
+        saves = np.where(s.waiting > 0, guide.at(s.value), 0.0)
+        if self.sink >= 0:
+            saves[self.sink] = 0.0
+        order = np.argsort(-saves, kind="stable")
+        return order[saves[order] > least]
