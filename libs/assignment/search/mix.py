@@ -13,7 +13,7 @@ from libs.assignment.search.tables import CLASS_FIRST, MEMBERS
 
 TRIES: Floats = np.where(np.arange(len(NAMES)) == BEST_OF_SAMPLE, SAMPLE + 1.0, 1.0)
 """That a draw of each kind costs."""
-BASE = (0.3, 0.2, 0.3, 0.2, 0.05, 0.05, 0.1, 0.2)
+BASE = (0.3, 0.2, 0.3, 0.2, 0.05, 0.05, 0.1, 0.2, 0.3)
 """Shares of the tries at first, in the order of kinds.NAMES."""
 FLOOR = 0.5
 """Of the tries: shared out so whatever the kinds gained."""

@@ -10,6 +10,7 @@ from libs.assignment.arrays import Floats, Ints
 from libs.assignment.classes import equivalent
 from libs.assignment.expressions.max import Over
 from libs.assignment.flavour import Flavour
+from libs.assignment.search.alike import alike
 from libs.assignment.search.cell import Cell
 from libs.assignment.search.layout import lay_out
 from libs.assignment.search.linear import Graph
@@ -17,6 +18,7 @@ from libs.assignment.search.maps import Maps
 from libs.assignment.search.slots import EMPTY, fill_slots
 from libs.assignment.search.stacking import Stack, curve_numbers, guard_numbers
 from libs.assignment.search.tables import (
+    ALIKE_WIDTH,
     ALL,
     CHANGE_AT,
     CLASS_AT,
@@ -47,7 +49,6 @@ from libs.assignment.search.tables import (
     LEVELS,
     LIMIT,
     LINK,
-    MEMBERS,
     OVER,
     READ,
     ROW_KIND,
@@ -141,7 +142,8 @@ def pack(graph: Graph, goals: list[Weighted], initial: Ints, levels: int) -> Tab
         node[first_stack + k, HELD], node[first_stack + k, SUMS], node[first_stack + k, TOUCHED] = held, sums, touched
         _pack_stack(node[first_stack + k], stack, cells, readers, real[1:, TOLERANCE], maps)
     classes = equivalent([leaf for cell in cells for leaf in cell.leaves], graph.objects)
-    node[0, : MEMBERS + 1] = (
+    similar = alike(graph.stacks, graph.objects)
+    node[0, : ALIKE_WIDTH + 1] = (
         len(cells),
         levels,
         graph.objects,
@@ -158,6 +160,8 @@ def pack(graph: Graph, goals: list[Weighted], initial: Ints, levels: int) -> Tab
         maps.index.add(classes.of),
         maps.index.add(np.concatenate([[0], np.cumsum(classes.size)])),
         maps.index.add(np.argsort(classes.of, kind="stable")),
+        maps.index.add(similar.ravel()),
+        similar.shape[1],
     )
     return Tables(node=node, real=real, lookup=maps.index.whole(), number=maps.number.whole())
 

@@ -26,9 +26,10 @@ WIDTH = 18
 
 # Row 0 of `node`. Cells 1 to STACKED are in stacks; those up to GUARDS read only the assignment and are hard or read
 # by other cells; those up to DIRECT read only the assignment and only levels read them. STACK is the first stack. The
-# members of class k are lookup[MEMBERS + lookup[CLASS_FIRST + k]] and on.
+# members of class k are lookup[MEMBERS + lookup[CLASS_FIRST + k]] and on; the ALIKE_WIDTH objects most like object o are
+# lookup[ALIKE + o * ALIKE_WIDTH] and on.
 CELLS, LEVELS, OBJECTS, CONTAINERS, INITIAL_AT, VALUES_AT, VALUES_WIDTH, MOVES_AT = range(8)
-STACKED, GUARDS, DIRECT, STACK, STACKS, CLASS_OF, CLASS_FIRST, MEMBERS = range(8, 16)
+STACKED, GUARDS, DIRECT, STACK, STACKS, CLASS_OF, CLASS_FIRST, MEMBERS, ALIKE, ALIKE_WIDTH = range(8, 18)
 # Rows 1 to CELLS of `node`: cells. SLOTS is a power of two, 0 for dense cells; OVER as in pack.OVER; LEAF and LINK
 # are the first rows of a cell's leaves and of the links that read it; READ says whether another cell does.
 FUNCTION, OVER, ROWS, COLUMNS, X_AT, SLOTS, SLOT_AT, DEFAULT_ROW_AT, DEFAULT_COLUMN_AT, TOP_AT = range(10)

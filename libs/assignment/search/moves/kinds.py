@@ -13,10 +13,11 @@ from libs.assignment.search.moves.proposal import ask_proposal
 from libs.assignment.search.moves.single import ask_single
 from libs.assignment.search.moves.some_of_class import ask_some_of_class
 from libs.assignment.search.moves.swap import ask_swap
+from libs.assignment.search.moves.swap_alike import ask_swap_alike
 from libs.assignment.search.tables import State, Tables
 
-NAMES = ("single", "home", "swap", "chain", "chain of three", "best of a sample", "some of a class", "proposal")
-SINGLE, HOME, SWAP, CHAIN, CHAIN_OF_THREE, BEST_OF_SAMPLE, SOME_OF_CLASS, PROPOSAL = range(len(NAMES))
+NAMES = ("single", "home", "swap", "chain", "chain of three", "best of a sample", "some of a class", "proposal", "swap of alike")
+SINGLE, HOME, SWAP, CHAIN, CHAIN_OF_THREE, BEST_OF_SAMPLE, SOME_OF_CLASS, PROPOSAL, SWAP_ALIKE = range(len(NAMES))
 
 
 @part
@@ -46,7 +47,9 @@ def ask_kind(g: Tables, s: State, kind: int, level: int, proposals: Ints) -> int
         return ask_best_of_sample(g, s, level)
     if kind == SOME_OF_CLASS:
         return ask_some_of_class(g, s)
-    return ask_proposal(g, s, proposals)
+    if kind == PROPOSAL:
+        return ask_proposal(g, s, proposals)
+    return ask_swap_alike(g, s)
 
 
 @part
