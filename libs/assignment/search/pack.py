@@ -18,7 +18,7 @@ from libs.assignment.search.maps import Maps
 from libs.assignment.search.slots import EMPTY, fill_slots
 from libs.assignment.search.stacking import Stack, curve_numbers, guard_numbers
 from libs.assignment.search.tables import (
-    ALIKE_WIDTH,
+    ALIKE_OF,
     ALL,
     CHANGE_AT,
     CLASS_AT,
@@ -49,6 +49,7 @@ from libs.assignment.search.tables import (
     LEVELS,
     LIMIT,
     LINK,
+    MEMBERS,
     OVER,
     READ,
     ROW_KIND,
@@ -91,8 +92,11 @@ Reader = tuple[int, float, tuple[int, int], tuple[int, int]]
 """Target, coefficient, map of rows, map of columns."""
 
 
-def pack(graph: Graph, goals: list[Weighted], initial: Ints, levels: int) -> Tables:
-    """The arrays of a graph whose cells stand in the order in which they are to be settled."""
+def pack(graph: Graph, goals: list[Weighted], initial: Ints, levels: int, *, compare: bool = False) -> Tables:
+    """The arrays of a graph whose cells stand in the order in which they are to be settled.
+
+    compare  whether to find out which objects are alike, which takes longer than all else where all differ
+    """
     cells, maps = graph.cells, Maps()
     leaves = [leaf for cell in cells[graph.stacked :] for leaf in cell.leaves]
     readers = _readers(graph, goals, maps)
@@ -142,8 +146,7 @@ def pack(graph: Graph, goals: list[Weighted], initial: Ints, levels: int) -> Tab
         node[first_stack + k, HELD], node[first_stack + k, SUMS], node[first_stack + k, TOUCHED] = held, sums, touched
         _pack_stack(node[first_stack + k], stack, cells, readers, real[1:, TOLERANCE], maps)
     classes = equivalent([leaf for cell in cells for leaf in cell.leaves], graph.objects)
-    similar = alike(graph.stacks, graph.objects)
-    node[0, : ALIKE_WIDTH + 1] = (
+    node[0, : MEMBERS + 1] = (
         len(cells),
         levels,
         graph.objects,
@@ -160,9 +163,16 @@ def pack(graph: Graph, goals: list[Weighted], initial: Ints, levels: int) -> Tab
         maps.index.add(classes.of),
         maps.index.add(np.concatenate([[0], np.cumsum(classes.size)])),
         maps.index.add(np.argsort(classes.of, kind="stable")),
-        maps.index.add(similar.ravel()),
-        similar.shape[1],
     )
+    if compare and graph.stacks:
+        found = alike(graph.stacks)
+        node[0, ALIKE_OF:] = (
+            maps.index.add(found.of),
+            maps.index.add(found.near.ravel()),
+            found.near.shape[1],
+            maps.index.add(found.first),
+            maps.index.add(found.members),
+        )
     return Tables(node=node, real=real, lookup=maps.index.whole(), number=maps.number.whole())
 
 
