@@ -7,13 +7,13 @@ import numpy as np
 from libs.assignment.arrays import Floats
 from libs.assignment.search.anneal import GAINED, TRIED
 from libs.assignment.search.moves.best_of_sample import SAMPLE
-from libs.assignment.search.moves.kinds import BEST_OF_SAMPLE, NAMES, PROPOSAL, SOME_OF_CLASS
+from libs.assignment.search.moves.kinds import BEST_OF_SAMPLE, NAMES, PROPOSAL, SOME_OF_CLASS, SWAP_ALIKE
 from libs.assignment.search.program import Program
-from libs.assignment.search.tables import CLASS_FIRST, MEMBERS
+from libs.assignment.search.tables import ALIKE_WIDTH, CLASS_FIRST, MEMBERS
 
 TRIES: Floats = np.where(np.arange(len(NAMES)) == BEST_OF_SAMPLE, SAMPLE + 1.0, 1.0)
 """That a draw of each kind costs."""
-BASE = (0.3, 0.2, 0.3, 0.2, 0.05, 0.05, 0.1, 0.2)
+BASE = (0.3, 0.2, 0.3, 0.3, 0.2, 0.05, 0.05, 0.1, 0.2)
 """Shares of the tries at first, in the order of kinds.NAMES."""
 FLOOR = 0.5
 """Of the tries: shared out so whatever the kinds gained."""
@@ -50,10 +50,13 @@ def _draws(of_tries: Floats) -> Floats:
 
 
 def usable_kinds(program: Program, *, proposals: bool) -> Floats:
-    """(kinds,) 1 for those that can do anything here: several of a class need a class of several."""
+    """(kinds,) 1 for those that can do anything here: several of a class need a class of several,
+    and objects that are alike something that is counted of them.
+    """
     usable = np.ones(len(NAMES))
     first = int(program.tables.node[0, CLASS_FIRST])
     classes = int(program.tables.node[0, MEMBERS]) - first - 1
     usable[SOME_OF_CLASS] = classes < len(program.problem.objects)
     usable[PROPOSAL] = proposals
+    usable[SWAP_ALIKE] = program.tables.node[0, ALIKE_WIDTH] > 0
     return usable

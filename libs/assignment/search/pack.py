@@ -10,6 +10,7 @@ from libs.assignment.arrays import Floats, Ints
 from libs.assignment.classes import equivalent
 from libs.assignment.expressions.max import Over
 from libs.assignment.flavour import Flavour
+from libs.assignment.search.alike import alike
 from libs.assignment.search.cell import Cell
 from libs.assignment.search.layout import lay_out
 from libs.assignment.search.linear import Graph
@@ -17,6 +18,7 @@ from libs.assignment.search.maps import Maps
 from libs.assignment.search.slots import EMPTY, fill_slots
 from libs.assignment.search.stacking import Stack, curve_numbers, guard_numbers
 from libs.assignment.search.tables import (
+    ALIKE_OF,
     ALL,
     CHANGE_AT,
     CLASS_AT,
@@ -90,8 +92,11 @@ Reader = tuple[int, float, tuple[int, int], tuple[int, int]]
 """Target, coefficient, map of rows, map of columns."""
 
 
-def pack(graph: Graph, goals: list[Weighted], initial: Ints, levels: int) -> Tables:
-    """The arrays of a graph whose cells stand in the order in which they are to be settled."""
+def pack(graph: Graph, goals: list[Weighted], initial: Ints, levels: int, *, compare: bool = False) -> Tables:
+    """The arrays of a graph whose cells stand in the order in which they are to be settled.
+
+    compare  whether to find out which objects are alike, which takes longer than all else where all differ
+    """
     cells, maps = graph.cells, Maps()
     leaves = [leaf for cell in cells[graph.stacked :] for leaf in cell.leaves]
     readers = _readers(graph, goals, maps)
@@ -159,6 +164,15 @@ def pack(graph: Graph, goals: list[Weighted], initial: Ints, levels: int) -> Tab
         maps.index.add(np.concatenate([[0], np.cumsum(classes.size)])),
         maps.index.add(np.argsort(classes.of, kind="stable")),
     )
+    if compare and graph.stacks:
+        found = alike(graph.stacks)
+        node[0, ALIKE_OF:] = (
+            maps.index.add(found.of),
+            maps.index.add(found.near.ravel()),
+            found.near.shape[1],
+            maps.index.add(found.first),
+            maps.index.add(found.members),
+        )
     return Tables(node=node, real=real, lookup=maps.index.whole(), number=maps.number.whole())
 
 

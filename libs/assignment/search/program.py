@@ -42,8 +42,11 @@ class Program:
         return start(self.tables, self.graph, values, self.problem.initial, assignment, self.goals)
 
 
-def compile_problem(problem: Problem) -> Program:
-    """Build the graph of all goals and constraints. Size and time grow with objects + containers."""
+def compile_problem(problem: Problem, *, to_search: bool = False) -> Program:
+    """Build the graph of all goals and constraints. Size and time grow with objects + containers.
+
+    to_search  also find out which objects are alike, for local search to draw from
+    """
     graph = Graph(len(problem.containers), len(problem.objects))
     goals: list[Weighted] = []
     hard: list[tuple[str, Cell]] = []
@@ -61,5 +64,5 @@ def compile_problem(problem: Problem) -> Program:
     place = graph.reorder()
     goals = [Weighted(place[goal.cell], goal.level, goal.weight) for goal in goals]
     least = least_levels(graph, goals, 1 + len(priorities))
-    tables = pack(graph, goals, problem.initial, 1 + len(priorities))
+    tables = pack(graph, goals, problem.initial, 1 + len(priorities), compare=to_search)
     return Program(problem=problem, graph=graph, tables=tables, goals=goals, priorities=priorities, least=least)

@@ -21,14 +21,16 @@ RANDOM, KEYS = 3 * MOVES_MAX, 3 * MOVES_MAX + 1
 SAME, ALL, ONE, MANY = 0, 1, 2, 3
 """Kinds of maps: to itself; all to 0; to one or none (-1); to any number."""
 
-WIDTH = 18
+WIDTH = 21
 """Integers that a row of `node` has room for."""
 
 # Row 0 of `node`. Cells 1 to STACKED are in stacks; those up to GUARDS read only the assignment and are hard or read
 # by other cells; those up to DIRECT read only the assignment and only levels read them. STACK is the first stack. The
-# members of class k are lookup[MEMBERS + lookup[CLASS_FIRST + k]] and on.
+# members of class k are lookup[MEMBERS + lookup[CLASS_FIRST + k]] and on. ALIKE_ arrays are those of alike.py; the
+# width is 0 where they are not asked for.
 CELLS, LEVELS, OBJECTS, CONTAINERS, INITIAL_AT, VALUES_AT, VALUES_WIDTH, MOVES_AT = range(8)
 STACKED, GUARDS, DIRECT, STACK, STACKS, CLASS_OF, CLASS_FIRST, MEMBERS = range(8, 16)
+ALIKE_OF, ALIKE_NEAR, ALIKE_WIDTH, ALIKE_FIRST, ALIKE_MEMBERS = range(16, 21)
 # Rows 1 to CELLS of `node`: cells. SLOTS is a power of two, 0 for dense cells; OVER as in pack.OVER; LEAF and LINK
 # are the first rows of a cell's leaves and of the links that read it; READ says whether another cell does.
 FUNCTION, OVER, ROWS, COLUMNS, X_AT, SLOTS, SLOT_AT, DEFAULT_ROW_AT, DEFAULT_COLUMN_AT, TOP_AT = range(10)

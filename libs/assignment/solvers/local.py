@@ -59,7 +59,7 @@ def solve_local(
     """
     limits = limits or SearchLimits()
     began = time.perf_counter()
-    program = compile_problem(problem)
+    program = compile_problem(problem, to_search=True)
     search = Search(program, seed, began, problem.initial if start is None else start, limits.threads, proposer)
     build_s = time.perf_counter() - began
     stopped_by = search.run(limits)

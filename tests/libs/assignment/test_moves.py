@@ -49,7 +49,7 @@ def eight_on_four() -> Program:
     problem = Problem(objects=8, containers=4, initial=[0, 0, 0, 1, 0, 0, 1, 1])
     problem.add_dimension("cpu", [1, 1, 1, 1, 5, 5, 5, 5])
     problem.add_goal(CapacitySpec(dimension="cpu", limit=Limit(default=6)), normalise=False)
-    return compile_problem(problem)
+    return compile_problem(problem, to_search=True)
 
 
 def asked(program: Program, kind: int, seed: int, assignment: list[int], proposals: Ints) -> list[tuple[int, int, int]]:
@@ -90,6 +90,26 @@ def test_homes_swaps_and_chains_go_where_they_say() -> None:
     closed = [ring[2][2] == ring[0][1] for ring in rings if ring]
     assert any(closed)
     assert not all(closed)
+
+
+def test_those_that_change_places_are_alike_in_what_is_counted() -> None:
+    """Forty sizes in two dimensions: the sixteen nearest of each are far nearer than those drawn from all."""
+    rng = np.random.default_rng(3)
+    sizes = rng.uniform(1, 100, size=(40, 2))
+    problem = Problem(objects=80, containers=8, initial=np.arange(80) % 8)
+    for k in range(2):
+        problem.add_dimension(f"size {k}", np.repeat(sizes[:, k], 2))
+        problem.add_constraint(CapacitySpec(name=f"{k}", dimension=f"size {k}", limit=Limit(default=2000)))
+    program = compile_problem(problem, to_search=True)
+    scaled = sizes / sizes.mean(axis=0)
+    apart = np.linalg.norm(scaled[:, None] - scaled[None, :], axis=2)
+    near = np.sort(apart, axis=1)[:, 16] + 1e-9
+    now = (np.arange(80) % 8).tolist()
+    swaps = [asked(program, kinds.SWAP_ALIKE, seed, now, NO_PROPOSALS) for seed in range(2_000)]
+    pairs = {(swap[0][0], swap[1][0]) for swap in swaps if swap}
+    assert len({one for one, _ in pairs}) == 80
+    assert any(one // 2 == other // 2 for one, other in pairs)
+    assert max(apart[one // 2, other // 2] - near[one // 2] for one, other in pairs) <= 0
 
 
 def test_some_of_a_class_leave_one_container_for_another_together() -> None:
@@ -181,7 +201,7 @@ def test_a_kernighan_lin_run_goes_through_what_is_worse() -> None:
 def test_kinds_that_gain_are_tried_more_and_none_is_forgotten() -> None:
     program = eight_on_four()
     usable = usable_kinds(program, proposals=False)
-    assert usable.tolist() == [1, 1, 1, 1, 1, 1, 1, 0]
+    assert usable.tolist() == [1, 1, 1, 1, 1, 1, 1, 1, 0]
     mix = Mix(usable)
     before = mix.shares.copy()
     tally = np.zeros((len(kinds.NAMES), 3))
@@ -195,10 +215,9 @@ def test_kinds_that_gain_are_tried_more_and_none_is_forgotten() -> None:
     alone = Problem(objects=2, containers=2, initial=[0, 0])
     alone.add_dimension("cpu", [1, 2])
     alone.add_goal(MinimizeMovementSpec(dimension="cpu"))
-    assert usable_kinds(compile_problem(alone), proposals=True)[[kinds.SOME_OF_CLASS, kinds.PROPOSAL]].tolist() == [
-        0,
-        1,
-    ]
+    some = [kinds.SOME_OF_CLASS, kinds.SWAP_ALIKE, kinds.PROPOSAL]
+    assert usable_kinds(compile_problem(alone, to_search=True), proposals=True)[some].tolist() == [0, 1, 1]
+    assert usable_kinds(compile_problem(alone), proposals=True)[some].tolist() == [0, 0, 1]
 
 
 def test_draws_are_even_and_depend_on_the_seed_alone() -> None:

@@ -13,10 +13,21 @@ from libs.assignment.search.moves.proposal import ask_proposal
 from libs.assignment.search.moves.single import ask_single
 from libs.assignment.search.moves.some_of_class import ask_some_of_class
 from libs.assignment.search.moves.swap import ask_swap
+from libs.assignment.search.moves.swap_alike import ask_swap_alike
 from libs.assignment.search.tables import State, Tables
 
-NAMES = ("single", "home", "swap", "chain", "chain of three", "best of a sample", "some of a class", "proposal")
-SINGLE, HOME, SWAP, CHAIN, CHAIN_OF_THREE, BEST_OF_SAMPLE, SOME_OF_CLASS, PROPOSAL = range(len(NAMES))
+NAMES = (
+    "single",
+    "home",
+    "swap",
+    "swap of alike",
+    "chain",
+    "chain of three",
+    "best of a sample",
+    "some of a class",
+    "proposal",
+)
+SINGLE, HOME, SWAP, SWAP_ALIKE, CHAIN, CHAIN_OF_THREE, BEST_OF_SAMPLE, SOME_OF_CLASS, PROPOSAL = range(len(NAMES))
 
 
 @part
@@ -38,6 +49,8 @@ def ask_kind(g: Tables, s: State, kind: int, level: int, proposals: Ints) -> int
         return ask_home(g, s)
     if kind == SWAP:
         return ask_swap(g, s)
+    if kind == SWAP_ALIKE:
+        return ask_swap_alike(g, s)
     if kind == CHAIN:
         return ask_chain(g, s)
     if kind == CHAIN_OF_THREE:
