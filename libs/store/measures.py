@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import sqlalchemy as sa
@@ -108,8 +108,8 @@ def load_blocks(tx: Transaction, measure: Measure, first_hour: int, end_hour: in
     query = f"""SELECT string_agg(int8send(hour) || int8send({measure.key}) || samples, '')
         FROM {measure.hours.name} WHERE hour >= %s AND hour < %s GROUP BY hour"""
     with raw(tx).cursor(binary=True) as cursor:
-        parts = [row[0] for row in cursor.execute(query, [first_hour, end_hour])]
-    found = np.frombuffer(b"".join(parts), _ROW)  # type: ignore[arg-type]  # bytea
+        parts = [cast(bytes, row[0]) for row in cursor.execute(query, [first_hour, end_hour])]
+    found = np.frombuffer(b"".join(parts), _ROW)
     return found["hour"].astype(np.int64), found["key"].astype(np.int64), found["samples"]
 
 

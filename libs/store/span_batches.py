@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import cast
 
 import numpy as np
 import psycopg
@@ -80,7 +81,7 @@ def load_waiting_spans(tx: Transaction) -> WaitingSpans:
         arrival=np.array(arrivals, np.float64),
         rejected=np.array(rejected, np.int64),
         spans=_unpack(b"".join(contents)),
-        closed=np.frombuffer(b"".join(bytes(row[0]) for row in closed), "<u8"),  # type: ignore[call-overload]
+        closed=np.frombuffer(b"".join(cast(bytes, row[0]) for row in closed), "<u8"),
     )
 
 

@@ -22,25 +22,32 @@ class Weekday(StrEnum):
     SUNDAY = "sunday"
 
 
-class PlannerSettings(Settings):
+class CycleSettings(Settings):
+    """When plans are made, and how long what is behind them is kept. All that a worker beside the planning one needs.
+
+    plan_weekday, plan_hour   when the week's plan is made; the hour is UTC
+    executed_plans      past plans whose executed share is measured
+    history_kept_days   runs that ended longer ago are forgotten with their plans, and so are inputs that old
+    """
+
+    plan_weekday: Weekday = Field(default=Weekday.MONDAY, validation_alias="PLIMSOLL_PLAN_WEEKDAY")
+    plan_hour: int = Field(default=2, ge=0, le=23, validation_alias="PLIMSOLL_PLAN_HOUR")
+    executed_plans: int = Field(default=8, ge=1, le=1000, validation_alias="PLIMSOLL_PLAN_EXECUTED_PLANS")
+    history_kept_days: int = Field(default=90, ge=1, le=3650, validation_alias="PLIMSOLL_HISTORY_KEPT_DAYS")
+
+
+class PlannerSettings(CycleSettings):
     """What a plan looks at, how long it may take, and what of it is kept.
 
     bundle_dir      a folder that outlives the process; replay bundles go to `world` in it
     bundles_max     replay bundles kept, the newest
     window_days     whole days of measurements behind a plan, the latest
     solve_s_max     real seconds for the linear programs of one plan
-    executed_plans  past plans whose executed share is measured
     plans_max       plans whose documents and pictures, and runs whose models, are kept
-    plan_weekday, plan_hour   when the week's plan is made; the hour is UTC
-    history_kept_days   runs that ended longer ago are forgotten with their plans, and so are inputs that old
     """
 
     bundle_dir: Path = Field(validation_alias="PLIMSOLL_BUNDLE_DIR")
     bundles_max: int = Field(default=12, ge=1, le=10_000, validation_alias="PLIMSOLL_PLAN_BUNDLES_MAX")
     window_days: int = Field(default=14, ge=1, le=366, validation_alias="PLIMSOLL_PLAN_WINDOW_DAYS")
     solve_s_max: float = Field(default=1800.0, gt=0, le=86_400, validation_alias="PLIMSOLL_PLAN_SOLVE_S_MAX")
-    executed_plans: int = Field(default=8, ge=1, le=1000, validation_alias="PLIMSOLL_PLAN_EXECUTED_PLANS")
     plans_max: int = Field(default=104, ge=1, le=10_000, validation_alias="PLIMSOLL_PLANS_MAX")
-    plan_weekday: Weekday = Field(default=Weekday.MONDAY, validation_alias="PLIMSOLL_PLAN_WEEKDAY")
-    plan_hour: int = Field(default=2, ge=0, le=23, validation_alias="PLIMSOLL_PLAN_HOUR")
-    history_kept_days: int = Field(default=90, ge=1, le=3650, validation_alias="PLIMSOLL_HISTORY_KEPT_DAYS")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from libs.jobs.kinds import JobRun, job
-from libs.reconcile.environment import read_environment
 from libs.store.jobs import enqueue
 from libs.store.plan_runs import load_open_runs
 from libs.store.schedules import WORLD
 from services.planner.reconcilers.placement_plan_make import PlacementPlanMake
 from services.planner.reconcilers.plan_runs_schedule import PLAN, PlanRunsSchedule
 from services.planner.reconcilers.planning_forget import PlanningForget
-from services.planner.settings import PlannerSettings, Weekday
+from services.planner.settings import CycleSettings, PlannerSettings, Weekday
 from services.planner.telemetry_tasks import KINDS as TELEMETRY
 
 SCHEDULE_PLAN = "schedule_plan"
@@ -19,7 +18,7 @@ SCHEDULE_PLAN = "schedule_plan"
 @job(PLAN)
 def plan(run: JobRun) -> None:
     """Carry out the oldest open plan run, and ask again while there are others."""
-    settings = read_environment(PlannerSettings)
+    settings = PlannerSettings()  # type: ignore[call-arg]  # from the environment
     PlacementPlanMake(run.database, run.clock, settings, lost=lambda: run.lease.lost).reconcile()
     with run.database.write() as tx:
         if load_open_runs(tx):
@@ -29,7 +28,7 @@ def plan(run: JobRun) -> None:
 @job(SCHEDULE_PLAN, serves_many=True)
 def schedule_plan(run: JobRun) -> None:
     """Ask for the plan of the week, where it is due."""
-    settings = read_environment(PlannerSettings)
+    settings = CycleSettings()
     weekday = list(Weekday).index(settings.plan_weekday)
     PlanRunsSchedule(run.database, run.clock, weekday, settings.plan_hour).reconcile()
 
@@ -37,7 +36,7 @@ def schedule_plan(run: JobRun) -> None:
 @job("forget_planning")
 def forget_planning(run: JobRun) -> None:
     """Forget old runs and inputs."""
-    settings = read_environment(PlannerSettings)
+    settings = CycleSettings()
     PlanningForget(run.database, run.clock, settings.history_kept_days, settings.executed_plans).reconcile()
 
 

@@ -38,18 +38,16 @@ def _add(span: Mapping[str, Any], service: str, intake: Intake, rows: Rows) -> N
     if probability is None and tags.get("sampler.type") == "probabilistic":
         probability = tags.get("sampler.param")
     parent = _parent(span)
-    rows.found.append(
-        (
-            padded(span["traceID"], 32),
-            padded(span["spanID"], 16),
-            padded(parent, 16) if parent else b"",
-            intake.service(service),
-            intake.operations(service).get(span.get("operationName") or "", -1),
-            KIND_OF_NAME.get(str(tags.get("span.kind", "")).upper(), INTERNAL),
-            int(span.get("duration", 0)) * 1_000,
-            float(tags.get(CPU, NAN)),
-            NAN if probability is None else float(probability),
-        )
+    rows.add(
+        padded(span["traceID"], 32),
+        padded(span["spanID"], 16),
+        padded(parent, 16) if parent else b"",
+        intake.service(service),
+        intake.operations(service).get(span.get("operationName") or "", -1),
+        KIND_OF_NAME.get(str(tags.get("span.kind", "")).upper(), INTERNAL),
+        int(span.get("duration", 0)) * 1_000,
+        float(tags.get(CPU, NAN)),
+        NAN if probability is None else float(probability),
     )
 
 

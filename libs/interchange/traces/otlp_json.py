@@ -50,7 +50,7 @@ def _service(resource: Mapping[str, Any]) -> str:
 
 
 def _add(spans: Any, service: int, operations: Mapping[str, int], intake: Intake, rows: Rows) -> None:
-    fromhex, found = bytes.fromhex, rows.found
+    fromhex = bytes.fromhex
     for span in spans:
         try:
             cpu = probability = NAN
@@ -73,7 +73,15 @@ def _add(spans: Any, service: int, operations: Mapping[str, int], intake: Intake
         except (LookupError, TypeError, ValueError, AttributeError):
             intake.malformed += 1
             continue
-        found.append((trace, identifier, parent, service, gateway, kind, took_ns, cpu, probability))
+        rows.trace.append(trace)
+        rows.span.append(identifier)
+        rows.parent.append(parent)
+        rows.service.append(service)
+        rows.gateway.append(gateway)
+        rows.kind.append(kind)
+        rows.took_ns.append(took_ns)
+        rows.cpu.append(cpu)
+        rows.probability.append(probability)
 
 
 def _number(value: Mapping[str, Any]) -> float:

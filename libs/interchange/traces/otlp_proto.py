@@ -51,7 +51,6 @@ def messages(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def _add(spans: Any, service: int, operations: Mapping[str, int], intake: Intake, rows: Rows) -> None:
-    found = rows.found
     for span in spans:
         cpu = probability = NAN
         try:
@@ -69,7 +68,15 @@ def _add(spans: Any, service: int, operations: Mapping[str, int], intake: Intake
         except (LookupError, ValueError):
             intake.malformed += 1
             continue
-        found.append((trace, identifier, parent, service, gateway, kind, took_ns, cpu, probability))
+        rows.trace.append(trace)
+        rows.span.append(identifier)
+        rows.parent.append(parent)
+        rows.service.append(service)
+        rows.gateway.append(gateway)
+        rows.kind.append(kind)
+        rows.took_ns.append(took_ns)
+        rows.cpu.append(cpu)
+        rows.probability.append(probability)
 
 
 def _number(value: Any) -> float:

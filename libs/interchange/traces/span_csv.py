@@ -28,18 +28,16 @@ def read_span_csv(stream: BinaryIO, intake: Intake, batch: int) -> Iterator[Span
         try:
             service = row["PodName"].rsplit("-", 2)[0]
             parent = row["ParentID"]
-            rows.found.append(
-                (
-                    padded(row["TraceID"], 32),
-                    padded(row["SpanID"], 16),
-                    b"" if parent == ROOT else padded(parent, 16),
-                    intake.service(service),
-                    intake.operations(service).get(row["OperationName"], -1),
-                    INTERNAL,
-                    int(row["EndTimeUnixNano"]) - int(row["StartTimeUnixNano"]),
-                    NAN,
-                    NAN,
-                )
+            rows.add(
+                padded(row["TraceID"], 32),
+                padded(row["SpanID"], 16),
+                b"" if parent == ROOT else padded(parent, 16),
+                intake.service(service),
+                intake.operations(service).get(row["OperationName"], -1),
+                INTERNAL,
+                int(row["EndTimeUnixNano"]) - int(row["StartTimeUnixNano"]),
+                NAN,
+                NAN,
             )
         except (TypeError, ValueError, AttributeError):
             intake.malformed += 1

@@ -16,18 +16,16 @@ def add_zipkin(content: bytes, intake: Intake, rows: Rows) -> None:
             tags, kind = span.get("tags") or {}, KIND_OF_NAME.get(span.get("kind"), INTERNAL)
             number, gateway = intake.service(service), intake.operations(service).get(span.get("name") or "", -1)
             parent = span.get("parentId")
-            rows.found.append(
-                (
-                    padded(span["traceId"], 32),
-                    padded(span["id"], 16),
-                    padded(parent, 16) if parent else b"",
-                    number,
-                    gateway,
-                    kind,
-                    int(span.get("duration", 0)) * 1_000,
-                    float(tags.get(CPU, NAN)),
-                    float(tags.get(PROBABILITY, NAN)),
-                )
+            rows.add(
+                padded(span["traceId"], 32),
+                padded(span["id"], 16),
+                padded(parent, 16) if parent else b"",
+                number,
+                gateway,
+                kind,
+                int(span.get("duration", 0)) * 1_000,
+                float(tags.get(CPU, NAN)),
+                float(tags.get(PROBABILITY, NAN)),
             )
             if span.get("shared") and kind == SERVER:
                 rows.shared.add(len(rows) - 1)

@@ -27,7 +27,7 @@ class PlacementPlanOut(ResponseModel):
     """One plan in a few figures."""
 
     placement_plan_id: int
-    parent_placement_plan_id: int | None
+    parent_placement_plan_id: int | None = Field(description="The target before it; it may be forgotten by now")
     plan_run_id: int
     committed: bool = Field(description="false: it was made to be looked at")
     target: bool = Field(description="Whether it is the plan that is to be carried out")

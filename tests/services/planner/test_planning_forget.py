@@ -14,6 +14,7 @@ from libs.store.refusals import NotFound
 from libs.store.service_models import save_service_models
 from services.planner.reconcilers import planning_forget
 from services.planner.reconcilers.planning_forget import PlanningForget
+from services.planner.settings import CycleSettings
 from services.planner.tasks import BESIDE
 from services.standalone.platform import WORLD_CYCLES
 
@@ -173,3 +174,11 @@ def test_nothing_is_deleted_by_accident(database, put, plan, table):
 
 def test_it_is_scheduled_and_somebody_does_it():
     assert set(WORLD_CYCLES) <= {kind.name for kind in BESIDE}
+
+
+def test_a_worker_beside_the_planning_one_needs_no_folder_for_bundles(monkeypatch):
+    monkeypatch.delenv("PLIMSOLL_BUNDLE_DIR", raising=False)
+    monkeypatch.setenv("PLIMSOLL_PLAN_WEEKDAY", "friday")
+    monkeypatch.setenv("PLIMSOLL_HISTORY_KEPT_DAYS", "30")
+    found = CycleSettings()
+    assert (found.plan_weekday, found.history_kept_days) == ("friday", 30)
