@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -198,3 +200,12 @@ def test_what_containers_share_is_searched_too_and_priorities_hold(seed: int) ->
     assert both.objective[1][0] == pytest.approx(one.objective[1][0], rel=1e-5)
     assert both.objective[1][1] <= both.objective[0][1] or both.objective[1][0] < both.objective[0][0]
     assert all(low <= value + 1e-6 for low, value in zip(both.bound[1:], both.objective[1], strict=True))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_held_above_does_not_stop_what_is_below(seed: int) -> None:
+    problem = world(seed, objects=60)
+    problem.goals = [replace(goal, priority=int(k > 0)) for k, goal in enumerate(problem.goals)]
+    found, exact = solve_portfolio(problem, SEARCHED), solve_mip(problem, MipLimits(nodes_max=300))
+    assert found.objective[1][0] == pytest.approx(exact.objective[1][0], abs=1e-4)
+    assert found.objective[1][1] <= 1.02 * exact.objective[1][1], "steps; neighbourhoods alone end at 1.09"
