@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,10 +11,11 @@ from libs.assignment.flavour import Flavour
 from libs.assignment.lowering.lower import lower
 from libs.assignment.lowering.lowered import Lowered
 from libs.assignment.matrices import csr
+from libs.assignment.portfolio import phases
 from libs.assignment.portfolio.limits import PortfolioLimits
 from libs.assignment.portfolio.neighbourhoods import Search
 from libs.assignment.portfolio.phases import Clock, Phases
-from libs.assignment.portfolio.relaxation import relax
+from libs.assignment.portfolio.relaxation import Relaxation, relax
 from libs.assignment.portfolio.restoring import is_broken, restored
 from libs.assignment.portfolio.rounding import nested_family, round_counts
 from libs.assignment.portfolio.shares import shares_of
@@ -198,3 +201,26 @@ def test_what_containers_share_is_searched_too_and_priorities_hold(seed: int) ->
     assert both.objective[1][0] == pytest.approx(one.objective[1][0], rel=1e-5)
     assert both.objective[1][1] <= both.objective[0][1] or both.objective[1][0] < both.objective[0][0]
     assert all(low <= value + 1e-6 for low, value in zip(both.bound[1:], both.objective[1], strict=True))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_held_above_does_not_stop_what_is_below(seed: int) -> None:
+    problem = world(seed, objects=60)
+    problem.goals = [replace(goal, priority=int(k > 0)) for k, goal in enumerate(problem.goals)]
+    found, exact = solve_portfolio(problem, SEARCHED), solve_mip(problem, MipLimits(nodes_max=300))
+    assert found.objective[1][0] == pytest.approx(exact.objective[1][0], abs=1e-4)
+    assert found.objective[1][1] <= 1.02 * exact.objective[1][1], "steps; neighbourhoods alone end at 1.09"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_without_a_relaxation_there_is_still_a_good_answer(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = world(seed)
+    whole = solve_portfolio(problem, SEARCHED)
+    lowered = lower(problem)
+    price, reduced = np.zeros(len(lowered.classes.size)), np.zeros(len(lowered.kind))
+    nothing = Relaxation(fractional=None, price=price, reduced=reduced, point=None, bound=-np.inf, timed_out=True)
+    monkeypatch.setattr(phases, "relax", lambda *_, **__: nothing)
+    found = solve_portfolio(problem, replace(SEARCHED, neighbourhoods_max=0))
+    assert found.stopped_by is StoppedBy.TIME
+    assert found.bound[1] <= 0.0, "what the columns' bounds say"
+    assert found.objective[1][0] <= 1.1 * whole.objective[1][0]
