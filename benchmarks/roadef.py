@@ -5,6 +5,7 @@ local search.
 from __future__ import annotations
 
 import argparse
+import os
 import resource
 import time
 from pathlib import Path
@@ -26,7 +27,7 @@ def bench_roadef(argv: list[str]) -> dict[str, object]:
     parser.add_argument("--time-limit", type=float, default=300.0, help="seconds, loading included")
     parser.add_argument("--tries", type=int, help="stop after so many changes, whatever the time: reproducible")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--threads", type=int, default=1, help="walks side by side")
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="walks side by side")
     given = parser.parse_args(argv)
     began = time.perf_counter()
     problem = load_roadef(given.model, given.assignment)
