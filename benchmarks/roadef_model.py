@@ -24,7 +24,7 @@ class _Numbers:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.all = np.array(path.read_text().split(), dtype=np.int64)
+        self.all = np.fromstring(path.read_text(), dtype=np.int64, sep=" ")
         self.at = 0
 
     def take(self, count: int) -> Ints:

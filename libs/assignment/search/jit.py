@@ -14,9 +14,9 @@ F = TypeVar("F", bound=Callable[..., object])
 HERE = Path(__file__).parent
 
 
-def stamp_of(folder: Path) -> tuple[str, int]:
+def stamp_of(*folders: Path) -> tuple[str, int]:
     """What the kernels are made of: numba by itself would reuse a caller when only what it calls has changed."""
-    sources = sorted(folder.rglob("*.py"))
+    sources = sorted(source for folder in folders for source in folder.rglob("*.py"))
     digest = hashlib.blake2b(b"".join(source.read_bytes() for source in sources)).hexdigest()
     return digest, len(sources)
 

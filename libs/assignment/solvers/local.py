@@ -30,8 +30,10 @@ MEETINGS = 10
 """How often, in an annealing, walks that are behind go on from where the best one is."""
 POLISH, POLISH_S_MAX = 0.05, 5.0
 """What is kept back of tries and time, and of time at most, to end at the bottom."""
-SWEEP_TRIES = 2_000_000
-"""Tries of a sweep between two looks at the clock."""
+SWEEP_TRIES = 200_000
+"""Tries of a sweep, or of the runs from one container, between two looks at the clock."""
+AFTERWARDS = 4
+"""Times that everything is computed whole after the clock has ended a search: so much of its time is kept back."""
 RUN_CONTAINERS, RUN_PARTNERS = 32, 8
 """Hot containers that Kernighan-Lin runs begin at, and others for each."""
 FIRST_CHUNK = 20_000
@@ -95,7 +97,9 @@ class Search:
         proposer: Proposer | None = None,
     ) -> None:
         self.program, self.began, self.proposer = program, began, proposer
+        before = time.perf_counter()
         self.walks = [Walk(program, start, seed * 1_009 + k) for k in range(threads)]
+        self.whole_s = (time.perf_counter() - before) / threads
         self.first: Floats = self.walks[0].value.copy()
         self.tolerance: Floats = 1e-9 * np.maximum(np.abs(self.first), 1e-3)
         self.mix = Mix(usable_kinds(program, proposals=proposer is not None))
@@ -129,14 +133,15 @@ class Search:
     def run(self, limits: SearchLimits) -> StoppedBy:
         """Level by level, tries and time shared out evenly among those that have something to gain."""
         self._note()
+        time_s_max = limits.time_s_max - AFTERWARDS * self.whole_s
         for level in range(self.program.levels):
             left = sum(self._open(k) for k in range(level, self.program.levels))
             if self._open(level):
                 tries = None if limits.tries_max is None else (limits.tries_max - self.tries) // left
-                self._search(level, tries, self._time_s() + (limits.time_s_max - self._time_s()) / left)
+                self._search(level, tries, self._time_s() + (time_s_max - self._time_s()) / left)
         if not any(self._open(level) for level in range(self.program.levels)):
             return StoppedBy.OPTIMAL
-        by_time = limits.tries_max is None or self._time_s() >= limits.time_s_max
+        by_time = limits.tries_max is None or self._time_s() >= time_s_max
         return StoppedBy.TIME if by_time else StoppedBy.WORK
 
     def _search(self, level: int, tries: int | None, until_s: float) -> None:
@@ -192,14 +197,19 @@ class Search:
         heat = container_heat(program.graph, program.goals, level, program.problem.initial, walk.assignment)
         hot = np.argsort(-heat, kind="stable")[:RUN_CONTAINERS]
         draws = np.random.default_rng(walk.next_seed()).integers(1, containers, size=(len(hot), RUN_PARTNERS))
-        pairs = np.stack([np.repeat(hot, RUN_PARTNERS), ((hot[:, None] + draws) % containers).ravel()], axis=1)
-        most = SWEEP_TRIES if tries_max is None else min(SWEEP_TRIES, tries_max)
-        run_between(program.tables, walk.state, level, pairs, most, walk.next_seed(), self.tolerance, counts)
-        walk.tries, walk.made = walk.tries + int(counts[0]), walk.made + int(counts[1])
+        tried = kept = 0
+        for first, others in zip(hot, (hot[:, None] + draws) % containers, strict=True):
+            most = SWEEP_TRIES if tries_max is None else min(SWEEP_TRIES, tries_max - tried)
+            if most <= 0 or self._time_s() >= until_s:
+                break
+            pairs = np.stack([np.full(RUN_PARTNERS, first), others], axis=1)
+            run_between(program.tables, walk.state, level, pairs, most, walk.next_seed(), self.tolerance, counts)
+            tried, kept = tried + int(counts[0]), kept + int(counts[1])
+        walk.tries, walk.made = walk.tries + tried, walk.made + kept
         walk.recompute()
         walk.keep(self.tolerance)
-        if counts[1]:
-            self._descend(level, None if tries_max is None else tries_max - int(counts[0]), until_s)
+        if kept:
+            self._descend(level, None if tries_max is None else tries_max - tried, until_s)
         self._note()
 
     def _anneal(self, level: int, schedule: Schedule, tries: int | None, until_s: float) -> Floats:

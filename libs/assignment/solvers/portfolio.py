@@ -1,4 +1,6 @@
-"""The portfolio: relaxation, network rounding, restoring, exact neighbourhoods; the best so far, with a bound."""
+"""The portfolio: relaxation, network rounding, restoring, steps on counts, exact neighbourhoods; the best so far, with
+a bound.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Compiled functions of this package, kept until one of its files changes."""
+"""Compiled functions of this package, kept until one of its files changes, or one of local search's, whose parts are
+written into them.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from pathlib import Path
 from libs.assignment.search import jit
 
 HERE = Path(__file__).parent
-STAMP = jit.stamp_of(HERE)
+STAMP = jit.stamp_of(HERE, jit.HERE)
 part = jit.part
 callee = jit.callee
 
