@@ -58,7 +58,7 @@ def test_killed_before_and_after_it_no_hour_is_missing(
         until = pulled(database)
     hours = -(-(until - began + timedelta(hours=3)) // timedelta(hours=1))
     assert np.nansum(block) >= hours
-    asked = {form["start"] for form in fake.asked}
+    asked = {int(float(form["start"]) // 3600) for form in fake.asked}  # asked twice, an hour counts once
     assert np.nansum(block) == len(asked)
 
 

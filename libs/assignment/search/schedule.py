@@ -12,6 +12,8 @@ import numpy as np
 
 from libs.assignment.arrays import Floats
 
+LEVEL = 1e-6
+"""A fall of the logarithm of temperature by less is none: what is left of one temperature by rounding."""
 EVEN = 0.2
 """Of the time: spent evenly over the logarithm of temperature, whatever was measured."""
 
@@ -29,9 +31,9 @@ class Schedule:
 
     def adapt(self, temperatures: Floats, spreads: Floats) -> None:
         """Take times from what a quick annealing measured: (K,) temperatures, falling, and (K,) spreads there."""
-        if len(temperatures) < 2 or temperatures[-1] >= temperatures[0] or not spreads[1:].any():
-            return
         steps = -np.diff(np.log(temperatures))
         length = (spreads / temperatures)[1:] * steps
+        if steps.sum() < LEVEL or not length.sum() > 0:
+            return
         share = EVEN * steps / steps.sum() + (1 - EVEN) * length / length.sum()
         self.logs, self.progress = np.log(temperatures), np.concatenate([[0.0], np.cumsum(share)])

@@ -102,6 +102,8 @@ def test_a_schedule_is_slow_where_the_spread_is_large_for_its_temperature() -> N
 def test_a_schedule_stays_where_nothing_was_measured() -> None:
     schedule = Schedule(1.0, 1.0)
     schedule.adapt(np.ones(5), np.ones(5))
+    one_and_rounding = np.array([8 / 9, np.nextafter(8 / 9, 0), 8 / 9, np.nextafter(8 / 9, 0)])
+    schedule.adapt(one_and_rounding, np.array([0, 4 / 9, 0, 0]))
     assert schedule.temperature(0.3) == pytest.approx(1)
     schedule = Schedule(10.0, 1.0)
     schedule.adapt(np.geomspace(8, 1, 5), np.zeros(5))
