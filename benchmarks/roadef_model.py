@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,9 @@ class _Numbers:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.all = np.fromstring(path.read_text(), dtype=np.int64, sep=" ")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # a word that is no number would end it there
+            self.all = np.fromstring(path.read_text(), dtype=np.int64, sep=" ")
         self.at = 0
 
     def take(self, count: int) -> Ints:

@@ -39,7 +39,7 @@ def checked_indices(where: str, given: ArrayLike, length: int, size: int, *, non
     indices = np.asarray(given)
     if indices.shape != (length,):
         raise BadValues(f"{where}: expected {length} indices, got an array of shape {indices.shape}")
-    if not np.issubdtype(indices.dtype, np.integer):
+    if indices.size and not np.issubdtype(indices.dtype, np.integer):
         raise BadValues(f"{where}: expected integers, got {indices.dtype}")
     bad = (indices < (-1 if none else 0)) | (indices >= size)
     if bad.any():

@@ -29,16 +29,19 @@ PATIENCE = 3.0
 """Times the last round that must be left for another, or for a bound: the search after it gains more than they do."""
 
 
-def in_parts(lowered: Lowered, shares: Shares) -> int:
-    """How many parts a relaxation should have: 1 where it is small enough, or containers share more than objects."""
+def in_parts(lowered: Lowered, model: Model, shares: Shares) -> int:
+    """How many parts a relaxation should have: 1 where it is small enough, or containers share more than objects, as
+    they do the rows that hold a higher priority.
+    """
     parts = -(-len(lowered.kind) // PART_COUNTS)
-    return parts if parts > 2 and shares.separable and shares.sink >= 0 else 1
+    separable = shares.separable and model.matrix.shape[0] == lowered.model.matrix.shape[0]
+    return parts if parts > 2 and separable and shares.sink >= 0 else 1
 
 
 class PartedRelaxation:
     """A fractional point under improvement, part by part.
 
-    x      (C,)  the point; it starts where the objects are, and no round makes it worse
+    x      (C,)  the point; it starts where the objects are; no round makes it worse where nothing steps
     price  (N,)  of rows: those of a container by its part; those of classes the mean of the parts that use them
     """
 
@@ -69,11 +72,11 @@ class PartedRelaxation:
         rng, bound, took_s = np.random.default_rng(seed), -np.inf, 0.0
         for _ in range(rounds):
             began = time.perf_counter()
-            if self._left_s() < PATIENCE * took_s or self.timed_out:
+            if self._late(took_s):
                 break
             self._round(rng)
             took_s = time.perf_counter() - began
-        if not self.timed_out and self._left_s() >= PATIENCE * took_s:
+        if not self._late(took_s):
             bound = self._bound(rng)
         return Relaxation(
             fractional=self.x[: self.width],
@@ -83,6 +86,11 @@ class PartedRelaxation:
             bound=bound,
             timed_out=self.timed_out,
         )
+
+    def _late(self, took_s: float) -> bool:
+        """Whether there is no time for another round: then the answer hangs on the clock, and says so."""
+        self.timed_out |= self._left_s() < PATIENCE * took_s
+        return self.timed_out
 
     def _left_s(self) -> float:
         return self._until - time.perf_counter()

@@ -86,7 +86,7 @@ class Phases:
 
     def relax(self, model: Model, *, cancelled: Callable[[], bool] | None = None) -> Relaxation:
         """The relaxation of a model with the same columns and rows; in parts where the whole would take too long."""
-        left_s, parts = self.watch.time_left(), in_parts(self.lowered, self.shares)
+        left_s, parts = self.watch.time_left(), in_parts(self.lowered, model, self.shares)
         if parts == 1:
             return relax(self.lowered, model, RELAXATION_SHARE * left_s, cancelled=cancelled)
         return relax_in_parts(

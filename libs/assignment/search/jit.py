@@ -31,9 +31,8 @@ def compiled(function: F, stamp: tuple[str, int] | None = None) -> F:
     """The function, compiled at its first call, without the interpreter lock, and kept for later processes.
 
     The cache lies beside the source, or in the user's cache folder where that cannot be written; where neither
-    can, every
-    process compiles for itself. `stamp` is that of the folder that the function's parts are in, if it is not this
-    one. See docs/adr/0015.
+    can, every process compiles for itself. `stamp` is that of the folders that the function's parts are in, if it is
+    not this one. See docs/adr/0015.
     """
     made = numba.njit(function, nogil=True, error_model="numpy")
     try:

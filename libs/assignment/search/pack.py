@@ -164,7 +164,7 @@ def pack(graph: Graph, goals: list[Weighted], initial: Ints, levels: int, *, com
         maps.index.add(np.concatenate([[0], np.cumsum(classes.size)])),
         maps.index.add(np.argsort(classes.of, kind="stable")),
     )
-    if compare and graph.stacks:
+    if compare and graph.stacks and graph.objects:
         found = alike(graph.stacks)
         node[0, ALIKE_OF:] = (
             maps.index.add(found.of),

@@ -20,8 +20,7 @@ class Program:
     """The graph of a problem, its arrays, and what its cells count.
 
     Level 0 is what is broken; levels 1 and up are the priorities of the goals that occur, in order. No assignment
-    takes a
-    level below `least`.
+    takes a level below `least`.
     """
 
     problem: Problem

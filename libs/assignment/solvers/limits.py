@@ -11,8 +11,8 @@ from libs.assignment.errors import BadValues
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchLimits:
-    """Work and time. The same problem, seed and tries_max give the same answer on any machine when no time limit
-    was hit.
+    """Work and time. The same problem, seed and tries_max give the same answer on any machine with the same
+    versions of NumPy and SciPy when no time limit was hit.
 
     tries_max   changes that are evaluated (a sweep ends with the object at hand); None: as many as there is time
                 for, cooling down by the clock

@@ -34,6 +34,8 @@ SWEEP_TRIES = 200_000
 """Tries of a sweep, or of the runs from one container, between two looks at the clock."""
 AFTERWARDS = 4
 """Times that everything is computed whole after the clock has ended a search: so much of its time is kept back."""
+AFTERWARDS_SHARE = 0.1
+"""Of the time, at most: where kernels are not yet loaded, computing the first one whole takes long."""
 RUN_CONTAINERS, RUN_PARTNERS = 32, 8
 """Hot containers that Kernighan-Lin runs begin at, and others for each."""
 FIRST_CHUNK = 20_000
@@ -133,7 +135,7 @@ class Search:
     def run(self, limits: SearchLimits) -> StoppedBy:
         """Level by level, tries and time shared out evenly among those that have something to gain."""
         self._note()
-        time_s_max = limits.time_s_max - AFTERWARDS * self.whole_s
+        time_s_max = limits.time_s_max - min(AFTERWARDS * self.whole_s, AFTERWARDS_SHARE * limits.time_s_max)
         for level in range(self.program.levels):
             left = sum(self._open(k) for k in range(level, self.program.levels))
             if self._open(level):

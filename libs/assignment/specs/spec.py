@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from abc import ABCMeta
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar, cast, dataclass_transform
 
@@ -19,16 +20,14 @@ SPECS: dict[str, type[Spec]] = {}
 S = TypeVar("S", bound="type[Spec]")
 
 
-class Worded(type):
+class Worded(ABCMeta):
     """Makes a spec from the words given for its fields; a name that is no field is refused with the nearest."""
 
-    __dataclass_fields__: dict[str, dataclasses.Field[Any]]
-
     def __call__(cls, *args: Any, **given: Any) -> Any:
-        """Checked before and after; a class with an __init__ of its own sees to its words itself."""
+        """Checked before and after. A subclass that is not made a spec itself sees to its words."""
         if args or "__dataclass_fields__" not in vars(cls):
             return super().__call__(*args, **given)
-        fields = cls.__dataclass_fields__
+        fields = {field.name: field for field in dataclasses.fields(cast(Any, cls))}
         for name in given:
             if name not in fields:
                 raise UnknownName(cls.__name__, "field", name, fields)

@@ -17,17 +17,24 @@ STEPS_MAX = 1_000_000
 
 
 @callee
-def go_through(n: Network, s: State, container: int, opened: Bools, least: float) -> None:
-    """For each step of a container the best to go with it; made at once, where both together save anything."""
+def go_through(n: Network, s: State, container: int, begin: int, opened: Bools, least: float, until: int) -> int:
+    """For each step of a container the best to go with it; made at once, where both together save anything.
+
+    Begins at its count `begin`, and stops after one or more when `until` changes have been tried in all. Returns where
+    to go on; -1 at its end.
+    """
     s.waiting[container] = 0
     first, last = n.containers_at[container], n.containers_at[container + 1]
-    for at in range(first, last):
+    for at in range(first + begin, last):
+        if s.tried[0] >= until and at > first + begin:
+            return int(at - first)
         a = n.of_container[at]
         for sign in (1.0, -1.0):
             while may(n, s, a, sign, opened):
                 if not exchange_with(n, s, a, sign, at + 1, last, opened, least):
                     break
                 go_down(n, s, least, STEPS_MAX)
+    return -1
 
 
 @callee
@@ -90,15 +97,16 @@ def outside(n: Network, s: State, q: int, sign: float) -> float:
 
 
 @compiled
-def exchange(n: Network, s: State, order: Ints, opened: Bools, least: float, tries_max: int) -> int:
-    """Go through containers in order until so many changes were tried; how many it was. Margins must be known.
+def exchange(n: Network, s: State, order: Ints, place: Ints, opened: Bools, least: float, tries_max: int) -> None:
+    """Go through containers in order until so many changes were tried. Margins must be known.
 
+    place   (2,) the container of `order` to begin with, and its count; given back as where to go on
     opened  (Q,) counts that are worth taking objects into
     """
     n, s = borrow_network(n), borrow_state(s)
     until = s.tried[0] + tries_max
-    for k in range(len(order)):
-        if s.tried[0] >= until:
-            return k
-        go_through(n, s, order[k], opened, least)
-    return len(order)
+    while place[0] < len(order) and s.tried[0] < until:
+        at = go_through(n, s, order[place[0]], place[1], opened, least, until)
+        place[1] = max(at, 0)
+        if at < 0:
+            place[0] += 1

@@ -51,11 +51,13 @@ def go_down(n: Network, s: State, least: float, steps_max: int) -> int:
         if kind < 0:
             return step
         giver, taker = step_of(s, kind)
-        cost = take_step(n, s, giver, taker, least)
+        if take_step(n, s, giver, taker, least) == 0.0:
+            # Containers share something: both cost together what neither does alone. The class waits for a step of
+            # another that changes its margins: only steps that save wake anyone, so this ends.
+            s.step[kind] = math.inf
+            continue
         refresh(n, s, n.container[giver])
         refresh(n, s, n.container[taker])
-        if cost == 0.0:
-            s.step[kind] = math.inf  # containers share something: both cost together what neither does alone
     return steps_max
 
 

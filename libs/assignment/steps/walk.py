@@ -52,9 +52,9 @@ class Walk:
             order = self._worst_first(s, guide, least)
             if not len(order):
                 break
-            opened = guide.open(s.value)
-            while len(order) and not stop():
-                order = order[exchange(n, s, order, opened, least, TRIES) :]
+            opened, place = guide.open(s.value), np.zeros(2, dtype=np.int64)
+            while place[0] < len(order) and not stop():
+                exchange(n, s, order, place, opened, least, TRIES)
         return np.asarray(np.rint(s.value[: len(counts)]), dtype=np.int64)
 
     def _worst_first(self, s: State, guide: Guide, least: float) -> Ints:

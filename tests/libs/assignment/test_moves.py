@@ -93,11 +93,11 @@ def test_homes_swaps_and_chains_go_where_they_say() -> None:
 
 
 def test_those_that_change_places_are_alike_in_what_is_counted() -> None:
-    """Forty sizes in two dimensions: the sixteen nearest of each are far nearer than those drawn from all."""
+    """Forty sizes, apart in four dimensions of six: the sixteen nearest are far nearer than those drawn from all."""
     rng = np.random.default_rng(3)
-    sizes = rng.uniform(1, 100, size=(40, 2))
+    sizes = np.concatenate([rng.uniform(1, 100, size=(40, 4)), rng.uniform(50, 50.01, size=(40, 2))], axis=1)
     problem = Problem(objects=80, containers=8, initial=np.arange(80) % 8)
-    for k in range(2):
+    for k in range(6):
         problem.add_dimension(f"size {k}", np.repeat(sizes[:, k], 2))
         problem.add_constraint(CapacitySpec(name=f"{k}", dimension=f"size {k}", limit=Limit(default=2000)))
     program = compile_problem(problem, to_search=True)
@@ -109,7 +109,7 @@ def test_those_that_change_places_are_alike_in_what_is_counted() -> None:
     pairs = {(swap[0][0], swap[1][0]) for swap in swaps if swap}
     assert len({one for one, _ in pairs}) == 80
     assert any(one // 2 == other // 2 for one, other in pairs)
-    assert max(apart[one // 2, other // 2] - near[one // 2] for one, other in pairs) <= 0
+    assert max(apart[one // 2, other // 2] - near[one // 2] for one, other in pairs) <= 1e-3
 
 
 def test_some_of_a_class_leave_one_container_for_another_together() -> None:

@@ -167,3 +167,11 @@ def test_it_stops_at_what_totals_say_cannot_be_undercut() -> None:
     assert result.stopped_by is StoppedBy.OPTIMAL
     assert result.objective[1] == (1.0,)
     assert result.bound == (0.0, 1.0)
+
+
+def test_nothing_to_place_is_placed() -> None:
+    problem = Problem(objects=0, containers=2, initial=[])
+    problem.add_dimension("cpu", [], containers=[1.0, 1.0])
+    problem.add_constraint(CapacitySpec(dimension="cpu"))
+    found = solve_local(problem, SearchLimits(tries_max=1_000))
+    assert (len(found.assignment), found.stopped_by) == (0, StoppedBy.OPTIMAL)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -13,7 +16,7 @@ from libs.assignment.search.delta import try_moves
 from libs.assignment.search.program import compile_problem
 from libs.assignment.search.tables import LEVELS
 from libs.assignment.specs.registry import all_specs
-from libs.assignment.specs.spec import spec_named
+from libs.assignment.specs.spec import Spec, spec_named
 from tests.libs.assignment.examples import EXAMPLES, Example
 from tests.libs.assignment.worlds import CONTAINERS, OBJECTS, random_assignment, small_world
 
@@ -108,3 +111,17 @@ def test_names_that_do_not_exist_are_refused_with_the_nearest() -> None:
         spec_named("GroupCuontSpec")
     with pytest.raises(ModelError, match="CapacitySpec: needs dimension"):
         spec_named("CapacitySpec")()
+
+
+def test_a_spec_of_ones_own_may_be_abstract_and_keep_what_belongs_to_the_class() -> None:
+    class Counted(Spec, ABC):
+        """Shared by specs that count."""
+
+    @dataclass(frozen=True, kw_only=True)
+    class Twice(Counted):
+        unit: ClassVar[str]
+        factor: float = 2.0
+
+    assert Twice(name="both").factor == 2.0
+    with pytest.raises(UnknownName, match="no field named 'unit'"):
+        Twice(unit="rru")

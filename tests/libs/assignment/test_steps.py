@@ -11,6 +11,7 @@ from libs.assignment.lowering.lowered import Lowered
 from libs.assignment.portfolio.restoring import is_broken
 from libs.assignment.problem import Problem
 from libs.assignment.solvers.portfolio import solve_portfolio
+from libs.assignment.specs.balance import BalanceFormula, BalanceSpec
 from libs.assignment.specs.capacity import CapacitySpec
 from libs.assignment.specs.largest_group import LargestGroupSpec
 from libs.assignment.specs.limit import Bound, Limit
@@ -171,3 +172,16 @@ def test_what_has_no_steps_is_still_solved() -> None:
     assert (walk.down(lowered.held, LEAST, Everywhere(lowered), lambda: False) == lowered.held).all()
     found = solve_portfolio(problem, SEARCHED)
     assert found.objective[1][0] < found.objective[0][0]
+
+
+def test_steps_that_two_classes_promise_each_other_in_vain_end() -> None:
+    """Only the largest count matters: margins promise what no step of one object gives."""
+    problem = Problem(objects=205, containers=51, initial=np.arange(205) % 51)
+    problem.add_dimension("kind", np.arange(205) % 5 + 1.0)
+    problem.add_goal(BalanceSpec(dimension="count", formula=BalanceFormula.MAX))
+    problem.add_goal(CapacitySpec(dimension="kind", limit=Limit(default=1e6)))
+    lowered = lower(problem)
+    model = lowered.at(1, (0.0,))
+    network, state = begin(lowered, model, lowered.held)
+    assert transfer(network, state, LEAST, 1_000) < 1_000
+    assert model.objective(lowered.point_of(down(lowered, model))) <= model.objective(lowered.point_of(lowered.held))
