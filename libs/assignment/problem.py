@@ -173,8 +173,10 @@ class Problem:
         if not priority >= 0:
             raise BadValues(f"{spec.where}: a priority of {priority}; expected 0 or more")
         cost = spec.cost(self)
-        scale = spec.scale(self) if normalise else 1.0
-        self.goals.append(Goal(spec=spec, cost=cost, scale=scale or 1.0, weight=weight, priority=priority))
+        scale = (spec.scale(self) if normalise else 1.0) or 1.0
+        if not math.isfinite(weight / scale):
+            raise BadValues(f"{spec.where}: a weight of {weight:g} over a scale of {scale:g}; use larger units")
+        self.goals.append(Goal(spec=spec, cost=cost, scale=scale, weight=weight, priority=priority))
 
     def add_constraint(self, spec: Spec, *, hard: bool = True, weight: float = 1.0) -> None:
         """Let a spec hold. `weight` counts among soft constraints and those that are broken at the start."""

@@ -133,3 +133,10 @@ def test_fields_hold_what_they_say(state, message: str) -> None:
     """A name for an enum would be neither member, and silently mean the other one."""
     with pytest.raises(ModelError, match=message):
         state()
+
+
+def test_values_too_small_to_be_weighed_are_refused() -> None:
+    problem = Problem(objects=2, containers=2, initial=[0, 0])
+    problem.add_dimension("dust", [1e-310, 0.0])
+    with pytest.raises(ModelError, match="MinimizeMovementSpec: a weight of 1 over a scale of 1e-310; use larger"):
+        problem.add_goal(MinimizeMovementSpec(dimension="dust"))
