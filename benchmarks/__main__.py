@@ -17,11 +17,13 @@ BENCHES = {
     "spans": "benchmarks.telemetry:bench_spans",
     "window": "benchmarks.telemetry:bench_window",
     "roadef": "benchmarks.roadef:bench_roadef",
+    "roadef-all": "benchmarks.roadef_all:bench_roadef_all",
     "solve": "benchmarks.solve:bench_solve",
     "solvers": "benchmarks.solvers:bench_solvers",
     "pop": "benchmarks.pop:bench_pop",
     "deltas": "benchmarks.deltas:bench_deltas",
     "placement": "benchmarks.placement:bench_placement",
+    "fuzz": "benchmarks.fuzz.bench:bench_fuzz",
 }
 """By name; imported when it is run, so that its peak memory is its own."""
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.placement_model import placement_problem
-from libs.assignment.prices import warm
 from libs.assignment.solvers.auto import solve_auto
 from libs.assignment.solvers.limits import SearchLimits
 from libs.assignment.solvers.local import solve_local
 from libs.assignment.solvers.price import solve_price
 from libs.assignment.solvers.result import Result
+from libs.assignment.warm import warm
 from libs.interchange.placement import load_placement, save_placement
 
 SOLVERS: dict[str, Callable[..., Result]] = {"price": solve_price, "local": solve_local, "auto": solve_auto}
@@ -37,7 +37,7 @@ def bench_placement(argv: list[str]) -> dict[str, object]:
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(argv)
     began, cpu = time.perf_counter(), time.process_time()
-    warm.main()
+    warm()
     warmed = time.perf_counter()
     folder = load_placement(given.folder)
     loaded = time.perf_counter()

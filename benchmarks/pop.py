@@ -13,11 +13,11 @@ from benchmarks.problems import KINDS, load_problem
 from benchmarks.solve import numbers_of
 from libs.assignment.partitioning.deal import Deal
 from libs.assignment.problem import Problem
-from libs.assignment.search import warm
 from libs.assignment.solvers.limits import MipLimits, SearchLimits
 from libs.assignment.solvers.partitioned import Partitioning, solve_partitioned
 from libs.assignment.solvers.registry import SOLVERS
 from libs.assignment.solvers.result import Result
+from libs.assignment.warm import warm
 
 
 @dataclass(slots=True)
@@ -55,7 +55,7 @@ def bench_pop(argv: list[str]) -> dict[str, object]:
     parser.add_argument("--tries", type=int, help="of a run, for solvers that count them")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(argv)
-    warm.main()
+    warm()
     problem = load_problem(given.problem)
     tries = given.tries or (None if math.isfinite(given.time_limit) else SearchLimits().tries_max)
     limits = SearchLimits(tries_max=tries, time_s_max=given.time_limit)

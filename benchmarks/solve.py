@@ -12,10 +12,10 @@ from typing import Any
 from benchmarks.problems import KINDS, load_problem
 from benchmarks.rivals import solve_with_cpsat, solve_with_highs
 from libs.assignment.problem import Problem
-from libs.assignment.search import warm
 from libs.assignment.solvers.limits import SearchLimits
 from libs.assignment.solvers.registry import SOLVERS
 from libs.assignment.solvers.result import Result
+from libs.assignment.warm import warm
 
 RIVALS: dict[str, Callable[..., Result]] = {"highs": solve_with_highs, "cpsat": solve_with_cpsat}
 """Plain HiGHS and OR-Tools CP-SAT on the model that lowering makes, without start, phases or prices of ours."""
@@ -31,23 +31,29 @@ def bench_solve(argv: list[str]) -> dict[str, object]:
     parser.add_argument("--time-limit", type=float, default=60.0, help="seconds of the solver")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(argv)
-    warm.main()
+    warm()
     began = time.perf_counter()
     problem = load_problem(given.problem)
     stated, cpu = time.perf_counter(), _cpu_s()
     tries = None if given.solver in TRIES and math.isfinite(given.time_limit) else SearchLimits().tries_max
     limits = SearchLimits(tries_max=tries, time_s_max=given.time_limit)
     result = (SOLVERS | RIVALS)[given.solver](problem, limits, seed=given.seed)
+    wall_s = time.perf_counter() - stated
     return {
         "problem": given.problem,
         "solver": given.solver,
         "state_s": stated - began,
+        "limit_s": given.time_limit if math.isfinite(given.time_limit) else None,
+        "wall_s": wall_s,
+        "kept": wall_s <= given.time_limit * (1 + LATE) + LATE_S,
         "cpu_s": _cpu_s() - cpu,
         "peak_mib": max(resource.getrusage(who).ru_maxrss for who in WHO) / 1024,
         **numbers_of(problem, result),
     }
 
 
+LATE, LATE_S = 0.1, 2.0
+"""By what share, and how many seconds besides, a solver may miss its limit."""
 WHO = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
 
 

@@ -71,21 +71,26 @@ def _judge(run: Run, alike: list[Run]) -> None:
 def table_of(runs: list[Run]) -> str:
     """One row a run."""
     lines = [
-        "| problem | solver | solve s | CPU s | peak MiB | objective | gap to bound | over best |",
-        "|---|---|---|---|---|---|---|---|",
+        "| problem | solver | limit s | wall s | kept | CPU s | peak MiB | objective | gap to bound | over best |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for run in runs:
         name = _short(run["problem"])
         if "failed" in run:
-            lines.append(f"| {name} | {run['solver']} | {run['failed']} | | | | | |")
+            lines.append(f"| {name} | {run['solver']} | {run['failed']} | | | | | | | |")
             continue
         gap, over = (_percent(run.get(key)) if run["moved"] else "" for key in ("gap", "over_best"))
         objective = f"{run['objective']:.6g}" if run["moved"] else "nothing better than the start"
         lines.append(
-            f"| {name} | {run['solver']} | {run['solve_s']:.1f} | {run['cpu_s']:.1f} | {run['peak_mib']:.0f} "
+            f"| {name} | {run['solver']} | {_seconds(run['limit_s'])} | {run['wall_s']:.1f} "
+            f"| {'yes' if run['kept'] else 'no'} | {run['cpu_s']:.1f} | {run['peak_mib']:.0f} "
             f"| {objective} | {gap} | {over} |"
         )
     return "\n".join(lines) + "\n"
+
+
+def _seconds(limit: float | None) -> str:
+    return "none" if limit is None else f"{limit:g}"
 
 
 def _short(problem: str) -> str:

@@ -38,8 +38,9 @@ from libs.store.tokens import create_token
 from libs.web.auth import digest, new_secret
 from services.planner.reconcilers.spans_sum import SpansSum
 from services.standalone.postgres import running_postgres
+from services.standalone.probe import HttpReady
 from services.standalone.processes import Command, Process
-from services.standalone.supervisor import http_ready, listen
+from services.standalone.supervisor import listen
 
 TRACE_SPANS = 8
 CLIENTS = 4
@@ -216,7 +217,7 @@ def _api(home: Path, url: str) -> Iterator[tuple[str, int]]:
             name="api",
             argv=[sys.executable, *serve, "--no-access-log", "--log-level", "warning"],
             env=env,
-            ready=lambda: http_ready(host, port),
+            ready=HttpReady(host, port),
             pass_fds=[sock.fileno()],
         )
         process = Process(command, home)

@@ -174,6 +174,8 @@ class Problem:
             raise BadValues(f"{spec.where}: a priority of {priority}; expected 0 or more")
         cost = spec.cost(self)
         scale = (spec.scale(self) if normalise else 1.0) or 1.0
+        if not (math.isfinite(scale) and scale > 0):
+            raise BadValues(f"{spec.where}: a scale of {scale:g}; use smaller numbers, or normalise=False")
         if not math.isfinite(weight / scale):
             raise BadValues(f"{spec.where}: a weight of {weight:g} over a scale of {scale:g}; use larger units")
         self.goals.append(Goal(spec=spec, cost=cost, scale=scale, weight=weight, priority=priority))

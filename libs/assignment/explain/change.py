@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from libs.assignment.arrays import Floats
-from libs.assignment.explain.terms import Term
+from libs.assignment.compiled import Term
 
 SAME = 1e-9
 
@@ -60,9 +60,9 @@ def verdict(of: Sequence[TermChange]) -> int:
     """-1: better; 1: worse; 0: no difference; by the first level in which there is one."""
     sizes = [0.0] * (1 + max((one.term.level for one in of), default=0))
     for one in of:
-        sizes[one.term.level] += abs(one.before * one.term.weight)
+        sizes[one.term.level] += max(1.0, abs(one.before)) * abs(one.term.weight)
     for change, size in zip(by_level(of), sizes, strict=True):
-        if abs(change) > SAME * max(1.0, size):
+        if abs(change) > SAME * size:
             return 1 if change > 0 else -1
     return 0
 

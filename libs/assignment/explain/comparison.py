@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from libs.assignment.arrays import Ints
+from libs.assignment.compiled import Compiled
 from libs.assignment.explain.change import TermChange, changes, verdict
 from libs.assignment.explain.terms import Terms
 from libs.assignment.problem import Problem
@@ -32,6 +33,6 @@ class Comparison:
 
 def compare(problem: Problem, a: Ints, b: Ints) -> Comparison:
     """Start and answer, or the answers of two solvers."""
-    terms = Terms(problem)
+    terms = Terms(Compiled.of(problem))
     differ = int((np.asarray(a) != np.asarray(b)).sum())
     return Comparison(differ=differ, changes=changes(terms.all, terms.values(a), terms.values(b)))

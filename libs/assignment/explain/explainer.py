@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from libs.assignment.arrays import Ints, checked_indices
+from libs.assignment.compiled import Compiled
 from libs.assignment.explain.change import TermChange, changes, dearest, verdict
 from libs.assignment.explain.move import MoveExplained
 from libs.assignment.explain.terms import Terms
 from libs.assignment.explain.whereabouts import Reason, Whereabouts
 from libs.assignment.problem import Problem
 from libs.assignment.search.delta import try_moves
-from libs.assignment.search.program import compile_problem
+from libs.assignment.search.program import program_of
 
 Name = str | int
 
@@ -26,9 +27,10 @@ class Explainer:
         given = problem.initial if assignment is None else assignment
         self.problem = problem
         self.assignment = checked_indices("assignment", given, len(problem.objects), len(problem.containers))
-        self._terms = Terms(problem)
+        compiled = Compiled.of(problem)
+        self._terms = Terms(compiled)
         self._state = self._terms.state(self.assignment)
-        self._program = compile_problem(problem)
+        self._program = program_of(compiled)
         self._strict = self._program.state(self.assignment)
         self._now = self._terms.values(self.assignment)
 

@@ -2,68 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from libs.assignment.arrays import Floats, Ints
-from libs.assignment.problem import Problem
+from libs.assignment.compiled import Compiled
+from libs.assignment.search.cell import Total
 from libs.assignment.search.delta import try_moves
-from libs.assignment.search.linear import Graph
-from libs.assignment.search.pack import Weighted, pack
+from libs.assignment.search.pack import pack
 from libs.assignment.search.program import Program
 from libs.assignment.search.tables import State
 from libs.assignment.search.whole import compute
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Term:
-    """One constraint or goal.
-
-    level    0: a constraint; 1 and up: the priorities that occur, in order
-    weight   what the objective multiplies its value by: a goal's weight over its scale
-    """
-
-    name: str
-    level: int
-    hard: bool
-    weight: float
-    priority: int | None = None
-
-    @property
-    def kind(self) -> str:
-        """For people."""
-        if self.priority is not None:
-            return f"goal, priority {self.priority}"
-        return "hard constraint" if self.hard else "soft constraint"
-
-
 class Terms:
-    """The graph of a problem with a level for each term instead of one for each priority, and no element forbidden."""
+    """A compiled problem with a level for each term instead of one for each priority, and no element forbidden."""
 
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-        priorities = sorted({goal.priority for goal in problem.goals})
-        graph = Graph(len(problem.containers), len(problem.objects))
-        cells: list[Weighted] = []
-        terms: list[Term] = []
-        for constraint in problem.constraints:
-            cells += [Weighted(graph.add(excess), len(terms), 1.0) for excess in constraint.excess]
-            name, hard = constraint.spec.where, constraint.hard
-            terms.append(Term(name=name, level=0, hard=hard, weight=constraint.weight))
-        for goal in problem.goals:
-            cells += [Weighted(cell, len(terms), by) for cell, by in graph.totals(goal.cost)]
-            level, weight = 1 + priorities.index(goal.priority), goal.weight / goal.scale
-            found = Term(name=goal.spec.where, level=level, hard=False, weight=weight, priority=goal.priority)
-            terms.append(found)
-        place = graph.reorder()
-        self.graph, self.all = graph, tuple(terms)
-        self._cells = [Weighted(place[one.cell], one.level, one.weight) for one in cells]
-        count = max(len(terms), 1)
+    def __init__(self, compiled: Compiled) -> None:
+        problem = compiled.problem
+        self.problem, self.all = problem, compiled.terms
+        self.graph, place = compiled.graph.settled(limited=False)
+        self._cells = tuple(Total(place[cell], term, by) for cell, term, by in compiled.parts)
+        count = max(len(self.all), 1)
         self._program = Program(
             problem=problem,
-            graph=graph,
-            tables=pack(graph, self._cells, problem.initial, count),
+            graph=self.graph,
+            tables=pack(self.graph, self._cells, problem.initial, count),
             goals=self._cells,
             priorities=tuple(range(count - 1)),
             least=(-np.inf,) * count,
@@ -90,7 +53,7 @@ class Terms:
         for one in self._cells:
             if self.all[one.level].hard:
                 grown = now[one.cell].y - was[one.cell].y
-                most = grown.max() if self.graph.cells[one.cell].dense else grown.data.max(initial=0.0)
+                most = grown.max(initial=0.0) if self.graph.cells[one.cell].dense else grown.data.max(initial=0.0)
                 if most > 1e-9 * max(1.0, float(np.abs(was[one.cell].total))):
                     found.add(one.level)
         return sorted(found)

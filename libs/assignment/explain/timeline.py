@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from libs.assignment.arrays import Floats
-from libs.assignment.explain.terms import Term, Terms
+from libs.assignment.compiled import Compiled, Term
+from libs.assignment.explain.terms import Terms
 from libs.assignment.problem import Problem
 from libs.assignment.solvers.result import Result
 
@@ -53,7 +54,7 @@ class Timeline:
 
 def timeline_of(problem: Problem, result: Result) -> Timeline:
     """From the moves that the steps of a result have; evaluated now, so that a solve does not wait for it."""
-    terms, assignment, moments = Terms(problem), problem.initial.copy(), []
+    terms, assignment, moments = Terms(Compiled.of(problem)), problem.initial.copy(), []
     for step in result.timeline:
         if step.moved is None:
             continue

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from libs.assignment.arrays import Floats, Ints
 from libs.assignment.errors import BadValues, ModelError
@@ -83,8 +82,8 @@ class Expression(ABC):
     def scaled(self, *, rows: ArrayLike | None = None, columns: ArrayLike | None = None) -> Sum:
         """Each row, and each column, multiplied by a number of its own."""
         return self.mapped(
-            rows=None if rows is None else sparse.diags_array(np.asarray(rows, dtype=np.float64)),
-            columns=None if columns is None else sparse.diags_array(np.asarray(columns, dtype=np.float64)),
+            rows=None if rows is None else _diagonal(rows),
+            columns=None if columns is None else _diagonal(columns),
         )
 
     def mapped(self, *, rows: object = None, columns: object = None) -> Sum:
@@ -176,6 +175,13 @@ def as_map(given: object) -> Matrix | None:
     return None if given is None else csr(given)
 
 
+def _diagonal(given: ArrayLike) -> Matrix:
+    """(n, n), also where n is 0."""
+    values = np.asarray(given, dtype=np.float64)
+    each = np.arange(len(values))
+    return csr((values, (each, each)), shape=(len(values), len(values)))
+
+
 def added(left: Expression, right: Expression | ArrayLike, sign: float) -> Sum:
     """Left + sign * right; a side with one row or one column counts for all of the other's."""
     other = right if isinstance(right, Expression) else Constant.of(right)
@@ -183,18 +189,19 @@ def added(left: Expression, right: Expression | ArrayLike, sign: float) -> Sum:
     return Sum(shape, (*_spread(left, shape, 1.0), *_spread(other, shape, sign)))
 
 
-def sum_of(expressions: tuple[Expression, ...]) -> Expression:
-    """The sum of expressions of one shape."""
+def sum_of(expressions: tuple[Expression, ...], shape: Shape = (1, 1)) -> Expression:
+    """The sum of expressions of one shape, which says what none of them add up to: zeros."""
     if len(expressions) == 1:
         return expressions[0]
-    return Sum(expressions[0].shape, tuple(Term(one, 1.0) for one in expressions))
+    return Sum(shape, tuple(Term(one, 1.0) for one in expressions))
 
 
 def _joint(one: Shape, other: Shape) -> Shape:
     for a, b in zip(one, other, strict=True):
         if a != b and 1 not in (a, b):
             raise BadValues(f"expressions of shapes {one} and {other} do not add up")
-    return max(one[0], other[0]), max(one[1], other[1])
+    rows, columns = (a if b == 1 else b for a, b in zip(one, other, strict=True))  # one of nothing is nothing
+    return rows, columns
 
 
 def _spread(expression: Expression, shape: Shape, sign: float) -> tuple[Term, ...]:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from libs.assignment.arrays import Floats, Ints
+from libs.assignment.compiled import Compiled
 from libs.assignment.errors import NotLowerable
+from libs.assignment.expressions.step import STEP_TOLERANCE
 from libs.assignment.flavour import Flavour
 from libs.assignment.lowering.entries import outer_entries
 from libs.assignment.lowering.movement import Movement
-from libs.assignment.lowering.stated import Stated
 from libs.assignment.lowering.wants import leaf_signs
 from libs.assignment.search.cell import IDENTITY, POSITIVE_PART, STEP, Cell, Leaf
 from libs.assignment.search.whole import CellValue
@@ -37,9 +38,9 @@ class Counts:
     most: Ints
 
 
-def count_columns(stated: Stated, moved: Movement) -> Counts:
+def count_columns(compiled: Compiled, moved: Movement) -> Counts:
     """Every pair of class and container that no single hard constraint rules out, and those that hold something."""
-    classes, containers = moved.classes, len(stated.problem.containers)
+    classes, containers = moved.classes, len(compiled.problem.containers)
     pairs = len(classes) * containers
     if pairs > PAIRS_MAX:
         raise NotLowerable(
@@ -47,13 +48,13 @@ def count_columns(stated: Stated, moved: Movement) -> Counts:
             f"at most {PAIRS_MAX} are looked at. Use local search, or parts (POP)"
         )
     kind, container = np.repeat(np.arange(len(classes)), containers), np.tile(np.arange(containers), len(classes))
-    held = np.bincount(classes.of * containers + stated.problem.initial, minlength=pairs)
+    held = np.bincount(classes.of * containers + compiled.problem.initial, minlength=pairs)
     most = classes.size[kind]
-    for cell, leaves, value in zip(stated.graph.cells, moved.leaves, stated.start, strict=True):
+    for cell, leaves, value in zip(compiled.graph.cells, moved.leaves, compiled.start, strict=True):
         if _rules_out(cell, leaves):
             for leaf in leaves:
                 if leaf.flavour is not Flavour.OLD:
-                    _tighten(stated, moved, cell, value, leaf, kind, container, held, most)
+                    _tighten(compiled, moved, cell, value, leaf, kind, container, held, most)
                     left = np.flatnonzero((most > 0) | (held > 0))
                     kind, container, held, most = kind[left], container[left], held[left], most[left]
     return Counts(kind=kind, container=container, held=held, most=np.maximum(most, held))
@@ -66,7 +67,7 @@ def _rules_out(cell: Cell, leaves: tuple[Leaf, ...]) -> bool:
 
 
 def _tighten(
-    stated: Stated,
+    compiled: Compiled,
     moved: Movement,
     cell: Cell,
     value: CellValue,
@@ -85,18 +86,21 @@ def _tighten(
     if leaf.flavour is Flavour.NEW and not moved.split:
         asked = asked[moved.home[container[asked]] >= 0]
     if leaf.flavour is Flavour.NEW and moved.split:
-        began = stated.problem.initial[who[asked]]
+        began = compiled.problem.initial[who[asked]]
         asked = asked[leaf.scope.item[began] != leaf.scope.item[container[asked]]]
     column = np.zeros(len(asked), np.int64) if leaf.columns is None else who[asked]
     key, source, by = outer_entries(leaf.rows, container[asked], leaf.columns, column, cell.shape[1])
     room = _room(cell, value, key)
     stays = np.zeros(len(source), dtype=np.int64)
     if leaf.flavour is Flavour.NEW and not moved.split:
-        stays = _held_at_home(moved, stated.problem.initial)[kind[asked[source]], moved.home[container[asked[source]]]]
+        stays = _held_at_home(moved, compiled.problem.initial)[
+            kind[asked[source]], moved.home[container[asked[source]]]
+        ]
     takes = by * each[asked[source]]
     some = takes > 0
     fits = np.floor(room[some] / takes[some] + SLACK * np.maximum(1.0, room[some] / takes[some])) + stays[some]
-    np.minimum.at(most, asked[source[some]], np.maximum(fits, 0).astype(np.int64))
+    objects = len(moved.classes.of)
+    np.minimum.at(most, asked[source[some]], np.clip(fits, 0, objects).astype(np.int64))
 
 
 def _held_at_home(moved: Movement, initial: Ints) -> Ints:
@@ -115,7 +119,9 @@ def _room(cell: Cell, value: CellValue, key: Ints) -> Floats:
     if cell.grid is not None:
         empty = empty + np.asarray(cell.grid[rows, columns]).ravel()
     limit = start_of(cell, value, key)
-    if cell.function != IDENTITY:
+    if cell.function == STEP:  # an item that holds something already may hold more: it is one item either way
+        limit = np.where(limit > STEP_TOLERANCE, np.inf, 0.0)
+    elif cell.function != IDENTITY:
         limit = np.maximum(limit, 0.0)
     return np.asarray(limit - empty, dtype=np.float64)
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import copy
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from libs.assignment.compiled import Compiled
 from libs.assignment.errors import Contradiction, shown
-from libs.assignment.lowering.lower import lower_stated
+from libs.assignment.lowering.lower import lower_compiled
 from libs.assignment.lowering.lowered import Lowered
-from libs.assignment.lowering.stated import state
 from libs.assignment.problem import Problem
-from libs.mip.highs import solve_lp
+from libs.mip.highs import Limits, solve_lp
 
 PROVEN = 1e-6
 """What must be broken at least, by the bound, for it to count as proven."""
@@ -41,14 +42,15 @@ class Clash:
         return f"{', '.join(self.specs)} cannot all hold: whatever is done, {self.least:g} is broken; at best {where}"
 
 
-def clash_of(problem: Problem) -> Clash | None:
+def clash_of(problem: Problem, time_s_max: float = math.inf) -> Clash | None:
     """Ask a linear program how little all hard constraints together must be broken; None if perhaps not at all.
 
     min  sum_k weight[k] excess[k]   over fractional counts, wherever the objects are now. It is an integer program's
-    relaxation, so that what it proves is so; it may miss what only whole objects show.
+    relaxation, so that what it proves is so; it may miss what only whole objects show, and whatever takes longer than
+    `time_s_max` to solve.
     """
     lowered = _all_soft(problem)
-    found = solve_lp(lowered.at(0), "simplex")
+    found = solve_lp(lowered.at(0), "simplex", Limits(time_s_max=time_s_max))
     if found.x is None or found.price is None or found.bound <= PROVEN:
         return None
     strong = np.abs(found.price) > COUNTS * np.abs(found.price).max(initial=0.0)
@@ -79,4 +81,4 @@ def _all_soft(problem: Problem) -> Lowered:
     alone = copy.copy(problem)
     alone.goals = []
     alone.constraints = [replace(one, hard=False) for one in problem.constraints if one.hard]
-    return lower_stated(state(alone), named=True)
+    return lower_compiled(Compiled.of(alone), named=True)

@@ -50,14 +50,9 @@ def add_leaving(a: Assembly, moved: Movement, *, linear: bool) -> Leaving:
     """Let as many leave as do not stay; of classes k, homes h, subclasses j of (k, h).
 
         sum_{c in h} n[k,c]  +  sum_{j in (k,h)} leave[j]  >=  held[k,h]           for all (k, h) with any j
-        2 left[k,h] + sum_{c in h} n[k,c] - held[k,h]  <=  sum_h' left[k,h'] + homeless[k]
-
-    where left[k,h] = sum_{j in (k,h)} leave[j]. The second is there only where some term gains by leaving:
-    those who leave a home need a place elsewhere, and whoever takes a place in it comes from elsewhere. By Hall's
-    theorem no more is needed for the numbers to be those of an assignment.
 
     leave  (J,)  at most the subclass's size; integer, or continuous where all that counts it is linear
-    Rows: one per (k, h), or two.
+    Rows: one per (k, h).
     """
     containers = len(moved.home)
     pair = moved.kind * containers + moved.home[moved.container]
@@ -72,31 +67,10 @@ def add_leaving(a: Assembly, moved: Movement, *, linear: bool) -> Leaving:
     asked, at = asked[known], place[known]
     held = np.bincount(group, moved.size, len(pairs)).astype(np.int64)
     alone = np.bincount(group, minlength=len(pairs)).max(initial=0) <= 1
-    column = a.add_columns(len(group), least=0.0, most=moved.size, integer=not (moved.monotone and (alone or linear)))
+    column = a.add_columns(len(group), least=0.0, most=moved.size, integer=not (alone or linear))
     stays, leaves = (at, asked, 1.0), (group, column, 1.0)
     rows = np.arange(len(pairs))
     a.add_rows("objects", "those who do not stay leave", rows, 1, stays, leaves, lower=held)
-    if not moved.monotone and len(pairs):
-        kinds = len(moved.classes)
-        total = a.add_columns(kinds, least=0.0, most=np.bincount(moved.kind, moved.size, kinds))
-        each = np.arange(kinds)
-        a.add_rows(
-            "objects", "all who leave", each, 1, (moved.kind, column, 1.0), (each, total, -1.0), lower=0, upper=0
-        )
-        homeless = moved.classes.size - np.bincount(moved.kind, moved.size, kinds)
-        of = pairs // containers
-        room = homeless[of] + held
-        a.add_rows(
-            "objects",
-            "those who leave find a place elsewhere",
-            rows,
-            1,
-            stays,
-            (group, column, 2.0),
-            (rows, total[of], -1.0),
-            upper=room,
-        )
-        a.completions.append(Totals(kind=moved.kind, column=column, total=total))
     return Leaving(
         column=column,
         group=group,
@@ -106,16 +80,3 @@ def add_leaving(a: Assembly, moved: Movement, *, linear: bool) -> Leaving:
         size=moved.size,
         order=np.argsort(group, kind="stable"),
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Totals:
-    """Of each class, how many leave their homes."""
-
-    kind: Ints
-    column: Ints
-    total: Ints
-
-    def fill(self, point: Floats) -> None:
-        """By definition."""
-        point[self.total] = np.bincount(self.kind, point[self.column], len(self.total))

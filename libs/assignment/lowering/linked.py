@@ -25,7 +25,7 @@ def add_links(a: Assembly) -> None:
     of columns are compared by a sum of 64-bit random numbers.
     Rows: at most one per limit.
     """
-    if not a.steps or not a.limits:
+    if not any(len(y) for _, y in a.steps) or not a.limits:
         return
     each = np.random.default_rng(SEED).integers(1, 2**63, size=len(a.counts.kind), dtype=np.uint64)
     steps, y = np.concatenate([_sets(x, each) for x, _ in a.steps]), np.concatenate([y for _, y in a.steps])
@@ -47,10 +47,10 @@ def add_links(a: Assembly) -> None:
         )
 
 
-def counts_alone(a: Assembly, matrix: Matrix, some: Ints) -> Ints:
-    """Those of the rows that have counts alone, with no negative coefficient."""
+def counts_alone(a: Assembly, matrix: Matrix, some: Ints, *, least: float = 0.0) -> Ints:
+    """Those of the rows that have counts alone, with no coefficient below the least."""
     rows: Matrix = csr(matrix)[some]
-    bad = (rows.data < 0) | (rows.indices >= len(a.counts.kind))
+    bad = (rows.data < least) | (rows.indices >= len(a.counts.kind))
     element = np.repeat(np.arange(len(some)), np.diff(rows.indptr))
     alone: Bools = np.bincount(element[bad], minlength=len(some)) == 0
     return np.asarray(some[alone], dtype=np.int64)

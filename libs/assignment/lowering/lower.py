@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from libs.assignment.arrays import Floats, Ints
+from libs.assignment.compiled import Compiled
 from libs.assignment.flavour import Flavour
 from libs.assignment.lowering.affine import Affine, Image
 from libs.assignment.lowering.argument import Arguments
@@ -22,7 +23,6 @@ from libs.assignment.lowering.movement import Movement, movement
 from libs.assignment.lowering.positive_part import add_positive_part
 from libs.assignment.lowering.power import add_power
 from libs.assignment.lowering.shared import add_sums
-from libs.assignment.lowering.stated import Stated, state
 from libs.assignment.lowering.step import add_step
 from libs.assignment.lowering.wants import Want, wants
 from libs.assignment.problem import Problem
@@ -32,36 +32,36 @@ from libs.assignment.search.whole import compute, empty_part
 
 def lower(problem: Problem) -> Lowered:
     """Counts of classes per container, and the columns and rows that every cell needs. NotLowerable: names the spec."""
-    return lower_stated(state(problem))
+    return lower_compiled(Compiled.of(problem))
 
 
-def lower_stated(stated: Stated, *, near: Sequence[Ints] = (), named: bool = False) -> Lowered:
+def lower_compiled(compiled: Compiled, *, near: Sequence[Ints] = (), named: bool = False) -> Lowered:
     """The same for a graph that is there already.
 
     near   assignments (N,) at which curves that need no binaries are to be exact
     named  as in Assembly
     """
-    problem, cells = stated.problem, stated.graph.cells
-    wanted = wants(stated)
-    moved = movement(stated, wanted)
-    counts = count_columns(stated, moved)
+    problem, cells = compiled.problem, compiled.graph.cells
+    wanted = wants(compiled)
+    moved = movement(compiled, wanted)
+    counts = count_columns(compiled, moved)
     a = Assembly(counts, moved.classes.size, named=named)
-    leaving = add_leaving(a, moved, linear=_linear(stated, moved))
+    leaving = add_leaving(a, moved, linear=_linear(compiled, moved))
     arguments = Arguments(a, moved, leaving.column, problem.initial, cells)
-    seen = [compute(stated.graph, problem.initial, assignment) for assignment in near]
+    seen = [compute(compiled.graph, problem.initial, assignment) for assignment in near]
     values: list[Affine] = []
     for number, cell in enumerate(cells):
         x = arguments.of(number, values)
         at = np.array([start_of(cell, each[number], x.keys) for each in seen]).reshape(len(seen), len(x.keys))
-        values.append(_value(a, stated, number, x, wanted[number], at))
+        values.append(_value(a, compiled, number, x, wanted[number], at))
     add_links(a)
-    levels = _levels(a, stated, values)
+    levels = _levels(a, compiled, values)
     model = a.mip.build()
     weight = np.asarray(abs(model.matrix[:, leaving.column]).sum(axis=0), dtype=np.float64).ravel()
     leaving.sort(*(level.cost[leaving.column] for level in levels), weight)
     return Lowered(
         problem=problem,
-        stated=stated,
+        compiled=compiled,
         classes=moved.classes,
         movement=moved,
         kind=counts.kind,
@@ -76,19 +76,19 @@ def lower_stated(stated: Stated, *, near: Sequence[Ints] = (), named: bool = Fal
     )
 
 
-def _linear(stated: Stated, moved: Movement) -> bool:
+def _linear(compiled: Compiled, moved: Movement) -> bool:
     """Whether everything that counts movement is linear, and free to be what it is."""
-    read = {link.source for cell in stated.graph.cells for link in cell.links}
+    read = {link.source for cell in compiled.graph.cells for link in cell.links}
     return all(
         cell.function == IDENTITY and not cell.hard and n not in read
-        for n, (cell, leaves) in enumerate(zip(stated.graph.cells, moved.leaves, strict=True))
+        for n, (cell, leaves) in enumerate(zip(compiled.graph.cells, moved.leaves, strict=True))
         if any(leaf.flavour is not Flavour.AFTER for leaf in leaves)
     )
 
 
-def _value(a: Assembly, stated: Stated, number: int, x: Affine, want: Want, near: Floats) -> Affine:
+def _value(a: Assembly, compiled: Compiled, number: int, x: Affine, want: Want, near: Floats) -> Affine:
     """The cell's function of its argument."""
-    cell, name = stated.graph.cells[number], stated.names[number]
+    cell, name = compiled.graph.cells[number], compiled.names[number]
     if cell.function == MAX:
         image = add_maximum(a, name, cell, x, want)
         outs = cell.out_shape[0] * cell.out_shape[1]
@@ -101,13 +101,13 @@ def _value(a: Assembly, stated: Stated, number: int, x: Affine, want: Want, near
             error=image.error,
             rest=np.zeros(outs),
         )
-        most: Floats | None = stated.start[number].y.ravel() if cell.hard else None
+        most: Floats | None = compiled.start[number].y.ravel() if cell.hard else None
     else:
         most = None
         if cell.hard:
-            before = start_of(cell, stated.start[number], x.keys)
+            before = start_of(cell, compiled.start[number], x.keys)
             most = before if cell.apply is None else cell.apply(before, cell.parameter)
-        image = _image(a, stated, number, x, want, most, near)
+        image = _image(a, compiled, number, x, want, most, near)
         matrix, constant = image.of(x, a.width)
         rest = x.rest if x.rest is None or cell.apply is None else cell.apply(x.rest, cell.parameter)
         value = Affine(shape=x.shape, keys=x.keys, matrix=matrix, constant=constant, error=image.error, rest=rest)
@@ -117,8 +117,10 @@ def _value(a: Assembly, stated: Stated, number: int, x: Affine, want: Want, near
     return value
 
 
-def _image(a: Assembly, stated: Stated, number: int, x: Affine, want: Want, most: Floats | None, near: Floats) -> Image:
-    cell, name = stated.graph.cells[number], stated.names[number]
+def _image(
+    a: Assembly, compiled: Compiled, number: int, x: Affine, want: Want, most: Floats | None, near: Floats
+) -> Image:
+    cell, name = compiled.graph.cells[number], compiled.names[number]
     if cell.function == POSITIVE_PART:
         return add_positive_part(a, name, x, want, most)
     if cell.function == STEP:
@@ -129,7 +131,7 @@ def _image(a: Assembly, stated: Stated, number: int, x: Affine, want: Want, most
         return add_log(a, name, x, want, near)
     if cell.function == POWER:
         return add_power(a, name, x, want, cell.parameter, near)
-    return add_sums(a, name, x, shared=_shared(stated.graph.cells, number))
+    return add_sums(a, name, x, shared=_shared(compiled.graph.cells, number))
 
 
 def _shared(cells: list[Cell], number: int) -> bool:
@@ -137,11 +139,11 @@ def _shared(cells: list[Cell], number: int) -> bool:
     return len(links) > 1 or any(fan(link.rows) > 1 or fan(link.columns) > 1 for link in links)
 
 
-def _levels(a: Assembly, stated: Stated, values: list[Affine]) -> tuple[Level, ...]:
-    cost = np.zeros((stated.levels, a.width))
-    offset, error = np.zeros(stated.levels), np.zeros(stated.levels)
-    for number, level, weight in stated.totals:
-        value, cell = values[number], stated.graph.cells[number]
+def _levels(a: Assembly, compiled: Compiled, values: list[Affine]) -> tuple[Level, ...]:
+    cost = np.zeros((compiled.levels, a.width))
+    offset, error = np.zeros(compiled.levels), np.zeros(compiled.levels)
+    for number, level, weight in compiled.totals:
+        value, cell = values[number], compiled.graph.cells[number]
         cost[level, : value.matrix.shape[1]] += weight * np.asarray(value.matrix.sum(axis=0)).ravel()
         error[level] += abs(weight) * value.error.sum()
         if value.rest is not None:
@@ -153,4 +155,4 @@ def _levels(a: Assembly, stated: Stated, values: list[Affine]) -> tuple[Level, .
             base = by_row + by_column
             others = empty - (base if cell.apply is None else cell.apply(base, cell.parameter)).sum()
         offset[level] += weight * (value.constant.sum() + others)
-    return tuple(Level(cost=cost[k], offset=float(offset[k]), error=float(error[k])) for k in range(stated.levels))
+    return tuple(Level(cost=cost[k], offset=float(offset[k]), error=float(error[k])) for k in range(compiled.levels))

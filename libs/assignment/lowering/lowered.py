@@ -10,12 +10,12 @@ import scipy.sparse as sp
 
 from libs.assignment.arrays import Floats, Ints
 from libs.assignment.classes import Classes
+from libs.assignment.compiled import Compiled
 from libs.assignment.errors import ModelError
 from libs.assignment.lowering.assembly import Completion, RowBlock
 from libs.assignment.lowering.leaving import Leaving
 from libs.assignment.lowering.movement import Movement
 from libs.assignment.lowering.placing import place
-from libs.assignment.lowering.stated import Stated
 from libs.assignment.problem import Problem
 from libs.mip.model import Model
 
@@ -60,7 +60,7 @@ class Lowered:
     """
 
     problem: Problem
-    stated: Stated
+    compiled: Compiled
     classes: Classes
     movement: Movement
     kind: Ints

@@ -21,10 +21,12 @@ NONE = np.zeros(0, dtype=np.int64)
 class Maxima:
     """y[o] = the n-th largest of the elements with out = o.
 
+    name   the specs that they are of
     above  columns that are 1 for elements that y need not reach, of the elements above_at
     below  columns that are 1 for elements that y may not exceed
     """
 
+    name: str
     x: Affine
     out: Ints
     n: int
@@ -93,7 +95,7 @@ def add_maximum(a: Assembly, name: str, cell: Cell, given: Affine, want: Want) -
             (at, below, slack),
             upper=x.constant + slack,
         )
-    a.completions.append(Maxima(x=x, out=out, n=n, y=y, above_at=above_at, above=above, below=below))
+    a.completions.append(Maxima(name=name, x=x, out=out, n=n, y=y, above_at=above_at, above=above, below=below))
     error = np.zeros(outs)
     np.maximum.at(error, out, x.error)
     return Image(column=y, copied=np.zeros(outs, dtype=np.bool_), constant=np.zeros(outs), error=error)

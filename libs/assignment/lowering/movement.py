@@ -5,10 +5,11 @@ or a scope item), any may stay there; so with `n` of the class there afterwards,
 
     sum_j leave[j]  >=  held  -  n          for each class and home, over its subclasses j
 
-A subclass is objects of a class that began in one container and whose leaving counts alike. Where no term gains by
-somebody leaving, this is exact: those stay whose leaving costs most. NEW in a home is n - held + sum leave.
-Source: Rebalancer, A.1.2 (classes); docs/adr/0003 (leaving). Where homes of different terms overlap without being
-equal, or a factor differs within a home, classes are split by where objects began instead.
+A subclass is objects of a class that began in one container and whose leaving counts alike. NEW in a home is
+n - held + sum leave. Source: Rebalancer, A.1.2 (classes); docs/adr/0003 (leaving).
+
+Classes are split by where objects began instead where a term gains by leaving (two alike could change places, which
+counts do not say), where homes of different terms overlap without being equal, or where a factor differs in a home.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ import numpy as np
 
 from libs.assignment.arrays import Ints
 from libs.assignment.classes import Classes, equivalent, takes_part
+from libs.assignment.compiled import Compiled
 from libs.assignment.flavour import Flavour
-from libs.assignment.lowering.stated import Stated
 from libs.assignment.lowering.wants import Want, leaf_signs
 from libs.assignment.matrices import Matrix, csc
 from libs.assignment.search.cell import Leaf
@@ -33,7 +34,6 @@ class Movement:
     leaves     per cell; NEW leaves that do not tell containers apart are OLD here: as many arrive as leave
     classes    of objects
     split      each class began in one container: no homes and subclasses are needed
-    monotone   no term gains by somebody leaving
     home       (C,) the home of each container; -1: nobody asks
     subclass   (N,) of each object; -1: its leaving counts for nothing
     kind, container, size, representative  (J,) of each subclass
@@ -42,7 +42,6 @@ class Movement:
     leaves: tuple[tuple[Leaf, ...], ...]
     classes: Classes
     split: bool
-    monotone: bool
     home: Ints
     subclass: Ints
     kind: Ints
@@ -51,9 +50,9 @@ class Movement:
     representative: Ints
 
 
-def movement(stated: Stated, wanted: tuple[Want, ...]) -> Movement:
+def movement(compiled: Compiled, wanted: tuple[Want, ...]) -> Movement:
     """Find classes that movement does not split, where there are such."""
-    problem, cells = stated.problem, stated.graph.cells
+    problem, cells = compiled.problem, compiled.graph.cells
     objects = len(problem.objects)
     leaves = tuple(tuple(_where_anybody_left(leaf) for leaf in cell.leaves) for cell in cells)
     listed = [leaf for each in leaves for leaf in each]
@@ -64,15 +63,14 @@ def movement(stated: Stated, wanted: tuple[Want, ...]) -> Movement:
             if leaf.flavour is not Flavour.AFTER:
                 press.add(want, leaf_signs(leaf))
     home = _homes(moving, len(problem.containers))
-    if home is None:
+    if home is None or press.large:
         classes = equivalent(listed, objects, problem.initial)
         return _without_subclasses(leaves, classes, np.full(len(problem.containers), -1), split=True)
     classes = equivalent([leaf for leaf in listed if leaf.flavour is not Flavour.OLD], objects)
     if not moving:
         return _without_subclasses(leaves, classes, home, split=False)
     asked = home[problem.initial] >= 0
-    if not press.large:
-        asked &= np.any([takes_part(leaf) for leaf in moving], axis=0)
+    asked &= np.any([takes_part(leaf) for leaf in moving], axis=0)
     found = equivalent(moving, objects, classes.of, problem.initial, asked.astype(np.int64))
     kept = asked[found.representative]
     number = np.where(kept, np.cumsum(kept) - 1, -1)
@@ -81,7 +79,6 @@ def movement(stated: Stated, wanted: tuple[Want, ...]) -> Movement:
         leaves=leaves,
         classes=classes,
         split=False,
-        monotone=not press.large,
         home=home,
         subclass=number[found.of],
         kind=classes.of[representative],
@@ -97,7 +94,6 @@ def _without_subclasses(leaves: tuple[tuple[Leaf, ...], ...], classes: Classes, 
         leaves=leaves,
         classes=classes,
         split=split,
-        monotone=True,
         home=home,
         subclass=np.full(len(classes.of), -1),
         kind=none,

@@ -37,11 +37,13 @@ class Curve:
 class Pieces:
     """y = the pieces at u, for the elements `some`; with binaries also how far each piece is used.
 
+    name     the specs that they are of
     breaks   (E', P + 1)
     tangent  y is bounded by the tangents at the breaks; else it is interpolated between them
     used     (E', P) columns: how much of each piece; full (E', P - 1): 1 where the next piece may be used
     """
 
+    name: str
     x: Affine
     some: Ints
     curve: Curve
@@ -99,7 +101,9 @@ def add_pieces(a: Assembly, name: str, x: Affine, want: Want, curve: Curve, near
     else:
         used, full = _interpolate(a, name, x, some, curve, breaks, y)
         a.sound &= exact or want.small != want.large
-    a.completions.append(Pieces(x=x, some=some, curve=curve, breaks=breaks, tangent=tangent, y=y, used=used, full=full))
+    a.completions.append(
+        Pieces(name=name, x=x, some=some, curve=curve, breaks=breaks, tangent=tangent, y=y, used=used, full=full)
+    )
     column = np.full(len(x.keys), -1)
     column[some] = y
     error = np.zeros(len(x.keys))

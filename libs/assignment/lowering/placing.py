@@ -27,10 +27,8 @@ def place(lowered: Lowered, counts: Ints, leave: Ints | None) -> Ints:
     group, pair = kind * containers + at_home, kind * containers + initial
     slots = len(moved.classes) * containers
     room = np.bincount(lowered.kind * containers + count_home, counts, slots).astype(np.int64)
-    order, may = _who_stays_first(lowered, group, leave)
+    order = _who_stays_first(lowered, group, leave)
     stays = _rank(group, order) < room[group]
-    if not moved.monotone:
-        stays &= may
     here = np.bincount(lowered.kind * containers + lowered.container, counts, slots).astype(np.int64)
     in_place = stays & (_rank(np.where(stays, pair, -1), order) < here[pair])
     assignment = np.full(len(initial), -1)
@@ -48,13 +46,11 @@ def place(lowered: Lowered, counts: Ints, leave: Ints | None) -> Ints:
     far = far[np.argsort(kind[far], kind="stable")]
     free = slot[~taken]
     assignment[far] = lowered.container[free]
-    if leave is not None and not moved.monotone:
-        _away_from_home(assignment, far, kind, at_home, homes)
     return assignment
 
 
-def _who_stays_first(lowered: Lowered, group: Ints, leave: Ints | None) -> tuple[Ints, Bools]:
-    """Objects by group, those who stay first; and whether `leave` lets them stay."""
+def _who_stays_first(lowered: Lowered, group: Ints, leave: Ints | None) -> Ints:
+    """(N,) objects by group, those who stay first: whom `leave` lets stay, then those whose leaving costs most."""
     leaving, subclass = lowered.leaving, lowered.movement.subclass
     dearness = np.empty(len(leaving.order), dtype=np.int64)
     dearness[leaving.order] = np.arange(len(leaving.order))
@@ -63,7 +59,7 @@ def _who_stays_first(lowered: Lowered, group: Ints, leave: Ints | None) -> tuple
     if leave is not None and len(leave):
         within = _rank(subclass, np.arange(len(group)))
         may = (subclass < 0) | (within < (leaving.size - leave)[subclass])
-    return np.lexsort((-dear, ~may, subclass < 0, group)), may
+    return np.lexsort((-dear, ~may, subclass < 0, group))
 
 
 def _rank(group: Ints, order: Ints) -> Ints:
@@ -74,13 +70,3 @@ def _rank(group: Ints, order: Ints) -> Ints:
     rank = np.empty(len(group), dtype=np.int64)
     rank[grouped] = np.arange(len(grouped)) - np.repeat(first, np.diff(np.append(first, len(grouped))))
     return rank
-
-
-def _away_from_home(assignment: Ints, far: Ints, kind: Ints, at_home: Ints, homes: Ints) -> None:
-    """Let those who leave and were given a place at home exchange it with others of their class."""
-    for who in far[homes[assignment[far]] == at_home[far]]:
-        others = far[kind[far] == kind[who]]
-        fits = (at_home[others] != at_home[who]) & (homes[assignment[others]] != at_home[who])
-        if fits.any():
-            other = others[np.flatnonzero(fits)[0]]
-            assignment[[who, other]] = assignment[[other, who]]

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from libs.assignment.arrays import Floats
 from libs.assignment.lowering.affine import Affine, Image
 from libs.assignment.lowering.assembly import Assembly
 from libs.assignment.lowering.at_least_zero import at_least_zero
+from libs.assignment.lowering.grain import grain
 from libs.assignment.lowering.piecewise import Curve, add_pieces
 from libs.assignment.lowering.wants import Want
 
 
 def add_power(a: Assembly, name: str, x: Affine, want: Want, exponent: float, near: Floats) -> Image:
-    """By pieces: convex from an exponent of 1 on, concave below. See `add_pieces`."""
+    """By pieces: convex from an exponent of 1 on, concave below. See `add_pieces`.
+
+    A root is infinitely steep at 0. There the slope is that to the least value above 0 that x can have.
+    """
+    fine = float(grain(a, x, np.arange(len(x.keys))).min(initial=1.0))
 
     def power(u: Floats) -> Floats:
         return u**exponent
 
     def slope(u: Floats) -> Floats:
-        return exponent * u ** (exponent - 1.0)
+        if exponent >= 1:
+            return exponent * u ** (exponent - 1.0)
+        return np.where(u > 0, exponent * np.maximum(u, fine) ** (exponent - 1.0), fine ** (exponent - 1.0))
 
     curve = Curve(of=power, slope=slope, convex=exponent >= 1)
     only_small = want.small and not want.large

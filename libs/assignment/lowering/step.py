@@ -63,7 +63,7 @@ def add_step(a: Assembly, name: str, x: Affine, want: Want, most: Floats | None)
             (at, y, -greatest[some]),
             upper=-x.constant[some],
         )
-        alone = counts_alone(a, x.matrix, some[x.constant[some] == 0])
+        alone = counts_alone(a, x.matrix, some[x.constant[some] == 0], least=2 * STEP_TOLERANCE)
         a.steps.append((csr(x.matrix)[alone], column[alone]))
     if want.large:
         fine = grain(a, x, some)

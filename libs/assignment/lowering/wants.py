@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from libs.assignment.lowering.stated import Stated
+from libs.assignment.compiled import Compiled
 from libs.assignment.matrices import Matrix
 from libs.assignment.search.cell import Leaf
 
@@ -26,11 +26,11 @@ class Want:
         self.large |= (other.large and positive) or (other.small and negative)
 
 
-def wants(stated: Stated) -> tuple[Want, ...]:
+def wants(compiled: Compiled) -> tuple[Want, ...]:
     """Of every cell. All functions are nondecreasing, so what is wanted of a value is wanted of its argument."""
-    cells = stated.graph.cells
+    cells = compiled.graph.cells
     found = [Want(small=cell.hard) for cell in cells]
-    for total in stated.totals:
+    for total in compiled.totals:
         found[total.cell].small |= total.weight > 0
         found[total.cell].large |= total.weight < 0
     for n in reversed(range(len(cells))):

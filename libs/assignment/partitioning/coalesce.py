@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,10 +26,13 @@ class Coalesced:
     refused: int
 
 
-def coalesce(program: Program, parts: list[Part], answers: list[Ints]) -> Coalesced:
+def coalesce(
+    program: Program, parts: list[Part], answers: list[Ints], late: Callable[[], bool] = lambda: False
+) -> Coalesced:
     """All answers at once where the whole holds and gains by that; else part by part, and at last move by move.
 
     answers  for each part (n,) the container of each of its objects, as numbered in the part
+    late     whether the time is up: what is not taken by then stays as it is
     """
     start = program.problem.initial.copy()
     moves = [_moves(start, part, answer) for part, answer in zip(parts, answers, strict=True)]
@@ -38,9 +42,11 @@ def coalesce(program: Program, parts: list[Part], answers: list[Ints]) -> Coales
         return Coalesced(assignment=every, whole=len(parts), piecemeal=0, refused=0)
     whole = piecemeal = refused = 0
     for one in moves:
-        if judge.takes(_after(judge.now, [one])):
+        if late():
+            refused += 1
+        elif judge.takes(_after(judge.now, [one])):
             whole += 1
-        elif judge.takes(_one_by_one(program, judge.now, one)):
+        elif judge.takes(_one_by_one(program, judge.now, one, late)):
             piecemeal += 1
         else:
             refused += 1
@@ -72,7 +78,7 @@ class _Judge:
         for cell, before, after in zip(self.program.graph.cells, self.values, values, strict=True):
             if cell.hard:
                 grown = after.y - before.y
-                most = written_out(grown).max() if cell.dense else (grown.data.max() if grown.nnz else 0.0)
+                most = written_out(grown).max(initial=0.0) if cell.dense else (grown.data.max() if grown.nnz else 0.0)
                 if most > ENOUGH * max(1.0, float(np.abs(cell.by_row).max(initial=0.0))):
                     return True
         return False
@@ -99,10 +105,12 @@ def _after(start: Ints, moves: list[Moves]) -> Ints:
     return assignment
 
 
-def _one_by_one(program: Program, start: Ints, moves: Moves) -> Ints:
-    """The moves that are legal and not for the worse, one after the other."""
+def _one_by_one(program: Program, start: Ints, moves: Moves, late: Callable[[], bool]) -> Ints:
+    """The moves that are legal and not for the worse, one after the other, while there is time."""
     state, levels = program.state(start), program.levels
     for o, to in zip(*moves, strict=True):
+        if late():
+            break
         who, where = np.array([o]), np.array([to])
         if not try_moves(program.tables, state, who, where, False):
             continue

@@ -12,6 +12,7 @@ from libs.assignment.partitioning.deal import Deal, deal
 from libs.assignment.partitioning.part import Part, parts_of
 from libs.assignment.partitioning.splitting import large_containers, pools, used_or_not
 from libs.assignment.problem import Problem
+from libs.assignment.problem_names import CONTAINER
 from libs.assignment.search.heat import container_heat
 from libs.assignment.search.program import Program
 
@@ -81,8 +82,8 @@ def _container_kinds(problem: Problem, containers: Ints, lumps: Ints, together: 
         return np.zeros(int(lumps.max(initial=-1)) + 1, dtype=np.int64)
     marks = [scope.item[containers] for scope in problem.scopes.values() if len(scope) < len(problem.containers)]
     for dimension in problem.dimensions.values():
-        by_container = [known[containers] for known in dimension.capacities.values() if len(known) > len(containers)]
-        marks += [np.unique(values, return_inverse=True)[1] for values in by_container]
+        if CONTAINER in dimension.capacities:  # what a scope's items have is told apart by the item
+            marks.append(np.unique(dimension.capacities[CONTAINER][containers], return_inverse=True)[1])
     return _numbered(marks, len(containers))
 
 

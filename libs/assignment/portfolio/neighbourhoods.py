@@ -7,6 +7,7 @@ after the first k - IN_FLIGHT results, over containers and objects of the sink t
 from __future__ import annotations
 
 import os
+import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -241,7 +242,7 @@ class Search:
 
 def _solve(sub: Submodel, start: Floats, counts: int, classes: int, limits: Limits, seed: int) -> Found:
     """A better point of a neighbourhood: whole counts by branch and bound, all else as these imply, exactly."""
-    model = sub.model
+    began, model = time.perf_counter(), sub.model
     rows = np.flatnonzero(sub.rows >= classes)
     found = solve_mip(loosened(model, rows), limits, start=start, seed=seed, restarts=False, heuristics=0.2)
     nothing = Found(x=None, gained=0.0, timed_out=found.timed_out)
@@ -251,17 +252,23 @@ def _solve(sub: Submodel, start: Floats, counts: int, classes: int, limits: Limi
     lower[:counts] = upper[:counts] = np.rint(found.x[:counts])
     if (lower[:counts] == start[:counts]).all():
         return nothing
-    x = _implied(sub.with_bounds(lower, upper))
+    left_s = limits.time_s_max - (time.perf_counter() - began)
+    if left_s <= 0:
+        return Found(x=None, gained=0.0, timed_out=True)
+    x = _implied(sub.with_bounds(lower, upper), left_s)
     if x is None:
         return nothing
     gained = float((model.cost * (start - x)).sum())
     return Found(x=x, gained=gained, timed_out=found.timed_out) if gained > 0 else nothing
 
 
-def _implied(model: Model) -> Floats | None:
-    """The cheapest point where the counts are fixed: what branch and bound leaves slack within its gap is not in it."""
-    found = solve_lp(model, "simplex")
+def _implied(model: Model, time_s_max: float) -> Floats | None:
+    """The cheapest point where the counts are fixed: what branch and bound leaves slack within its gap is not in it.
+
+    None where that takes too long.
+    """
+    found = solve_lp(model, "simplex", Limits(time_s_max=time_s_max))
     x = found.x if found.optimal else None
     if x is not None and (np.abs(x - np.rint(x))[model.integer] > WHOLE).any():
-        x = solve_mip(model, Limits(relative_gap=0.0)).x
+        x = solve_mip(model, Limits(relative_gap=0.0, time_s_max=time_s_max)).x
     return None if x is None else np.where(model.integer, np.rint(x), x)

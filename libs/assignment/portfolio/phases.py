@@ -75,6 +75,7 @@ class Phases:
     tried, improved  neighbourhoods, and how many of them helped
     proven           the answer is optimal within the exact gap
     tree_bound       of branch and bound on the whole; -inf where there was none
+    not_followed     specs whose columns steps cannot follow, so that there were none
     """
 
     def __init__(self, lowered: Lowered, model: Model, limits: PortfolioLimits, seed: int, watch: Watch) -> None:
@@ -83,6 +84,7 @@ class Phases:
         self.tried = self.improved = 0
         self.proven = False
         self.tree_bound = -np.inf
+        self.not_followed: tuple[str, ...] = ()
 
     def relax(self, model: Model, *, cancelled: Callable[[], bool] | None = None) -> Relaxation:
         """The relaxation of a model with the same columns and rows; in parts where the whole would take too long."""
@@ -101,7 +103,11 @@ class Phases:
         """(Q,) the better of the rounded relaxation and of what is known already. Ties stay."""
         if relaxation.fractional is None:
             return known
-        counts = round_counts(self.lowered, relaxation.fractional, self.shares.sink)
+        left_s = self.watch.time_left()
+        counts = round_counts(self.lowered, relaxation.fractional, self.shares.sink, time_s_max=left_s)
+        if counts is None:
+            self.watch.note(timed_out=True)
+            return known
         return self.better(self._restored(counts, known), known)
 
     def better(self, found: Ints, known: Ints) -> Ints:
@@ -127,6 +133,7 @@ class Phases:
         if real.sum() <= self.limits.exact_columns_max:
             return self._whole(counts)
         walk = Walk(self.lowered, self.model, self.shares.sink)
+        self.not_followed = walk.not_followed
         counts = self._down(walk, relaxation, counts)
         self.watch.found(self.lowered.point_of(counts), -np.inf)
         rng = np.random.default_rng(self.seed)

@@ -8,15 +8,15 @@ from scipy import sparse
 from libs.assignment.arrays import Floats, Ints
 from libs.assignment.lowering.lowered import Lowered
 from libs.assignment.matrices import Matrix, csr
-from libs.mip.highs import SolverError, solve_lp
+from libs.mip.highs import Limits, SolverError, solve_lp
 from libs.mip.model import Mip
 
 FUZZ = 1e-6
 """An interior point is whole only to about this precision."""
 
 
-def round_counts(lowered: Lowered, fractional: Floats, sink: int = -1) -> Ints:
-    """(Q,) whole counts whose sums stay within the floor and the ceiling of the fractional sums f.
+def round_counts(lowered: Lowered, fractional: Floats, sink: int = -1, *, time_s_max: float = np.inf) -> Ints | None:
+    """(Q,) whole counts whose sums stay within the floor and the ceiling of the fractional sums f; None: out of time.
 
         floor(f[q])               <=  n[q]               <=  ceil(f[q])               for all counts
         floor(sum_{q in F} f[q])  <=  sum_{q in F} n[q]  <=  ceil(sum_{q in F} f[q])  for all F of a nested family
@@ -50,7 +50,9 @@ def round_counts(lowered: Lowered, fractional: Floats, sink: int = -1) -> Ints:
     kinds, row = np.unique(lowered.kind[open_], return_inverse=True)
     left = lowered.classes.size[kinds] - np.bincount(lowered.kind, low, len(lowered.classes.size))[kinds]
     m.add_rows(len(kinds), (row, n, 1.0), lower=left, upper=left)
-    found = solve_lp(m.build(), "simplex")
+    found = solve_lp(m.build(), "simplex", Limits(time_s_max=time_s_max))
+    if found.timed_out:
+        return None
     if found.x is None or not found.optimal:
         raise SolverError(f"the rounding network has a solution, yet HiGHS says {found.status}")
     counts[open_] += np.rint(found.x).astype(np.int64)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from libs.assignment.arrays import Bools, Floats, Ints
-from libs.assignment.prices.jit import compiled
+from libs.assignment.search.jit import compiled
 
 FAR = 40.0
 """e to the minus that is nothing."""

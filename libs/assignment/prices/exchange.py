@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from libs.assignment.arrays import Bools, Floats, Ints
-from libs.assignment.prices.draw import below
-from libs.assignment.prices.held import Held, add, allowed
-from libs.assignment.prices.jit import compiled, part
+from libs.assignment.prices.held import RANDOM, Held, add, allowed
+from libs.assignment.search.jit import compiled, part
+from libs.assignment.search.xorshift import below_at
 
 OUT_MAX = 64
 """Objects that one may take the place of."""
@@ -208,9 +208,9 @@ def exchange(
                 break
             size = first[s + 1] - first[s]
             coming = gain_in(o, s, worth, kind, factor)
-            offset = below(held.counter, size)
+            offset = below_at(held.counter, RANDOM, size)
             for t in range(min(size, tries)):
-                c = listed[first[s] + ((offset + t) % size if size <= tries else below(held.counter, size))]
+                c = listed[first[s] + ((offset + t) % size if size <= tries else below_at(held.counter, RANDOM, size))]
                 if not allowed(o, c, held):
                     continue
                 count, loss = who_gives_way(

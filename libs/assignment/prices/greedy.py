@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from libs.assignment.arrays import Floats, Ints
-from libs.assignment.prices.draw import below
-from libs.assignment.prices.held import Held, add, allowed
-from libs.assignment.prices.jit import compiled, part
+from libs.assignment.prices.held import RANDOM, Held, add, allowed
+from libs.assignment.search.jit import compiled, part
+from libs.assignment.search.xorshift import below_at
 
 TIE = 1e-6
 """Of two containers that stay in equal balance the fuller one is taken."""
@@ -52,9 +52,9 @@ def best_container(
     if size == 0:
         return -1
     best, least = -1, 1e300
-    offset = below(held.counter, size)
+    offset = below_at(held.counter, RANDOM, size)
     for k in range(min(size, tries)):
-        c = listed[first[s] + ((offset + k) % size if size <= tries else below(held.counter, size))]
+        c = listed[first[s] + ((offset + k) % size if size <= tries else below_at(held.counter, RANDOM, size))]
         if not roomy(o, c, need, left) or not allowed(o, c, held):
             continue
         found = imbalance(o, c, need, left, inverse)

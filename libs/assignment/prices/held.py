@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from libs.assignment.arrays import Floats, Ints
-from libs.assignment.prices.jit import compiled, part
+from libs.assignment.search.jit import compiled, part
 
 SLACK = 1e-9
 """What sums of floats may be off."""
 MIX = 0x1E3779B97F4A7C15
 """Spreads keys over the table; odd, and below 2 ** 63."""
+
+
+RANDOM = 1
+"""Where, in `counter`, the state of the random numbers is."""
 
 
 class Held(NamedTuple):

@@ -19,9 +19,7 @@ class Groups:
     limit   (G,) float     the most that an item may hold of a group
     rule    (G,) int       the rule that a group belongs to
     item    (R, C) int     the scope item of each container by rule; -1: no limit there
-    spec    (R,) str       the name of the spec that a rule comes from
     name    (G,) str       the name of the group
-    weight  (R,) float     the weight of the constraint
     """
 
     start: Ints
@@ -30,9 +28,7 @@ class Groups:
     limit: Floats
     rule: Ints
     item: Ints
-    spec: tuple[str, ...]
     name: tuple[str, ...]
-    weight: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -54,6 +50,7 @@ class Market:
     initial     (N,) int        where it is at the start
     level       (N,) int        priority: rises with worth; empty where there are too many to speak of
     groups      Groups
+    unit        float           what a worth of 1 stands for (Compiled.unit)
     """
 
     dimensions: tuple[str, ...]
@@ -71,6 +68,7 @@ class Market:
     initial: Ints
     level: Ints
     groups: Groups
+    unit: float = 1.0
 
     @property
     def shapes(self) -> int:
@@ -85,5 +83,7 @@ class Market:
     def gain(self, objects: Ints, containers: Ints) -> Floats:
         """What each object gains in the container given for it, 0 outside."""
         shape = self.shape[containers]
+        if not self.shapes:
+            return np.zeros(len(objects))
         found = np.einsum("og,og->o", self.worth[objects], self.factor[self.kind[objects], shape])
         return np.where(shape >= 0, found, 0.0)

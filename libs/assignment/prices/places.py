@@ -11,18 +11,14 @@ from numpy.typing import NDArray
 
 from libs.assignment.arrays import Bools, Floats, Ints
 from libs.assignment.dimension import ByItem
-from libs.assignment.errors import ModelError
-from libs.assignment.expressions.lookup import Lookup
-from libs.assignment.prices.room import Room
-from libs.assignment.prices.values import Values
-from libs.assignment.problem import Problem
-from libs.assignment.specs.avoid_assignments import AvoidAssignmentsSpec
-from libs.assignment.specs.non_accepting import NonAcceptingSpec
+from libs.assignment.prices.cells import Ban, Worth
 
 Column = NDArray[Any]
 
 SHAPES_MAX = 256
-"""More are no shapes: prices then say nothing that a container's own room does not."""
+"""With more, containers whose room is nearly the same are of one shape."""
+PER_OCTAVE = (8, 4, 2, 1, 0)
+"""How nearly, as steps to a doubling: the first that leaves few enough; 0: room tells no containers apart."""
 POOLS_MAX = 24
 """Shapes beyond that share prices with those that are nearest in the ratios of what they hold."""
 
@@ -38,60 +34,56 @@ class Places:
     open: Bools
 
 
-def places_of(problem: Problem, values: Values, room: Room) -> Places:
-    """Raises: ModelError where containers are too different for shapes, or what is not placed breaks a constraint."""
-    avoided = _avoided(problem, values.outside)
-    liked = [term.dimension.by_item for term in values.terms if term.dimension.by_item is not None]
-    columns: list[Column] = [room.capacity[:, k] for k in range(room.capacity.shape[1])]
-    columns += [_alike_items(one) for one in avoided + liked] + [term.counted for term in values.terms]
-    shape, first = _alike(columns, len(problem.containers))
-    shape[values.outside | ~_accepting(problem)] = -1
+def places_of(
+    worth: list[Worth], bans: list[Ban], capacity: Floats, outs: Bools
+) -> tuple[list[Worth], list[Ban], Places]:
+    """Shapes and kinds, and the worth and bans that they keep.
+
+    Where worth by place makes too many shapes it is left out, and then bans are.
+    """
+    plain = [one for one in worth if one.factor is None]
+    for kept, banned in ((worth, bans), (plain, bans), (plain, [])):
+        found = _shapes(kept, banned, capacity, outs)
+        if found is not None:
+            break
+    assert found is not None
+    shape, first = found
+    closed = np.zeros(len(shape), dtype=bool)
+    for ban in banned:
+        closed |= ban.where & bool(ban.who.all()) if ban.factor is None else False
+    shape = np.where(outs | closed, -1, shape)
     used = np.unique(shape[shape >= 0])
-    if len(used) > SHAPES_MAX:
-        raise ModelError(f"containers come in {len(used)} shapes; price-and-round takes {SHAPES_MAX} at most")
-    shape = np.where(shape >= 0, np.searchsorted(used, shape), -1)
     sample = first[used]
-    kind, of_kind = _alike([one.classes for one in avoided + liked], len(problem.objects))
-    factor = np.zeros((len(of_kind), len(sample), len(values.terms)))
-    nowhere = np.flatnonzero(values.outside)
-    for g, term in enumerate(values.terms):
-        factor[:, :, g] = _factor(term.dimension.by_item, of_kind, sample) * term.counted[sample]
-        unplaced = _factor(term.dimension.by_item, of_kind, nowhere) * term.counted[nowhere]
-        if np.ptp(unplaced, axis=1).any():
-            raise ModelError(f"{term.where}: tells containers apart that are for what is not placed")
-        factor[:, :, g] -= unplaced[:, :1]
+    shape = np.where(shape >= 0, np.searchsorted(used, shape), -1)
+    columns = [ban.who if ban.factor is None else np.where(ban.who, ban.factor.classes, -1) for ban in banned]
+    columns += [one.factor.classes for one in kept if one.factor is not None]
+    objects = len(worth[0].value)
+    kind, of_kind = _alike(columns, objects)
+    nowhere = np.flatnonzero(outs)[:1]
+    factor = np.zeros((len(of_kind), len(sample), len(kept)))
+    for g, one in enumerate(kept):
+        factor[:, :, g] = _factor(one.factor, of_kind, sample) * one.scale[sample]
+        factor[:, :, g] -= _factor(one.factor, of_kind, nowhere) * one.scale[nowhere]
     allowed = np.ones(factor.shape[:2], dtype=bool)
-    for one in avoided:
-        allowed &= _factor(one, of_kind, sample) == 0.0
-    return Places(kind=kind, shape=shape, pool=_pools(room.capacity[sample]), factor=factor, open=allowed)
+    for ban in banned:
+        allowed &= ~(ban.who[of_kind][:, None] & ban.where[sample] & (_factor(ban.factor, of_kind, sample) > 0))
+    found_places = Places(kind=kind, shape=shape, pool=_pools(capacity[sample]), factor=factor, open=allowed)
+    return kept, banned, found_places
 
 
-def _avoided(problem: Problem, outside: Bools) -> list[ByItem]:
-    """Per spec: 1 where an object of a class may not go."""
-    found = []
-    for constraint in problem.constraints:
-        if not isinstance(constraint.spec, AvoidAssignmentsSpec):
-            continue
-        (held,) = (part for excess in constraint.excess for part in excess.children())
-        assert isinstance(held, Lookup)
-        assert held.dimension.by_item is not None
-        away = held.dimension.by_item
-        items = away.scope.item[outside]
-        if away.table[:, items[items >= 0]].any():
-            raise constraint.spec.refuse("assignments", "…", "keep objects from where they are when not placed")
-        found.append(away)
-    return found
-
-
-def _accepting(problem: Problem) -> Bools:
-    """(C,) whether anything may come in."""
-    accepting = np.ones(len(problem.containers), dtype=bool)
-    for constraint in problem.constraints:
-        if isinstance(constraint.spec, NonAcceptingSpec):
-            scope = problem.scope(constraint.spec.where, constraint.spec.scope)
-            closed = scope.items.indices(constraint.spec.where, constraint.spec.items)
-            accepting &= ~np.isin(scope.item, closed)
-    return accepting
+def _shapes(worth: list[Worth], bans: list[Ban], capacity: Floats, outs: Bools) -> tuple[Ints, Ints] | None:
+    """(C,) and one container of each shape, or None where there are too many."""
+    columns: list[Column] = [one.scale for one in worth] + [ban.where for ban in bans]
+    factors = [one.factor for one in worth] + [ban.factor for ban in bans]
+    columns += [_alike_items(one) for one in factors if one is not None]
+    room = [capacity[:, d] for d in range(capacity.shape[1])]
+    for steps in (None, *PER_OCTAVE):
+        if steps is not None:
+            room = [np.ceil(np.log2(np.maximum(one, 1e-300)) * steps) if steps else np.zeros(0) for one in capacity.T]
+        shape, first = _alike([*columns, *(one for one in room if len(one))], len(outs))
+        if len(np.unique(shape[~outs])) <= SHAPES_MAX:
+            return shape, first
+    return None
 
 
 def _alike_items(one: ByItem) -> Ints:

@@ -51,7 +51,7 @@ def prices_of(market: Market, relaxed: Relaxed) -> Prices:
         dimensions=market.dimensions,
         shape=market.shape,
         pool=market.pool,
-        price=relaxed.price,
+        price=relaxed.price * market.unit,
         groups=() if priced is None else market.groups.name,
-        group_price=np.zeros((0, market.pools)) if priced is None else priced,
+        group_price=np.zeros((0, market.pools)) if priced is None else priced * market.unit,
     )

@@ -27,7 +27,9 @@ class PriceSettings:
                   other containers lack and that it does not need: the paper's GPU penalty
     tries         containers of a shape that are looked at for one object, where there are more
     rounds        times that what is left is priced again and filled
-    rising        whether the placed share may fall from one priority to the next higher one
+    rising        whether to exchange objects, whatever that costs the goal, until the placed share does not fall
+                  from one priority (up to 16 distinct worths) to the next higher one
+    polish        whether local search looks for more where prices do not say all
     """
 
     granularity: Granularity = Granularity.SHAPE
@@ -35,7 +37,8 @@ class PriceSettings:
     rent: float = 0.01
     tries: int = 32
     rounds: int = 3
-    rising: bool = True
+    rising: bool = False
+    polish: bool = True
 
     def __post_init__(self) -> None:
         """Numbers in their ranges."""

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from libs.assignment.arrays import Floats, Ints
+from libs.assignment.compiled import Compiled
 from libs.assignment.errors import BadValues, shown
 from libs.assignment.prices.offer import offer_of
 from libs.assignment.prices.prices import Prices, prices_of
-from libs.assignment.prices.recognise import market_of
+from libs.assignment.prices.recognise import read_market
 from libs.assignment.prices.rounding import ORDERS, fill, placed_gain, price_of, rank_at, round_prices
 from libs.assignment.prices.settings import PriceSettings
 from libs.assignment.prices.state import release, start
@@ -46,7 +47,7 @@ class Stream:
 
     def __init__(self, problem: Problem, settings: PriceSettings | None = None, *, seed: int = 0) -> None:
         self.settings = settings or PriceSettings()
-        stated = market_of(problem)
+        stated = read_market(Compiled.of(problem)).strict.market
         self.market = replace(stated, fixed=stated.fixed | (stated.initial != stated.outside))
         self._state = start(self.market, seed)
         self._waits = np.zeros(len(problem.objects), dtype=bool)
@@ -85,7 +86,7 @@ class Stream:
             containers=self._state.at[done],
             waiting=np.flatnonzero(self._waits),
             prices=prices_of(market, relaxed),
-            bound=relaxed.bound,
+            bound=relaxed.bound * market.unit,
             steps=relaxed.steps,
         )
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from libs.assignment.errors import ModelError, UnknownName
-from libs.assignment.replay.vocabulary import vocabulary
+from libs.assignment.replay.vocabulary import Vocabulary, vocabulary_of
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -20,7 +20,8 @@ Arrays = dict[str, NDArray[Any]]
 class Writer:
     """Values to JSON: enums by name, dataclasses by their fields, arrays by the name that they are kept under."""
 
-    def __init__(self) -> None:
+    def __init__(self, known: Vocabulary | None = None) -> None:
+        self.known = vocabulary_of(()) if known is None else known
         self.arrays: Arrays = {}
 
     def write(self, where: str, value: object) -> Any:
@@ -28,7 +29,7 @@ class Writer:
         if value is None or (isinstance(value, bool | str) and not isinstance(value, Enum)):
             return value
         if isinstance(value, Enum):
-            return {"enum": type(value).__name__, "name": value.name}
+            return {"enum": self._name_of(where, value), "name": value.name}
         if isinstance(value, int | np.integer):
             return int(value)
         if isinstance(value, float | np.floating):
@@ -52,19 +53,27 @@ class Writer:
         return {"array": name}
 
     def _dataclass(self, where: str, value: Any) -> dict[str, Any]:
-        name = type(value).__name__
-        if vocabulary().get(name) is not type(value):
-            raise ModelError(f"{where}: a {name} is no part of the language and cannot be kept in a replay file")
+        name = self._name_of(where, value)
         fields = {
             field.name: self.write(f"{where}, {field.name}", getattr(value, field.name)) for field in _fields(value)
         }
         return {"type": name, "fields": fields}
 
+    def _name_of(self, where: str, value: Any) -> str:
+        name = type(value).__name__
+        if self.known.get(name) is not type(value):
+            raise ModelError(
+                f"{where}: {name} is no class of the language; "
+                f"give it to save_replay, and to load_replay later: vocabulary=[{name}]"
+            )
+        return name
+
 
 class Reader:
     """JSON back to values. What is not known is refused with the nearest name."""
 
-    def __init__(self, arrays: Arrays) -> None:
+    def __init__(self, arrays: Arrays, known: Vocabulary | None = None) -> None:
+        self.known = vocabulary_of(()) if known is None else known
         self.arrays = arrays
 
     def read(self, where: str, given: Any) -> Any:
@@ -95,7 +104,7 @@ class Reader:
         return self.arrays[name]
 
     def _member(self, where: str, given: dict[str, Any]) -> Enum:
-        kind = known_type(where, given["enum"])
+        kind = self._type(where, given["enum"])
         if not issubclass(kind, Enum):
             raise ModelError(f"{where}: {given['enum']} has no names to choose from")
         if given.get("name") not in kind.__members__:
@@ -103,12 +112,19 @@ class Reader:
         return kind[given["name"]]
 
     def _dataclass(self, where: str, given: dict[str, Any]) -> Any:
-        kind = known_type(where, given["type"])
+        kind = self._type(where, given["type"])
         if not dataclasses.is_dataclass(kind):
             raise ModelError(f"{where}: {given['type']} has no fields")
         fields = given.get("fields", {})
         expect(f"{where}, {kind.__name__}", fields, [field.name for field in _fields(kind)])
         return kind(**{name: self.read(f"{where}, {name}", one) for name, one in fields.items()})
+
+    def _type(self, where: str, name: object) -> type:
+        """A class by its name, from the vocabulary alone."""
+        if name not in self.known:
+            refused = UnknownName(where, "type", str(name), self.known)
+            raise ModelError(f"{refused} If it is a class of your own, load_replay(path, vocabulary=[...]) takes it")
+        return self.known[str(name)]
 
 
 def expect(where: str, given: Any, known: list[str], *, needed: tuple[str, ...] = ()) -> None:
@@ -121,14 +137,6 @@ def expect(where: str, given: Any, known: list[str], *, needed: tuple[str, ...] 
     missing = [name for name in needed if name not in given]
     if missing:
         raise ModelError(f"{where}: needs {', '.join(missing)}")
-
-
-def known_type(where: str, name: object) -> type:
-    """A class of the language by its name."""
-    known = vocabulary()
-    if name not in known:
-        raise UnknownName(where, "type", str(name), known)
-    return known[str(name)]
 
 
 def _fields(of: Any) -> list[dataclasses.Field[Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from libs.assignment.errors import ModelError
 from libs.assignment.problem import Problem
 from libs.assignment.replay.codec import Reader, Writer, expect
 from libs.assignment.replay.stated import read_problem, write_problem
+from libs.assignment.replay.vocabulary import vocabulary_of
 from libs.assignment.solvers.registry import solver_named
 from libs.assignment.solvers.result import Result
 
@@ -43,9 +44,12 @@ class Replay:
         return solver_named(self.solver)(self.problem, self.limits, seed=self.seed, **self.options)
 
 
-def save_replay(path: Path, replay: Replay) -> None:
-    """Write it as one file."""
-    writer = Writer()
+def save_replay(path: Path, replay: Replay, *, vocabulary: Iterable[type] = ()) -> None:
+    """Write it as one file.
+
+    vocabulary  the caller's own classes in it: specs, and what their fields hold
+    """
+    writer = Writer(vocabulary_of(vocabulary))
     document = {
         "format": FORMAT,
         "version": VERSION,
@@ -62,8 +66,12 @@ def save_replay(path: Path, replay: Replay) -> None:
         np.savez_compressed(file, document=text, **writer.arrays)  # type: ignore[arg-type]
 
 
-def load_replay(path: Path) -> Replay:
-    """Read it, and refuse what is not known by its nearest name."""
+def load_replay(path: Path, *, vocabulary: Iterable[type] = ()) -> Replay:
+    """Read it, and refuse what is not known by its nearest name.
+
+    vocabulary  the caller's own classes, as they were given to `save_replay`
+    """
+    known = vocabulary_of(vocabulary)
     try:
         with np.load(path, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
@@ -76,7 +84,7 @@ def load_replay(path: Path) -> Replay:
         raise ModelError(f"{path}: version {document.get('version')}; this program reads version {VERSION}")
     expect("replay", document, FIELDS, needed=tuple(FIELDS))
     solver_named(document["solver"])
-    reader = Reader(arrays)
+    reader = Reader(arrays, known)
     return Replay(
         problem=read_problem(reader, document["problem"]),
         solver=document["solver"],

@@ -1,4 +1,4 @@
-"""The classes that a replay file may name: specs, what they are stated in, limits and options of solvers."""
+"""The classes that a replay file may name: specs, the words that they are stated in, limits and options of solvers."""
 
 from __future__ import annotations
 
@@ -6,24 +6,53 @@ import dataclasses
 import functools
 import importlib
 import pkgutil
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from types import ModuleType
 
-from libs.assignment import partitioning, solvers, specs
-from libs.assignment.flavour import Flavour
+from libs.assignment import flavour, specs
+from libs.assignment.errors import ModelError
+from libs.assignment.partitioning import deal
+from libs.assignment.portfolio import limits as portfolio_limits
+from libs.assignment.prices import prices, settings
+from libs.assignment.solvers import limits, partitioned
 
-PACKAGES: tuple[ModuleType, ...] = (specs, solvers, partitioning)
+Vocabulary = Mapping[str, type]
+
+WORDS: tuple[ModuleType, ...] = (flavour, limits, partitioned, deal, portfolio_limits, settings, prices)
+"""Where the limits and options of solvers are, besides all files of specs."""
 
 
 @functools.cache
-def vocabulary() -> dict[str, type]:
-    """By name: every dataclass and enum that these packages define."""
-    found: dict[str, type] = {Flavour.__name__: Flavour}
-    for package in PACKAGES:
-        for module in pkgutil.iter_modules(package.__path__):
-            loaded = importlib.import_module(f"{package.__name__}.{module.name}")
-            for name, one in vars(loaded).items():
-                own = isinstance(one, type) and one.__module__ == loaded.__name__ and not name.startswith("_")
-                if own and (dataclasses.is_dataclass(one) or issubclass(one, Enum)):
-                    found[name] = one
+def language() -> Vocabulary:
+    """By name: every dataclass and enum of the specs and of the limits and options of solvers."""
+    return {one.__name__: one for module in (*_modules(specs), *WORDS) for one in _own(module)}
+
+
+def vocabulary_of(given: Iterable[type]) -> Vocabulary:
+    """The language, and the caller's own classes. A file never says from where a class is to be imported.
+
+    ModelError: a class that is no dataclass and no enum, or that has the name of another.
+    """
+    found = dict(language())
+    for one in given:
+        if not _has_words(one):
+            raise ModelError(f"vocabulary: {one!r} is no dataclass and no enum, so it cannot be in a replay file")
+        if found.setdefault(one.__name__, one) is not one:
+            raise ModelError(f"vocabulary: another class is named {one.__name__!r} too; give yours another name")
     return found
+
+
+def _modules(package: ModuleType) -> Iterator[ModuleType]:
+    for module in pkgutil.iter_modules(package.__path__):
+        yield importlib.import_module(f"{package.__name__}.{module.name}")
+
+
+def _own(module: ModuleType) -> Iterator[type]:
+    for name, one in vars(module).items():
+        if _has_words(one) and one.__module__ == module.__name__ and not name.startswith("_"):
+            yield one
+
+
+def _has_words(one: object) -> bool:
+    return isinstance(one, type) and (dataclasses.is_dataclass(one) or issubclass(one, Enum))

@@ -24,10 +24,10 @@ look at nearly all.
 class Alike(NamedTuple):
     """Kinds of objects of which the same is counted, and which are near.
 
-    of       (N,) the kind of each object
+    of       (N,) the kind of each object; 0 of those that were not compared
     near     (K, min(NEAREST, K)) the kinds nearest to each
     first    (K + 1,) the members of kind k are members[first[k] : first[k + 1]]
-    members  (N,) objects
+    members  the objects compared, by kind
     """
 
     of: Ints
@@ -36,16 +36,20 @@ class Alike(NamedTuple):
     members: Ints
 
 
-def alike(stacks: list[Stack]) -> Alike:
-    """By what the stacks, one or more, count. Each quantity is measured by its mean over the objects."""
+def alike(stacks: list[Stack], objects: Ints) -> Alike:
+    """Compare objects by what the stacks, one or more, count. Each quantity is measured by its mean over them."""
     values = np.concatenate([stack.values for stack in stacks], axis=1)
+    counted = len(values)
+    values = values[objects]
     values = values / np.maximum(np.abs(values).mean(axis=0), np.finfo(np.float64).tiny)
     kinds, of, sizes = np.unique(values, axis=0, return_inverse=True, return_counts=True)
     of = of.ravel().astype(np.int64)
+    of_all = np.zeros(counted, dtype=np.int64)
+    of_all[objects] = of
     places = _directions(kinds)
     near = KDTree(places).query(places, np.arange(1, min(NEAREST, len(kinds)) + 1))[1]
     first = np.concatenate([[0], np.cumsum(sizes)])
-    return Alike(of, np.asarray(near, dtype=np.int64), first, np.argsort(of, kind="stable"))
+    return Alike(of_all, np.asarray(near, dtype=np.int64), first, objects[np.argsort(of, kind="stable")])
 
 
 def _directions(kinds: Floats) -> Floats:

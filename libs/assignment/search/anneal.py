@@ -10,10 +10,13 @@ from libs.assignment.search.delta import evaluate, evaluate_single, make
 from libs.assignment.search.draw import random_share, seed_random
 from libs.assignment.search.jit import compiled, part
 from libs.assignment.search.moves.kinds import ask_kind, draw_kind, tries_of
-from libs.assignment.search.tables import LEVELS, MOVES_AT, OBJECTS, State, Tables
+from libs.assignment.search.tables import LEVELS, MOVES_AT, OBJECTS, OVER_CHANGE, OVER_MAX, State, Tables
 
 TRIED, MADE, GAINED = range(3)
 """Columns of a tally: changes evaluated; made; by how much those that were better are better, all together."""
+
+COST_MAX = 30.0
+"""Temperatures that going over bent limits may cost in one change: what costs more is hardly ever let through."""
 
 
 @part
@@ -85,7 +88,8 @@ def anneal(
 ) -> None:
     """Try so many changes while the temperature falls from hot to cold.
 
-    A change that makes a higher priority worse is never made.
+    A change that makes a higher priority worse is never made. Where limits are bent, what is over them is a cost, and
+    no assignment counts as the best.
 
     mix         (kinds,) shares of the kinds of changes
     journal     (J,) scratch
@@ -97,6 +101,7 @@ def anneal(
     seed_random(g, s, seed)
     levels, objects, asked = g.node[0, LEVELS], g.node[0, OBJECTS], g.node[0, MOVES_AT]
     cooling, temperature = (cold / hot) ** (1.0 / tries), hot
+    over, bent = 2 * levels, s.part[2 * levels + OVER_MAX] > 0.0
     base, total, squares, looks = s.part[level], 0.0, 0.0, 0
     saved, moved, tried = True, len(journal) + 1, 0
     while tried < tries:
@@ -107,15 +112,23 @@ def anneal(
         away = s.part[level] - base
         total, squares = total + away, squares + away * away
         tally[kind, TRIED] += cost
+        if bent:
+            s.part[over + OVER_MAX] = COST_MAX * temperature
         moves = ask_kind(g, s, kind, level, proposals)
         if moves == 0 or not allowed(g, s, moves):
             continue
-        verdict = better(s, levels, level, tolerance)
+        verdict, rise = better(s, levels, level, tolerance), s.part[levels + level]
+        if bent:
+            rise += s.part[over + OVER_CHANGE]
+            verdict = 1 if rise > 0.0 else -1
+            for k in range(level):
+                if s.part[levels + k] > tolerance[k]:
+                    verdict = 2
         if verdict > 0:
             for k in range(level):
                 if s.part[levels + k] > tolerance[k]:
                     verdict = 2
-            if verdict == 2 or random_share(g, s) >= math.exp(-s.part[levels + level] / temperature):
+            if verdict == 2 or random_share(g, s) >= math.exp(-rise / temperature):
                 continue
             if not saved:
                 saved = True
@@ -128,7 +141,9 @@ def anneal(
                 moved += 1
         make(g, s, moves)
         tally[kind, MADE] += 1
-        tally[kind, GAINED] += max(-s.part[levels + level], 0.0)
+        tally[kind, GAINED] += max(-rise, 0.0)
+        if bent:
+            continue
         for k in range(level + 1):
             if s.part[k] < best_value[k] - tolerance[k]:
                 saved = False

@@ -8,12 +8,11 @@ import numpy as np
 
 from libs.assignment.expressions.max import Over
 from libs.assignment.flavour import Flavour
-from libs.assignment.search.cell import IDENTITY, MAX, POSITIVE_PART, POWER, Cell, Leaf, never_negative
+from libs.assignment.search.cell import IDENTITY, MAX, POSITIVE_PART, POWER, Cell, Leaf, Total, never_negative
 from libs.assignment.search.linear import Graph
-from libs.assignment.search.pack import Weighted
 
 
-def least_levels(graph: Graph, goals: Sequence[Weighted], levels: int) -> tuple[float, ...]:
+def least_levels(graph: Graph, goals: Sequence[Total], levels: int) -> tuple[float, ...]:
     """(levels,) the sum of what each goal's cells cannot go below; -inf where one has no such number."""
     least = np.zeros(levels)
     bounds: dict[int, float] = {}
@@ -40,17 +39,16 @@ def least_total(graph: Graph, cell: Cell) -> float:
     if never_negative(cell):
         return 0.0
     if cell.function == IDENTITY and cell.dense and not cell.links:
-        return _constant(cell) + sum(_least_leaf(leaf) for leaf in cell.leaves)
+        return _constant(cell) + sum(least_leaf(leaf) for leaf in cell.leaves)
     if cell.function == MAX and cell.over is Over.ALL and not cell.leaves and _sum_of_parts(graph, cell):
         return _constant_at_least(cell)
     return -np.inf
 
 
 def _least_excess(cell: Cell) -> float:
-    total = _constant_total(cell)
-    if total is None or (cell.function == POWER and cell.parameter < 1):
+    total, elements = _constant_total(cell), cell.shape[0] * cell.shape[1]
+    if not elements or total is None or (cell.function == POWER and cell.parameter < 1):
         return 0.0
-    elements = cell.shape[0] * cell.shape[1]
     power = cell.parameter if cell.function == POWER else 1.0
     return float(elements * (max(total, 0.0) / elements) ** power)
 
@@ -74,9 +72,9 @@ def _counts_once(leaf: Leaf) -> bool:
     return bool((by_container == by_container[0]).all() and (leaf.rows.data == leaf.rows.data[0]).all())
 
 
-def _least_leaf(leaf: Leaf) -> float:
-    """The least that a leaf adds to a cell's total."""
-    by_object = leaf.values * (1.0 if leaf.columns is None else np.asarray(leaf.columns.sum(axis=0)))
+def least_leaf(leaf: Leaf, weight: float = 1.0) -> float:
+    """The least that a leaf adds to `weight` times a cell's total."""
+    by_object = weight * leaf.values * (1.0 if leaf.columns is None else np.asarray(leaf.columns.sum(axis=0)))
     by_container = np.asarray(leaf.rows.sum(axis=0))
     if leaf.factor is None:
         ends = np.stack([by_object * by_container.min(), by_object * by_container.max()])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -96,6 +97,24 @@ class Cell:
             1 if self.over is not Over.COLUMNS else self.shape[0],
             1 if self.over is not Over.ROWS else self.shape[1],
         )
+
+
+class Total(NamedTuple):
+    """A level has weight * (sum of a cell's elements) in it."""
+
+    cell: int
+    level: int
+    weight: float
+
+
+TOLERANCE_SHARE = 1e-9
+"""Of a hard element, relative to the largest number in its cell."""
+
+
+def tolerance_of(cell: Cell) -> float:
+    """By how much a hard element may grow: what sums of floats leave."""
+    largest = max(np.abs(cell.by_row).max(initial=1.0), np.abs(cell.by_column).max(initial=1.0))
+    return TOLERANCE_SHARE * float(largest)
 
 
 def never_negative(cell: Cell) -> bool:

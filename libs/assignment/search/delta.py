@@ -19,6 +19,8 @@ from libs.assignment.search.tables import (
     LEAVES,
     LEVELS,
     MOVES_AT,
+    OVER,
+    OVER_CHANGE,
     STACKED,
     WORK_AT,
     State,
@@ -57,6 +59,7 @@ def change(g: Tables, s: State, moves: int, commit: bool) -> bool:
     levels, asked = g.node[0, LEVELS], g.node[0, MOVES_AT]
     for level in range(levels):
         s.part[levels + level] = 0.0
+    s.part[2 * levels + OVER_CHANGE] = 0.0
     if not check_stacks(g, s, moves, commit):
         return False
     for last in (False, True):
@@ -72,6 +75,7 @@ def change(g: Tables, s: State, moves: int, commit: bool) -> bool:
             s.whole[s.whole[k]] = s.whole[k + 2]
         for level in range(levels):
             s.part[level] += s.part[levels + level]
+        s.part[2 * levels + OVER] += s.part[2 * levels + OVER_CHANGE]
     return True
 
 

@@ -1,60 +1,116 @@
-"""Which containers have most to do with what is wrong: where a search looks first."""
+"""Where a search looks first: at what could gain most.
+
+The heat of an object is its potential: what it adds to a level less the least that it could add anywhere. Values are
+handed down the graph as slopes, with their signs: from a goal to the cells that it adds up, from a cell to the cells
+and leaves that it reads. A linear cell hands its slope on. Any other hands on its value above 0 per unit of what
+its row holds, so that what a row has too much is shared out among its objects. Which column (group) of a row is at
+fault is not followed. Source: Rebalancer, A.2 (potential: value less lower bound).
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
 from libs.assignment.arrays import Floats, Ints
-from libs.assignment.matrices import Matrix
-from libs.assignment.search.cell import Cell
+from libs.assignment.flavour import Flavour
+from libs.assignment.search.cell import IDENTITY, MAX, Cell, Leaf, Total
 from libs.assignment.search.linear import Graph
-from libs.assignment.search.pack import Weighted
 from libs.assignment.search.whole import CellValue, compute, written_out
 
+PLACES_MAX = 10_000_000
+"""Classes of a factor times containers that are multiplied at once."""
 
-def container_heat(graph: Graph, goals: list[Weighted], level: int, initial: Ints, assignment: Ints) -> Floats:
-    """(C,) the share of each container in the value of a level.
 
-    The value of a cell is handed down by rows: to the rows of the cells that it reads, and from leaves to
-    containers. An
-    order to look in, not a price: signs, and which group is at fault, are not followed. Source: Rebalancer, A.2,
-    where the
-    graph is walked from the root by potential until one container stands out.
-    """
+def container_heat(graph: Graph, goals: Sequence[Total], level: int, initial: Ints, assignment: Ints) -> Floats:
+    """(C,) the heat of all objects of each container."""
+    heat = object_heat(graph, goals, level, initial, assignment)
+    return np.asarray(np.bincount(assignment, weights=heat, minlength=graph.containers), dtype=np.float64)
+
+
+def object_heat(graph: Graph, goals: Sequence[Total], level: int, initial: Ints, assignment: Ints) -> Floats:
+    """(N,) 0 or more, in the unit of the level. An order to look in, not a price."""
     values = compute(graph, initial, assignment)
-    share = [np.zeros(cell.shape[0]) for cell in graph.cells]
+    slopes = [np.zeros(cell.out_shape[0]) for cell in graph.cells]
     for goal in goals:
         if goal.level == level:
-            share[goal.cell] += _in_rows(graph.cells[goal.cell], values[goal.cell], abs(goal.weight))
-    heat = np.zeros(graph.containers)
+            slopes[goal.cell] += goal.weight
+    heat = np.zeros(graph.objects)
     for n in reversed(range(len(graph.cells))):
-        cell = graph.cells[n]
-        if not share[n].any():
+        if not slopes[n].any():
             continue
+        cell = graph.cells[n]
+        inside = _inside(graph, cell, values, n, slopes[n], initial, assignment)
         for link in cell.links:
-            handed = _back(link.rows, share[n])
-            source = graph.cells[link.source]
-            if source.over is not None and len(handed) != source.shape[0]:
-                handed = handed.sum() * _at_top(values[link.source])
-            share[link.source] += abs(link.coefficient) * handed
+            handed = inside if link.rows is None else np.asarray(link.rows.T @ inside).ravel()
+            slopes[link.source] += link.coefficient * handed
         for leaf in cell.leaves:
-            heat += _back(leaf.rows, share[n])
+            heat += _potential(leaf, np.asarray(leaf.rows.T @ inside).ravel(), initial, assignment)
     return heat
 
 
-def _in_rows(cell: Cell, value: CellValue, weight: float) -> Floats:
-    """(rows,) what the rows of a cell add to the objective."""
-    if cell.over is not None and cell.out_shape[0] != cell.shape[0]:
-        return weight * abs(value.total) * _at_top(value)
-    return weight * np.asarray(np.abs(value.y).sum(axis=1), dtype=np.float64).ravel()
+def object_sizes(graph: Graph) -> Floats:
+    """(N,) how large each object is: its values in all that is counted, each in units of the mean."""
+    size = np.zeros(graph.objects)
+    known: set[bytes] = set()
+    for cell in graph.cells:
+        for leaf in cell.leaves:
+            values = np.abs(leaf.values)
+            key = values.tobytes()
+            if key not in known and values.any():
+                known.add(key)
+                size += values / values.mean()
+    return size
 
 
-def _at_top(value: CellValue) -> Floats:
-    """(rows,) 1 for the rows that hold the largest element."""
-    most = written_out(value.x).max(axis=1)
-    return np.asarray(most >= most.max(), dtype=np.float64)
+def _inside(
+    graph: Graph, cell: Cell, values: list[CellValue], n: int, slope: Floats, initial: Ints, assignment: Ints
+) -> Floats:
+    """(rows,) from the slope of a cell's value to that of what its function is applied to."""
+    if cell.function == IDENTITY:
+        return slope
+    if cell.function == MAX:
+        most = written_out(values[n].x).max(axis=1)
+        over_all = cell.out_shape[0] != cell.shape[0]
+        return slope.sum() * np.asarray(most >= most.max(), dtype=np.float64) if over_all else slope
+    value = np.asarray(np.abs(values[n].y).sum(axis=1), dtype=np.float64).ravel()
+    held = np.zeros(cell.shape[0])
+    for leaf in cell.leaves:
+        held += np.asarray(abs(leaf.contribution(initial, assignment)).sum(axis=1)).ravel()
+    for link in cell.links:
+        y = np.asarray(np.abs(values[link.source].y).sum(axis=1), dtype=np.float64).ravel()
+        held += abs(link.coefficient) * (y if link.rows is None else np.asarray(abs(link.rows) @ y).ravel())
+    return slope * value / np.maximum(np.maximum(held, value), np.finfo(np.float64).tiny)
 
 
-def _back(rows: Matrix, share: Floats) -> Floats:
-    """From the rows of a map to its sources."""
-    return share if rows is None else np.asarray(abs(rows).T @ share, dtype=np.float64)
+def _potential(leaf: Leaf, slope: Floats, initial: Ints, assignment: Ints) -> Floats:
+    """(N,) what each object adds by a leaf, less the least that it could. `slope` is that of each container (C,)."""
+    values = leaf.values if leaf.columns is None else leaf.values * np.asarray(leaf.columns.sum(axis=0)).ravel()
+    where = initial if leaf.flavour is Flavour.OLD else assignment
+    if leaf.factor is None:
+        here = slope[where]
+        low, high = np.full(len(values), slope.min()), np.full(len(values), slope.max())
+    else:
+        objects = np.arange(len(values))
+        here = slope[where] * leaf.factor.of(objects, where)
+        low, high = _ends(leaf, slope)
+    here = values * here
+    least = np.minimum(values * low, values * high) if leaf.flavour is not Flavour.OLD else np.minimum(here, 0.0)
+    if leaf.flavour is not Flavour.AFTER:
+        here = np.where(leaf.scope.item[initial] != leaf.scope.item[assignment], here, 0.0)
+        least = np.minimum(least, 0.0)
+    return np.asarray(here - least, dtype=np.float64)
+
+
+def _ends(leaf: Leaf, slope: Floats) -> tuple[Floats, Floats]:
+    """(N,) the least and the most that the factor of each object makes of the slopes."""
+    assert leaf.factor is not None
+    table, item = leaf.factor.table, leaf.factor.scope.item
+    low, high = np.zeros(len(table)), np.zeros(len(table))
+    step = max(PLACES_MAX // max(len(item), 1), 1)
+    for first in range(0, len(table), step):
+        part = slice(first, first + step)
+        by = np.where(item >= 0, table[part][:, item], 0.0) * slope
+        low[part], high[part] = by.min(axis=1), by.max(axis=1)
+    return low[leaf.factor.classes], high[leaf.factor.classes]

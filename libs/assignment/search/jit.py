@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -14,32 +16,38 @@ F = TypeVar("F", bound=Callable[..., object])
 HERE = Path(__file__).parent
 
 
-def stamp_of(*folders: Path) -> tuple[str, int]:
-    """What the kernels are made of: numba by itself would reuse a caller when only what it calls has changed."""
-    sources = sorted(source for folder in folders for source in folder.rglob("*.py"))
+KERNELS: list[Any] = []
+"""Every compiled function of the modules that are loaded."""
+
+
+@functools.cache
+def stamp_of(folder: Path) -> tuple[str, int]:
+    """What the kernels of a folder are made of, which is its own files and those of this one: numba by itself would
+    reuse a caller when only what it calls has changed.
+    """
+    sources = sorted({*folder.rglob("*.py"), *HERE.rglob("*.py")})
     digest = hashlib.blake2b(b"".join(source.read_bytes() for source in sources)).hexdigest()
     return digest, len(sources)
 
-
-STAMP = stamp_of(HERE)
 
 _INTERNAL: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 """No entry of its own from Python."""
 
 
-def compiled(function: F, stamp: tuple[str, int] | None = None) -> F:
+def compiled(function: F) -> F:
     """The function, compiled at its first call, without the interpreter lock, and kept for later processes.
 
     The cache lies beside the source, or in the user's cache folder where that cannot be written; where neither
-    can, every process compiles for itself. `stamp` is that of the folders that the function's parts are in, if it is
-    not this one. See docs/adr/0015.
+    can, every process compiles for itself. What is kept is used until a file that its stamp is of changes. See
+    docs/adr/0015.
     """
     made = numba.njit(function, nogil=True, error_model="numpy")
+    KERNELS.append(made)
     try:
         made.enable_caching()
     except RuntimeError:
         return cast(F, made)
-    made._cache._cache_file._source_stamp = stamp or STAMP
+    made._cache._cache_file._source_stamp = stamp_of(Path(inspect.getfile(function)).parent)
     return cast(F, made)
 
 

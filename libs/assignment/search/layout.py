@@ -8,17 +8,17 @@ import numpy as np
 
 from libs.assignment.search.cell import Cell, fan
 from libs.assignment.search.linear import Graph
-from libs.assignment.search.tables import KEYS, MOVES_MAX, SCRATCH
+from libs.assignment.search.tables import KEYS, MOVES_MAX, OVERS, SCRATCH
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
     """Where things are in State: per cell X_AT, SLOTS, SLOT_AT, TOP_AT, WORK_AT, CHANGE_AT; per stack HELD, SUMS,
-    TOUCHED; and the sizes of its arrays.
+    TOUCHED, PRICE; and the sizes of its arrays.
     """
 
     cells: list[tuple[int, int, int, int, int, int]]
-    stacks: list[tuple[int, int, int]]
+    stacks: list[tuple[int, int, int, int]]
     moves_at: int
     whole: int
     part: int
@@ -26,7 +26,7 @@ class Layout:
 
 def lay_out(graph: Graph, levels: int) -> Layout:
     """Room for everything."""
-    moves_at, part = graph.objects, 2 * levels + SCRATCH
+    moves_at, part = graph.objects, 2 * levels + SCRATCH + OVERS
     whole = moves_at + KEYS + SCRATCH
     cells, stacks = [], []
     for n, (cell, bound) in enumerate(zip(graph.cells, _bounds(graph), strict=True)):
@@ -42,9 +42,10 @@ def lay_out(graph: Graph, levels: int) -> Layout:
     for stack in graph.stacks:
         rows = stack.rows.shape[0]
         held, touched = rows * stack.layers, min(rows, 2 * MOVES_MAX)
-        stacks.append((part, part + held, whole))
+        price = part + held + touched * stack.layers
+        stacks.append((part, part + held, whole, price))
         whole += 1 + touched
-        part += held + touched * stack.layers
+        part = price + rows * len(stack.cells)
     return Layout(cells, stacks, moves_at, whole, part)
 
 

@@ -30,7 +30,7 @@ Map = Matrix | None
 class Graph:
     """Cells in an order in which each comes after those that it reads.
 
-    After `reorder` the first `stacked` of them are in stacks, those up to `guards` and `direct` are settled alone.
+    Where `settled`, the first `stacked` of them are in stacks, those up to `guards` and `direct` are settled alone.
     """
 
     def __init__(self, containers: int, objects: int) -> None:
@@ -69,26 +69,29 @@ class Graph:
             found.append((self._finished(rest), 1.0))
         return found
 
-    def reorder(self) -> list[int]:
-        """Let cells in stacks come first, then simple ones that are hard or read, then other simple ones, then those
-        that read others, hard ones as early as they can: what may not be is found out soon.
+    def settled(self, *, limited: bool = True) -> tuple[Graph, list[int]]:
+        """Return a graph of the same cells in the order in which a search settles them, and the new place of each.
 
-        Returns the new place of each.
+        Cells in stacks come first, then simple ones that are hard or read, then other simple ones, then those that
+        read others, hard ones as early as they can: what may not be is found out soon.
+
+        limited  whether what is hard stays so; else no element is kept from growing
         """
         read = {link.source for cell in self.cells for link in cell.links}
-        order = sorted(range(len(self.cells)), key=lambda n: (*_kind(self.cells[n], read=n in read), n))
+        cells = [replace(cell, hard=cell.hard and limited) for cell in self.cells]
+        order = sorted(range(len(cells)), key=lambda n: (*_kind(cells[n], read=n in read), n))
         place = [0] * len(order)
         for new, old in enumerate(order):
             place[old] = new
-        self.cells = [self.cells[old] for old in order]
-        for cell in self.cells:
-            cell.links = [replace(link, source=place[link.source]) for link in cell.links]
-        self._known = {key: place[old] for key, old in self._known.items()}
-        now_read = {place[n] for n in read}
-        kinds = [_kind(cell, read=n in now_read)[0] for n, cell in enumerate(self.cells)]
-        self.stacked, self.guards, self.direct = (sum(kind <= k for kind in kinds) for k in (STACKED, GUARDING, ADDING))
-        self.stacks = plan_stacks(self.cells[: self.stacked])
-        return place
+        found = Graph(self.containers, self.objects)
+        found.cells = [
+            replace(cells[old], links=[replace(link, source=place[link.source]) for link in cells[old].links])
+            for old in order
+        ]
+        kinds = [_kind(cells[old], read=old in read)[0] for old in order]
+        found.stacked, found.guards, found.direct = (sum(kind <= k for kind in kinds) for k in range(OTHER))
+        found.stacks = plan_stacks(found.cells[: found.stacked])
+        return found, place
 
     def _make(self, expression: Expression) -> int:
         inside, function, parameter, over, apply = expression, IDENTITY, 0.0, None, None
@@ -129,25 +132,22 @@ class Graph:
             cell.links.append(Link(source=source, coefficient=coefficient, rows=rows, columns=columns))
 
     def _fold_lookup(self, cell: Cell, lookup: Lookup, coefficient: float, rows: Map, columns: Map) -> None:
-        flavour, sign = lookup.flavour, 1.0
-        if flavour in (Flavour.INITIAL, Flavour.STAYED, Flavour.ANY):
-            at_first = Lookup(
-                scope=lookup.scope,
-                partition=lookup.partition,
-                dimension=lookup.dimension,
-                flavour=Flavour.INITIAL,
-                initial=lookup.initial,
-            ).utilisation(lookup.initial)
+        """In AFTER, NEW, OLD and what is so at the start; see `_in_terms_of`."""
+        flavour = lookup.flavour
+        if flavour in (Flavour.STAYED, Flavour.ANY):
+            for part, by in _in_terms_of(lookup):
+                self._fold_lookup(cell, replace(lookup, flavour=part), by * coefficient, rows, columns)
+            return
+        if flavour is Flavour.INITIAL:
+            at_first = lookup.utilisation(lookup.initial)
             over, across = _product(rows, at_first), columns
             moved = at_first if over is None else over
             _add_pairs(cell, coefficient * (moved if across is None else moved @ across.T))
-            if flavour is Flavour.INITIAL:
-                return
-            flavour, sign = (Flavour.OLD, -1.0) if flavour is Flavour.STAYED else (Flavour.NEW, 1.0)
+            return
         dimension, everyone = lookup.dimension, lookup.partition is None
         by_container = lookup.scope.matrix()
         over = by_container if rows is None else rows @ by_container
-        scale = coefficient * sign
+        scale = coefficient
         across = None
         if not everyone:
             matrix = lookup.partition.matrix if lookup.partition is not None else None
@@ -187,6 +187,24 @@ class Graph:
             else:
                 merged.append(leaf)
         cell.leaves = merged
+
+
+def _in_terms_of(lookup: Lookup) -> tuple[tuple[Flavour, float], ...]:
+    """STAYED and ANY as sums.
+
+    STAYED = INITIAL - OLD,  ANY = INITIAL + NEW    where an object counts the same in all containers of an item
+    STAYED = AFTER - NEW,    ANY = AFTER + OLD      elsewhere
+    """
+    item, factor = lookup.scope.item, lookup.dimension.by_item
+    alike = factor is None
+    if factor is not None:
+        inside = np.flatnonzero(item >= 0)
+        of_item = np.zeros(len(lookup.scope), dtype=np.int64)
+        of_item[item[inside]] = factor.scope.item[inside]
+        alike = bool((of_item[item[inside]] == factor.scope.item[inside]).all())
+    if lookup.flavour is Flavour.STAYED:
+        return ((Flavour.INITIAL, 1.0), (Flavour.OLD, -1.0)) if alike else ((Flavour.AFTER, 1.0), (Flavour.NEW, -1.0))
+    return ((Flavour.INITIAL, 1.0), (Flavour.NEW, 1.0)) if alike else ((Flavour.AFTER, 1.0), (Flavour.OLD, 1.0))
 
 
 def _kind(cell: Cell, *, read: bool) -> tuple[int, int, bool]:

@@ -50,13 +50,12 @@ def _draws(of_tries: Floats) -> Floats:
 
 
 def usable_kinds(program: Program, *, proposals: bool) -> Floats:
-    """(kinds,) 1 for those that can do anything here: several of a class need a class of several,
+    """(kinds,) 1 for those that can do anything here: several of a class need a class of several that may move,
     and objects that are alike something that is counted of them.
     """
     usable = np.ones(len(NAMES))
-    first = int(program.tables.node[0, CLASS_FIRST])
-    classes = int(program.tables.node[0, MEMBERS]) - first - 1
-    usable[SOME_OF_CLASS] = classes < len(program.problem.objects)
+    first, until = program.tables.node[0, [CLASS_FIRST, MEMBERS]]
+    usable[SOME_OF_CLASS] = np.diff(program.tables.lookup[first:until]).max(initial=0) > 1
     usable[PROPOSAL] = proposals
     usable[SWAP_ALIKE] = program.tables.node[0, ALIKE_WIDTH] > 0
     return usable

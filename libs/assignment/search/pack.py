@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -11,13 +11,14 @@ from libs.assignment.classes import equivalent
 from libs.assignment.expressions.max import Over
 from libs.assignment.flavour import Flavour
 from libs.assignment.search.alike import alike
-from libs.assignment.search.cell import Cell
+from libs.assignment.search.cell import Cell, Total, tolerance_of
 from libs.assignment.search.layout import lay_out
 from libs.assignment.search.linear import Graph
 from libs.assignment.search.maps import Maps
 from libs.assignment.search.slots import EMPTY, fill_slots
 from libs.assignment.search.stacking import Stack, curve_numbers, guard_numbers
 from libs.assignment.search.tables import (
+    ALIKE_MEMBERS,
     ALIKE_OF,
     ALL,
     CHANGE_AT,
@@ -50,7 +51,10 @@ from libs.assignment.search.tables import (
     LIMIT,
     LINK,
     MEMBERS,
+    MOVABLE,
+    MOVABLES,
     OVER,
+    PRICE,
     READ,
     ROW_KIND,
     ROW_MAP,
@@ -75,29 +79,26 @@ from libs.assignment.search.whole import CellValue
 
 OVERS = {None: 0, Over.ROWS: 1, Over.COLUMNS: 2, Over.ALL: 3}
 FLAVOURS = {Flavour.AFTER: 0, Flavour.NEW: 1, Flavour.OLD: 2}
-TOLERANCE_SHARE = 1e-9
-"""Of a hard element, relative to the largest number in its cell."""
-
-
-@dataclass(frozen=True, slots=True)
-class Weighted:
-    """What a cell's total counts in an objective level."""
-
-    cell: int
-    level: int
-    weight: float
-
-
 Reader = tuple[int, float, tuple[int, int], tuple[int, int]]
 """Target, coefficient, map of rows, map of columns."""
 
 
-def pack(graph: Graph, goals: list[Weighted], initial: Ints, levels: int, *, compare: bool = False) -> Tables:
+def pack(
+    graph: Graph,
+    goals: Sequence[Total],
+    initial: Ints,
+    levels: int,
+    *,
+    movable: Ints | None = None,
+    compare: bool = False,
+) -> Tables:
     """The arrays of a graph whose cells stand in the order in which they are to be settled.
 
+    movable  the objects that a search draws from; None: all
     compare  whether to find out which objects are alike, which takes longer than all else where all differ
     """
     cells, maps = graph.cells, Maps()
+    movable = np.arange(graph.objects) if movable is None else movable
     leaves = [leaf for cell in cells[graph.stacked :] for leaf in cell.leaves]
     readers = _readers(graph, goals, maps)
     links = [link for of_cell in readers for link in of_cell]
@@ -120,7 +121,7 @@ def pack(graph: Graph, goals: list[Weighted], initial: Ints, levels: int, *, com
         row[LEAF], row[LEAVES], row[LINK] = leaf_at, own, link_at
         row[READ] = any(reader[0] >= 0 for reader in readers[n - 1])
         leaf_at, link_at = leaf_at + own, link_at + len(readers[n - 1])
-        real[n] = cell.parameter, TOLERANCE_SHARE * _magnitude(cell)
+        real[n] = cell.parameter, tolerance_of(cell)
     node[1 + len(cells), LINK] = link_at
     factors: dict[int, tuple[int, int]] = {}
     for k, leaf in enumerate(leaves):
@@ -142,10 +143,12 @@ def pack(graph: Graph, goals: list[Weighted], initial: Ints, levels: int, *, com
         row, real[first_link + k, COEFFICIENT] = node[first_link + k], coefficient
         row[TARGET] = target + 1 if target >= 0 else target
         (row[ROW_KIND], row[ROW_MAP]), (row[COLUMN_KIND], row[COLUMN_MAP]) = over, across
-    for k, (stack, (held, sums, touched)) in enumerate(zip(graph.stacks, sizes.stacks, strict=True)):
-        node[first_stack + k, HELD], node[first_stack + k, SUMS], node[first_stack + k, TOUCHED] = held, sums, touched
+    for k, (stack, at) in enumerate(zip(graph.stacks, sizes.stacks, strict=True)):
+        node[first_stack + k, [HELD, SUMS, TOUCHED, PRICE]] = at
         _pack_stack(node[first_stack + k], stack, cells, readers, real[1:, TOLERANCE], maps)
     classes = equivalent([leaf for cell in cells for leaf in cell.leaves], graph.objects)
+    by_class = movable[np.argsort(classes.of[movable], kind="stable")]
+    class_sizes = np.bincount(classes.of[movable], minlength=len(classes))
     node[0, : MEMBERS + 1] = (
         len(cells),
         levels,
@@ -161,12 +164,13 @@ def pack(graph: Graph, goals: list[Weighted], initial: Ints, levels: int, *, com
         first_stack,
         len(graph.stacks),
         maps.index.add(classes.of),
-        maps.index.add(np.concatenate([[0], np.cumsum(classes.size)])),
-        maps.index.add(np.argsort(classes.of, kind="stable")),
+        maps.index.add(np.concatenate([[0], np.cumsum(class_sizes)])),
+        maps.index.add(by_class),
     )
-    if compare and graph.stacks and graph.objects:
-        found = alike(graph.stacks)
-        node[0, ALIKE_OF:] = (
+    node[0, MOVABLE], node[0, MOVABLES] = maps.index.add(movable), len(movable)
+    if compare and graph.stacks and len(movable):
+        found = alike(graph.stacks, movable)
+        node[0, ALIKE_OF : ALIKE_MEMBERS + 1] = (
             maps.index.add(found.of),
             maps.index.add(found.near.ravel()),
             found.near.shape[1],
@@ -216,7 +220,7 @@ def _by_row(parts: list[Floats]) -> Floats:
 
 
 def start(
-    tables: Tables, graph: Graph, values: list[CellValue], initial: Ints, assignment: Ints, goals: list[Weighted]
+    tables: Tables, graph: Graph, values: list[CellValue], initial: Ints, assignment: Ints, goals: Sequence[Total]
 ) -> State:
     """The state at an assignment, from its cells computed whole."""
     sizes = lay_out(graph, int(tables.node[0, LEVELS]))
@@ -236,14 +240,14 @@ def start(
         if cell.over is not None:
             top, maxima = int(tables.node[n, TOP_AT]), np.asarray(value.y).ravel()
             state.part[top : top + len(maxima)] = maxima
-    for stack, (at, until, _) in zip(graph.stacks, sizes.stacks, strict=True):
+    for stack, (at, until, _, _) in zip(graph.stacks, sizes.stacks, strict=True):
         state.part[at:until] = stack.held(initial, assignment).ravel()
     for goal in goals:
         state.part[goal.level] += goal.weight * values[goal.cell].total
     return state
 
 
-def _readers(graph: Graph, goals: list[Weighted], maps: Maps) -> list[list[Reader]]:
+def _readers(graph: Graph, goals: Sequence[Total], maps: Maps) -> list[list[Reader]]:
     """For each cell who reads it: cells, and levels as -1 - level."""
     readers: list[list[Reader]] = [[] for _ in graph.cells]
     for target, cell in enumerate(graph.cells):
@@ -252,11 +256,6 @@ def _readers(graph: Graph, goals: list[Weighted], maps: Maps) -> list[list[Reade
     for goal in goals:
         readers[goal.cell].append((-1 - goal.level, goal.weight, (ALL, 0), (ALL, 0)))
     return readers
-
-
-def _magnitude(cell: Cell) -> float:
-    parts = [np.abs(cell.by_row).max(initial=1.0), np.abs(cell.by_column).max(initial=1.0)]
-    return float(max(parts))
 
 
 def _distinct(columns: list[Floats]) -> tuple[Floats, list[int]]:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from libs.assignment.arrays import Ints
+from libs.assignment.compiled import Compiled
 from libs.assignment.problem import Problem
-from libs.assignment.search.bounds import least_levels
-from libs.assignment.search.cell import Cell
-from libs.assignment.search.contradictions import refuse_contradictions
+from libs.assignment.search.cell import Total
+from libs.assignment.search.immovable import movable_objects
 from libs.assignment.search.linear import Graph
-from libs.assignment.search.pack import Weighted, pack, start
-from libs.assignment.search.tables import State, Tables
+from libs.assignment.search.pack import pack, start
+from libs.assignment.search.tables import MOVABLE, MOVABLES, State, Tables
 from libs.assignment.search.whole import compute
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Program:
-    """The graph of a problem, its arrays, and what its cells count.
+    """The cells of a problem in the order in which they are settled, their arrays, and what they count.
 
     Level 0 is what is broken; levels 1 and up are the priorities of the goals that occur, in order. No assignment
     takes a level below `least`.
@@ -26,9 +26,15 @@ class Program:
     problem: Problem
     graph: Graph
     tables: Tables
-    goals: list[Weighted]
+    goals: tuple[Total, ...]
     priorities: tuple[int, ...]
     least: tuple[float, ...]
+
+    @property
+    def movable(self) -> Ints:
+        """(M,) the objects that a search draws from."""
+        first, count = self.tables.node[0, [MOVABLE, MOVABLES]]
+        return self.tables.lookup[first : first + count]
 
     @property
     def levels(self) -> int:
@@ -41,27 +47,28 @@ class Program:
         return start(self.tables, self.graph, values, self.problem.initial, assignment, self.goals)
 
 
-def compile_problem(problem: Problem, *, to_search: bool = False) -> Program:
-    """Build the graph of all goals and constraints. Size and time grow with objects + containers.
+def program_of(compiled: Compiled, *, to_search: bool = False, begin: Ints | None = None) -> Program:
+    """Pack a compiled problem for the kernels.
 
-    to_search  also find out which objects are alike, for local search to draw from
+    to_search  also find out which objects may move and which are alike, for local search to draw from
+    begin      (N,) where the search begins; None: where the objects are
     """
-    graph = Graph(len(problem.containers), len(problem.objects))
-    goals: list[Weighted] = []
-    hard: list[tuple[str, Cell]] = []
-    for constraint in problem.constraints:
-        for excess in constraint.excess:
-            cell = graph.add(excess, hard=constraint.hard)
-            goals.append(Weighted(cell, 0, constraint.weight))
-            if constraint.hard:
-                hard.append((constraint.spec.where, graph.cells[cell]))
-    refuse_contradictions(hard)
-    priorities = tuple(sorted({goal.priority for goal in problem.goals}))
-    for goal in problem.goals:
-        level, weight = 1 + priorities.index(goal.priority), goal.weight / goal.scale
-        goals.extend(Weighted(cell, level, weight * by) for cell, by in graph.totals(goal.cost))
-    place = graph.reorder()
-    goals = [Weighted(place[goal.cell], goal.level, goal.weight) for goal in goals]
-    least = least_levels(graph, goals, 1 + len(priorities))
-    tables = pack(graph, goals, problem.initial, 1 + len(priorities), compare=to_search)
-    return Program(problem=problem, graph=graph, tables=tables, goals=goals, priorities=priorities, least=least)
+    problem, levels = compiled.problem, compiled.levels
+    graph, place = compiled.graph.settled()
+    goals = tuple(Total(place[cell], level, weight) for cell, level, weight in compiled.totals)
+    movable = None
+    if to_search:
+        movable = movable_objects(graph, problem.initial, problem.initial if begin is None else begin)
+    return Program(
+        problem=problem,
+        graph=graph,
+        tables=pack(graph, goals, problem.initial, levels, movable=movable, compare=to_search),
+        goals=goals,
+        priorities=compiled.priorities,
+        least=compiled.least,
+    )
+
+
+def compile_problem(problem: Problem, *, to_search: bool = False) -> Program:
+    """Compile a problem and pack it: program_of(Compiled.of(problem))."""
+    return program_of(Compiled.of(problem), to_search=to_search)

@@ -31,6 +31,9 @@ from libs.assignment.search.tables import (
     LIMIT,
     MOVES_AT,
     ONE,
+    OVER_CHANGE,
+    OVER_MAX,
+    PRICE,
     ROW_KIND,
     ROW_MAP,
     SAME,
@@ -99,8 +102,12 @@ def add_up(g: Tables, s: State, n: int, moves: int) -> int:
 
 @part
 def check_guards(g: Tables, s: State, n: int, count: int, commit: bool) -> bool:
-    """Whether no guard of a stack would be over its limit, or more so than it is. Adds what is broken to level 0."""
+    """Whether no guard of a stack would be over its limit, or more so than it is. Adds what is broken to level 0.
+
+    Where limits are bent (bent.py) what is over them costs instead, and is forbidden only where it costs too much.
+    """
     layers, guards, layer = g.node[n, LAYERS], g.node[n, GUARDED], g.node[n, GUARD]
+    overs = 2 * g.node[0, LEVELS]
     for t in range(count):
         row = s.whole[g.node[n, TOUCHED] + 1 + t]
         held = s.part[g.node[n, HELD] + row * layers :][:layers]
@@ -112,6 +119,13 @@ def check_guards(g: Tables, s: State, n: int, count: int, commit: bool) -> bool:
             y = x + sums[q]
             if y > limit or x > limit:
                 excess = g.node[n, EXCESS] + 2 * (row * guards + i)
+                if s.part[overs + OVER_MAX] > 0.0:
+                    limit += g.number[excess]
+                    more = max(y, limit) - max(x, limit)
+                    s.part[overs + OVER_CHANGE] += s.part[g.node[n, PRICE] + row * guards + i] * more
+                    if s.part[overs + OVER_CHANGE] > s.part[overs + OVER_MAX] and not commit:
+                        return False
+                    continue
                 growth = max(y, limit) - max(x, limit)
                 if growth > g.number[excess] and not commit:
                     return False

@@ -61,7 +61,7 @@ class Stack:
 
 def plan_stacks(cells: Sequence[Cell]) -> list[Stack]:
     """Stacks of cells that are all stackable, in the order in which their rows occur."""
-    stacks: dict[tuple[bytes, bytes], Stack] = {}
+    stacks: dict[tuple[int, bytes, bytes], Stack] = {}
     for n, cell in enumerate(cells):
         leaf = cell.leaves[0]
         stack = _stack_for(stacks, leaf)
@@ -74,12 +74,12 @@ def plan_stacks(cells: Sequence[Cell]) -> list[Stack]:
     return list(stacks.values())
 
 
-def _stack_for(stacks: dict[tuple[bytes, bytes], Stack], leaf: Leaf) -> Stack:
+def _stack_for(stacks: dict[tuple[int, bytes, bytes], Stack], leaf: Leaf) -> Stack:
     """That of the same rows, where no layer compares items of another scope."""
     pattern = csr((np.ones(leaf.rows.nnz), leaf.rows.indices, leaf.rows.indptr), shape=leaf.rows.shape)
     row = np.full(pattern.shape[1], -1, dtype=np.int64)
     row[pattern.indices] = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
-    key = (row.tobytes(), leaf.scope.item.tobytes())
+    key = (len(leaf.rows.indptr), row.tobytes(), leaf.scope.item.tobytes())
     if key not in stacks:
         stacks[key] = Stack(rows=pattern, scope=leaf.scope, row=row)
     return stacks[key]

@@ -15,22 +15,30 @@ MOVES_MAX = 32
 LEAVES_MAX = 8
 """Leaves that a direct cell may have."""
 SCRATCH = 2 * MOVES_MAX * LEAVES_MAX
+OVER, OVER_CHANGE, OVER_MAX = SCRATCH, SCRATCH + 1, SCRATCH + 2
+"""Where, after the levels and their changes: what all that is over bent limits costs; its change; and the most that a
+change may cost, 0 where limits are hard.
+"""
+OVERS = 3
+"""Numbers of that kind."""
 RANDOM, KEYS = 3 * MOVES_MAX, 3 * MOVES_MAX + 1
 """Where, after the moves asked about, the state of the random numbers is, and the keys of the scratch."""
 
 SAME, ALL, ONE, MANY = 0, 1, 2, 3
 """Kinds of maps: to itself; all to 0; to one or none (-1); to any number."""
 
-WIDTH = 21
+WIDTH = 23
 """Integers that a row of `node` has room for."""
 
 # Row 0 of `node`. Cells 1 to STACKED are in stacks; those up to GUARDS read only the assignment and are hard or read
 # by other cells; those up to DIRECT read only the assignment and only levels read them. STACK is the first stack. The
 # members of class k are lookup[MEMBERS + lookup[CLASS_FIRST + k]] and on. ALIKE_ arrays are those of alike.py; the
-# width is 0 where they are not asked for.
+# width is 0 where they are not asked for. Objects that may move are lookup[MOVABLE] and on, MOVABLES of them; the
+# members of classes and of ALIKE_ are such.
 CELLS, LEVELS, OBJECTS, CONTAINERS, INITIAL_AT, VALUES_AT, VALUES_WIDTH, MOVES_AT = range(8)
 STACKED, GUARDS, DIRECT, STACK, STACKS, CLASS_OF, CLASS_FIRST, MEMBERS = range(8, 16)
 ALIKE_OF, ALIKE_NEAR, ALIKE_WIDTH, ALIKE_FIRST, ALIKE_MEMBERS = range(16, 21)
+MOVABLE, MOVABLES = 21, 22
 # Rows 1 to CELLS of `node`: cells. SLOTS is a power of two, 0 for dense cells; OVER as in pack.OVER; LEAF and LINK
 # are the first rows of a cell's leaves and of the links that read it; READ says whether another cell does.
 FUNCTION, OVER, ROWS, COLUMNS, X_AT, SLOTS, SLOT_AT, DEFAULT_ROW_AT, DEFAULT_COLUMN_AT, TOP_AT = range(10)
@@ -43,7 +51,7 @@ ROW_KIND, ROW_MAP, COLUMN_KIND, COLUMN_MAP = range(7, 11)
 TARGET = 0
 # Rows of stacks (stack.py); ITEM_AT, ROW_KIND and ROW_MAP are as in leaves.
 LAYERS, LAYERS_NEW, STACK_VALUES, HELD, SUMS, TOUCHED = 0, 1, 3, 4, 5, 6
-GUARD, GUARDED, LIMIT, EXCESS, CURVE, CURVES, WEIGHT, CURVE_OF_ROW = range(9, 17)
+GUARD, GUARDED, LIMIT, EXCESS, CURVE, CURVES, WEIGHT, CURVE_OF_ROW, PRICE = range(9, 18)
 # Columns of `real`: of cells; of links.
 PARAMETER, TOLERANCE = range(2)
 COEFFICIENT = 0
@@ -73,8 +81,9 @@ class State(NamedTuple):
     whole   assignment (N,); moves asked about, 3 x MOVES_MAX; state of the random numbers; scratch, SCRATCH; per
             cell its WORK: touched elements, slots taken, the touched; slot keys (-1: empty); per stack how many rows
             are touched, and which
-    part    objective by level; its change by level; scratch, SCRATCH; per cell its elements as pairs (x, dx), or
-            slots (x); maxima; touched dx; per stack what its rows hold, and by how much the touched ones change
+    part    objective by level; its change by level; scratch, SCRATCH; OVERS; per cell its elements as pairs (x, dx),
+            or slots (x); maxima; touched dx; per stack what its rows hold, by how much the touched ones change, and
+            what an element over a bent limit costs
     """
 
     whole: Ints

@@ -9,6 +9,7 @@ import numpy as np
 from libs.assignment.arrays import Floats, Ints
 from libs.assignment.errors import BadValues
 from libs.assignment.search.anneal import anneal, sample_changes
+from libs.assignment.search.bent import Bent
 from libs.assignment.search.moves.kinds import NAMES
 from libs.assignment.search.program import Program
 from libs.assignment.search.tables import MOVES_MAX
@@ -36,6 +37,7 @@ class Walk:
         self.spread = 0.0
         self.tries = self.made = self._seeds = 0
         self.proposals = NO_PROPOSALS
+        self.bent: Bent | None = None
         self._journal: Ints = np.zeros(min(JOURNAL_MAX, len(assignment)), dtype=np.int64)
 
     @property

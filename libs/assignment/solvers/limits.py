@@ -8,6 +8,9 @@ from enum import StrEnum
 
 from libs.assignment.errors import BadValues
 
+AUTO_S_MAX = 60.0
+"""Seconds that solve_auto takes at most where its caller gives no limits."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchLimits:
@@ -16,13 +19,18 @@ class SearchLimits:
 
     tries_max   changes that are evaluated (a sweep ends with the object at hand); None: as many as there is time
                 for, cooling down by the clock
-    time_s_max  seconds of wall clock, the building of the graph included
+    time_s_max  seconds of wall clock: choosing, compiling and solving. Without limits `auto` takes AUTO_S_MAX, and the
+                others end by the work that they count
     threads     walks side by side; the answer depends on how many there are
+
+    first_improving  in a descent an object goes to the first container found that is better, not to the best one:
+                     sooner done where there are many containers (Rebalancer's SINGLE_GREEDY)
     """
 
     tries_max: int | None = 20_000_000
     time_s_max: float = math.inf
     threads: int = 1
+    first_improving: bool = False
 
     def __post_init__(self) -> None:
         """Both must leave room for something."""
@@ -69,6 +77,8 @@ class StoppedBy(StrEnum):
     """The clock; on another machine the answer may differ."""
     DONE = "done"
     """It came to the end of what it does, which no limit cut short."""
+    LOCAL = "local"
+    """No single move and no swap of two improves it, and searching again from elsewhere found nothing better."""
     OPTIMAL = "optimal"
     """No goal has anything left to gain."""
     CANCELLED = "cancelled"

@@ -7,37 +7,49 @@ from __future__ import annotations
 import math
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 
 from libs.assignment.arrays import Floats, Ints
+from libs.assignment.compiled import Compiled
+from libs.assignment.legal import begun_at
 from libs.assignment.problem import Problem
-from libs.assignment.search.descent import descend
-from libs.assignment.search.heat import container_heat
+from libs.assignment.search.bent import Bent
 from libs.assignment.search.mix import Mix, usable_kinds
-from libs.assignment.search.moves.kernighan_lin import MEMBERS_MAX, RUN_MAX, run_between
-from libs.assignment.search.program import Program, compile_problem
+from libs.assignment.search.program import Program, program_of
 from libs.assignment.search.schedule import Schedule
+from libs.assignment.search.sweeps import UNLIMITED, Sweeps, Work
 from libs.assignment.search.walk import Proposer, Walk, compare
+from libs.assignment.solvers.deadline import Deadline
 from libs.assignment.solvers.limits import SearchLimits, StoppedBy
 from libs.assignment.solvers.result import Result, Step
 
 CHUNKS = 100
 """Parts of an annealing: between them the clock is read, walks are compared and kinds of changes weighed anew."""
+BENT, FALLING, COOL = 0.5, 0.3, 0.05
+"""Limits bend for so much of the tries or the time of a round; for so much of that, prices also fall; and until the
+temperature is so much of the first.
+"""
+MEND = 0.2
+"""Of what is left then: to come back to the limits.
+"""
 PILOT = 0.15
 """Of the tries or the time: a quick annealing that the schedule of the other is taken from."""
 MEETINGS = 10
 """How often, in an annealing, walks that are behind go on from where the best one is."""
 POLISH, POLISH_S_MAX = 0.05, 5.0
 """What is kept back of tries and time, and of time at most, to end at the bottom."""
-SWEEP_TRIES = 200_000
-"""Tries of a sweep, or of the runs from one container, between two looks at the clock."""
 AFTERWARDS = 4
 """Times that everything is computed whole after the clock has ended a search: so much of its time is kept back."""
 AFTERWARDS_SHARE = 0.1
 """Of the time, at most: where kernels are not yet loaded, computing the first one whole takes long."""
-RUN_CONTAINERS, RUN_PARTNERS = 32, 8
-"""Hot containers that Kernighan-Lin runs begin at, and others for each."""
+ROUND_TRIES, ROUND_TRIES_MIN = 10, 1_000
+"""Tries of a round: so many per object and change (a single move, a swap of two), and at least."""
+ROUNDS_IDLE = 3
+"""Rounds without a gain after which a search looks whether it is at the bottom, and ends there."""
+CHUNK_MIN = 200
+"""Tries."""
 FIRST_CHUNK = 20_000
 """Tries before anything is known about their speed."""
 SAMPLE, SAMPLE_TRIES = 2_000, 200_000
@@ -55,16 +67,23 @@ def solve_local(
     seed: int = 0,
     start: Ints | None = None,
     proposer: Proposer | None = None,
+    compiled: Compiled | None = None,
+    deadline: Deadline | None = None,
 ) -> Result:
     """An assignment no worse than the start, at every priority.
 
-    start     (N,) where to search from; None: where the objects are
+    start     (N,) where to search from, where that is no worse than where the objects are (legal.begun_at)
     proposer  the caller's own changes (docs/assignment/local-search.md)
+    compiled  the problem compiled, where a caller has it already
+    deadline  the clock of the solve that this one is part of; it counts instead of time_s_max
     """
     limits = limits or SearchLimits()
-    began = time.perf_counter()
-    program = compile_problem(problem, to_search=True)
-    search = Search(program, seed, began, problem.initial if start is None else start, limits.threads, proposer)
+    deadline = deadline or Deadline.after(limits.time_s_max)
+    limits, began = replace(limits, time_s_max=deadline.time_s_max), deadline.began
+    compiled = compiled or Compiled.of(problem)
+    begin = begun_at(compiled, start)
+    program = program_of(compiled, to_search=True, begin=begin)
+    search = Search(program, seed, began, begin, limits.threads, proposer)
     build_s = time.perf_counter() - began
     stopped_by = search.run(limits)
     final = program.state(search.best)
@@ -83,7 +102,7 @@ def solve_local(
         solve_s=time.perf_counter() - began,
         timeline=tuple(search.timeline),
         bound=program.least,
-    )
+    ).as_stated(compiled.unit)
 
 
 class Search:
@@ -107,6 +126,10 @@ class Search:
         self.mix = Mix(usable_kinds(program, proposals=proposer is not None))
         self.timeline: list[Step] = []
         self._noted = program.problem.initial.copy()
+        movable, containers = len(program.movable), len(program.problem.containers)
+        changes = movable * containers + movable * movable // 2
+        self.begin_excess = Bent(program, 1.0).excess(self.walks[0].state)
+        self.round_tries = max(ROUND_TRIES * movable * changes, ROUND_TRIES_MIN)
 
     @property
     def leader(self) -> Walk:
@@ -135,107 +158,147 @@ class Search:
     def run(self, limits: SearchLimits) -> StoppedBy:
         """Level by level, tries and time shared out evenly among those that have something to gain."""
         self._note()
-        time_s_max = limits.time_s_max - min(AFTERWARDS * self.whole_s, AFTERWARDS_SHARE * limits.time_s_max)
-        for level in range(self.program.levels):
-            left = sum(self._open(k) for k in range(level, self.program.levels))
-            if self._open(level):
-                tries = None if limits.tries_max is None else (limits.tries_max - self.tries) // left
-                self._search(level, tries, self._time_s() + (time_s_max - self._time_s()) / left)
-        if not any(self._open(level) for level in range(self.program.levels)):
+        program = self.program
+        if not len(program.movable):
             return StoppedBy.OPTIMAL
-        by_time = limits.tries_max is None or self._time_s() >= time_s_max
+        time_s_max = limits.time_s_max - min(AFTERWARDS * self.whole_s, AFTERWARDS_SHARE * limits.time_s_max)
+        at_bottom = True
+        for level in range(program.levels):
+            left = sum(self._open(k) for k in range(level, program.levels))
+            if self._open(level):
+                now_s = time.perf_counter() - self.began
+                until_s = self.began + now_s + (time_s_max - now_s) / left
+                timed = limits.tries_max is None
+                tries = UNLIMITED if limits.tries_max is None else (limits.tries_max - self.tries) // left
+                at_bottom = self._search(level, Work(tries, until_s, timed=timed), limits) and at_bottom
+        if not any(self._open(level) for level in range(program.levels)):
+            return StoppedBy.OPTIMAL
+        if at_bottom:
+            return StoppedBy.LOCAL
+        by_time = limits.tries_max is None or time.perf_counter() - self.began >= time_s_max
         return StoppedBy.TIME if by_time else StoppedBy.WORK
 
-    def _search(self, level: int, tries: int | None, until_s: float) -> None:
-        """Down to where single moves end, then annealing, quick and slow, then down again."""
-        began = self.tries
-        self._descend(level, None if tries is None else tries // 2, until_s)
+    def _search(self, level: int, work: Work, limits: SearchLimits) -> bool:
+        """Descend, then anneal from the best again and again, until that gains nothing or the work is done.
+
+        Returns whether nothing is left to gain, or no single move and no swap improves and rounds found nothing.
+        """
+        sweeps = self._sweeps(level)
+        sweeps.descend(work.part(0.5), first_improving=limits.first_improving)
+        self._kept(sweeps)
+        rounds = idle = 0
+        while self._open(level) and (work.left or not rounds):
+            rounds += 1
+            before = self.best_value.copy()
+            self._round(level, work, limits.first_improving)
+            idle = 0 if compare(self.best_value, before, self.tolerance) < 0 else idle + 1
+            if idle >= ROUNDS_IDLE:
+                self.leader.begin_at(self.best)
+                sweeps = self._sweeps(level)
+                if sweeps.at_bottom(work):
+                    return True
+                self._kept(sweeps)
+                idle = 0
+        return not self._open(level)
+
+    def _round(self, level: int, work: Work, first_improving: bool) -> None:
+        """Anneal from the best, quickly and then slowly, and go down again from the best that is met."""
         start = self.best
         for walk in self.walks:
             walk.begin_at(start)
-        if tries is not None:
-            tries -= self.tries - began
-        polish = None if tries is None else int(tries * POLISH)
-        left_s = until_s - self._time_s()
+        all_tries = work.tries
+        tries = min(all_tries, self.round_tries)
+        if all_tries - tries < tries / 2:
+            tries = all_tries
+        until_s, timed = work.until_s, work.timed
+        polish = int(tries * POLISH)
+        left_s = until_s - time.perf_counter()
         anneal_s = until_s if left_s == math.inf else until_s - min(POLISH * left_s, POLISH_S_MAX)
-        schedule = self._schedule(level)
-        pilot = None if tries is None else int(tries * PILOT)
-        pilot_s = anneal_s if left_s == math.inf else self._time_s() + PILOT * (anneal_s - self._time_s())
-        measured = self._anneal(level, schedule, pilot, pilot_s)
-        schedule.adapt(measured[:, 0], measured[:, 1])
-        slow = None if tries is None or polish is None or pilot is None else tries - polish - pilot
-        self._anneal(level, schedule, slow, anneal_s)
+        self._heat_and_cool(level, Work(tries - polish, anneal_s, work, timed=timed))
         self.leader.begin_at(self.best)
-        before = self.tries
-        self._descend(level, polish, until_s)
-        self._run_between(level, None if polish is None else polish - (self.tries - before), until_s)
+        sweeps = self._sweeps(level)
+        last = Work(min(max(polish, 1), work.tries), until_s, work, timed=timed)
+        sweeps.descend(last, first_improving=first_improving)
+        if self._open(level) and sweeps.run_between(last):
+            sweeps.descend(last, first_improving=first_improving)
+        self._kept(sweeps)
 
-    def _descend(self, level: int, tries_max: int | None, until_s: float) -> None:
-        """Sweeps over all objects, those of hot containers first, until one changes nothing."""
-        program, walk, counts = self.program, self.leader, np.zeros(3, dtype=np.int64)
-        left = np.iinfo(np.int64).max if tries_max is None else tries_max
-        gained = True
-        while gained and left > 0 and self._open(level) and self._time_s() < until_s:
-            heat = container_heat(program.graph, program.goals, level, program.problem.initial, walk.assignment)
-            objects = np.argsort(-heat[walk.assignment], kind="stable")
-            gained = False
-            while len(objects) and left > 0 and self._time_s() < until_s:
-                chunk = min(left, SWEEP_TRIES)
-                seed = walk.next_seed()
-                descend(program.tables, walk.state, level, objects, chunk, seed, self.tolerance, counts)
-                tried, made, looked = (int(count) for count in counts)
-                walk.tries, walk.made, left = walk.tries + tried, walk.made + made, left - max(tried, 1)
-                gained, objects = gained or made > 0, objects[looked:]
-            walk.recompute()
-            walk.keep(self.tolerance)
-            self._note()
+    def _heat_and_cool(self, level: int, work: Work) -> None:
+        """Anneal with bent limits, where there are any, and then on from there; else quickly and then slowly."""
+        schedule = self._schedule(level, work.tries)
+        hot, cold = schedule.temperature(0.0), schedule.temperature(1.0)
+        if level == 1 and hot > cold and self.begin_excess:
+            for walk in self.walks:
+                walk.bent = Bent(self.program, hot)
+            self._anneal(level, Schedule(hot, max(hot * COOL, cold)), work, BENT)
+            if self._mend(work.part(MEND, MEND)):
+                self._anneal(level, Schedule(max(hot * COOL, cold), cold), work, 1.0)
+                return
+        measured = self._anneal(level, schedule, work, PILOT)
+        schedule.adapt(measured[:, 0], measured[:, 1])
+        self._anneal(level, schedule, work, 1.0)
 
-    def _run_between(self, level: int, tries_max: int | None, until_s: float) -> None:
-        """Kernighan-Lin runs from the hottest containers to others, and where they gain, down again."""
-        program, walk = self.program, self.leader
-        containers, counts = len(program.problem.containers), np.zeros(3 + MEMBERS_MAX + RUN_MAX, dtype=np.int64)
-        if containers < 2 or not self._open(level) or self._time_s() >= until_s:
-            return
-        heat = container_heat(program.graph, program.goals, level, program.problem.initial, walk.assignment)
-        hot = np.argsort(-heat, kind="stable")[:RUN_CONTAINERS]
-        draws = np.random.default_rng(walk.next_seed()).integers(1, containers, size=(len(hot), RUN_PARTNERS))
-        tried = kept = 0
-        for first, others in zip(hot, (hot[:, None] + draws) % containers, strict=True):
-            most = SWEEP_TRIES if tries_max is None else min(SWEEP_TRIES, tries_max - tried)
-            if most <= 0 or self._time_s() >= until_s:
-                break
-            pairs = np.stack([np.full(RUN_PARTNERS, first), others], axis=1)
-            run_between(program.tables, walk.state, level, pairs, most, walk.next_seed(), self.tolerance, counts)
-            tried, kept = tried + int(counts[0]), kept + int(counts[1])
-        walk.tries, walk.made = walk.tries + tried, walk.made + kept
-        walk.recompute()
-        walk.keep(self.tolerance)
-        if kept:
-            self._descend(level, None if tries_max is None else tries_max - tried, until_s)
+    def _mend(self, work: Work) -> bool:
+        """From where each walk is after limits were bent, come back to them: what is broken is all that counts.
+
+        A walk that does not goes on from the best. Returns whether any did.
+        """
+        mended = 0
+        for walk in self.walks:
+            bent, walk.bent = walk.bent, None
+            mend = Search(self.program, walk.next_seed(), self.began, walk.assignment.copy())
+            if mend._open(0):
+                mend._search(0, work, SearchLimits())
+            walk.tries, walk.made = walk.tries + mend.tries, walk.made + mend.walks[0].made
+            walk.go_to(mend.best)
+            over = [] if bent is None else bent.excess(walk.state)
+            holds = all((now <= before).all() for now, before in zip(over, self.begin_excess, strict=True))
+            if holds and walk.value[0] <= self.best_value[0] + self.tolerance[0]:
+                mended += 1
+                walk.keep(self.tolerance)
+            else:
+                walk.go_to(self.best)
+        return mended > 0
+
+    def _sweeps(self, level: int) -> Sweeps:
+        """From where the leader is."""
+        return Sweeps(self.program, self.leader, level, self.tolerance)
+
+    def _kept(self, sweeps: Sweeps) -> None:
+        """Take what sweeps came to."""
+        sweeps.walk.keep(self.tolerance)
         self._note()
 
-    def _anneal(self, level: int, schedule: Schedule, tries: int | None, until_s: float) -> Floats:
-        """Over so many tries, or, where they are not limited, over the time that is left.
+    def _anneal(self, level: int, schedule: Schedule, work: Work, part: float) -> Floats:
+        """Anneal over a part of the work that is left: of its tries or of its time, whichever is over first.
+
+        Where tries are what is limited, the temperature follows them alone, so that the answer is the same anywhere.
 
         Returns (K, 2): temperatures, and the spread of the level there.
         """
+        tries, until_s, by_clock = int(work.tries * part), work.ends(part), work.timed
         measured: list[tuple[float, float]] = []
-        if tries is not None and tries < len(self.walks):
+        share, walks = tries // len(self.walks), len(self.walks)
+        if not share:
             return np.zeros((0, 2))
-        began_s, done, progress, chunk = self._time_s(), 0, 0.0, FIRST_CHUNK
-        share, met = None if tries is None else tries // len(self.walks), 0
-        while progress < 1.0 and self._open(level) and (not done or self._time_s() < until_s):
-            if share is not None:
-                chunk = min(max(share // CHUNKS, 1), share - done)
-                after = (done + chunk) / share
-            else:
-                used_s, whole_s = self._time_s() - began_s, until_s - began_s
+        began_s, done, progress, met = time.perf_counter(), 0, 0.0, 0
+        chunk = min(FIRST_CHUNK, share) if by_clock else share // CHUNKS
+        while progress < 1.0 and self._open(level) and (not done or time.perf_counter() < until_s):
+            if by_clock:
+                used_s, whole_s = time.perf_counter() - began_s, until_s - began_s
                 if done:
-                    chunk = max(int(done / used_s * whole_s / CHUNKS), 1)
-                progress = min(used_s / whole_s, 1.0)
-                after = min(progress + 1.0 / CHUNKS, 1.0)
+                    chunk = int(done / used_s * whole_s / CHUNKS)
+                progress = min(max(used_s / whole_s, done / share), 1.0)
+                if done and progress == 1.0:
+                    break
+            chunk = min(max(chunk, min(CHUNK_MIN, share)), max(share // CHUNKS, CHUNK_MIN), share - done)
+            after = min(progress + 1.0 / CHUNKS, 1.0) if by_clock else (done + chunk) / share
             hot, cold = schedule.temperature(progress), schedule.temperature(after)
+            for walk in self.walks:
+                if walk.bent is not None:
+                    walk.bent.bend(walk.state, falling=progress < FALLING)
             self._step(level, hot, cold, chunk)
+            work.spend(chunk * walks)
             measured.append((cold, float(np.mean([walk.spread for walk in self.walks]))))
             done, progress = done + chunk, after
             if int(progress * MEETINGS) > met:
@@ -260,16 +323,16 @@ class Search:
         self.mix.learn(np.sum([walk.tally for walk in self.walks], axis=0))
 
     def _meet(self, level: int) -> None:
-        """The walk that is worst goes on from where the best one is."""
-        if len(self.walks) < 2:
+        """The walk that is worst goes on from where the best one is; with bent limits each goes its own way."""
+        if len(self.walks) < 2 or self.walks[0].bent is not None:
             return
         order = sorted(self.walks, key=lambda walk: tuple(walk.value[: level + 1].tolist()))
         order[-1].go_to(order[0].assignment)
 
-    def _schedule(self, level: int) -> Schedule:
+    def _schedule(self, level: int, tries: int) -> Schedule:
         """From what random changes cost here: hot lets most of them through, cold hardly the cheapest."""
         least = float(self.tolerance[level])
-        found = self.walks[0].sample(level, SAMPLE, SAMPLE_TRIES, least, self.mix.base)
+        found = self.walks[0].sample(level, SAMPLE, min(SAMPLE_TRIES, tries // 10 + 1), least, self.mix.base)
         if not len(found):
             return Schedule(1.0, 1.0)
         hot, cold = np.quantile(found, (HOT, COLD))
@@ -279,14 +342,13 @@ class Search:
         """Whether a level has anything left to gain: its value is above the least that it can be."""
         return bool(self.best_value[level] > self.program.least[level] + self.tolerance[level])
 
-    def _time_s(self) -> float:
-        return time.perf_counter() - self.began
-
     def _note(self) -> None:
         made = sum(walk.made for walk in self.walks)
         objective = tuple(map(float, self.best_value))
         best = self.best
         who = np.flatnonzero(best != self._noted)
         moved, self._noted[who] = (who, best[who]), best[who]
-        step = Step(time_s=self._time_s(), tries=self.tries, made=made, objective=objective, moved=moved)
+        step = Step(
+            time_s=time.perf_counter() - self.began, tries=self.tries, made=made, objective=objective, moved=moved
+        )
         self.timeline.append(step)

@@ -11,12 +11,16 @@ from itertools import repeat
 import numpy as np
 
 from libs.assignment.arrays import Floats, Ints
+from libs.assignment.compiled import Compiled
+from libs.assignment.legal import begun_at
 from libs.assignment.lowering.impossible import clash_of
-from libs.assignment.lowering.lower import lower, lower_stated
+from libs.assignment.lowering.lower import lower_compiled
 from libs.assignment.lowering.lowered import Lowered
 from libs.assignment.problem import Problem
+from libs.assignment.solvers.deadline import Deadline
 from libs.assignment.solvers.limits import MipLimits, SearchLimits, StoppedBy
-from libs.assignment.solvers.result import Result, Step
+from libs.assignment.solvers.record import Record
+from libs.assignment.solvers.result import Result
 from libs.mip import highs
 from libs.mip.model import Model
 
@@ -33,6 +37,8 @@ REFINEMENTS, COARSE, FINER = 6, 0.03, 0.5
 the one before, and then as often to the gap asked for.
 """
 
+KEPT_BACK = 0.05
+"""Of the time: what solvers run over, and what comes after them."""
 LARGE, RELAXING = 10_000, 0.25
 """Columns from which the relaxation is solved by itself first, and the share of the time that it may take: HiGHS begins
 with simplex, which may not come to any bound at all on large models.
@@ -47,22 +53,28 @@ def solve_mip(
     seed: int = 0,
     progress: Progress | None = None,
     cancelled: highs.Cancelled | None = None,
+    compiled: Compiled | None = None,
+    deadline: Deadline | None = None,
 ) -> Result:
     """The best assignment, or the best found, with a bound on every level. Never worse than where the objects are.
 
-    start  (N,) an assignment to begin from, where it is better than where the objects are
+    start     (N,) an assignment to begin from, where it is better than where the objects are (legal.begun_at)
+    compiled  the problem compiled, where a caller has it already
+    deadline  the clock of the solve that this one is part of; it counts instead of time_s_max
     NotLowerable where the problem has no such form.
     """
     if not isinstance(limits, MipLimits):  # tries are no nodes: of limits made for a search the time is kept
         limits = MipLimits() if limits is None else MipLimits(time_s_max=limits.time_s_max)
-    began = time.perf_counter()
-    lowered = lower(problem)
+    deadline = deadline or Deadline.after(limits.time_s_max)
+    limits, began = replace(limits, time_s_max=deadline.time_s_max), deadline.began
+    lowered = lower_compiled(compiled or Compiled.of(problem))
     build_s = time.perf_counter() - began
-    tree = Tree(lowered, limits, began, seed, progress, cancelled)
+    tree = Tree(lowered, limits, began, seed, progress, cancelled, build_s)
     if start is not None:
-        tree.offer(np.asarray(start, dtype=np.int64))
+        tree.offer(begun_at(lowered.compiled, start))
     stopped_by = tree.run()
     first, last = tree.first, tree.value
+    impossible = _impossible(problem, began + limits.time_s_max, build_s) if last[0] > TOLERANCE else ()
     return Result(
         assignment=tree.best,
         broken=(float(first[0]), float(last[0])),
@@ -74,16 +86,19 @@ def solve_mip(
         stopped_by=stopped_by,
         build_s=build_s,
         solve_s=time.perf_counter() - began,
-        timeline=tuple(tree.timeline),
+        timeline=tuple(tree.record.steps),
         bound=tuple(tree.bound),
         solver="mip",
-        notes=_impossible(problem) if last[0] > TOLERANCE else (),
-    )
+        notes=(*tree.notes, *impossible),
+    ).as_stated(lowered.compiled.unit)
 
 
-def _impossible(problem: Problem) -> tuple[str, ...]:
-    """Which hard constraints cannot all hold wherever the objects are, where that is proven."""
-    clash = clash_of(problem)
+def _impossible(problem: Problem, until: float, build_s: float) -> tuple[str, ...]:
+    """Which hard constraints cannot all hold wherever the objects are, where there is time to prove that."""
+    left_s = until - time.perf_counter() - build_s  # the model is built again, with those constraints alone
+    if left_s <= 0:
+        return ("no time was left to find out whether the constraints can all hold",)
+    clash = clash_of(problem, left_s)
     return () if clash is None else (clash.in_words(),)
 
 
@@ -98,24 +113,32 @@ class Tree:
         seed: int,
         progress: Progress | None,
         cancelled: highs.Cancelled | None,
+        build_s: float = 0.0,
     ) -> None:
+        self._build_s = build_s
         self.lowered, self.limits, self.began, self.seed = lowered, limits, began, seed
         self.progress, self.cancelled = progress, cancelled
         self.best = lowered.problem.initial.copy()
-        self.first = self.value = lowered.stated.values(self.best)
+        self.first = self.value = lowered.compiled.values(self.best)
         self.bound: list[float] = []
         self.seen: list[Ints] = [self.best]
         self.true = self.value
+        self.notes: tuple[str, ...] = ()
         self.nodes = 0
-        self.timeline: list[Step] = []
+        self.record = Record(self.best, began)
         self._note()
 
     def run(self) -> StoppedBy:
         """What is broken first, then each priority with those above it held."""
         ended = StoppedBy.OPTIMAL
+        if self._left_s() <= 0:
+            self.notes = ("building the model took all the time",)
         for level in range(len(self.lowered.levels)):
             self.bound.append(-math.inf)
             for gap in self._gaps(level):
+                if self._left_s() <= 0:
+                    ended = StoppedBy.TIME
+                    break
                 most = [self._held(above) for above in range(level)]
                 found = self._level(level, most, gap)
                 if found is None:
@@ -124,10 +147,24 @@ class Tree:
                 if found.timed_out:
                     break
                 if self._flattered(level, gap):
-                    self.lowered = lower_stated(self.lowered.stated, near=self.seen)
+                    if self._left_s() < self._build_s:
+                        ended = StoppedBy.TIME
+                        break
+                    self.lowered = lower_compiled(self.lowered.compiled, near=self.seen)
                 elif gap == self.limits.relative_gap:
                     break
+            if ended is StoppedBy.OPTIMAL and self.lowered.levels[level].error and not self._proven(level):
+                ended = StoppedBy.DONE  # pieces of curves were not fine enough
         return ended
+
+    def _left_s(self) -> float:
+        """Seconds for the solver. HiGHS looks at its clock only now and then, so some are kept back."""
+        return (1.0 - KEPT_BACK) * self.limits.time_s_max - (time.perf_counter() - self.began)
+
+    def _proven(self, level: int) -> bool:
+        """Whether the best answer is as good as the bound, up to the gap asked for."""
+        value = float(self.value[level])
+        return value - self.bound[level] <= max(self.limits.relative_gap, TOLERANCE) * max(1.0, abs(value))
 
     def _gaps(self, level: int) -> Iterator[float]:
         """The gap to be reached by each solve of a level: curves coarsely at first, to learn where they matter."""
@@ -149,7 +186,7 @@ class Tree:
 
     def offer(self, assignment: Ints) -> None:
         """Take an assignment for the best, if it is better at the first level at which they differ."""
-        value = self.lowered.stated.values(assignment)
+        value = self.lowered.compiled.values(assignment)
         for new, old in zip(value, self.value, strict=True):
             tolerance = TOLERANCE * max(1.0, abs(old))
             if new > old + tolerance:
@@ -171,7 +208,7 @@ class Tree:
         self.bound[-1] = max(self.bound[-1], found.bound - error, least)
         if found.x is not None:
             self.seen.append(self._assignment(found.x))
-            self.true = lowered.stated.values(self.seen[-1])
+            self.true = lowered.compiled.values(self.seen[-1])
             self.offer(self.seen[-1])
         return found
 
@@ -183,7 +220,7 @@ class Tree:
         """
         began = time.perf_counter()
         left = sum(one.cost.any() for one in self.lowered.levels[level:])
-        share = max((self.limits.time_s_max - (began - self.began)) / left, 0.0)
+        share = max(self._left_s() / left, 0.0)
 
         def solve(start: Floats | None, *, presolve: bool = True) -> highs.Solution:
             time_s = max(share - (time.perf_counter() - began), 0.0)
@@ -226,8 +263,8 @@ class Tree:
         progress = self.progress
         if progress is None:
             return None
-        return lambda incumbent, bound, gap: progress(level, incumbent, bound, gap)
+        unit = self.lowered.compiled.unit[level]
+        return lambda incumbent, bound, gap: progress(level, incumbent * unit, bound * unit, gap)
 
     def _note(self) -> None:
-        time_s = time.perf_counter() - self.began
-        self.timeline.append(Step(time_s=time_s, tries=self.nodes, made=len(self.timeline), objective=self.value))
+        self.record.add(self.best, self.value, tries=self.nodes, made=len(self.record.steps))

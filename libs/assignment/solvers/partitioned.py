@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from libs.assignment.arrays import Ints
+from libs.assignment.compiled import Compiled
 from libs.assignment.errors import BadValues, ModelError
 from libs.assignment.partitioning.coalesce import Coalesced, coalesce
 from libs.assignment.partitioning.deal import Deal
@@ -21,10 +22,12 @@ from libs.assignment.partitioning.plan import plan_parts
 from libs.assignment.partitioning.restriction import Restriction
 from libs.assignment.partitioning.statement import part_problem
 from libs.assignment.problem import Problem
-from libs.assignment.search.program import Program, compile_problem
+from libs.assignment.search.program import Program, program_of
+from libs.assignment.solvers.deadline import Deadline
 from libs.assignment.solvers.limits import SearchLimits, StoppedBy
 from libs.assignment.solvers.local import solve_local
-from libs.assignment.solvers.result import Result, Step
+from libs.assignment.solvers.record import Record
+from libs.assignment.solvers.result import Result
 
 POLISH = 0.2
 """Of tries and of time, what is kept for the whole."""
@@ -72,16 +75,22 @@ def solve_partitioned(
     options: Partitioning | None = None,
     solver: Callable[..., Result] = solve_local,
     executor: Executor | None = None,
+    compiled: Compiled | None = None,
+    deadline: Deadline | None = None,
 ) -> Result:
     """An assignment that holds on the whole what held at the start, and is no worse than the start at any priority.
 
-    solver    for the parts: any that takes (problem, limits, seed=…); for an executor of processes one that can be
-              imported by its name
+    solver    for the parts, or for a whole that is not cut: any that takes (problem, limits, seed=…, compiled=…,
+              deadline=…); for an executor of processes one that can be imported by its name
     executor  None: in this process, one part after the other
+    compiled  the problem compiled, where a caller has it already
+    deadline  the clock of the solve that this one is part of; it counts instead of time_s_max
     """
     limits, options = limits or SearchLimits(), options or Partitioning()
-    began = time.perf_counter()
-    program = compile_problem(problem)
+    deadline = deadline or Deadline.after(limits.time_s_max)
+    limits, began = replace(limits, time_s_max=deadline.time_s_max), deadline.began
+    compiled = compiled or Compiled.of(problem)
+    program = program_of(compiled)
     parts = tuple(
         part
         for part in plan_parts(
@@ -95,9 +104,9 @@ def solve_partitioned(
         notes.append(found.in_words())
     if len(parts) < 2 or not (found.granular or options.insist):
         why = notes[-1] if notes else "not granular: all objects that can move lie in one part"
-        whole = solver(problem, limits, seed=seed)
+        whole = solver(problem, limits, seed=seed, compiled=compiled, deadline=deadline)
         return replace(whole, notes=(f"{why}; solved as a whole", *whole.notes))
-    return _Cut(program, parts, limits, options, seed, began, notes).solve(solver, executor)
+    return _Cut(compiled, program, parts, limits, options, seed, began, notes).solve(solver, executor)
 
 
 class _Cut:
@@ -105,6 +114,7 @@ class _Cut:
 
     def __init__(
         self,
+        compiled: Compiled,
         program: Program,
         parts: tuple[Part, ...],
         limits: SearchLimits,
@@ -113,12 +123,12 @@ class _Cut:
         began: float,
         notes: list[str],
     ) -> None:
+        self.compiled = compiled
         self.program, self.parts, self.limits, self.options = program, parts, limits, options
         self.seed, self.began, self.notes = seed, began, notes
-        self.timeline: list[Step] = []
+        self.record = Record(program.problem.initial, began)
         self.tries = 0
         self.stopped_by: set[StoppedBy] = set()
-        self._noted = program.problem.initial.copy()
 
     def solve(self, solver: Callable[..., Result], executor: Executor | None) -> Result:
         """Divide, solve, put together, polish."""
@@ -128,11 +138,13 @@ class _Cut:
         build_s = self._time_s()
         first = self._note(problem.initial)
         answers = self._solve_parts(stated, solver, executor)
-        merged = coalesce(self.program, list(self.parts), answers)
+        merged = coalesce(self.program, list(self.parts), answers, self._late)
         self._say(merged)
         assignment, levels = merged.assignment, self._note(merged.assignment)
         stopped_by = next((one for one in CUT_SHORT if one in self.stopped_by), StoppedBy.DONE)
-        if self.options.polish > 0:
+        if self._late():
+            stopped_by = StoppedBy.TIME
+        elif self.options.polish > 0:
             polished = self._polish(assignment)
             assignment, stopped_by = polished.assignment, polished.stopped_by
             levels = self._note(assignment)
@@ -147,10 +159,10 @@ class _Cut:
             stopped_by=stopped_by,
             build_s=build_s,
             solve_s=self._time_s(),
-            timeline=tuple(self.timeline),
+            timeline=tuple(self.record.steps),
             solver="partitioned",
             notes=tuple(self.notes),
-        )
+        ).as_stated(self.compiled.unit)
 
     def _solve_parts(
         self, stated: list[Problem], solver: Callable[..., Result], executor: Executor | None
@@ -187,6 +199,7 @@ class _Cut:
             replace(self.limits, tries_max=tries, time_s_max=left),
             seed=self.seed,
             start=start,
+            compiled=self.compiled,
         )
         self.tries += polished.tries
         return polished
@@ -199,18 +212,11 @@ class _Cut:
 
     def _note(self, assignment: Ints) -> tuple[float, ...]:
         levels = tuple(map(float, self.program.state(assignment).part[: self.program.levels]))
-        who = np.flatnonzero(assignment != self._noted)
-        self.timeline.append(
-            Step(
-                time_s=self._time_s(),
-                tries=self.tries,
-                made=len(who),
-                objective=levels,
-                moved=(who, assignment[who]),
-            )
-        )
-        self._noted = assignment.copy()
+        self.record.add(assignment, levels, tries=self.tries, made=len(self.record.steps))
         return levels
+
+    def _late(self) -> bool:
+        return self._time_s() >= self.limits.time_s_max
 
     def _time_s(self) -> float:
         return time.perf_counter() - self.began

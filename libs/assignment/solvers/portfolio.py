@@ -6,18 +6,35 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
 
 from libs.assignment.arrays import Floats, Ints
-from libs.assignment.lowering.lower import lower
+from libs.assignment.compiled import Compiled
+from libs.assignment.lowering.lower import lower_compiled
 from libs.assignment.lowering.lowered import Lowered
 from libs.assignment.portfolio.limits import PortfolioLimits
 from libs.assignment.portfolio.phases import Phases
 from libs.assignment.problem import Problem
+from libs.assignment.solvers.deadline import Deadline
 from libs.assignment.solvers.limits import SearchLimits, StoppedBy
+from libs.assignment.solvers.record import Record
 from libs.assignment.solvers.result import Result, Step
 
 Progress = Callable[[int, float, float], None]
 """level (0: what is broken), the best value so far, and a bound on it."""
+ALIKE = 4
+"""Objects of a class, on average, from which on counting them is worth more than looking at each."""
+KEPT_BACK = 0.05
+"""Of the time: what solvers run over, and what comes after them."""
+TWINS = 2
+"""Objects of a class, on average, below which the result warns."""
+MOMENTS_MAX, MOMENTS_MIN = 100, 2
+"""Steps of a timeline."""
+MOMENTS_SHARE, MOMENTS_S = 0.02, 0.1
+"""Of the time, or seconds if that is more: what may go into turning steps into moves of objects at the end."""
 TOLERANCE = 1e-6
 """What a level may lose to those below it, as a share of its value: what solvers round to."""
 
@@ -29,22 +46,30 @@ def solve_portfolio(
     seed: int = 0,
     progress: Progress | None = None,
     cancelled: Callable[[], bool] | None = None,
+    compiled: Compiled | None = None,
+    deadline: Deadline | None = None,
 ) -> Result:
     """An assignment no worse than the start at every priority, and a bound on each.
 
     With enough time the same problem and seed give the same answer on any machine. NotLowerable where the problem has
     no form as a mixed-integer program.
+
+    compiled  the problem compiled, where a caller has it already
+    deadline  the clock of the solve that this one is part of; it counts instead of time_s_max
     """
     if not isinstance(limits, PortfolioLimits):  # tries are no neighbourhoods: of a search's limits the time is kept
         limits = PortfolioLimits() if limits is None else PortfolioLimits(time_s_max=limits.time_s_max)
-    began = time.perf_counter()
-    lowered = lower(problem)
+    deadline = deadline or Deadline.after(limits.time_s_max)
+    limits, began = replace(limits, time_s_max=deadline.time_s_max), deadline.began
+    lowered = lower_compiled(compiled or Compiled.of(problem))
     build_s = time.perf_counter() - began
     run = _Run(lowered, limits, began, seed, progress, cancelled)
     for level in range(len(lowered.levels)):
         run.solve(level)
+    placing = time.perf_counter()
     best = lowered.assignment(run.counts)
-    first, last = lowered.stated.values(problem.initial), lowered.stated.values(best)
+    timeline = run.timeline(time.perf_counter() - placing)
+    first, last = lowered.compiled.values(problem.initial), lowered.compiled.values(best)
     return Result(
         assignment=best,
         broken=(first[0], last[0]),
@@ -56,10 +81,22 @@ def solve_portfolio(
         stopped_by=run.stopped_by,
         build_s=build_s,
         solve_s=time.perf_counter() - began,
-        timeline=tuple(run.timeline),
+        timeline=timeline,
         bound=tuple(run.bound),
         solver="portfolio",
-    )
+        notes=run.notes(),
+    ).as_stated(lowered.compiled.unit)
+
+
+class _Moment(NamedTuple):
+    """A point of the search: its values by level, and the counts that are other than at the start."""
+
+    time_s: float
+    tries: int
+    made: int
+    values: tuple[float, ...]
+    other: Ints
+    counts: Ints
 
 
 class _Run:
@@ -80,9 +117,12 @@ class _Run:
         self.stopped_by = StoppedBy.OPTIMAL
         self.tried = self.improved = 0
         self.bound: list[float] = []
-        self.timeline: list[Step] = []
-        self._level, self._until = 0, began + limits.time_s_max
+        self._moments: list[_Moment] = []
+        self._level, self._ends = 0, began + (1.0 - KEPT_BACK) * limits.time_s_max
+        self._until = self._ends
         self._most: list[float] = []
+        self._remember(lowered.point_of(self.counts))
+        self._not_followed: tuple[str, ...] = ()
 
     def solve(self, level: int) -> None:
         """Make one level small while those above it stay what they have become."""
@@ -92,7 +132,7 @@ class _Run:
         none = least = lowered.levels[level].least(model)
         if value > least + TOLERANCE * max(1.0, abs(least)) and not self.stop():
             levels = sum(one.cost.any() for one in lowered.levels[level:])
-            self._until = time.perf_counter() + (self.began + self.limits.time_s_max - time.perf_counter()) / levels
+            self._until = time.perf_counter() + (self._ends - time.perf_counter()) / levels
             phases = Phases(lowered, model, self.limits, self.seed, self)
             relaxation = phases.relax(model, cancelled=self.cancelled)
             self.note(timed_out=relaxation.timed_out)
@@ -100,13 +140,60 @@ class _Run:
             self.counts = phases.start(relaxation, self.counts)
             self.counts = phases.improve(relaxation, self.counts, least)
             self.tried, self.improved = self.tried + phases.tried, self.improved + phases.improved
+            self._not_followed = self._not_followed or phases.not_followed
             least = max(least, phases.tree_bound)
             if not phases.proven and self.stopped_by is StoppedBy.OPTIMAL:
                 self.stopped_by = StoppedBy.WORK
-            value = model.objective(lowered.point_of(self.counts))
+            point = lowered.point_of(self.counts)
+            self._remember(point)
+            value = model.objective(point)
+            near = max(self.limits.exact_gap, TOLERANCE) * max(1.0, abs(value))
+            if value > least + near and self.stopped_by is StoppedBy.OPTIMAL:
+                self.stopped_by = StoppedBy.WORK  # who of a class leaves was proven together with the counts
         self.bound.append(least - (0.0 if lowered.sound else lowered.levels[level].error))
         room = TOLERANCE * max(1.0, abs(value))
         self._most.append(value if value <= none + room else value + room)  # at its least it is held by bounds
+
+    def notes(self) -> tuple[str, ...]:
+        """What kept the answer from being better, where it may be."""
+        found, size = [], self.lowered.classes.size
+        if self._not_followed:
+            found.append(f"without steps on counts, which cannot follow {', '.join(self._not_followed)}")
+        if self.stopped_by is not StoppedBy.OPTIMAL and 1 < len(size) > size.sum() / TWINS:
+            found.append(
+                f"{size.sum()} objects are of {len(size)} classes: where so few are alike, counting them rounds badly; "
+                "local search is likely to find better"
+            )
+        return tuple(found)
+
+    def _remember(self, point: Floats) -> tuple[float, ...]:
+        """A moment; of very many every other one is forgotten."""
+        values, held = self.lowered.values(point), self.lowered.held
+        counts = np.rint(point[: len(held)]).astype(np.int64)
+        other = np.flatnonzero(counts != held)
+        time_s = time.perf_counter() - self.began
+        self._moments.append(_Moment(time_s, self.tried, self.improved, values, other, counts[other]))
+        if len(self._moments) > MOMENTS_MAX:
+            del self._moments[1:-1:2]
+        return values
+
+    def timeline(self, placing_s: float) -> tuple[Step, ...]:
+        """The moments with what has moved: found out when the search is over, which would wait for it.
+
+        placing_s  seconds that one takes; as many are left out as make all of them quick beside the search
+        """
+        lowered, record = self.lowered, Record(self.lowered.problem.initial, self.began)
+        exact = not any(level.error for level in lowered.levels)
+        share_s = max(MOMENTS_SHARE * (time.perf_counter() - self.began), MOMENTS_S)
+        most = min(max(int(share_s / max(placing_s, 1e-9)), MOMENTS_MIN), len(self._moments))
+        for k in np.unique(np.linspace(0, len(self._moments) - 1, most).astype(np.int64)):
+            one = self._moments[k]
+            counts = lowered.held.copy()
+            counts[one.other] = one.counts
+            assignment = lowered.assignment(counts)
+            values = one.values if exact else lowered.compiled.values(assignment)
+            record.add(assignment, values, tries=one.tries, made=one.made, time_s=one.time_s)
+        return tuple(record.steps)
 
     def stop(self) -> bool:
         """Whether the caller or the clock ends it."""
@@ -127,8 +214,7 @@ class _Run:
 
     def found(self, point: Floats, bound: float) -> None:
         """Write it down, and tell."""
-        values = self.lowered.values(point)
-        time_s = time.perf_counter() - self.began
-        self.timeline.append(Step(time_s=time_s, tries=self.tried, made=self.improved, objective=values))
+        values = self._remember(point)
         if self.progress is not None:
-            self.progress(self._level, values[self._level], bound)
+            unit = self.lowered.compiled.unit[self._level]
+            self.progress(self._level, values[self._level] * unit, bound * unit)

@@ -1,30 +1,43 @@
-"""Price and round: prices from a relaxation over shapes of containers, then greedy placing by net gain."""
+"""Price and round: prices from a relaxation over shapes of containers, then greedy placing by net gain, then local
+search under the full objective where prices do not say all.
+"""
 
 from __future__ import annotations
 
 import math
-import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from libs.assignment.arrays import Ints
+from libs.assignment.arrays import Floats, Ints
+from libs.assignment.compiled import Compiled
 from libs.assignment.errors import ModelError
-from libs.assignment.prices.check import broken
+from libs.assignment.legal import made_legal
 from libs.assignment.prices.improvement import improve, raise_shares
-from libs.assignment.prices.market import Market
 from libs.assignment.prices.offer import Offer, offer_of
 from libs.assignment.prices.prices import Prices, prices_of
-from libs.assignment.prices.recognise import market_of
+from libs.assignment.prices.recognise import Reading, read_market
+from libs.assignment.prices.relaxation import relax
 from libs.assignment.prices.rounding import ORDERS, fill, placed_gain, price_of, rank_at, round_prices
 from libs.assignment.prices.settings import Granularity, PriceSettings
 from libs.assignment.prices.state import State, start
 from libs.assignment.problem import Problem
+from libs.assignment.search.walk import compare
+from libs.assignment.solvers.deadline import Deadline
 from libs.assignment.solvers.limits import SearchLimits, StoppedBy
+from libs.assignment.solvers.local import solve_local
+from libs.assignment.solvers.record import Record
 from libs.assignment.solvers.result import Result, Step
 
 CLOSE = 1e-9
-"""An answer that is this share of the bound away from it is the best."""
+"""An answer that is this share of the bound away from it is the best. What is broken by less is not broken."""
+WIDE = 0.01
+"""A gap to the bound, as a share, from which on local search looks for more."""
+FEW_TRIES = 20
+"""Tries of a local search, for each object, where what it can gain is slight."""
+POLISHED_MAX = 250_000
+"""Objects that one local search copes with."""
 
 
 def recognises(problem: Problem) -> bool:
@@ -33,9 +46,9 @@ def recognises(problem: Problem) -> bool:
 
 
 def why_not(problem: Problem) -> str | None:
-    """What is beyond price-and-round, by the name of the spec; None where it can solve the problem."""
+    """What is missing for price-and-round; None where it can solve the problem."""
     try:
-        market_of(problem)
+        read_market(Compiled.of(problem))
     except ModelError as refused:
         return str(refused)
     return None
@@ -48,42 +61,47 @@ def solve_price(
     seed: int = 0,
     settings: PriceSettings | None = None,
     prices: Prices | None = None,
+    compiled: Compiled | None = None,
+    deadline: Deadline | None = None,
+    reading: Reading | None = None,
 ) -> Result:
-    """A placement no worse than the start, the relaxation's prices, and its bound.
+    """A placement no worse than the start, the relaxation's prices, and a bound.
 
-    `prices` of an earlier solve are where the new ones are looked for. Of the limits only the time counts: when it is
-    up, what is placed is the answer. Raises: ModelError, with the name of a spec that it cannot take.
+    prices    of an earlier solve: where the new ones are looked for
+    compiled  the problem compiled, where a caller has it already
+    deadline  the clock of the solve that this one is part of; it counts instead of time_s_max
+    reading   the problem read as a market, where a caller has it already
+
+    Tries count only where local search polishes. Raises: ModelError where nothing says what being placed is worth.
     """
-    began = time.perf_counter()
-    market, settings = market_of(problem), settings or PriceSettings()
-    if settings.granularity is Granularity.GLOBAL:
-        market = replace(market, pool=np.zeros_like(market.pool))
-    run = Run(problem, market, settings, seed, began, (limits or SearchLimits()).time_s_max)
-    build_s = time.perf_counter() - began
+    limits = limits or SearchLimits()
+    deadline = deadline or Deadline.after(limits.time_s_max)
+    reading = reading or read_market(compiled or Compiled.of(problem))
+    run = Run(reading, settings or PriceSettings(), seed, deadline)
+    build_s = deadline.elapsed_s
     run.place(prices)
-    return run.result(build_s)
+    return run.result(build_s, limits)
 
 
 class Run:
     """One solve, phase by phase."""
 
-    def __init__(
-        self, problem: Problem, market: Market, settings: PriceSettings, seed: int, began: float, time_s_max: float
-    ) -> None:
-        self.problem, self.market, self.settings, self.seed = problem, market, settings, seed
-        self.began, self.time_s_max, self.cut = began, time_s_max, False
+    def __init__(self, reading: Reading, settings: PriceSettings, seed: int, deadline: Deadline) -> None:
+        market = reading.strict.market
+        if settings.granularity is Granularity.GLOBAL:
+            market = replace(market, pool=np.zeros_like(market.pool))
+        self.reading, self.market, self.settings, self.seed = reading, market, settings, seed
+        self.compiled, self.deadline, self.cut = reading.compiled, deadline, False
         self.who: Ints = np.flatnonzero(~market.fixed)
         self.state: State = start(market, seed)
         self.offer: Offer = offer_of(market, self.state, settings.rent)
-        everyone_out = np.where(market.fixed, market.initial, market.outside)
-        self.base = self._value(everyone_out) + placed_gain(market, self.state)
-        self.steps: list[tuple[float, int, float]] = []
         self.looked_at = 0
+        self.moments: list[tuple[float, int, Ints]] = []
 
     def place(self, prices: Prices | None) -> None:
-        """Relax, round in each order, fill what is left, exchange, and put priorities in order."""
+        """Relax, round in each order, fill what is left, exchange; priorities in order where asked."""
         market, settings = self.market, self.settings
-        known = None if prices is None or prices.price.shape != self.offer.supply.shape else prices.price
+        known = None if prices is None or prices.price.shape != self.offer.supply.shape else prices.price / market.unit
         self.relaxed = price_of(market, self.offer, self.who, settings, known)
         ranking = rank_at(market, self.offer, self.who, self.relaxed)
         empty, best = self.state, -math.inf
@@ -93,64 +111,127 @@ class Run:
             tried = round_prices(market, self.offer, empty, ranking, self.relaxed, order, settings)
             if placed_gain(market, tried) > best:
                 best, self.state = placed_gain(market, tried), tried
-            self._note(len(self.who))
+            self._note()
         for _ in range(settings.rounds):
             if self._late() or not fill(market, self.state, self.who, settings):
                 break
-            self._note(len(self.who))
+            self._note()
         if not self._late() and improve(market, self.offer, self.state, ranking, settings):
             fill(market, self.state, self.who, settings)
-            self._note(len(self.who))
+            self._note()
         if settings.rising and len(market.level) and not self._late():
             raise_shares(market, self.offer, self.state, ranking, settings)
-            self._note(len(self.who))
+            self._note()
 
-    def result(self, build_s: float) -> Result:
-        """The placement, or the start where that is no worse."""
-        market, initial = self.market, self.market.initial
-        found = np.where(self.state.at >= 0, self.state.at, market.outside)
-        bad = broken(self.problem, market.groups, initial), broken(self.problem, market.groups, found)
-        value = self._value(initial), self._value(found)
-        keep = (bad[0], value[0]) <= (bad[1], value[1])
-        best = initial if keep else found
-        bound = self.base - self.relaxed.bound - self._fixed_gain()
-        after = (bad[0], value[0]) if keep else (bad[1], value[1])
-        optimal = after[1] - bound <= CLOSE * max(abs(after[1]), abs(bound))
-        stopped_by = StoppedBy.TIME if self.cut else StoppedBy.OPTIMAL if optimal else StoppedBy.DONE
+    def result(self, build_s: float, limits: SearchLimits) -> Result:
+        """The placement, polished where prices do not say all; or the start where that is no worse."""
+        problem, compiled, initial = self.compiled.problem, self.compiled, self.market.initial
+        first: Floats = np.array(compiled.values(initial))
+        best = made_legal(compiled, np.where(self.state.at >= 0, self.state.at, self.market.outside))
+        last: Floats = np.array(compiled.values(best))
+        tolerance = CLOSE * np.maximum(np.abs(first), 1.0)
+        if compare(last, first, tolerance) >= 0:
+            best, last = initial.copy(), first
+        record = Record(initial, self.deadline.began)
+        record.add(initial, _levels(first), tries=0, made=0, time_s=0.0)
+        for time_s, tries, at in self.moments:
+            record.add(at, _levels(np.array(compiled.values(at))), tries=tries, made=tries, time_s=time_s)
+        record.add(best, _levels(last), tries=self.looked_at, made=self.looked_at)
+        bound = self._bound(float(last[0]))
+        polishing = self._polish_tries(last, bound, limits)
+        notes: tuple[str, ...] = ()
+        if self.reading.left_out:
+            notes = (f"prices leave out {', '.join(self.reading.left_out)}",)
+        if polishing != 0 and not self._late():
+            polished = solve_local(
+                problem,
+                replace(limits, tries_max=polishing),
+                seed=self.seed,
+                start=best,
+                compiled=compiled,
+                deadline=self.deadline,
+            )
+            after = np.array(compiled.values(polished.assignment))
+            if compare(after, last, tolerance) < 0:
+                best, last = polished.assignment, after
+                self._copy(polished.timeline, record)
+            self.looked_at += polished.tries
+            self._late()
+            bound = self._bound(float(last[0])) if last[0] <= CLOSE < first[0] else bound
+            notes += ("local search polished the placement",)
+        near = last - bound <= CLOSE * np.maximum(np.abs(last), np.abs(bound))
+        stopped_by = StoppedBy.TIME if self.cut else StoppedBy.OPTIMAL if near.all() else StoppedBy.DONE
+        moved = int((best != initial).sum())
         return Result(
             assignment=best.copy(),
-            broken=(bad[0], after[0]),
-            objective=((value[0],), (after[1],)),
-            improved=not keep,
-            moved=int((best != initial).sum()),
+            broken=(_levels(first)[0], _levels(last)[0]),
+            objective=(tuple(first[1:].tolist()), tuple(last[1:].tolist())),
+            improved=moved > 0,
+            moved=moved,
             tries=self.looked_at,
             seed=self.seed,
             stopped_by=stopped_by,
             build_s=build_s,
-            solve_s=time.perf_counter() - self.began,
-            timeline=tuple(
-                Step(time_s=time_s, tries=tries, made=tries, objective=(after[0], self.base - gain))
-                for time_s, tries, gain in self.steps
-            ),
-            bound=(0.0, bound),
-            prices=prices_of(market, self.relaxed),
+            solve_s=self.deadline.elapsed_s,
+            timeline=tuple(record.steps),
+            bound=tuple(bound.tolist()),
+            prices=prices_of(self.market, self.relaxed),
             solver="price",
-        )
+            notes=notes,
+        ).as_stated(self.compiled.unit)
 
-    def _fixed_gain(self) -> float:
-        on = np.flatnonzero(self.market.fixed)
-        return float(self.market.gain(on, self.market.initial[on]).sum())
+    def _copy(self, steps: Sequence[Step], record: Record) -> None:
+        """Write down what the polish did, after what the prices did."""
+        at = self.market.initial.copy()
+        for step in steps:
+            if step.moved is not None:
+                at[step.moved[0]] = step.moved[1]
+                record.add(
+                    at,
+                    tuple(value / by for value, by in zip(step.objective, self.compiled.unit, strict=True)),
+                    tries=self.looked_at + step.tries,
+                    made=self.looked_at + step.made,
+                    time_s=step.time_s,
+                )
 
-    def _value(self, assignment: Ints) -> float:
-        """The goals, by definition."""
-        goals = self.problem.goals
-        return sum(goal.weight / goal.scale * float(goal.cost.value(assignment)[0, 0]) for goal in goals)
+    def _bound(self, broken: float) -> Floats:
+        """By level; where anything is broken, or residents of closed containers may leave, of the relaxed market."""
+        bound: Floats = np.array(self.compiled.least)
+        priced, gain = self.reading.strict, self.relaxed.bound
+        if not priced.exact or broken > CLOSE:
+            if self._late():
+                return bound
+            priced = self.reading.relaxed
+            market = priced.market
+            gain = relax(market, offer_of(market, start(market, 0), 0.0), np.flatnonzero(~market.fixed)).bound
+        level = self.reading.read.level
+        bound[level] = max(bound[level], priced.least(gain))
+        return bound
+
+    def _polish_tries(self, last: Floats, bound: Floats, limits: SearchLimits) -> int | None:
+        """None: as the limits say; 0: there is nothing for local search to find."""
+        level, size = self.reading.read.level, len(self.market.initial)
+        if size > POLISHED_MAX or self.settings.rising or not self.settings.polish:
+            return 0
+        few = min(FEW_TRIES * size, limits.tries_max or FEW_TRIES * size)
+        wide = last[level] - bound[level] > WIDE * max(abs(last[level]), CLOSE)
+        if not self.reading.left_out and self.reading.strict.exact and last[0] <= CLOSE:
+            return few if wide else 0
+        others = np.delete(last - bound, level)
+        slight = last[level] - bound[level] <= 2 * WIDE * abs(placed_gain(self.market, self.state))
+        return few if slight and (others <= CLOSE).all() else limits.tries_max or None
+
+    def _note(self) -> None:
+        """Keep what is placed now; its value is computed at the end, so that placing does not wait for it."""
+        self.looked_at += len(self.who)
+        found = np.where(self.state.at >= 0, self.state.at, self.market.outside)
+        self.moments.append((self.deadline.elapsed_s, self.looked_at, found))
 
     def _late(self) -> bool:
-        self.cut = self.cut or time.perf_counter() - self.began >= self.time_s_max
+        self.cut = self.cut or self.deadline.left_s <= 0
         return self.cut
 
-    def _note(self, looked_at: int) -> None:
-        self.looked_at += looked_at
-        now = time.perf_counter() - self.began
-        self.steps.append((now, self.looked_at, placed_gain(self.market, self.state)))
+
+def _levels(found: Floats) -> tuple[float, ...]:
+    """By level; what sums of floats leave of nothing broken is 0."""
+    return (0.0 if found[0] <= CLOSE else float(found[0]), *map(float, found[1:]))

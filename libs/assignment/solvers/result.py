@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from libs.assignment.arrays import Ints
 from libs.assignment.prices.prices import Prices
@@ -17,8 +18,8 @@ DUST = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """A point of the timeline: seconds since the start, changes tried and made, and the best objective by level so
-    far.
+    """A point of the timeline: seconds since the start, changes tried and made, and the objective by level of the
+    assignment that the solver had then: of those that search, the best so far.
     """
 
     time_s: float
@@ -60,6 +61,22 @@ class Result:
     solver: str = "local"
     notes: tuple[str, ...] = ()
 
+    def as_stated(self, unit: Sequence[float]) -> Result:
+        """With levels in the weights that were stated, where they are now in units (levels,) of so much each."""
+        if all(one == 1.0 for one in unit):
+            return self
+
+        def times(values: Sequence[float], first: int = 0) -> tuple[float, ...]:
+            return tuple(value * by for value, by in zip(values, unit[first:], strict=False))
+
+        return replace(
+            self,
+            broken=(self.broken[0] * unit[0], self.broken[1] * unit[0]),
+            objective=(times(self.objective[0], 1), times(self.objective[1], 1)),
+            bound=times(self.bound),
+            timeline=tuple(replace(step, objective=times(step.objective)) for step in self.timeline),
+        )
+
     def in_words(self) -> str:
         """What people want to know first."""
         moves = "1 object moves" if self.moved == 1 else f"{self.moved} objects move"
@@ -73,6 +90,7 @@ class Result:
             StoppedBy.WORK: "stopped after all its tries: more tries may find more",
             StoppedBy.TIME: "stopped by the clock: more time may find more",
             StoppedBy.DONE: "this solver looks no further",
+            StoppedBy.LOCAL: "no move and no swap improves it, and searching again found nothing better",
             StoppedBy.OPTIMAL: "nothing is left to gain",
             StoppedBy.CANCELLED: "stopped when asked to: more time may find more",
         }

@@ -65,7 +65,7 @@ class AvoidAssignmentsSpec(Spec):
 
     def scale(self, problem: Problem) -> float:
         """Every named object where it should not be."""
-        return float(max(len(self.assignments), 1))
+        return float(len(self.assignments))
 
     def _named(self, problem: Problem) -> Ints:
         """(N,) the object itself, or its group."""

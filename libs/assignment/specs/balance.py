@@ -69,7 +69,7 @@ class BalanceSpec(Spec):
         rel, capacity = relative_utilisation(problem, self.where, self.scope, self.dimension, self.filter, self.flavour)
         if self.formula is BalanceFormula.IDEAL:
             return Power(rel, 2.0).scaled(rows=capacity).total()
-        average = rel.mapped(rows=(capacity / max(capacity.sum(), 1e-300))[None, :])
+        average = rel.mapped(rows=(capacity / (capacity.sum() or 1.0))[None, :])
         if self.bound is BalanceBound.RELATIVE:
             above = PositivePart(rel - average * self.upper_bound)
         elif self.bound is BalanceBound.ABSOLUTE:
@@ -83,10 +83,10 @@ class BalanceSpec(Spec):
     def scale(self, problem: Problem) -> float:
         """As many items as there are, each twice as full as the average; MAX: one; IDEAL: all objects in balance."""
         _, capacity = relative_utilisation(problem, self.where, self.scope, self.dimension, self.filter)
-        average = dimension_total(problem, self.where, self.dimension) / max(float(capacity.sum()), 1e-300)
+        average = dimension_total(problem, self.where, self.dimension) / (float(capacity.sum()) or 1.0)
         return {
             BalanceFormula.LINEAR: average * len(capacity),
-            BalanceFormula.SQUARES: average**2 * len(capacity),
+            BalanceFormula.SQUARES: average * average * len(capacity),
             BalanceFormula.MAX: average,
-            BalanceFormula.IDEAL: average**2 * float(capacity.sum()),
+            BalanceFormula.IDEAL: average * average * float(capacity.sum()),
         }[self.formula]

@@ -15,7 +15,7 @@ from libs.assignment.expressions.step import Step
 from libs.assignment.flavour import Flavour
 from libs.assignment.problem_names import CONTAINER, COUNT
 from libs.assignment.specs.filter import Filter, selection
-from libs.assignment.specs.limit import Limit, LimitType
+from libs.assignment.specs.limit import Limit, LimitType, first, varies
 from libs.assignment.specs.spec import Spec, spec
 from libs.assignment.specs.utilisation import dimension_total, largest_values, utilisation
 
@@ -111,6 +111,6 @@ class GroupCountSpec(Spec):
         return whole.scaled(rows=share).mapped(columns=np.ones((groups, 1)))
 
     def _where_present(self, util: Expression, limit: Expression) -> Expression:
-        if not isinstance(limit, Constant) or np.ptp(limit.by_row) or limit.pairs is not None:
+        if not isinstance(limit, Constant) or varies(limit.by_row) or limit.pairs is not None:
             raise self.refuse("zero_allowed", True, "needs a limit that is the same in all scope items")
-        return Step(util).scaled(columns=limit.by_column + limit.by_row[0])
+        return Step(util).scaled(columns=limit.by_column + first(limit.by_row))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from libs.assignment.expressions.expression import Expression
 from libs.assignment.expressions.positive_part import PositivePart
 from libs.assignment.expressions.step import Step
@@ -38,6 +40,7 @@ class GroupDiversitySpec(Spec):
         return (PositivePart(limit - groups if self.bound is Bound.MIN else groups - limit),)
 
     def scale(self, problem: Problem) -> float:
-        """All that could be missing: the sum of limits."""
+        """All that could be missing: the sum of limits, of the items that are kept."""
         items = problem.scope(self.where, self.scope).items
-        return float(self.limit.by_item(self.where, items).sum())
+        kept = self.filter.kept(self.where, items)
+        return float(np.abs(self.limit.by_item(self.where, items)[kept]).sum())

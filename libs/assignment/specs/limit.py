@@ -79,14 +79,14 @@ class Limit:
             of_item, of_group = np.ones(len(items)), _each(at, self.default, self.groups, groups)
         if relative:
             of_item, of_group = of_item * item_unit, of_group * group_unit
-        varies_by_item, varies_by_group = bool(np.ptp(of_item)), bool(np.ptp(of_group))
+        varies_by_item, varies_by_group = varies(of_item), varies(of_group)
         if varies_by_item and varies_by_group:
             whole = np.outer(of_item, of_group)
             base = Constant(np.zeros(len(items)), np.zeros(len(groups)), csr(whole))
         elif varies_by_item:
-            base = Constant(of_item * of_group[0], np.zeros(len(groups)))
+            base = Constant(of_item * first(of_group), np.zeros(len(groups)))
         else:
-            base = Constant(np.zeros(len(items)), of_group * of_item[0])
+            base = Constant(np.zeros(len(items)), of_group * first(of_item))
         return self._with_pairs(at, base, items, groups, item_unit, group_unit)
 
     def _with_pairs(
@@ -104,6 +104,16 @@ class Limit:
             now = now + np.asarray(base.pairs[rows, columns]).ravel()
         more = csr((values - now, (rows, columns)), shape=base.shape)
         return Constant(base.by_row, base.by_column, more if base.pairs is None else csr(base.pairs + more))
+
+
+def varies(values: Floats) -> bool:
+    """Whether there are two that differ."""
+    return bool((values != first(values)).any())
+
+
+def first(values: Floats) -> float:
+    """The first of some; 0 where there is none."""
+    return float(values[0]) if len(values) else 0.0
 
 
 def _each(where: str, default: float, given: ArrayLike | Mapping[Name, float] | None, labels: Labels) -> Floats:

@@ -38,7 +38,7 @@ class NoRegressionSpec(Spec):
         given = self.weights if len(self.weights) else np.ones(len(self.specs))
         weights = checked_values(f"{self.where}, weights", given, len(self.specs))
         parts = [self._by_item(problem, one) * float(weight) for one, weight in zip(self.specs, weights, strict=True)]
-        broken = sum_of(tuple(parts))
+        broken = sum_of(tuple(parts), (len(problem.scope(self.where, self.scope)), 1))
         if self.most is None:
             return (PositivePart(broken - broken.value(problem.initial)),)
         return (PositivePart(broken - checked_values(f"{self.where}, most", self.most, broken.shape[0])),)
@@ -60,4 +60,4 @@ class NoRegressionSpec(Spec):
             if part.shape[0] != len(kept):
                 raise self.refuse("specs", one.where, "does not say what is wrong by scope item")
             parts.append(part.mapped(rows=None if only is None else only.T, columns=np.ones((1, part.shape[1]))))
-        return sum_of(tuple(parts))
+        return sum_of(tuple(parts), (len(items), 1))

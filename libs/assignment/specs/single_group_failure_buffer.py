@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from libs.assignment.arrays import Floats
 from libs.assignment.expressions.expression import Expression
 from libs.assignment.expressions.max import Max, Over
@@ -43,7 +45,8 @@ class SingleGroupFailureBufferSpec(Spec):
 
     def scale(self, problem: Problem) -> float:
         """Everything missing."""
-        return float(self._wanted(problem).sum())
+        kept = self.filter.kept(self.where, problem.scope(self.where, self.scope).items)
+        return float(np.abs(self._wanted(problem)[kept]).sum())
 
     def _wanted(self, problem: Problem) -> Floats:
         limit = self.limit.by_item(self.where, problem.scope(self.where, self.scope).items)

@@ -69,7 +69,13 @@ class Spec(metaclass=Worded):
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 def spec(cls: S) -> S:
-    """Make a frozen dataclass of a spec and register it."""
+    """Make a frozen dataclass of a spec and register it; the same definition run again takes its own place.
+
+    ModelError: another spec has the name.
+    """
+    known = SPECS.get(cls.__name__)
+    if known is not None and _home(known) != _home(cls):
+        raise ModelError(f"@spec: {'.'.join(_home(known))} is named {cls.__name__!r} too; give yours another name")
     made = dataclass(frozen=True, kw_only=True)(cls)
     SPECS[made.__name__] = made
     return cast(S, made)
@@ -80,6 +86,10 @@ def spec_named(name: str) -> type[Spec]:
     if name not in SPECS:
         raise UnknownName("specs", "spec", name, SPECS)
     return SPECS[name]
+
+
+def _home(cls: type) -> tuple[str, str]:
+    return cls.__module__, cls.__qualname__
 
 
 def _required(field: dataclasses.Field[Any]) -> bool:

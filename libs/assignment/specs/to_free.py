@@ -47,6 +47,6 @@ class ToFreeSpec(Spec):
         return (PositivePart(left) if self.formula is ToFreeFormula.UTILIZATION else Step(left),)
 
     def scale(self, problem: Problem) -> float:
-        """What is in them at the start, or their number."""
+        """What is in them at the start."""
         value = self.cost(problem).value(problem.initial)
-        return float(value[0, 0]) or 1.0
+        return float(value[0, 0])

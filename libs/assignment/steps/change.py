@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from libs.assignment.steps.jit import callee, part
+from libs.assignment.search.jit import callee, part
 from libs.assignment.steps.network import CLIP, LIMIT, MOST, STEP, Network
 from libs.assignment.steps.state import State
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from libs.assignment.arrays import Bools, Ints
+from libs.assignment.search.jit import callee, compiled
 from libs.assignment.steps.change import cost_of, drop, keep
-from libs.assignment.steps.jit import callee, compiled
 from libs.assignment.steps.margins import cost_at, other, refresh
 from libs.assignment.steps.network import Network
 from libs.assignment.steps.state import State, borrow_network, borrow_state

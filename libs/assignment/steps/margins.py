@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from libs.assignment.arrays import Floats, Ints
+from libs.assignment.search.jit import callee, compiled, part
 from libs.assignment.steps.change import try_one
-from libs.assignment.steps.jit import callee, compiled, part
 from libs.assignment.steps.network import Network
 from libs.assignment.steps.state import State, borrow_network, borrow_state
 

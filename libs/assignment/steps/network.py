@@ -13,7 +13,7 @@ Every column that is not a count follows from columns before it: it is a functio
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,9 +24,10 @@ from libs.assignment.expressions.ceil import CEIL_TOLERANCE
 from libs.assignment.expressions.step import STEP_TOLERANCE
 from libs.assignment.lowering.affine import Affine
 from libs.assignment.lowering.ceil import Ceilings
-from libs.assignment.lowering.leaving import Leaving, Totals
+from libs.assignment.lowering.leaving import Leaving
 from libs.assignment.lowering.lowered import Lowered
 from libs.assignment.lowering.maximum import Maxima
+from libs.assignment.lowering.piecewise import Pieces
 from libs.assignment.lowering.positive_part import PositiveParts
 from libs.assignment.lowering.shared import Sums
 from libs.assignment.lowering.step import Steps
@@ -89,8 +90,13 @@ class _Parts:
         self.labels.append(np.stack([np.full(count, function), out]))
 
 
-def network_of(lowered: Lowered, model: Model) -> Network | None:
-    """None where some column has no such form: n-th largest values, and curves.
+def not_followed(lowered: Lowered) -> tuple[str, ...]:
+    """The specs of columns that have no such form: n-th largest values, and curves. () where all have one."""
+    return tuple(sorted({one.name for one in lowered.completions if isinstance(one, Pieces) or _nth_largest(one)}))
+
+
+def network_of(lowered: Lowered, model: Model) -> Network:
+    """Of a problem in which nothing is `not_followed`.
 
     model  has the columns of `lowered.model`, and its rows first; its cost is what counts
     """
@@ -98,8 +104,7 @@ def network_of(lowered: Lowered, model: Model) -> Network | None:
     parts = _Parts()
     _leaving(parts, lowered.leaving, width)
     for one in lowered.completions:
-        if not _completion(parts, one, width):
-            return None
+        _completion(parts, one, width)
     _limits(parts, model, counts, len(lowered.classes.size))
     matrix = csr(sp.vstack(parts.matrices))
     constant, low, high = np.concatenate(parts.numbers, axis=1)
@@ -158,12 +163,12 @@ def _leaving(parts: _Parts, leaving: Leaving, width: int) -> None:
     parts.add(there[group], leaving.held[group] - before, CLIP, leaving.column[leaving.order], 0.0, size)
 
 
-def _completion(parts: _Parts, one: object, width: int) -> bool:
-    """Whether it could be added."""
-    if isinstance(one, Totals):
-        summed = csr((np.ones(len(one.column)), (one.kind, one.column)), shape=(len(one.total), width))
-        parts.add(summed, np.zeros(len(one.total)), CLIP, one.total, -np.inf, np.inf)
-    elif isinstance(one, Sums):
+def _nth_largest(one: object) -> TypeGuard[Maxima]:
+    return isinstance(one, Maxima) and bool(one.n or len(one.below))
+
+
+def _completion(parts: _Parts, one: object, width: int) -> None:
+    if isinstance(one, Sums):
         parts.add(*_some(one.x, one.some, width), CLIP, one.y, -np.inf, np.inf)
     elif isinstance(one, PositiveParts):
         parts.add(*_some(one.x, one.some, width), CLIP, one.y, 0.0, np.inf)
@@ -173,11 +178,10 @@ def _completion(parts: _Parts, one: object, width: int) -> bool:
         parts.add(*_some(one.x, one.some, width), STEP, one.y, STEP_TOLERANCE, 0.0)
     elif isinstance(one, Ceilings):
         parts.add(*_some(one.x, one.some, width), CEIL, one.y, CEIL_TOLERANCE, 0.0)
-    elif isinstance(one, Maxima) and not one.n and not len(one.below):
+    elif isinstance(one, Maxima) and not _nth_largest(one):
         parts.add(*_some(one.x, np.arange(len(one.out)), width), MOST, one.y[one.out], 0.0, 0.0)
     else:
-        return False
-    return True
+        raise TypeError(f"steps cannot follow {type(one).__name__}; not_followed should have said so")
 
 
 def _some(x: Affine, some: Ints, width: int) -> tuple[Matrix, Floats]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from libs.assignment.search.jit import callee, compiled, part
 from libs.assignment.steps.change import drop, keep, try_two
-from libs.assignment.steps.jit import callee, compiled, part
 from libs.assignment.steps.margins import cost_at, refresh
 from libs.assignment.steps.network import Network
 from libs.assignment.steps.state import State, borrow_network, borrow_state

@@ -11,7 +11,7 @@ from libs.assignment.arrays import Bools, Floats, Ints
 from libs.assignment.lowering.lowered import Lowered
 from libs.assignment.steps.exchange import exchange
 from libs.assignment.steps.margins import measure
-from libs.assignment.steps.network import Network, network_of
+from libs.assignment.steps.network import Network, network_of, not_followed
 from libs.assignment.steps.state import State, state_of
 from libs.assignment.steps.transfer import transfer
 from libs.mip.model import Model
@@ -33,11 +33,15 @@ class Guide(Protocol):
 
 
 class Walk:
-    """A model in which steps can be followed; `network` is None where they cannot, and nothing is done."""
+    """A model in which steps are followed. Nothing is done where they cannot follow the columns of some spec.
+
+    not_followed  the names of such specs
+    """
 
     def __init__(self, lowered: Lowered, model: Model, sink: int = -1) -> None:
         self.lowered, self.sink = lowered, sink
-        self.network: Network | None = network_of(lowered, model)
+        self.not_followed = not_followed(lowered)
+        self.network: Network | None = None if self.not_followed else network_of(lowered, model)
 
     def down(self, counts: Ints, least: float, guide: Guide, stop: Callable[[], bool]) -> Ints:
         """(Q,) counts that cost no more, with all limits kept that were kept; a change must save `least`."""

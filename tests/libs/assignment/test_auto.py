@@ -8,13 +8,16 @@ import pytest
 from libs.assignment.errors import UnknownName
 from libs.assignment.problem import Problem
 from libs.assignment.solvers import auto
-from libs.assignment.solvers.limits import SearchLimits
+from libs.assignment.solvers.limits import AUTO_S_MAX, SearchLimits
+from libs.assignment.solvers.mip import solve_mip
+from libs.assignment.solvers.price import solve_price
 from libs.assignment.solvers.registry import SOLVERS, solver_named
 from libs.assignment.specs.balance import BalanceFormula, BalanceSpec
 from libs.assignment.specs.capacity import CapacitySpec
 from libs.assignment.specs.filter import Filter
 from libs.assignment.specs.maximize_allocation import MaximizeAllocationSpec
 from libs.assignment.specs.minimize_movement import MinimizeMovementSpec
+from tests.libs.assignment.markets import placement
 
 
 def crowd(objects: int = 200, containers: int = 10) -> Problem:
@@ -61,7 +64,7 @@ def test_all_are_called_alike_and_say_who_they_are(name: str) -> None:
 
 
 def test_auto_prices_a_market() -> None:
-    result = solver_named("auto")(market())
+    result = solver_named("auto")(placement(0, objects=1200, containers=40))
     assert result.solver == "price"
     assert "auto chose price: objects that are worth something" in result.in_words()
     assert result.prices is not None
@@ -94,3 +97,33 @@ def test_auto_searches_what_is_large_or_has_no_integer_form(monkeypatch: pytest.
     assert larger.solver == "partitioned"
     assert "200 objects are too many for one search" in larger.in_words()
     assert "3 parts" in larger.in_words()
+
+
+def test_auto_gains_what_the_goal_says_and_nothing_else() -> None:
+    """Ten small objects worth 2 fill the container; four large ones worth 3 want it whole, one at a time."""
+    problem = Problem(objects=14, containers=2, initial=[1] * 14)
+    problem.add_dimension("size", [1.0] * 10 + [10.0] * 4, containers=[10.0, 0.0])
+    problem.add_dimension("worth", [2.0] * 10 + [3.0] * 4)
+    placed = Filter(but=[1])
+    problem.add_constraint(CapacitySpec(dimension="size", filter=placed))
+    problem.add_goal(MaximizeAllocationSpec(dimension="worth", filter=placed), normalise=False)
+    assert solve_price(problem).objective[1] == (-20.0,)
+    assert solver_named("auto")(problem).objective[1] == (-20.0,)
+
+
+def test_the_clock_of_auto_starts_before_it_compiles_and_goes_on_in_the_solver(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = solve_mip(alike())
+    clock = iter(range(0, 10_000, 5))
+    monkeypatch.setattr("time.perf_counter", lambda: float(next(clock)))
+    deadlines = []
+
+    def spy(problem, limits, *, seed, compiled, deadline):
+        deadlines.append((deadline.began, deadline.time_s_max, deadline.left_s))
+        return answer
+
+    monkeypatch.setattr(auto, "choose", lambda compiled: auto.Choice(solver="local", why="spied on", solve=spy))
+    solver_named("auto")(alike(), SearchLimits(time_s_max=12))
+    solver_named("auto")(alike())
+    assert deadlines[0][0] == 0.0
+    assert deadlines[0][1:] == (12, 7.0)
+    assert deadlines[1][1] == AUTO_S_MAX

@@ -10,15 +10,19 @@ from libs.assignment.explain.comparison import compare
 from libs.assignment.explain.explainer import Explainer
 from libs.assignment.explain.timeline import timeline_of
 from libs.assignment.explain.tree import tree
+from libs.assignment.portfolio.limits import PortfolioLimits
 from libs.assignment.problem import Problem
-from libs.assignment.solvers.limits import SearchLimits
+from libs.assignment.solvers.limits import MipLimits, SearchLimits
 from libs.assignment.solvers.local import solve_local
 from libs.assignment.solvers.partitioned import Partitioning
+from libs.assignment.solvers.price import solve_price
 from libs.assignment.solvers.registry import solver_named
 from libs.assignment.specs.avoid_assignments import AvoidAssignmentsSpec
 from libs.assignment.specs.capacity import CapacitySpec
+from libs.assignment.specs.filter import Filter
 from libs.assignment.specs.group_count import GroupCountSpec
 from libs.assignment.specs.limit import Limit
+from libs.assignment.specs.maximize_allocation import MaximizeAllocationSpec
 from libs.assignment.specs.minimize_movement import MinimizeMovementSpec
 from tests.libs.assignment.examples import EXAMPLES
 from tests.libs.assignment.worlds import CONTAINERS, OBJECTS, random_assignment, small_world
@@ -189,16 +193,25 @@ def test_the_tree_of_every_spec_can_be_written() -> None:
     assert "see #" in said
 
 
-@pytest.mark.parametrize("solver", ["local", "partitioned"])
+LIMITS: dict[str, object] = {
+    "local": SearchLimits(tries_max=4_000),
+    "mip": MipLimits(nodes_max=20),
+    "partitioned": SearchLimits(tries_max=4_000),
+    "portfolio": PortfolioLimits(exact_columns_max=0, neighbourhoods_max=10),
+}
+
+
+@pytest.mark.parametrize("solver", LIMITS)
 def test_the_timeline_adds_up_term_by_term(solver: str) -> None:
     problem = small_world()
     for name in ("balance IDEAL RELATIVE", "movement", "increase"):
         problem.add_goal(EXAMPLES[name].spec, weight=2, priority=0 if name != "increase" else 3)
     problem.add_constraint(EXAMPLES["capacity"].spec, hard=False, weight=5)
     options = {"options": Partitioning(parts=2, insist=True)} if solver == "partitioned" else {}
-    result = solver_named(solver)(problem, SearchLimits(tries_max=4_000), **options)
+    result = solver_named(solver)(problem, LIMITS[solver], **options)
     said = timeline_of(problem, result)
-    assert len(said.moments) == len(result.timeline) > 2
+    assert len(said.moments) == len(result.timeline) > 1
+    assert sum(one.moved for one in said.moments) >= result.moved > 0
     for one in said.moments:
         levels = [0.0] * 3
         for term, value in zip(said.terms, one.values, strict=True):
@@ -208,3 +221,23 @@ def test_the_timeline_adds_up_term_by_term(solver: str) -> None:
     assert said.moments[-1].values == pytest.approx(values(problem, result.assignment), abs=1e-7)
     assert "0 objects moved" in said.in_words()
     assert "CapacitySpec:" in said.in_words()
+
+
+def test_a_timeline_of_prices_says_what_was_broken_at_each_time() -> None:
+    """Broken at the start, mended by the first placement: the steps say both, and each what had moved by then."""
+    problem = Problem(objects=8, containers=3, initial=[0, 0, 0, 0, 0, 0, 2, 2])
+    placed = Filter(but=[2])
+    problem.add_dimension("size", [1.0, 2.0, 1.0, 2.0, 1.0, 2.0, 1.0, 1.0], containers=[4.0, 5.0, 0.0])
+    problem.add_constraint(CapacitySpec(dimension="size", filter=placed))
+    problem.add_goal(MaximizeAllocationSpec(dimension="size", filter=placed))
+    result = solve_price(problem)
+    said = timeline_of(problem, result)
+    assert len(said.moments) == len(result.timeline) > 1
+    assert result.timeline[0].objective == pytest.approx(objective(problem, problem.initial))
+    assert result.timeline[0].objective[0] == 5.0
+    assert said.moments[-1].values == pytest.approx(values(problem, result.assignment), abs=1e-7)
+    for one in said.moments:
+        levels = [0.0, 0.0]
+        for term, value in zip(said.terms, one.values, strict=True):
+            levels[term.level] += term.weight * value
+        assert levels == pytest.approx(one.objective, abs=1e-7)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-from libs.assignment.prices import jit as jit_of_prices
-from libs.assignment.prices.greedy import place
+from libs.assignment.prices import greedy
 from libs.assignment.search import jit
 from libs.assignment.search.descent import descend
+from libs.assignment.search.moves.kernighan_lin import run_between
+
+ROOT = Path(__file__).parents[3]
 
 MODULE = """
 from libs.assignment.search.jit import compiled, part
@@ -27,8 +30,8 @@ ASK = "import kernels; print(kernels.outer(1), sum(kernels.outer.stats.cache_hit
 
 def ask(folder: Path, stamp: str, **environment: str) -> str:
     """Call the kernel in a process of its own whose kernel files have this digest."""
-    code = f"import libs.assignment.search.jit as jit; jit.STAMP = ({stamp!r}, 1); {ASK}"
-    paths = os.pathsep.join([str(folder), str(Path(__file__).parents[3])])
+    code = f"import libs.assignment.search.jit as jit; jit.stamp_of = lambda folder: ({stamp!r}, 1); {ASK}"
+    paths = os.pathsep.join([str(folder), str(ROOT)])
     ran = subprocess.run(
         [sys.executable, "-B", "-c", code],
         env={**os.environ, "PYTHONPATH": paths, **environment},
@@ -55,16 +58,57 @@ def test_without_any_place_for_a_cache_it_still_runs(tmp_path: Path) -> None:
     assert ask(tmp_path, "one", HOME=nowhere, XDG_CACHE_HOME=nowhere) == "4 0"
 
 
-def test_each_package_has_a_stamp_of_its_own_files() -> None:
-    assert jit.stamp_of(Path(jit_of_prices.__file__).parent) == jit_of_prices.STAMP
-    assert jit_of_prices.STAMP != jit.STAMP
-    assert place._cache._cache_file._source_stamp == jit_of_prices.STAMP
-    assert descend._cache._cache_file._source_stamp == jit.STAMP
+def test_kernels_of_each_folder_are_stamped_with_its_files_and_those_of_local_search() -> None:
+    prices = jit.stamp_of(Path(greedy.__file__).parent)
+    assert prices != jit.stamp_of(jit.HERE)
+    assert greedy.place._cache._cache_file._source_stamp == prices
+    assert descend._cache._cache_file._source_stamp == jit.stamp_of(jit.HERE)
+    assert run_between._cache._cache_file._source_stamp == jit.stamp_of(jit.HERE)
 
 
-def test_the_stamp_is_that_of_the_kernel_files(tmp_path: Path) -> None:
-    copy = tmp_path / "search"
-    shutil.copytree(jit.HERE, copy)
-    assert jit.stamp_of(copy) == jit.STAMP
-    (copy / "moves" / "swap.py").write_text("changed")
-    assert jit.stamp_of(copy) != jit.STAMP
+def test_a_stamp_changes_with_a_file(tmp_path: Path) -> None:
+    copy = tmp_path / "prices"
+    shutil.copytree(Path(greedy.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    before = jit.stamp_of(copy)
+    (copy / "held.py").write_text("changed")
+    jit.stamp_of.cache_clear()
+    assert jit.stamp_of(copy) != before
+
+
+def first_calls(warm: str) -> dict[str, list[str]]:
+    """Kernels with no code after `warm`, and those for which the first page then needs more, in one new process."""
+    ran = subprocess.run(
+        [sys.executable, "-c", FIRST_CALLS.format(warm=warm)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found: dict[str, list[str]] = json.loads(ran.stdout.splitlines()[-1])
+    return found
+
+
+FIRST_CALLS = """
+import json, re
+from pathlib import Path
+from libs.assignment.search.jit import KERNELS
+from libs.assignment.warm import warm
+{warm}
+before = {{id(kernel): len(kernel.signatures) for kernel in KERNELS}}
+cold = [kernel.__name__ for kernel in KERNELS if not kernel.signatures]
+page = Path("docs/assignment/README.md").read_text()
+names = {{"__name__": "page"}}
+for code in re.findall("```python\\n(.*?)```", page, re.DOTALL):
+    exec(code.replace("time_s_max=10", "time_s_max=1"), names)
+more = [kernel.__name__ for kernel in KERNELS if len(kernel.signatures) > before.get(id(kernel), 0)]
+print(json.dumps({{"cold": cold, "more": more}}))
+"""
+
+
+def test_after_warm_nothing_on_the_first_page_compiles() -> None:
+    assert first_calls("warm()") == {"cold": [], "more": []}
+
+
+def test_that_the_first_page_compiles_where_warm_was_not_called_is_seen() -> None:
+    assert "try_moves" in first_calls("")["more"]

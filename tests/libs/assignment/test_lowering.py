@@ -91,7 +91,7 @@ def test_the_best_of_all_is_found_with_constraints_and_priorities(seed: int) -> 
         assert value == pytest.approx(least, rel=1e-3, abs=level.error + SLACK)
         if level.error:
             break
-    assert (lowered.stated.values(result.assignment)[0]) == pytest.approx(result.broken[1])
+    assert (lowered.compiled.values(result.assignment)[0]) == pytest.approx(result.broken[1])
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -109,13 +109,13 @@ def test_the_cheapest_point_of_counts_is_the_cheapest(seed: int) -> None:
         cheapest = lowered.assignment(counts)
         assert (lowered.counts(cheapest) == counts).all()
         value = lowered.values(lowered.point_of(counts.astype(float)))[1]
-        assert lowered.stated.values(cheapest)[1] == pytest.approx(value)
+        assert lowered.compiled.values(cheapest)[1] == pytest.approx(value)
         for _ in range(30):
             shuffled = assignment.copy()
             for k in range(len(lowered.classes)):
                 members = np.flatnonzero(lowered.classes.of == k)
                 shuffled[members] = rng.permutation(assignment[members])
-            assert lowered.stated.values(shuffled)[1] >= value - SLACK
+            assert lowered.compiled.values(shuffled)[1] >= value - SLACK
 
 
 class Custom(Spec):
@@ -226,7 +226,7 @@ def test_arrays_that_are_not_written_out_say_the_same(name: str, monkeypatch: py
     written = lower(problem)
     monkeypatch.setattr(linear, "DENSE_ELEMENTS_MAX", 1)
     lowered = lower(problem)
-    assert any(not cell.dense for cell in lowered.stated.graph.cells)
+    assert any(not cell.dense for cell in lowered.compiled.graph.cells)
     for seed in range(8):
         assignment = random_assignment(seed)
         point = lowered.point(assignment)

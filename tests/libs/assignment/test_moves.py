@@ -14,7 +14,7 @@ from libs.assignment.search.draw import random_below, random_share, seed_random
 from libs.assignment.search.jit import compiled
 from libs.assignment.search.mix import BASE, Mix, usable_kinds
 from libs.assignment.search.moves import kinds
-from libs.assignment.search.moves.kernighan_lin import MEMBERS_MAX, RUN_MAX, run_between
+from libs.assignment.search.moves.kernighan_lin import MEMBERS_MAX, RUN_MAX, members_of, run_between
 from libs.assignment.search.moves.kinds import ask_kind
 from libs.assignment.search.program import Program, compile_problem
 from libs.assignment.search.tables import MOVES_AT, State, Tables
@@ -188,12 +188,13 @@ def test_a_kernighan_lin_run_goes_through_what_is_worse() -> None:
     state, counts = program.state(problem.initial), np.zeros(3 + MEMBERS_MAX + RUN_MAX, dtype=np.int64)
     assert state.part[1] == 1
     tolerance, pairs = np.full(2, 1e-9), np.array([[0, 1]])
-    run_between(program.tables, state, 1, pairs, 10_000, 1, tolerance, counts)
+    lists = members_of(problem.initial, program.movable, 2)
+    run_between(program.tables, state, lists, 1, pairs, 10_000, 1, tolerance, counts)
     assert state.part[1] == 0
     assert program.state(state.whole[:2].copy()).part[1] == 0
     assert counts[1] == 2  # moves kept
     assert counts[2] == 1  # pairs looked at
-    run_between(program.tables, state, 1, pairs, 10_000, 2, tolerance, counts)
+    run_between(program.tables, state, lists, 1, pairs, 10_000, 2, tolerance, counts)
     assert state.part[1] == 0
     assert counts[1] == 0
 

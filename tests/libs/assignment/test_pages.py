@@ -50,7 +50,7 @@ def test_the_first_page_leads_to_an_answer(said: dict[str, Any]) -> None:
         np.bincount(said["shaped"].assignment, problem.dimensions[name].objects, 10) for name in ("memory_gb", "cpu")
     ]
     assert (ratio[0] <= 3.5 * ratio[1] + 1e-6).all(), "the page's own spec"
-    assert said["placed"].solver == "price"
+    assert said["placed"].solver == "mip"
     assert len(said["waiting"])
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from libs.assignment.errors import BadValues, ModelError
 from libs.assignment.partitioning.apportion import apportion
+from libs.assignment.partitioning.coalesce import coalesce
 from libs.assignment.partitioning.deal import Deal, deal
 from libs.assignment.partitioning.part import parts_of
 from libs.assignment.partitioning.plan import plan_parts
@@ -105,7 +106,7 @@ def test_what_no_part_worsens_the_whole_does_not_worsen(name: str) -> None:
         seen = [[one for c in part.constraints for one in c.excess] for part in stated]
         whole = problem.constraints[0].excess
         at_start = sum(total(one, p.initial) for one, p in zip(seen, stated, strict=True))
-        if name == "group count, exact":  # what lacks of a group where none of its objects can go is nobody's
+        if name in ("group count, exact", "in progress"):  # what no part's objects can mend is no part's
             assert at_start <= total(whole, problem.initial) + 1e-9
         else:
             assert at_start == pytest.approx(total(whole, problem.initial))
@@ -389,3 +390,17 @@ def test_options_are_checked() -> None:
         Partitioning(parts=0)
     with pytest.raises(BadValues, match=r"polish = 1\.0; expected a share"):
         Partitioning(polish=1.0)
+
+
+def test_when_the_time_is_up_parts_that_were_not_taken_stay_as_they_are() -> None:
+    """Both answers at once are too many for the container that they share; each alone is not."""
+    problem = Problem(objects=2, containers=3, initial=[0, 1])
+    problem.add_constraint(CapacitySpec(dimension="count", limit=Limit(default=1.0)))
+    problem.add_goal(CapacitySpec(dimension="count", limit=Limit(items=[0.0, 0.0, 1.0])))
+    parts = parts_of(problem.initial, np.array([0, 1, -1]), np.array([0, 1]), 2)
+    answers = [np.searchsorted(part.containers, np.full(len(part.objects), 2)) for part in parts]
+    program = compile_problem(problem)
+    assert coalesce(program, parts, answers).assignment.tolist() == [2, 1]
+    late = coalesce(program, parts, answers, lambda: True)
+    assert late.assignment.tolist() == [0, 1]
+    assert (late.whole, late.piecemeal, late.refused) == (0, 0, 2)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from libs.assignment.errors import BadValues
 from libs.assignment.flavour import Flavour
 from libs.assignment.lowering.lower import lower
 from libs.assignment.lowering.lowered import Lowered
@@ -25,7 +26,7 @@ from libs.assignment.solvers.limits import MipLimits, StoppedBy
 from libs.assignment.solvers.mip import solve_mip
 from libs.assignment.solvers.portfolio import solve_portfolio
 from libs.assignment.specs.avoid_assignments import AvoidAssignmentsSpec
-from libs.assignment.specs.balance import BalanceSpec
+from libs.assignment.specs.balance import BalanceFormula, BalanceSpec
 from libs.assignment.specs.group_count import GroupCountSpec
 from libs.assignment.specs.limit import Limit
 from libs.assignment.specs.minimize_movement import MinimizeMovementSpec
@@ -99,6 +100,16 @@ def test_rounding_what_overbooks_is_legal() -> None:
     counts = round_counts(lowered, most * np.random.default_rng(0).uniform(0, 2, len(most)), phases.shares.sink)
     assert (np.bincount(lowered.kind, counts) == lowered.classes.size).all()
     assert ((counts >= 0) & (counts <= most)).all()
+
+
+def test_rounding_that_has_no_time_leaves_what_is_known() -> None:
+    lowered, phases = lowered_world(3)
+    relaxed = relax(lowered, phases.model)
+    assert relaxed.fractional is not None
+    assert round_counts(lowered, relaxed.fractional, phases.shares.sink, time_s_max=0.0) is None
+    late = Clock(0.0)
+    assert (Phases(lowered, phases.model, SEARCHED, 0, late).start(relaxed, lowered.held) == lowered.held).all()
+    assert late.timed_out
 
 
 def test_whose_a_column_is_and_where_nothing_costs() -> None:
@@ -224,3 +235,30 @@ def test_without_a_relaxation_there_is_still_a_good_answer(seed: int, monkeypatc
     assert found.stopped_by is StoppedBy.TIME
     assert found.bound[1] <= 0.0, "what the columns' bounds say"
     assert found.objective[1][0] <= 1.1 * whole.objective[1][0]
+
+
+def test_it_says_where_counting_is_the_wrong_way() -> None:
+    """All objects different: nothing to count. Where it is proven to be the best there is nothing to warn of."""
+    rng = np.random.default_rng(5)
+    problem = Problem(objects=30, containers=4, initial=rng.integers(4, size=30))
+    problem.add_dimension("cpu", rng.uniform(1.0, 9.0, 30))
+    problem.add_goal(BalanceSpec(dimension="cpu", formula=BalanceFormula.SQUARES))
+    found = solve_portfolio(problem, SEARCHED)
+    assert found.stopped_by is not StoppedBy.OPTIMAL
+    assert any(note.startswith("30 objects are of 30 classes") for note in found.notes)
+    assert "local search is likely to find better" in found.in_words()
+    alike = Problem(objects=3, containers=2, initial=[0, 0, 0])
+    alike.add_goal(BalanceSpec(dimension="count", formula=BalanceFormula.LINEAR))
+    assert solve_portfolio(alike, SEARCHED).notes == ()
+
+
+@pytest.mark.parametrize("field", ["time_s_max", "neighbourhoods_max", "stall_gain", "exact_columns_max", "exact_gap"])
+@pytest.mark.parametrize("value", [-1, float("nan")])
+def test_limits_must_make_sense(field: str, value: float) -> None:
+    with pytest.raises(BadValues, match=f"{field} = {value}; expected 0 or more"):
+        PortfolioLimits(**{field: value})
+
+
+def test_a_stall_is_of_one_try_at_least() -> None:
+    with pytest.raises(BadValues, match="stall = 0; expected 1 or more"):
+        PortfolioLimits(stall=0)

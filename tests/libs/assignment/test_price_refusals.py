@@ -1,4 +1,4 @@
-"""What price-and-round cannot do it refuses by the name of the spec."""
+"""What the prices leave out is said by the name of the spec; what is no market at all is refused."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from libs.assignment.errors import BadValues, ModelError
+from libs.assignment.compiled import Compiled
+from libs.assignment.errors import BadValues
 from libs.assignment.flavour import Flavour
+from libs.assignment.prices.recognise import read_market
 from libs.assignment.prices.settings import PriceSettings
 from libs.assignment.problem import Problem
-from libs.assignment.solvers.price import solve_price, why_not
+from libs.assignment.solvers.price import why_not
 from libs.assignment.specs.assignment_affinities import AssignmentAffinitiesSpec
 from libs.assignment.specs.avoid_assignments import AvoidAssignmentsSpec
 from libs.assignment.specs.balance import BalanceSpec
 from libs.assignment.specs.capacity import CapacitySpec
 from libs.assignment.specs.filter import Filter
-from libs.assignment.specs.group_count import CountBound, GroupCountSpec, RelativeTo
-from libs.assignment.specs.limit import Bound, Limit, LimitType
+from libs.assignment.specs.group_count import CountBound, GroupCountSpec
+from libs.assignment.specs.limit import Bound, Limit
 from libs.assignment.specs.maximize_allocation import MaximizeAllocationSpec
 from libs.assignment.specs.to_free import ToFreeSpec
 from tests.libs.assignment.markets import placement
@@ -34,41 +36,24 @@ def capacity(**given: object) -> Callable[[Problem], None]:
     return lambda p: p.add_constraint(CapacitySpec(name="x", **{"dimension": "r0", "filter": PLACED, **given}))
 
 
-REFUSED: dict[str, tuple[Callable[[Problem], None], str]] = {
-    "another goal": (lambda p: p.add_goal(BalanceSpec(dimension="r0")), "BalanceSpec: price-and-round takes Maximize"),
+LEFT_OUT: dict[str, tuple[Callable[[Problem], None], str]] = {
+    "another goal": (lambda p: p.add_goal(BalanceSpec(dimension="r0")), "BalanceSpec"),
     "two priorities": (
         lambda p: p.add_goal(MaximizeAllocationSpec(name="later", filter=PLACED), priority=1),
-        "MaximizeAllocationSpec 'later': price-and-round takes goals of one priority",
+        "MaximizeAllocationSpec 'later'",
     ),
-    "another constraint": (lambda p: p.add_constraint(ToFreeSpec(items=[0])), "ToFreeSpec: price-and-round takes Cap"),
-    "a soft one": (
-        lambda p: p.add_constraint(CapacitySpec(dimension="r0", filter=PLACED), hard=False),
-        "CapacitySpec: price-and-round takes hard",
-    ),
-    "a least amount": (capacity(bound=Bound.MIN), "CapacitySpec 'x': bound = 'MIN'"),
-    "what was there before": (capacity(flavour=Flavour.ANY), "CapacitySpec 'x': flavour = 'ANY'"),
-    "capacity of racks": (capacity(scope="rack", filter=Filter()), "CapacitySpec 'x': scope = 'rack'"),
-    "a value by place": (capacity(dimension="by_rack"), "CapacitySpec 'x': dimension = 'by_rack'"),
-    "a negative value": (capacity(dimension="signed"), "CapacitySpec 'x': dimension = 'signed'"),
-    "limits on what is not placed": (capacity(filter=Filter()), r"CapacitySpec 'x': filter .*container 12"),
-    "a least number": (count(bound=CountBound.MIN), "GroupCountSpec 'x': bound = 'MIN'"),
-    "new ones": (count(flavour=Flavour.NEW), "GroupCountSpec 'x': flavour = 'NEW'"),
-    "limits by pair": (count(limit=Limit(pairs={(0, 0): 0.0})), "GroupCountSpec 'x': limit"),
-    "limits by item": (count(limit=Limit(items=np.arange(13.0))), "GroupCountSpec 'x': limit"),
-    "shares of an item": (
-        count(limit=Limit(type=LimitType.RELATIVE, default=0.5), relative_to=RelativeTo.SCOPE_ITEM_UTIL),
-        "GroupCountSpec 'x': limit",
-    ),
-    "signed amounts": (count(dimension="signed"), "GroupCountSpec 'x': dimension = 'signed'"),
-    "groups outside": (
-        lambda p: p.add_constraint(GroupCountSpec(partition="job", name="x")),
-        "GroupCountSpec 'x': filter",
-    ),
-    "nowhere to be when not placed": (
-        lambda p: p.add_constraint(AvoidAssignmentsSpec(assignments=[(0, [12])])),
-        "AvoidAssignmentsSpec: assignments",
-    ),
-    "everything counts": (lambda p: p.add_goal(MaximizeAllocationSpec()), "needs one for what is not placed"),
+    "a soft one": (lambda p: p.add_constraint(ToFreeSpec(items=[0]), hard=False), "ToFreeSpec"),
+    "a least amount": (capacity(bound=Bound.MIN), "CapacitySpec 'x'"),
+    "a negative value": (capacity(dimension="signed"), "CapacitySpec 'x'"),
+    "a value by place": (capacity(dimension="by_rack"), "CapacitySpec 'x'"),
+    "a least number": (count(bound=CountBound.MIN), "GroupCountSpec 'x'"),
+    "limits by pair": (count(limit=Limit(pairs={(0, 0): 0.0})), "GroupCountSpec 'x'"),
+    "limits by item": (count(limit=Limit(items=np.arange(13.0))), "GroupCountSpec 'x'"),
+}
+READ: dict[str, Callable[[Problem], None]] = {
+    "capacity of racks": capacity(scope="rack", filter=Filter()),
+    "what is there while moving, where nothing was": capacity(flavour=Flavour.ANY),
+    "new ones, where nothing was": count(flavour=Flavour.NEW),
 }
 
 
@@ -81,40 +66,38 @@ def world() -> Problem:
     return problem
 
 
-@pytest.mark.parametrize("case", REFUSED)
-def test_refused_by_name(case: str) -> None:
-    add, message = REFUSED[case]
+@pytest.mark.parametrize("case", LEFT_OUT)
+def test_left_out_by_name(case: str) -> None:
+    add, name = LEFT_OUT[case]
     problem = world()
-    assert why_not(problem) is None
     add(problem)
-    with pytest.raises(ModelError, match=message):
-        solve_price(problem)
-    assert why_not(problem) is not None
+    assert read_market(Compiled.of(problem)).left_out == (name,)
+
+
+@pytest.mark.parametrize("case", READ)
+def test_read_in_full(case: str) -> None:
+    problem = world()
+    READ[case](problem)
+    reading = read_market(Compiled.of(problem))
+    assert reading.left_out == ()
+    assert reading.strict.exact
+
+
+@pytest.mark.parametrize(
+    "spec", [CapacitySpec(dimension="r0"), AvoidAssignmentsSpec(assignments=[(0, [12])])], ids=["limited", "avoided"]
+)
+def test_what_is_not_placed_needs_a_place(spec: CapacitySpec | AvoidAssignmentsSpec) -> None:
+    problem = world()
+    problem.add_constraint(spec)
+    assert "needs a container for what is not placed" in str(why_not(problem))
 
 
 def test_without_a_goal_that_places_there_is_nothing_to_do() -> None:
     problem = Problem(objects=2, containers=2, initial=[0, 0])
-    assert "needs a MaximizeAllocationSpec" in str(why_not(problem))
+    assert "needs a goal that says what being placed is worth" in str(why_not(problem))
     problem.add_dimension("liking", 1.0, by_item=("container", [0, 0], [[0.0, 1.0]]))
     problem.add_goal(AssignmentAffinitiesSpec(dimension="liking"))
-    assert "needs a MaximizeAllocationSpec" in str(why_not(problem))
-
-
-def test_what_is_not_placed_is_worth_the_same_wherever_it_is() -> None:
-    problem = Problem(objects=2, containers=3, initial=[1, 2])
-    problem.add_goal(MaximizeAllocationSpec(filter=Filter(items=[0])))
-    assert why_not(problem) is None
-    problem.add_dimension("liking", 1.0, by_item=("container", [0, 0], [[1.0, 1.0, 0.0]]))
-    problem.add_goal(AssignmentAffinitiesSpec(dimension="liking"))
-    assert "AssignmentAffinitiesSpec: tells containers apart" in str(why_not(problem))
-
-
-def test_containers_that_are_all_different_are_no_shapes() -> None:
-    problem = Problem(objects=2, containers=301, initial=[300, 300])
-    problem.add_dimension("r", 1.0, containers=np.append(np.arange(300) / 300.0, 0.0))
-    problem.add_constraint(CapacitySpec(dimension="r", filter=Filter(but=[300])))
-    problem.add_goal(MaximizeAllocationSpec(filter=Filter(but=[300])))
-    assert "300 shapes" in str(why_not(problem))
+    assert "needs a goal that says what being placed is worth" in str(why_not(problem))
 
 
 @pytest.mark.parametrize("given", [{"rent": 2.0}, {"tries": 0}, {"rounds": -1}])

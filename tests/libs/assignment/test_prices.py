@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from libs.assignment.compiled import Compiled
 from libs.assignment.prices.offer import offer_of
-from libs.assignment.prices.recognise import market_of
+from libs.assignment.prices.recognise import read_market
 from libs.assignment.prices.relaxation import relax
 from libs.assignment.prices.settings import PriceSettings
 from libs.assignment.prices.state import start
@@ -44,7 +47,7 @@ def optimum(problem: Problem) -> tuple[float, dict[tuple[float, ...], np.ndarray
 def test_bound_and_prices_are_those_of_the_linear_program(seed: int, special: bool) -> None:
     problem = placement(seed, objects=500, containers=15, special=special)
     value, prices = optimum(problem)
-    market = market_of(problem)
+    market = read_market(Compiled.of(problem)).strict.market
     offer = offer_of(market, start(market, 0), 0.0)
     found = relax(market, offer, np.arange(500))
     assert value <= found.bound + 1e-6
@@ -61,7 +64,7 @@ def _by_container(market, prices):
 
 
 def test_prices_of_others_like_them_save_steps_and_say_the_same() -> None:
-    market = market_of(placement(4, objects=3000, containers=60, over=3.0))
+    market = read_market(Compiled.of(placement(4, objects=3000, containers=60, over=3.0))).strict.market
     offer = offer_of(market, start(market, 0), 0.0)
     before, now = np.arange(0, 3000, 2), np.arange(1, 3000, 2)
     cold = relax(market, offer, now)
@@ -109,7 +112,9 @@ def crowded(seed: int) -> Problem:
 @pytest.mark.parametrize("seed", range(3))
 def test_groups_that_bind_get_prices_and_the_bound_is_tighter(seed: int) -> None:
     problem = crowded(seed)
-    without, priced = solve_price(problem), solve_price(problem, settings=PriceSettings(group_prices=True))
+    alone = PriceSettings(polish=False)
+    without = solve_price(problem, settings=alone)
+    priced = solve_price(problem, settings=replace(alone, group_prices=True))
     assert without.prices is not None
     assert priced.prices is not None
     assert without.prices.groups == ()

@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, fields
+from enum import Enum
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from libs.assignment.errors import ModelError, UnknownName
+from libs.assignment.expressions.positive_part import PositivePart
 from libs.assignment.flavour import Flavour
 from libs.assignment.partitioning.deal import Deal
+from libs.assignment.portfolio.limits import PortfolioLimits
+from libs.assignment.prices.prices import Prices
+from libs.assignment.prices.settings import Granularity, PriceSettings
 from libs.assignment.problem import Problem
 from libs.assignment.replay.codec import Reader, Writer
 from libs.assignment.replay.file import Replay, load_replay, save_replay
 from libs.assignment.search.program import compile_problem
-from libs.assignment.solvers.limits import SearchLimits
+from libs.assignment.solvers.limits import MipLimits, SearchLimits
 from libs.assignment.solvers.local import solve_local
 from libs.assignment.solvers.partitioned import Partitioning
+from libs.assignment.solvers.price import solve_price
+from libs.assignment.solvers.registry import SOLVERS
 from libs.assignment.specs.capacity import CapacitySpec
+from libs.assignment.specs.filter import Filter
 from libs.assignment.specs.limit import Bound, Limit, LimitType
+from libs.assignment.specs.maximize_allocation import MaximizeAllocationSpec
+from libs.assignment.specs.spec import SPECS, Spec, spec
+from libs.assignment.specs.utilisation import utilisation
 from tests.libs.assignment.examples import EXAMPLES
 from tests.libs.assignment.worlds import random_assignment, small_world
 
@@ -46,6 +59,15 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     answer = solve_local(problem, limits, seed=5).assignment
     save_replay(path, Replay(problem=problem, solver="local", limits=limits, seed=5, answer=answer))
     return path
+
+
+def market() -> Problem:
+    problem = Problem(objects=6, containers=3, initial=[2] * 6)
+    problem.add_dimension("size", [1.0, 1.0, 2.0, 2.0, 3.0, 1.0], containers=[3.0, 4.0, 0.0])
+    placed = Filter(but=[2])
+    problem.add_constraint(CapacitySpec(dimension="size", filter=placed))
+    problem.add_goal(MaximizeAllocationSpec(dimension="size", filter=placed))
+    return problem
 
 
 def changed_copy(path: Path, copy: Path, changed: dict[str, object]) -> Path:
@@ -92,6 +114,100 @@ def test_options_of_a_solver_are_kept(tmp_path: Path) -> None:
     replay = load_replay(tmp_path / "a.npz")
     assert replay.options == options
     assert replay.solve().solver == "partitioned"
+
+
+LIMITS = {
+    "auto": SearchLimits(tries_max=2_000),
+    "local": SearchLimits(tries_max=2_000, threads=2),
+    "mip": MipLimits(nodes_max=50, relative_gap=0.01),
+    "partitioned": SearchLimits(tries_max=2_000),
+    "portfolio": PortfolioLimits(neighbourhoods_max=3, stall=2, exact_columns_max=0),
+    "price": SearchLimits(tries_max=2_000),
+}
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_the_limits_of_every_solver_are_kept(solver: str, tmp_path: Path) -> None:
+    problem = market() if solver == "price" else few_specs()
+    save_replay(tmp_path / "a.npz", Replay(problem=problem, solver=solver, limits=LIMITS[solver], seed=1))
+    replay = load_replay(tmp_path / "a.npz")
+    assert replay.limits == LIMITS[solver]
+    again = SOLVERS[solver](problem, LIMITS[solver], seed=1)
+    assert (replay.solve().assignment == again.assignment).all()
+
+
+def test_settings_and_known_prices_are_kept(tmp_path: Path) -> None:
+    problem = market()
+    known = solve_price(problem).prices
+    settings = PriceSettings(granularity=Granularity.GLOBAL, rent=0.5, tries=3)
+    options: dict[str, Any] = {"settings": settings, "prices": known}
+    save_replay(
+        tmp_path / "a.npz", Replay(problem=problem, solver="price", limits=SearchLimits(), seed=0, options=options)
+    )
+    replay = load_replay(tmp_path / "a.npz")
+    assert replay.options["settings"] == settings
+    back = replay.options["prices"]
+    assert isinstance(known, Prices)
+    assert isinstance(back, Prices)
+    for field in fields(Prices):
+        assert np.array_equal(getattr(back, field.name), getattr(known, field.name)), field.name
+    assert replay.solve().solver == "price"
+
+
+class Rate(Enum):
+    LOW = 1
+    HIGH = 3
+
+
+@dataclass(frozen=True)
+class Cap:
+    rate: Rate
+    most: float
+
+
+@pytest.fixture
+def own_spec(monkeypatch: pytest.MonkeyPatch) -> type[Spec]:
+    """As the first page has one, with fields of the caller's own classes."""
+    monkeypatch.setattr("libs.assignment.specs.spec.SPECS", dict(SPECS))
+
+    @spec
+    class CrowdSpec(Spec):
+        cap: Cap
+
+        def excess(self, problem: Problem) -> tuple[Any, ...]:
+            held = utilisation(problem, self.where, "container", "cpu")
+            return (PositivePart(held * float(self.cap.rate.value) - self.cap.most),)
+
+    return CrowdSpec
+
+
+def test_a_spec_of_the_caller_is_kept_where_its_classes_are_given(own_spec: type[Spec], tmp_path: Path) -> None:
+    problem = few_specs()
+    problem.add_goal(own_spec(cap=Cap(Rate.HIGH, 4.0)))  # type: ignore[call-arg]
+    replay = Replay(problem=problem, solver="local", limits=SearchLimits(tries_max=1_000), seed=2)
+    own = [own_spec, Cap, Rate]
+    for missing in own:
+        with pytest.raises(
+            ModelError, match=rf"{missing.__name__} is no class of the language; give it to save_replay"
+        ):
+            save_replay(tmp_path / "a.npz", replay, vocabulary=[one for one in own if one is not missing])
+    assert not (tmp_path / "a.npz").exists()
+    save_replay(tmp_path / "a.npz", replay, vocabulary=own)
+    with pytest.raises(ModelError, match=r"no type named 'CrowdSpec'.*load_replay\(path, vocabulary=\[...\]\)"):
+        load_replay(tmp_path / "a.npz")
+    back = load_replay(tmp_path / "a.npz", vocabulary=own)
+    assert back.problem.goals[-1].spec == own_spec(cap=Cap(Rate.HIGH, 4.0))  # type: ignore[call-arg]
+    assert (back.solve().assignment == replay.solve().assignment).all()
+
+
+def test_a_vocabulary_that_would_be_mistaken_is_refused(saved: Path) -> None:
+    class Limit(Spec):
+        """Named as a class of the language."""
+
+    twice = type("CapacitySpec", (Spec,), {})
+    for wrong, message in ((Limit, "is named 'Limit' too"), (twice, "is named 'CapacitySpec' too"), (int, "no datacl")):
+        with pytest.raises(ModelError, match=message):
+            load_replay(saved, vocabulary=[wrong])
 
 
 def test_values_come_back_as_they_were() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.roadef_all import bench_roadef_all, score
 from benchmarks.roadef_model import load_roadef
 
 pytestmark = pytest.mark.shared
@@ -31,3 +32,17 @@ def test_the_judge_agrees_on_cost_and_on_what_is_broken(shared: Path, tmp_path: 
         assert cost == pytest.approx(said["cost"], abs=0.5)
         broken = any((part.value(final) > 0).any() for one in problem.constraints for part in one.excess)
         assert broken == bool(said["broken"])
+
+
+def test_all_instances_are_scored_from_each_seed(shared: Path, tmp_path: Path) -> None:
+    data = shared / "data" / "roadef2012"
+    options = ["--instances", "a1_1", "--seeds", "0,1", "--tries", "3000", "--threads", "1", "--time-limit", "1000"]
+    said = bench_roadef_all([str(data), "--out", str(tmp_path), *options])
+    assert [(run["instance"], run["seed"], run["broken"]) for run in said["runs"]] == [("a1_1", 0, 0), ("a1_1", 1, 0)]
+    for run in said["runs"]:
+        answer = tmp_path / f"a1_1_{run['seed']}.txt"
+        judge = [sys.executable, shared / "bench" / "roadef.py", data / "model_a1_1.txt", data / "assignment_a1_1.txt"]
+        told = json.loads(subprocess.run([*judge, answer], capture_output=True, text=True, check=True).stdout)
+        assert run["objective"] == pytest.approx(told["cost"], abs=0.5)
+    assert said["worst_score"] == max(run["score"] for run in said["runs"])
+    assert score(120.0, {"best_known_unverified": "100", "initial_cost": "400"}) == 5.0

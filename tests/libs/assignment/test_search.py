@@ -111,7 +111,7 @@ def test_hot_containers_are_those_with_most_to_do_with_what_is_wrong() -> None:
     problem.add_goal(ColocateGroupsSpec(scope="rack", partition="job"), weight=100)
     program = compile_problem(problem)
     heat = container_heat(program.graph, program.goals, 1, problem.initial, problem.initial)
-    assert heat[0] > heat[3] > 0
+    assert heat[2] > 0 == heat[3]  # container 3 has nothing that could move
 
 
 def test_it_finds_the_best_of_a_tiny_problem() -> None:

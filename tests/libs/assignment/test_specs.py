@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from abc import ABC
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +16,13 @@ from libs.assignment.problem import Problem
 from libs.assignment.search.delta import try_moves
 from libs.assignment.search.program import compile_problem
 from libs.assignment.search.tables import LEVELS
+from libs.assignment.solvers.limits import SearchLimits
+from libs.assignment.solvers.registry import solver_named
+from libs.assignment.specs.capacity import CapacitySpec
+from libs.assignment.specs.minimize_movement import MinimizeMovementSpec
+from libs.assignment.specs.moves_in_progress import MovesInProgressSpec
 from libs.assignment.specs.registry import all_specs
-from libs.assignment.specs.spec import Spec, spec_named
+from libs.assignment.specs.spec import SPECS, Spec, spec, spec_named
 from tests.libs.assignment.examples import EXAMPLES, Example
 from tests.libs.assignment.worlds import CONTAINERS, OBJECTS, random_assignment, small_world
 
@@ -125,3 +131,62 @@ def test_a_spec_of_ones_own_may_be_abstract_and_keep_what_belongs_to_the_class()
     assert Twice(name="both").factor == 2.0
     with pytest.raises(UnknownName, match="no field named 'unit'"):
         Twice(unit="rru")
+
+
+def test_another_spec_of_a_name_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a replay file would mean the one or the other, by what was imported last."""
+    monkeypatch.setattr("libs.assignment.specs.spec.SPECS", dict(SPECS))
+
+    def state() -> type[Spec]:
+        @spec
+        class OwnSpec(Spec):
+            """Nothing."""
+
+        return OwnSpec
+
+    first, again = state(), state()
+    assert first is not again is spec_named("OwnSpec")
+    with pytest.raises(
+        ModelError, match=r"specs\.capacity\.CapacitySpec is named 'CapacitySpec' too; give yours another"
+    ):
+        spec(type("CapacitySpec", (Spec,), {"__module__": "mine"}))
+    assert spec_named("CapacitySpec") is CapacitySpec
+
+
+def test_moves_in_progress_take_what_grows_with_the_moves() -> None:
+    """As many as the paper shards: no table of the moves and all containers, nor of the moves and each other."""
+    moves, containers = 10_000, 27_000
+    rng = np.random.default_rng(0)
+    problem = Problem(objects=moves, containers=containers, initial=rng.integers(containers, size=moves))
+    to = rng.permutation(containers)[:moves]
+    tracemalloc.start()
+    try:
+        problem.add_constraint(MovesInProgressSpec(moves=list(enumerate(to.tolist()))))
+        program = compile_problem(problem)
+        state = program.state(problem.initial)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    stored = sum(array.size for array in (*program.tables, *state))
+    assert stored < 30 * (moves + containers)
+    assert peak < 4_000 * (moves + containers)
+    late = float((problem.initial != to).sum())
+    assert state.part[0] == late
+    assert try_moves(program.tables, state, np.arange(3), to[:3], True)
+    assert state.part[0] == late - 3
+
+
+@pytest.mark.parametrize("hard", [True, False])
+@pytest.mark.parametrize("solver", ["auto", "local", "mip", "portfolio", "partitioned"])
+def test_moves_in_progress_come_to_the_same_by_every_solver(solver: str, hard: bool) -> None:
+    """Three are on their way to a container that holds two of them."""
+    moves = ((0, 3), (1, 3), (2, 3), (3, 2), (5, 2))
+    problem = Problem(objects=6, containers=4, initial=[0, 0, 0, 1, 1, 2])
+    problem.add_dimension("size", [2, 1, 1, 1, 1, 1], containers=[5, 5, 5, 3])
+    problem.add_constraint(CapacitySpec(dimension="size"))
+    problem.add_constraint(MovesInProgressSpec(moves=moves), hard=hard)
+    problem.add_goal(MinimizeMovementSpec())
+    result = solver_named(solver)(problem, SearchLimits(tries_max=20_000))
+    late = sum(int(result.assignment[o]) != to for o, to in moves)
+    assert result.broken == (4.0, late)
+    assert (late, result.moved) == (1, 3) or solver == "partitioned"

@@ -19,7 +19,7 @@ from libs.assignment.specs.minimize_movement import MinimizeMovementSpec
 from libs.assignment.specs.minimize_nth_largest_utilization import MinimizeNthLargestUtilizationSpec
 from libs.assignment.specs.single_group_failure_buffer import SingleGroupFailureBufferSpec
 from libs.assignment.steps.margins import measure
-from libs.assignment.steps.network import Network, network_of
+from libs.assignment.steps.network import Network, network_of, not_followed
 from libs.assignment.steps.state import State, state_of
 from libs.assignment.steps.transfer import transfer
 from libs.assignment.steps.walk import Walk
@@ -50,7 +50,6 @@ def down(lowered: Lowered, model: Model) -> Ints:
 
 def begin(lowered: Lowered, model: Model, counts: Ints) -> tuple[Network, State]:
     network = network_of(lowered, model)
-    assert network is not None
     state = state_of(network, lowered.point_of(counts))
     measure(network, state)
     return network, state
@@ -82,9 +81,10 @@ def test_margins_of_every_spec_are_by_definition(name: str) -> None:
     problem.add_goal(EXAMPLES[name].spec, normalise=False)
     lowered = lower(problem)
     model = lowered.at(1, (0.0,))
-    if network_of(lowered, model) is None:
+    if not_followed(lowered):
         kinds = {type(one).__name__ for one in lowered.completions}
         assert kinds & {"Pieces", "Maxima"}, "n-th largest values and curves alone have no steps"
+        assert not_followed(lowered) == (problem.goals[0].spec.where,)
         return
     for seed in range(2):
         assert_margins(lowered, model, lowered.counts(random_assignment(seed)))
@@ -172,6 +172,10 @@ def test_what_has_no_steps_is_still_solved() -> None:
     assert (walk.down(lowered.held, LEAST, Everywhere(lowered), lambda: False) == lowered.held).all()
     found = solve_portfolio(problem, SEARCHED)
     assert found.objective[1][0] < found.objective[0][0]
+    said = "without steps on counts, which cannot follow MinimizeNthLargestUtilizationSpec"
+    assert said in found.notes
+    assert said in found.in_words()
+    assert said not in solve_portfolio(world(2, objects=40), SEARCHED).notes
 
 
 def test_steps_that_two_classes_promise_each_other_in_vain_end() -> None:

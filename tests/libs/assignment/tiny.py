@@ -6,9 +6,9 @@ import itertools
 
 import numpy as np
 
+from libs.assignment.compiled import Compiled
 from libs.assignment.flavour import Flavour
 from libs.assignment.lowering.counts import start_of
-from libs.assignment.lowering.stated import state
 from libs.assignment.problem import Problem
 from libs.assignment.search.whole import compute
 from libs.assignment.specs.balance import BalanceFormula, BalanceSpec
@@ -77,24 +77,24 @@ def best_of_all(problem: Problem, free: list[int], tolerance: tuple[float, ...])
     free       the objects that may be anywhere; the others stay
     tolerance  by how much a level may be above its best for the next
     """
-    stated = state(problem)
-    cells = stated.graph.cells
+    compiled = Compiled.of(problem)
+    cells = compiled.graph.cells
     hard = [(n, cell) for n, cell in enumerate(cells) if cell.hard]
     found = []
     for places in itertools.product(range(len(problem.containers)), repeat=len(free)):
         assignment = problem.initial.copy()
         assignment[free] = places
-        values = compute(stated.graph, problem.initial, assignment)
+        values = compute(compiled.graph, problem.initial, assignment)
         for n, cell in hard:
             keys = np.arange(cell.shape[0] * cell.shape[1])
-            now, before = start_of(cell, values[n], keys), start_of(cell, stated.start[n], keys)
+            now, before = start_of(cell, values[n], keys), start_of(cell, compiled.start[n], keys)
             if (cell.apply(now, cell.parameter) > cell.apply(before, cell.parameter) + SLACK).any():
                 break
         else:
-            found.append(stated.values(assignment))
+            found.append(compiled.values(assignment))
     table = np.array(found)
     best, allowed = [], len(table)
-    for level in range(stated.levels):
+    for level in range(compiled.levels):
         best.append(float(table[:, level].min()))
         table = table[table[:, level] <= best[-1] + SLACK + tolerance[level]]
     return best, allowed

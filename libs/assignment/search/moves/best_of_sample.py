@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from libs.assignment.search.delta import ask, evaluate_single
-from libs.assignment.search.draw import random_below
+from libs.assignment.search.draw import draw_object, random_below
 from libs.assignment.search.jit import part
-from libs.assignment.search.tables import CONTAINERS, LEVELS, OBJECTS, State, Tables
+from libs.assignment.search.tables import CONTAINERS, LEVELS, State, Tables
 
 SAMPLE = 8
 """Containers looked at; each counts as a try."""
@@ -14,7 +14,7 @@ SAMPLE = 8
 @part
 def ask_best_of_sample(g: Tables, s: State, level: int) -> int:
     """Ask about it, after evaluating each. 0: none is allowed."""
-    o, best, least = random_below(g, s, g.node[0, OBJECTS]), -1, 0.0
+    o, best, least = draw_object(g, s), -1, 0.0
     for _ in range(SAMPLE):
         container = random_below(g, s, g.node[0, CONTAINERS])
         if container == s.whole[o]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from libs.assignment.search.delta import ask
-from libs.assignment.search.draw import random_below
+from libs.assignment.search.draw import draw_object, random_below
 from libs.assignment.search.jit import part
-from libs.assignment.search.tables import CONTAINERS, INITIAL_AT, OBJECTS, State, Tables
+from libs.assignment.search.tables import CONTAINERS, INITIAL_AT, State, Tables
 
 
 @part
 def ask_chain(g: Tables, s: State) -> int:
     """Ask about it. 0: one of them would stay."""
-    o, other = random_below(g, s, g.node[0, OBJECTS]), random_below(g, s, g.node[0, OBJECTS])
+    o, other = draw_object(g, s), draw_object(g, s)
     there, container = s.whole[other], g.lookup[g.node[0, INITIAL_AT] + other]
     if container == there:
         container = random_below(g, s, g.node[0, CONTAINERS])

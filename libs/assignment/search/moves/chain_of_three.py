@@ -5,9 +5,9 @@ anywhere.
 from __future__ import annotations
 
 from libs.assignment.search.delta import ask
-from libs.assignment.search.draw import random_below, random_share
+from libs.assignment.search.draw import draw_object, random_below, random_share
 from libs.assignment.search.jit import part
-from libs.assignment.search.tables import CONTAINERS, OBJECTS, State, Tables
+from libs.assignment.search.tables import CONTAINERS, State, Tables
 
 RINGS = 0.5
 """Of them."""
@@ -16,8 +16,7 @@ RINGS = 0.5
 @part
 def ask_chain_of_three(g: Tables, s: State) -> int:
     """Ask about it. 0: one of them would stay."""
-    objects = g.node[0, OBJECTS]
-    one, two, three = random_below(g, s, objects), random_below(g, s, objects), random_below(g, s, objects)
+    one, two, three = draw_object(g, s), draw_object(g, s), draw_object(g, s)
     a, b, c = s.whole[one], s.whole[two], s.whole[three]
     last = a if random_share(g, s) < RINGS else random_below(g, s, g.node[0, CONTAINERS])
     if a == b or b == c or c == last or one == three:

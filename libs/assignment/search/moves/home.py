@@ -7,15 +7,15 @@ some have gone back.
 from __future__ import annotations
 
 from libs.assignment.search.delta import ask
-from libs.assignment.search.draw import random_below
+from libs.assignment.search.draw import draw_object
 from libs.assignment.search.jit import part
-from libs.assignment.search.tables import INITIAL_AT, OBJECTS, State, Tables
+from libs.assignment.search.tables import INITIAL_AT, State, Tables
 
 
 @part
 def ask_home(g: Tables, s: State) -> int:
     """Ask about it. 0: it is there."""
-    o = random_below(g, s, g.node[0, OBJECTS])
+    o = draw_object(g, s)
     home = g.lookup[g.node[0, INITIAL_AT] + o]
     if home == s.whole[o]:
         return 0

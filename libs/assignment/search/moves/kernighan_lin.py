@@ -7,12 +7,16 @@ heuristic procedure for partitioning graphs (1970); Rebalancer, A.1.1 (KL_SEARCH
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import numpy as np
+
 from libs.assignment.arrays import Floats, Ints
 from libs.assignment.search.borrow import borrow_state, borrow_tables
 from libs.assignment.search.delta import ask, evaluate_single, make
 from libs.assignment.search.draw import random_below, seed_random
 from libs.assignment.search.jit import compiled, part
-from libs.assignment.search.tables import LEVELS, OBJECTS, State, Tables
+from libs.assignment.search.tables import LEVELS, State, Tables
 
 RUN_MAX = 12
 """Moves in a run."""
@@ -20,21 +24,65 @@ MEMBERS_MAX = 200
 """Objects of both containers that a run looks at; of more, some at random."""
 
 
+class Members(NamedTuple):
+    """Who is in each container, as lists that a move changes in a few steps; -1 ends one.
+
+    first   (C,) an object of the container
+    after   (N,) the next object of the same container
+    before  (N,) the one before it
+    """
+
+    first: Ints
+    after: Ints
+    before: Ints
+
+
+def members_of(assignment: Ints, objects: Ints, containers: int) -> Members:
+    """Return the lists of the given objects."""
+    found = Members(*(np.full(size, -1, dtype=np.int64) for size in (containers, len(assignment), len(assignment))))
+    order = objects[np.argsort(assignment[objects], kind="stable")]
+    where = assignment[order]
+    begins = np.concatenate([[True], where[1:] != where[:-1]])[: len(order)]
+    found.first[where[begins]] = order[begins]
+    follows = np.flatnonzero(~begins)
+    found.after[order[follows - 1]], found.before[order[follows]] = order[follows], order[follows - 1]
+    return found
+
+
 @part
-def collect(g: Tables, s: State, a: int, b: int, members: Ints) -> int:
-    """Put the objects of two containers into `members`. Returns how many there are."""
-    count = seen = 0
-    for o in range(g.node[0, OBJECTS]):
-        if s.whole[o] == a or s.whole[o] == b:
+def relist(m: Members, o: int, a: int, b: int) -> None:
+    """Take an object out of the list of container a and put it into that of b."""
+    before, after = m.before[o], m.after[o]
+    if before >= 0:
+        m.after[before] = after
+    else:
+        m.first[a] = after
+    if after >= 0:
+        m.before[after] = before
+    first = m.first[b]
+    m.before[o], m.after[o], m.first[b] = -1, first, o
+    if first >= 0:
+        m.before[first] = o
+
+
+@part
+def collect(g: Tables, s: State, m: Members, a: int, b: int, members: Ints) -> int:
+    """Put the objects of two containers into `members`, of more than it holds some at random. Returns how many there
+    are.
+    """
+    seen = 0
+    for container in (a, b):
+        o = m.first[container]
+        while o >= 0:
             seen += 1
-            if count < len(members):
-                members[count] = o
-                count += 1
+            if seen <= len(members):
+                members[seen - 1] = o
             else:
                 at = random_below(g, s, seen)
-                if at < count:
+                if at < len(members):
                     members[at] = o
-    return count
+            o = m.after[o]
+    return seen
 
 
 @part
@@ -53,13 +101,32 @@ def best_move(g: Tables, s: State, level: int, a: int, b: int, members: Ints, co
     return best
 
 
+@part
+def cross(g: Tables, s: State, m: Members, o: int, a: int, b: int) -> None:
+    """Move an object of one of two containers to the other."""
+    here = s.whole[o]
+    there = b if here == a else a
+    ask(g, s, 0, o, there)
+    make(g, s, 1)
+    relist(m, o, here, there)
+
+
 @compiled
 def run_between(
-    g: Tables, s: State, level: int, pairs: Ints, tries_max: int, seed: int, tolerance: Floats, counts: Ints
+    g: Tables,
+    s: State,
+    m: Members,
+    level: int,
+    pairs: Ints,
+    tries_max: int,
+    seed: int,
+    tolerance: Floats,
+    counts: Ints,
 ) -> None:
-    """One run for each pair of containers (P, 2), as long as tries last.
+    """One run for each pair of containers (P, 2), as long as tries last; an object that is looked at counts as a try.
 
-    `counts` is given back as (changes tried, changes kept, pairs looked at).
+    `m` are the objects that may move, kept up to date. `counts` is given back as (changes tried, changes kept, pairs
+    looked at).
     """
     g, s = borrow_tables(g), borrow_state(s)
     seed_random(g, s, seed)
@@ -70,15 +137,15 @@ def run_between(
             break
         looked += 1
         a, b = pairs[p, 0], pairs[p, 1]
-        count = collect(g, s, a, b, members)
+        seen = collect(g, s, m, a, b, members)
+        tried, count = tried + seen, min(seen, MEMBERS_MAX)
         start, best, best_at, run = s.part[level], s.part[level], 0, 0
         while run < RUN_MAX and count > 0 and tried + count <= tries_max:
             tried += count
             k = best_move(g, s, level, a, b, members, count, tolerance)
             if k < 0:
                 break
-            ask(g, s, 0, members[k], b if s.whole[members[k]] == a else a)
-            make(g, s, 1)
+            cross(g, s, m, members[k], a, b)
             made[run] = members[k]
             run += 1
             count -= 1
@@ -86,8 +153,7 @@ def run_between(
             if s.part[level] < best - tolerance[level]:
                 best, best_at = s.part[level], run
         for back in range(run - 1, best_at - 1, -1):
-            ask(g, s, 0, made[back], b if s.whole[made[back]] == a else a)
-            make(g, s, 1)
+            cross(g, s, m, made[back], a, b)
         if best < start:
             kept += best_at
     counts[0], counts[1], counts[2] = tried, kept, looked

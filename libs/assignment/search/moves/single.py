@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from libs.assignment.search.delta import ask
-from libs.assignment.search.draw import random_below
+from libs.assignment.search.draw import draw_object, random_below
 from libs.assignment.search.jit import part
-from libs.assignment.search.tables import CONTAINERS, OBJECTS, State, Tables
+from libs.assignment.search.tables import CONTAINERS, State, Tables
 
 
 @part
 def ask_single(g: Tables, s: State) -> int:
     """Ask about it. 0: it is there."""
-    o, container = random_below(g, s, g.node[0, OBJECTS]), random_below(g, s, g.node[0, CONTAINERS])
+    o, container = draw_object(g, s), random_below(g, s, g.node[0, CONTAINERS])
     if container == s.whole[o]:
         return 0
     ask(g, s, 0, o, container)

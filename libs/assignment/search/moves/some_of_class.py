@@ -5,9 +5,9 @@ more, where a function has steps.
 from __future__ import annotations
 
 from libs.assignment.search.delta import ask
-from libs.assignment.search.draw import random_below
+from libs.assignment.search.draw import draw_object, random_below
 from libs.assignment.search.jit import part
-from libs.assignment.search.tables import CLASS_FIRST, CLASS_OF, CONTAINERS, MEMBERS, OBJECTS, State, Tables
+from libs.assignment.search.tables import CLASS_FIRST, CLASS_OF, CONTAINERS, MEMBERS, State, Tables
 
 TOGETHER_MAX = 8
 """Objects that move at once."""
@@ -18,7 +18,7 @@ LOOKED_AT_MAX = 64
 @part
 def ask_some_of_class(g: Tables, s: State) -> int:
     """Ask about it: two objects or more. 0: there are not as many there."""
-    o, container = random_below(g, s, g.node[0, OBJECTS]), random_below(g, s, g.node[0, CONTAINERS])
+    o, container = draw_object(g, s), random_below(g, s, g.node[0, CONTAINERS])
     here, kind = s.whole[o], g.lookup[g.node[0, CLASS_OF] + o]
     first = g.lookup[g.node[0, CLASS_FIRST] + kind]
     size = g.lookup[g.node[0, CLASS_FIRST] + kind + 1] - first

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from libs.assignment.search.delta import ask
-from libs.assignment.search.draw import random_below
+from libs.assignment.search.draw import draw_object
 from libs.assignment.search.jit import part
-from libs.assignment.search.tables import OBJECTS, State, Tables
+from libs.assignment.search.tables import State, Tables
 
 
 @part
 def ask_swap(g: Tables, s: State) -> int:
     """Ask about it. 0: they are in one container."""
-    o, other = random_below(g, s, g.node[0, OBJECTS]), random_below(g, s, g.node[0, OBJECTS])
+    o, other = draw_object(g, s), draw_object(g, s)
     here, there = s.whole[o], s.whole[other]
     if here == there:
         return 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from libs.assignment.search.delta import ask
-from libs.assignment.search.draw import random_below
+from libs.assignment.search.draw import draw_object, random_below
 from libs.assignment.search.jit import part
 from libs.assignment.search.tables import (
     ALIKE_FIRST,
@@ -11,7 +11,6 @@ from libs.assignment.search.tables import (
     ALIKE_NEAR,
     ALIKE_OF,
     ALIKE_WIDTH,
-    OBJECTS,
     State,
     Tables,
 )
@@ -20,7 +19,7 @@ from libs.assignment.search.tables import (
 @part
 def ask_swap_alike(g: Tables, s: State) -> int:
     """Ask about it: any kind near that of the first, any object of that kind. 0: they are in one container."""
-    o, width = random_below(g, s, g.node[0, OBJECTS]), g.node[0, ALIKE_WIDTH]
+    o, width = draw_object(g, s), g.node[0, ALIKE_WIDTH]
     near = g.node[0, ALIKE_NEAR] + g.lookup[g.node[0, ALIKE_OF] + o] * width
     first = g.node[0, ALIKE_FIRST] + g.lookup[near + random_below(g, s, width)]
     begin, end = g.lookup[first], g.lookup[first + 1]

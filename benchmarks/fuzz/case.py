@@ -1,0 +1,112 @@
+"""A problem as plain data: what a generator draws, the definitions judge, and a script states."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from libs.assignment.problem import Problem
+from libs.assignment.specs.spec import Spec
+
+Numbers = tuple[float, ...]
+Indices = tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScopeWords:
+    """The scope item of each container, -1 for none, and how many items there are."""
+
+    item: Indices
+    items: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartitionWords:
+    """Object `member[k]` is in group `group[k]`."""
+
+    member: Indices
+    group: Indices
+    groups: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class DimensionWords:
+    """What `Problem.add_dimension` is given. `by_item`: scope, class of each object, and a row of factors per class."""
+
+    objects: Numbers
+    containers: Numbers | None = None
+    signed: bool = False
+    by_item: tuple[str, Indices, tuple[Numbers, ...]] | None = None
+    capacities: tuple[tuple[str, Numbers], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wish:
+    """A spec as a goal (priority, normalise) or as a constraint (hard)."""
+
+    spec: Spec
+    goal: bool
+    weight: float = 1.0
+    priority: int = 0
+    normalise: bool = True
+    hard: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """Everything that a problem is stated with. Things are named by their noun and number where `named`."""
+
+    objects: int
+    containers: int
+    initial: Indices
+    named: bool = False
+    scopes: dict[str, ScopeWords] = field(default_factory=dict)
+    partitions: dict[str, PartitionWords] = field(default_factory=dict)
+    dimensions: dict[str, DimensionWords] = field(default_factory=dict)
+    wishes: tuple[Wish, ...] = ()
+
+    def labels(self, noun: str, size: int) -> int | list[str]:
+        """Names of things, or their number."""
+        return [f"{noun}-{k}" for k in range(size)] if self.named else size
+
+    def problem(self) -> Problem:
+        """State it. Raises what the library raises."""
+        problem = Problem(
+            objects=self.labels("object", self.objects),
+            containers=self.labels("container", self.containers),
+            initial=np.array(self.initial, dtype=np.int64),
+        )
+        for name, scope in self.scopes.items():
+            problem.add_scope(name, np.array(scope.item, dtype=np.int64), self.labels(name, scope.items))
+        for name, part in self.partitions.items():
+            member, group = np.array(part.member, dtype=np.int64), np.array(part.group, dtype=np.int64)
+            problem.add_overlapping_partition(name, member, group, self.labels(name, part.groups))
+        for name, words in self.dimensions.items():
+            by_item = None
+            if words.by_item is not None:
+                scope_name, classes, table = words.by_item
+                size = self.containers if scope_name == "container" else self.scopes[scope_name].items
+                by_item = (scope_name, np.array(classes, dtype=np.int64), np.array(table).reshape(-1, size))
+            problem.add_dimension(
+                name, words.objects, containers=words.containers, signed=words.signed, by_item=by_item
+            )
+            for scope_name, values in words.capacities:
+                problem.add_capacity(name, scope_name, values, signed=words.signed)
+        for wish in self.wishes:
+            if wish.goal:
+                problem.add_goal(wish.spec, weight=wish.weight, priority=wish.priority, normalise=wish.normalise)
+            else:
+                problem.add_constraint(wish.spec, hard=wish.hard, weight=wish.weight)
+        return problem
+
+
+def number_of(given: str | int) -> int:
+    """The index behind a name, or an index itself."""
+    return int(given.rpartition("-")[2]) if isinstance(given, str) else int(given)
+
+
+def numbers_of(given: Sequence[str | int]) -> list[int]:
+    """The indices behind names."""
+    return [number_of(one) for one in given]

@@ -1,0 +1,160 @@
+"""Whether what a result says is so."""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks.fuzz.case import Case
+from benchmarks.fuzz.runs import Run
+from benchmarks.fuzz.truth import NEAR, Truth
+from libs.assignment.arrays import Floats
+from libs.assignment.errors import Contradiction, ModelError, NotLowerable
+from libs.assignment.explain.explainer import Explainer
+from libs.assignment.solvers.limits import MipLimits, StoppedBy
+from libs.assignment.solvers.result import Result
+
+FAR = 0.01
+"""Of a level's value: `auto` on a tiny problem is no farther from the best."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """Something that is wrong. Findings of one solver and kind are thought to have one cause."""
+
+    solver: str
+    kind: str
+    what: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """Of one run: findings, the refusal if there was one, and how far each level is from its best."""
+
+    findings: tuple[Finding, ...] = ()
+    refused: str = ""
+    loss: float | None = None
+
+
+def judge(case: Case, truth: Truth, run: Run, seed: int, *, twice: bool = False) -> Judged:
+    """Solve, and compare with the truth."""
+    try:
+        problem = case.problem()
+        result = run.of(problem, seed)
+        again = run.of(case.problem(), seed) if twice and not run.timed else result
+    except ModelError as refused:
+        return _refused(truth, run, refused)
+    except Exception as error:
+        return Judged(findings=(crash(run.solver, error),))
+    wrong = _wrong(case, truth, run, result) or _wrong_explained(case, truth, result, seed)
+    found = [Finding(solver=run.solver, kind=kind, what=what) for kind, what in wrong]
+    if (again.assignment != result.assignment).any() or again.objective != result.objective:
+        found.append(Finding(solver=run.solver, kind="not-repeated", what=f"{result.assignment} {again.assignment}"))
+    values = np.array([result.broken[1], *result.objective[1]])
+    loss = max((float(gap) for gap in (values - truth.best) / truth.size), default=0.0)
+    return Judged(findings=tuple(found), loss=loss)
+
+
+def crash(solver: str, error: Exception) -> Finding:
+    """By the place in the library where it happened."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "/libs/" in frame.filename]
+    last = frames[-1] if frames else traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{'/'.join(last.filename.split('/')[-2:])}:{last.name}"
+    return Finding(solver=solver, kind=f"crash {type(error).__name__} in {place}", what=str(error))
+
+
+def _refused(truth: Truth, run: Run, refused: ModelError) -> Judged:
+    """What a solver may refuse: no integer form, no market, a container that cannot be split, hard constraints that
+    rule each other out.
+    """
+    said = f"{type(refused).__name__}: {refused}"
+    if isinstance(refused, Contradiction):
+        if (truth.hard.max(axis=1, initial=0.0) <= NEAR).any():
+            finding = Finding(solver=run.solver, kind="no contradiction", what=said)
+            return Judged(findings=(finding,))
+        return Judged(refused="Contradiction")
+    unlowered = isinstance(refused, NotLowerable) and run.solver in ("mip", "portfolio")
+    if run.solver == "price" or unlowered or run.splits:
+        return Judged(refused=type(refused).__name__)
+    return Judged(findings=(Finding(solver=run.solver, kind="refused", what=said),))
+
+
+def _wrong(case: Case, truth: Truth, run: Run, result: Result) -> list[tuple[str, str]]:
+    """Kinds of findings, and what each is."""
+    found: list[tuple[str, str]] = []
+    assignment = result.assignment
+    if assignment.shape != (case.objects,) or ((assignment < 0) | (assignment >= case.containers)).any():
+        return [("no assignment", f"{assignment}")]
+    here = Truth(case, np.asarray(assignment, dtype=np.int64)[None, :])
+    now, start, near = here.levels[0], truth.at_start.levels[0], NEAR * truth.size
+    said = (np.array([result.broken[0], *result.objective[0]]), np.array([result.broken[1], *result.objective[1]]))
+    for name, by, really in (("before", said[0], start), ("after", said[1], now)):
+        if len(by) != len(really) or (np.abs(by - really) > near).any():
+            found.append(("misreported", f"{name}: {really}, said {by}"))
+            return found
+    moved = int((assignment != truth.world.initial).sum())
+    if result.moved != moved:
+        found.append(("misreported", f"{moved} moved, said {result.moved}"))
+    if not (here.hard[0] - truth.at_start.hard[0] <= truth.slack).all():
+        found.append(("hard-worse", f"{assignment}: an element by {here.worse[0]:g}"))
+    if _compare(now, start, near) > 0:
+        found.append(("worse than the start", f"{now}, start {start}"))
+    for level, bound in enumerate(result.bound):
+        least = truth.least(level, now)
+        if bound > least + near[level]:
+            found.append(("false-bound", f"level {level}: bound {bound:g}, and {least:g} can be reached ({now})"))
+            break
+    gap = run.limits.relative_gap if isinstance(run.limits, MipLimits) else 1e-4
+    exact = run.solver == "mip" and not run.cut and result.stopped_by is not StoppedBy.TIME
+    if result.stopped_by is StoppedBy.OPTIMAL or exact:
+        found += _not_best(
+            truth, now, near, gap, "false-optimum" if result.stopped_by is StoppedBy.OPTIMAL else "gave up"
+        )
+    elif run.solver == "auto" and not run.cut:
+        found += _not_best(truth, now, near, FAR, "far")
+    return found
+
+
+def _wrong_explained(case: Case, truth: Truth, result: Result, seed: int) -> list[tuple[str, str]]:
+    """Of one move from the answer: whether terms add up to the levels before and after, and what is said of it."""
+    if not case.objects:
+        return []
+    o, c = np.random.default_rng([seed, result.moved]).integers([case.objects, case.containers])
+    there = result.assignment.copy()
+    there[o] = c
+    try:
+        said = Explainer(case.problem(), result.assignment).move(int(o), int(c))
+    except Exception as error:
+        return [(crash("", error).kind, str(error))]
+    both = Truth(case, np.stack([result.assignment, there]))
+    near, levels = NEAR * truth.size, np.zeros((2, len(truth.size)))
+    for one in said.changes:
+        levels[:, one.term.level] += one.term.weight * np.array([one.before, one.after])
+    if (np.abs(levels - both.levels) > near).any():
+        return [("misexplained", f"object {o} to {c}: {both.levels.tolist()}, said {levels.tolist()}")]
+    allowed = bool((both.hard[1] - both.hard[0] <= truth.slack).all())
+    if said.allowed != allowed:
+        return [("misexplained", f"object {o} to {c} is allowed: {allowed}, said {said.allowed}")]
+    better = _compare(both.levels[1], both.levels[0], near)
+    if said.verdict != better:
+        return [("misexplained", f"object {o} to {c}: {both.levels.tolist()}, verdict {said.verdict}")]
+    return []
+
+
+def _not_best(truth: Truth, now: Floats, near: Floats, gap: float, kind: str) -> list[tuple[str, str]]:
+    """The first level that could be better with those above as they are."""
+    for level, value in enumerate(now):
+        least = truth.least(level, now)
+        if value > least + near[level] + gap * abs(least):
+            return [(kind, f"level {level}: {value:g}, and {least:g} can be reached ({now}, best {truth.best})")]
+    return []
+
+
+def _compare(one: Floats, other: Floats, near: Floats) -> int:
+    """Lexicographic: below 0 where `one` is better."""
+    for a, b, tolerance in zip(one, other, near, strict=True):
+        if abs(a - b) > tolerance:
+            return -1 if a < b else 1
+    return 0

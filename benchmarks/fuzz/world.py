@@ -1,0 +1,143 @@
+"""All assignments of a tiny problem at once, and utilisation in each of them from its definition."""
+
+from __future__ import annotations
+
+import itertools
+from functools import cached_property
+
+import numpy as np
+
+from benchmarks.fuzz.case import Case, numbers_of
+from libs.assignment.arrays import Floats, Ints
+from libs.assignment.flavour import Flavour
+from libs.assignment.specs.filter import Filter
+
+
+class World:
+    """A case, and (A, N) assignments of its objects to its containers; by default every one there is.
+
+    Written from docs/assignment alone: of the library it uses the words (enums, fields of specs), and no computation.
+    """
+
+    def __init__(self, case: Case, assignments: Ints | None = None) -> None:
+        self.case = case
+        self.initial = np.array(case.initial, dtype=np.int64)
+        if assignments is None:
+            every = list(itertools.product(range(case.containers), repeat=case.objects))
+            assignments = np.array(every, dtype=np.int64).reshape(len(every), case.objects)
+        self.assignments: Ints = assignments
+        self._known: dict[tuple[object, ...], Floats] = {}
+
+    @cached_property
+    def at_start(self) -> World:
+        """The same case, where nothing has moved."""
+        return World(self.case, self.initial[None, :])
+
+    def __len__(self) -> int:
+        return len(self.assignments)
+
+    def item(self, scope: str) -> Ints:
+        """(C,) the scope item of each container, -1 for none."""
+        if scope == "container":
+            return np.arange(self.case.containers)
+        return np.array(self.case.scopes[scope].item, dtype=np.int64)
+
+    def items(self, scope: str) -> int:
+        """How many items a scope has."""
+        return self.case.containers if scope == "container" else self.case.scopes[scope].items
+
+    def kept(self, scope: str, by: Filter) -> Ints:
+        """The items that a filter keeps, in order."""
+        every = set(range(self.items(scope)))
+        left = every - set(numbers_of(by.but or ())) if by.items is None else set(numbers_of(by.items))
+        return np.array(sorted(left), dtype=np.int64)
+
+    def value(self, dimension: str, where: Ints) -> Floats:
+        """(A, N) what each object takes of a dimension in containers (A, N)."""
+        if dimension == "count":
+            return np.ones(where.shape)
+        words = self.case.dimensions[dimension]
+        value = np.broadcast_to(np.array(words.objects, dtype=np.float64), where.shape)
+        if words.by_item is None:
+            return value
+        scope, classes, table = words.by_item
+        factors = np.array(table, dtype=np.float64).reshape(-1, self.items(scope))
+        if not self.items(scope):
+            return np.zeros(where.shape)
+        item = self.item(scope)[where]
+        return np.where(item >= 0, value * factors[np.array(classes, dtype=np.int64), item], 0.0)
+
+    def largest(self, dimension: str) -> Floats:
+        """(N,) the most, by size, that each object takes anywhere: 0 where there is nowhere."""
+        if dimension == "count":
+            return np.ones(self.case.objects)
+        words = self.case.dimensions[dimension]
+        value = np.abs(np.array(words.objects, dtype=np.float64))
+        if words.by_item is None:
+            return value
+        scope, classes, table = words.by_item
+        factors = np.abs(np.array(table, dtype=np.float64).reshape(-1, self.items(scope)))
+        return np.asarray(value * factors.max(axis=1, initial=0.0)[np.array(classes, dtype=np.int64)])
+
+    def members(self, partition: str) -> list[list[int]]:
+        """The objects of each group."""
+        words = self.case.partitions[partition]
+        of: list[list[int]] = [[] for _ in range(words.groups)]
+        for member, group in zip(words.member, words.group, strict=True):
+            of[group].append(member)
+        return of
+
+    def capacity(self, dimension: str, scope: str) -> Floats | None:
+        """(I,) as given for the scope, else the sum over its containers; None where it is not known."""
+        if dimension == "count":
+            return None
+        words = self.case.dimensions[dimension]
+        given = dict(words.capacities)
+        if scope in given:
+            return np.array(given[scope], dtype=np.float64)
+        each = words.containers if words.containers is not None else given.get("container")
+        if each is None:
+            return None
+        total = np.zeros(self.items(scope))
+        for container, item in enumerate(self.item(scope)):
+            if item >= 0:
+                total[item] += each[container]
+        return total
+
+    def util(
+        self, scope: str, dimension: str, partition: str | None = None, flavour: Flavour = Flavour.AFTER
+    ) -> Floats:
+        """(A, I, G): the sum over the objects of a group that count towards an item; one group without a partition."""
+        key = (scope, dimension, partition, flavour)
+        if key not in self._known:
+            self._known[key] = self._util(self.item(scope), self.items(scope), dimension, partition, flavour)
+        return self._known[key]
+
+    def outside_new(self, scope: str, dimension: str) -> Floats:
+        """(A,) what moved into containers of no scope item from an item."""
+        outside = np.where(self.item(scope) < 0, 0, -1)
+        return self._util(outside, 1, dimension, None, Flavour.NEW)[:, 0, 0]
+
+    def _util(self, item: Ints, items: int, dimension: str, partition: str | None, flavour: Flavour) -> Floats:
+        """An object counts at its end where it is AFTER, STAYED or NEW, and at its beginning where it is OLD."""
+        groups = [list(range(self.case.objects))] if partition is None else self.members(partition)
+        total = np.zeros((len(self), items, len(groups)))
+        began = np.broadcast_to(self.initial, self.assignments.shape)
+        before, after = item[began], item[self.assignments]
+        moved = before != after
+        ends = {
+            Flavour.AFTER: ((self.assignments, np.ones_like(moved)),),
+            Flavour.INITIAL: ((began, np.ones_like(moved)),),
+            Flavour.STAYED: ((self.assignments, ~moved),),
+            Flavour.NEW: ((self.assignments, moved),),
+            Flavour.OLD: ((began, moved),),
+            Flavour.ANY: ((self.assignments, np.ones_like(moved)), (began, moved)),
+        }[flavour]
+        rows = np.arange(len(self))
+        for where, counts in ends:
+            value, at = self.value(dimension, where), item[where]
+            for g, members in enumerate(groups):
+                for o in members:
+                    some = counts[:, o] & (at[:, o] >= 0)
+                    np.add.at(total[:, :, g], (rows[some], at[some, o]), value[some, o])
+        return total

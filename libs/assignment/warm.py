@@ -1,0 +1,72 @@
+"""Compile the kernels of all solvers ahead of time: `python -m libs.assignment.warm`."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import numpy as np
+
+from libs.assignment.explain.explainer import Explainer
+from libs.assignment.portfolio.limits import PortfolioLimits
+from libs.assignment.problem import Problem
+from libs.assignment.search.linear import DENSE_ELEMENTS_MAX
+from libs.assignment.solvers.limits import SearchLimits
+from libs.assignment.solvers.local import solve_local
+from libs.assignment.solvers.portfolio import solve_portfolio
+from libs.assignment.solvers.price import solve_price
+from libs.assignment.specs.balance import BalanceFormula, BalanceSpec
+from libs.assignment.specs.capacity import CapacitySpec
+from libs.assignment.specs.filter import Filter
+from libs.assignment.specs.group_count import GroupCountSpec
+from libs.assignment.specs.limit import Limit
+from libs.assignment.specs.maximize_allocation import MaximizeAllocationSpec
+
+
+def warm() -> None:
+    """Small problems that go through all kernels."""
+    problem = uneven()
+    solve_local(problem, SearchLimits())  # ends by itself: no move and no swap improves
+    solve_portfolio(problem, PortfolioLimits(exact_columns_max=0))
+    solve_price(market())
+    Explainer(scattered()).move(0, 1)
+
+
+def uneven() -> Problem:
+    """Three objects on two containers: they are never quite in balance, so a search looks at all that it can do."""
+    problem = Problem(objects=3, containers=2, initial=[0, 0, 0])
+    problem.add_goal(BalanceSpec(dimension="count", formula=BalanceFormula.LINEAR))
+    return problem
+
+
+def market() -> Problem:
+    """Two of a job, and one that finds no room."""
+    problem = Problem(objects=4, containers=3, initial=[2] * 4)
+    placed = Filter(but=[2])
+    problem.add_dimension("size", [1.0, 1.0, 2.0, 2.0], containers=[2.0, 2.0, 0.0])
+    problem.add_constraint(CapacitySpec(dimension="size", filter=placed))
+    problem.add_partition("job", [0, 0, -1, -1])
+    problem.add_constraint(GroupCountSpec(partition="job", limit=Limit(default=1.0), filter=placed))
+    problem.add_dimension("worth", [4.0, 4.0, 3.0, 2.0])
+    problem.add_goal(MaximizeAllocationSpec(dimension="worth", filter=placed))
+    return problem
+
+
+def scattered() -> Problem:
+    """More pairs of a container and a group than are written out one by one."""
+    side = int(DENSE_ELEMENTS_MAX**0.5) + 1
+    problem = Problem(objects=3, containers=side, initial=[0, 0, 1])
+    problem.add_partition("job", np.arange(3), side)
+    problem.add_constraint(GroupCountSpec(partition="job", limit=Limit(default=1.0)))
+    return problem
+
+
+def main() -> None:
+    """All of them, and how long that took."""
+    began = time.perf_counter()
+    warm()
+    sys.stderr.write(f"kernels are ready after {time.perf_counter() - began:.0f} s\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""Limits that bend: what is over them costs, prices follow, and no answer is over them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from libs.assignment.problem import Problem
+from libs.assignment.search.bent import FALL, RISE, Bent
+from libs.assignment.search.mix import Mix, usable_kinds
+from libs.assignment.search.program import Program, compile_problem
+from libs.assignment.search.tables import OVER, OVER_MAX
+from libs.assignment.search.walk import Walk
+from libs.assignment.solvers.limits import SearchLimits
+from libs.assignment.solvers.local import solve_local
+from libs.assignment.specs.assignment_affinities import AssignmentAffinitiesSpec
+from libs.assignment.specs.capacity import CapacitySpec
+
+TOLERANCE = np.full(2, 1e-9)
+
+
+def full_house(seed: int = 4) -> Problem:
+    """Sixty objects of many sizes that fill six containers to 99 %, each dearer in some than in others."""
+    rng = np.random.default_rng(seed)
+    sizes, where = rng.integers(5, 40, size=60).astype(float), np.arange(60) % 6
+    held = np.bincount(where, weights=sizes, minlength=6)
+    problem = Problem(objects=60, containers=6, initial=where)
+    problem.add_dimension("cpu", sizes, containers=held + 2)
+    dear = rng.uniform(0, 10, size=(60, 6))
+    problem.add_dimension("dear", -1.0, by_item=("container", np.arange(60), dear), signed=True)
+    problem.add_constraint(CapacitySpec(dimension="cpu"))
+    problem.add_goal(AssignmentAffinitiesSpec(dimension="dear"), normalise=False)
+    return problem
+
+
+def bent_walk(program: Program) -> tuple[Walk, Bent]:
+    walk, bent = Walk(program, program.problem.initial, 1), Bent(program, 5.0)
+    bent.bend(walk.state, falling=False)
+    return walk, bent
+
+
+def test_what_is_over_costs_its_price_and_is_kept_count_of() -> None:
+    problem = full_house()
+    program = compile_problem(problem, to_search=True)
+    walk, bent = bent_walk(program)
+    shares = Mix(usable_kinds(program, proposals=False)).shares
+    walk.anneal(1, 50.0, 40.0, 20_000, TOLERANCE, shares)
+    (over,), (price,) = bent.excess(walk.state), bent.prices
+    cpu = problem.dimensions["cpu"]
+    held = np.bincount(walk.assignment, weights=cpu.objects, minlength=6)
+    assert over.ravel() == pytest.approx(np.maximum(held - cpu.capacities["container"], 0), abs=1e-6)
+    assert over.any()
+    assert walk.state.part[4 + OVER] == pytest.approx(float((over * price).sum()))
+    assert walk.value[1] == pytest.approx(program.state(walk.assignment.copy()).part[1])
+    assert (walk.best == problem.initial).all()  # what is over limits is no answer
+
+
+def test_prices_rise_where_limits_are_exceeded_and_fall_elsewhere() -> None:
+    program = compile_problem(full_house(), to_search=True)
+    walk, bent = bent_walk(program)
+    first = bent.prices[0].copy()
+    state = program.state(np.zeros(60, dtype=np.int64))
+    bent.bend(state, falling=True)
+    assert bent.prices[0][0] == pytest.approx(RISE * first[0])
+    assert bent.prices[0][1:] == pytest.approx(FALL * first[1:])
+    bent.bend(state, falling=False)
+    assert bent.prices[0][1:] == pytest.approx(FALL * first[1:])
+    assert state.part[4 + OVER_MAX] > 0
+    walk.recompute()
+    assert walk.state.part[4 + OVER_MAX] == 0  # hard again
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_full_containers_are_searched_and_no_limit_is_exceeded(threads: int) -> None:
+    """Changes that fit are few: a descent over moves and swaps ends far above what is found through bent limits."""
+    problem = full_house()
+    result = solve_local(problem, SearchLimits(tries_max=400_000, threads=threads))
+    cpu = problem.dimensions["cpu"]
+    held = np.bincount(result.assignment, weights=cpu.objects, minlength=6)
+    assert (held <= cpu.capacities["container"] + 1e-6).all()
+    assert result.broken == (0.0, 0.0)
+    again = solve_local(problem, SearchLimits(tries_max=400_000, threads=threads))
+    assert (again.assignment == result.assignment).all()

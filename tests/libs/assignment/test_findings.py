@@ -1,0 +1,249 @@
+"""What fuzzing found, each on a problem small enough to do by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks.fuzz.own import OwnSpec
+from libs.assignment.compiled import Compiled
+from libs.assignment.errors import BadValues
+from libs.assignment.explain.explainer import Explainer
+from libs.assignment.flavour import Flavour
+from libs.assignment.problem import Problem
+from libs.assignment.solvers.auto import solve_auto
+from libs.assignment.solvers.limits import MipLimits, SearchLimits, StoppedBy
+from libs.assignment.solvers.local import solve_local
+from libs.assignment.solvers.mip import solve_mip
+from libs.assignment.solvers.partitioned import Partitioning, solve_partitioned
+from libs.assignment.solvers.portfolio import solve_portfolio
+from libs.assignment.solvers.price import solve_price
+from libs.assignment.specs.avoid_assignments import AvoidAssignmentsSpec
+from libs.assignment.specs.balance import BalanceFormula, BalanceSpec
+from libs.assignment.specs.capacity import CapacitySpec
+from libs.assignment.specs.drain_capacity import DrainCapacitySpec
+from libs.assignment.specs.filter import Filter
+from libs.assignment.specs.group_count import CountBound, GroupCountSpec
+from libs.assignment.specs.group_dependency import GroupDependencySpec
+from libs.assignment.specs.group_diversity import GroupDiversitySpec
+from libs.assignment.specs.limit import Bound, Limit
+from libs.assignment.specs.logical_and import LogicalAndSpec
+from libs.assignment.specs.logical_or import LogicalOrSpec
+from libs.assignment.specs.maximize_allocation import MaximizeAllocationSpec
+from libs.assignment.specs.minimize_bins import MinimizeBinsSpec
+from libs.assignment.specs.minimize_movement import MinimizeMovementSpec
+from libs.assignment.specs.moves_in_progress import MovesInProgressSpec
+from libs.assignment.specs.non_accepting import NonAcceptingSpec
+from libs.assignment.specs.single_group_failure_buffer import SingleGroupFailureBufferSpec
+from libs.assignment.specs.to_free import ToFreeFormula, ToFreeSpec
+from libs.assignment.specs.util_increase_cost import UtilIncreaseCostSpec
+
+FEW = SearchLimits(tries_max=200)
+IN_TWO = Partitioning(parts=2, insist=True)
+
+
+def test_a_step_that_can_only_be_one_thing_beside_a_limit() -> None:
+    problem = Problem(objects=2, containers=4, initial=[3, 3])
+    problem.add_dimension("cpu", [9.0, 14.0], containers=[20.0, 0.0, 35.0, 0.0])
+    problem.add_dimension("debt", [-2.0, 1.0], signed=True)
+    problem.add_goal(MinimizeBinsSpec(dimension="debt"), normalise=False)
+    problem.add_constraint(CapacitySpec(dimension="cpu"))
+    result = solve_mip(problem)
+    assert (result.broken[1], result.objective[1]) == (0.0, (0.0,))
+    free = Problem(objects=2, containers=3, initial=[0, 0])
+    free.add_dimension("cpu", [1.0, 3.0], containers=[3.0, 5.0, 4.0])
+    free.add_constraint(ToFreeSpec(items=[1], formula=ToFreeFormula.OCCUPIED))
+    free.add_constraint(CapacitySpec(dimension="cpu"))
+    assert solve_portfolio(free).broken == (1.0, 0.0)
+    assert solve_mip(free).broken == (1.0, 0.0)
+
+
+@pytest.mark.parametrize("solve", [solve_mip, solve_portfolio])
+def test_two_alike_change_places_where_moving_is_a_gain(solve) -> None:
+    problem = Problem(objects=2, containers=3, initial=[0, 2])
+    problem.add_dimension("debt", [-2.0, -1.0], signed=True)
+    problem.add_goal(MinimizeMovementSpec(dimension="debt"), normalise=False)
+    result = solve(problem)
+    assert result.objective[1] == (-3.0,)
+    assert result.stopped_by is StoppedBy.OPTIMAL
+
+
+def test_a_group_that_must_be_new_twice_where_one_is() -> None:
+    problem = Problem(objects=3, containers=2, initial=[1, 0, 0])
+    problem.add_scope("rack", [0, -1], 2)
+    problem.add_overlapping_partition("team", np.arange(3), np.zeros(3, int), 2)
+    problem.add_dimension("cpu", [2.0, 2.0, 2.0], containers=[5.0, 0.0])
+    problem.add_dimension("memory", [4.0, 4.0, 4.0])
+    closed = NonAcceptingSpec(items=[0, 1], scope="rack", dimension="memory")
+    drained = DrainCapacitySpec(dimension="cpu", scope="rack", spill={1: {0: 1.0}})
+    problem.add_constraint(LogicalOrSpec(specs=[closed, drained]))
+    new = GroupCountSpec(
+        partition="team",
+        scope="container",
+        bound=CountBound.EXACT,
+        limit=Limit(default=0.0, groups=[1.0, 1.0]),
+        flavour=Flavour.NEW,
+        filter=Filter(items=[0]),
+    )
+    problem.add_constraint(new, hard=False)
+    assert solve_mip(problem).broken[1] == 1.0
+
+
+@pytest.mark.parametrize("solve", [solve_mip, solve_portfolio, solve_local])
+@pytest.mark.parametrize(("flavour", "start"), [(Flavour.STAYED, 4.0), (Flavour.ANY, 4.0)])
+def test_who_stays_in_an_item_counts_by_the_container(solve, flavour, start) -> None:
+    problem = Problem(objects=1, containers=2, initial=[0])
+    problem.add_scope("rack", [0, 0], 1)
+    problem.add_dimension("like", [1.0], by_item=("container", [0], [[5.0, 1.0]]))
+    problem.add_goal(CapacitySpec(dimension="like", scope="rack", limit=Limit(), flavour=flavour), normalise=False)
+    result = solve(problem) if solve is not solve_local else solve(problem, FEW)
+    assert result.objective == ((start,), (0.0,))
+    assert result.assignment.tolist() == [1]
+
+
+@pytest.mark.parametrize("solve", [solve_local, solve_partitioned])
+def test_racks_without_machines_beside_as_many_rows_of_another_kind(solve) -> None:
+    problem = Problem(objects=1, containers=1, initial=[0])
+    problem.add_scope("rack", [0], 2)
+    problem.add_dimension("memory", [1.0], containers=[7.0])
+    problem.add_goal(UtilIncreaseCostSpec(dimension="count", scope="rack"), normalise=False)
+    spill = {1: {0: 0.3}}
+    problem.add_constraint(DrainCapacitySpec(dimension="memory", scope="rack", spill=spill), hard=False)
+    result = solve(problem, FEW)
+    assert result.objective == ((1.0,), (1.0,))
+    assert result.stopped_by is StoppedBy.OPTIMAL
+
+
+def test_constraints_without_elements_in_parts() -> None:
+    problem = Problem(objects=2, containers=2, initial=[0, 0])
+    problem.add_scope("rack", [0, 0], 1)
+    problem.add_overlapping_partition("team", np.array([], int), np.array([], int), 3)
+    spec = SingleGroupFailureBufferSpec(partition="team", scope="rack", limit=Limit(), filter=Filter(but=[0]))
+    problem.add_constraint(spec)
+    assert solve_partitioned(problem, FEW, options=IN_TWO).broken == (0.0, 0.0)
+
+
+def test_capacities_of_more_racks_than_there_are_machines_in_parts() -> None:
+    problem = Problem(objects=1, containers=3, initial=[0])
+    problem.add_scope("rack", [-1, 1, 1], 4)
+    problem.add_dimension("memory", [1.0])
+    problem.add_capacity("memory", "rack", [2.0, 3.0, 1.0, 1.0])
+    problem.add_goal(BalanceSpec(dimension="memory", scope="rack"), normalise=False)
+    assert solve_partitioned(problem, FEW, options=IN_TWO).objective[1] == (0.0,)
+
+
+def test_parts_where_a_step_can_only_be_one_thing() -> None:
+    problem = Problem(objects=2, containers=2, initial=[1, 1])
+    problem.add_overlapping_partition("job", np.array([0, 1]), np.array([0, 0]), 1)
+    least = CapacitySpec(dimension="count", bound=Bound.MIN, zero_allowed=True, limit=Limit(), flavour=Flavour.INITIAL)
+    problem.add_goal(least, normalise=False)
+    problem.add_constraint(GroupCountSpec(partition="job"))
+    result = solve_partitioned(problem, FEW, options=IN_TWO)
+    assert result.broken == (1.0, 0.0)
+
+
+@pytest.mark.parametrize("solve", [solve_mip, solve_portfolio])
+def test_an_item_that_is_occupied_may_hold_more(solve) -> None:
+    problem = Problem(objects=2, containers=2, initial=[1, 0])
+    problem.add_constraint(ToFreeSpec(items=[1, 0], formula=ToFreeFormula.OCCUPIED))
+    assert solve(problem).broken == (2.0, 1.0)
+
+
+@pytest.mark.parametrize("solve", [solve_mip, solve_portfolio])
+def test_a_root_that_is_wanted_large_is_finite_at_nothing(solve) -> None:
+    problem = Problem(objects=2, containers=4, initial=[3, 3])
+    problem.add_dimension("cpu", [2.0, 3.0], containers=[4.0, 2.0, 2.0, 2.0])
+    problem.add_goal(OwnSpec(shape="root", dimension="cpu", sign=-1.0), normalise=False)
+    result = solve(problem)
+    assert result.objective[1][0] == pytest.approx(-(2**0.5) - 3**0.5, rel=1e-4)
+
+
+def test_nothing_is_asked_by_no_pairs_no_groups_and_no_capacities() -> None:
+    problem = Problem(objects=1, containers=2, initial=[0])
+    problem.add_overlapping_partition("team", np.array([], int), np.array([], int), 1)
+    problem.add_overlapping_partition("nobody", np.array([], int), np.array([], int), 0)
+    problem.add_dimension("cpu", [1.0], containers=[0.0, 0.0])
+    problem.add_goal(GroupDependencySpec(partition="team", pairs=[]))
+    problem.add_goal(GroupCountSpec(partition="nobody"))
+    problem.add_constraint(GroupCountSpec(partition="nobody"))
+    problem.add_goal(UtilIncreaseCostSpec(dimension="cpu"))
+    problem.add_goal(BalanceSpec(dimension="cpu", formula=BalanceFormula.SQUARES))
+    assert solve_mip(problem).objective == ((0.0,), (0.0,))
+    assert Compiled.of(problem).least == (0.0, 0.0)
+
+
+def test_what_items_left_out_would_be_short_of_is_no_part_of_the_scale() -> None:
+    problem = Problem(objects=1, containers=2, initial=[1])
+    problem.add_partition("team", [0], 3)
+    problem.add_goal(GroupDiversitySpec(partition="team", filter=Filter(but=[1])))
+    problem.add_goal(GroupDiversitySpec(partition="team", limit=Limit(default=-1.0), bound=Bound.MAX), priority=1)
+    assert [goal.scale for goal in problem.goals] == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(("objects", "containers"), [(0, 2), (1, 1)])
+def test_where_there_is_one_assignment_there_is_nothing_to_search(objects, containers) -> None:
+    problem = Problem(objects=objects, containers=containers, initial=np.zeros(objects, int))
+    problem.add_goal(OwnSpec(shape="line", dimension="count", b=1.0), normalise=False)
+    result = solve_local(problem, FEW)
+    assert (result.tries, result.stopped_by) == (0, StoppedBy.OPTIMAL)
+
+
+@pytest.mark.parametrize(
+    ("solve", "least"), [(solve_local, SearchLimits(tries_max=1)), (solve_mip, MipLimits(nodes_max=0))]
+)
+def test_a_start_that_a_hard_constraint_forbids_or_that_is_worse_is_not_begun_from(solve, least) -> None:
+    problem = Problem(objects=3, containers=2, initial=[0, 0, 0])
+    problem.add_constraint(CapacitySpec(dimension="count", limit=Limit(items=[1.0, 0.0])))
+    problem.add_goal(MaximizeAllocationSpec(filter=Filter(items=[1])))
+    assert solve(problem, least, start=np.array([0, 0, 1])).assignment.tolist() == [0, 0, 0]
+    free = Problem(objects=2, containers=2, initial=[0, 1])
+    free.add_goal(BalanceSpec(dimension="count", formula=BalanceFormula.SQUARES))
+    assert solve(free, least, start=np.array([0, 0])).objective[1] == (0.0,)
+    for wrong in ([0, 2], [0], [0.5, 1.0]):
+        with pytest.raises(BadValues, match="start"):
+            solve(free, least, start=np.array(wrong))
+
+
+@pytest.mark.parametrize("solve", [solve_local, solve_mip, solve_portfolio, solve_price, solve_auto, solve_partitioned])
+@pytest.mark.parametrize("by", [2.0**-30, 2.0**-100])
+def test_what_all_weights_of_a_level_are_multiplied_by_changes_nothing(solve, by) -> None:
+    def solved(weight):
+        problem = Problem(objects=6, containers=4, initial=[3] * 6)
+        problem.add_dimension("cpu", [3.0, 2.0, 2.0, 1.0, 1.0, 4.0], containers=[4.0, 3.0, 3.0, 0.0])
+        placed = Filter(but=[3])
+        problem.add_constraint(CapacitySpec(dimension="cpu", filter=placed))
+        problem.add_goal(MaximizeAllocationSpec(dimension="cpu", filter=placed), weight=weight, normalise=False)
+        problem.add_goal(BalanceSpec(dimension="cpu", filter=placed), weight=weight, priority=1, normalise=False)
+        limits = SearchLimits(tries_max=3000) if solve in (solve_local, solve_partitioned, solve_auto) else None
+        return solve(problem, limits)
+
+    usual, small = solved(1.0), solved(by)
+    assert small.assignment.tolist() == usual.assignment.tolist()
+    assert small.objective[1] == tuple(by * one for one in usual.objective[1])
+    assert small.bound[1:] == tuple(by * one for one in usual.bound[1:])
+    assert small.timeline[-1].objective[1:] == small.objective[1]
+    assert usual.objective[1][0] < 0
+
+
+def test_a_move_is_explained_beside_constraints_without_elements() -> None:
+    problem = Problem(objects=2, containers=2, initial=[1, 1])
+    problem.add_dimension("cpu", [0.0, 0.0], containers=[0.0, 0.0])
+    problem.add_constraint(DrainCapacitySpec(dimension="cpu", spill={}))
+    problem.add_constraint(AvoidAssignmentsSpec(assignments=[(0, [0])]))
+    assert not Explainer(problem).move(0, 0).allowed
+
+
+def test_what_names_nothing_adds_nothing_to_the_scale_of_all_together() -> None:
+    problem = Problem(objects=1, containers=2, initial=[0])
+    nothing = [AvoidAssignmentsSpec(assignments=[]), MovesInProgressSpec(moves=[]), ToFreeSpec(items=[1])]
+    problem.add_goal(LogicalAndSpec(specs=[*nothing, CapacitySpec(dimension="count", limit=Limit())]))
+    problem.add_goal(LogicalAndSpec(specs=nothing))
+    assert [goal.scale for goal in problem.goals] == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("solve", [solve_price, solve_auto])
+def test_a_limit_on_no_container_at_all_takes_nothing_from_a_market(solve) -> None:
+    problem = Problem(objects=2, containers=2, initial=[1, 1])
+    problem.add_constraint(CapacitySpec(dimension="count", limit=Limit(), filter=Filter(items=[])))
+    problem.add_goal(MaximizeAllocationSpec(filter=Filter(but=[1])), normalise=False)
+    assert solve(problem).objective[1] == (-2.0,)

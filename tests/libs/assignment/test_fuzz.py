@@ -1,0 +1,86 @@
+"""Every solver on tiny random problems, against enumeration by definitions that are written out again."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks.fuzz.bench import Tally, fuzz_one, look
+from benchmarks.fuzz.case import Case, DimensionWords, Wish
+from benchmarks.fuzz.definitions import DEFINITIONS
+from benchmarks.fuzz.judge import judge
+from benchmarks.fuzz.runs import PLAIN, Run
+from benchmarks.fuzz.truth import Truth
+from benchmarks.fuzz.words import GENERATORS
+from libs.assignment.solvers.limits import StoppedBy
+from libs.assignment.solvers.result import Result
+from libs.assignment.specs.capacity import CapacitySpec
+from libs.assignment.specs.filter import Filter
+from libs.assignment.specs.maximize_allocation import MaximizeAllocationSpec
+from libs.assignment.specs.registry import all_specs
+
+SEED, CASES, A_TIME = 21, 50, 10
+"""Of the problems drawn, and how many a test looks at."""
+SOLVERS = tuple(run.solver for run in PLAIN)
+
+
+def test_every_spec_is_drawn_and_defined_a_second_time() -> None:
+    assert set(GENERATORS) == set(all_specs())
+    assert set(DEFINITIONS) == set(all_specs())
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("first", range(0, CASES, A_TIME))
+def test_solvers_say_what_is_so(first, solver) -> None:
+    tally = Tally()
+    found = [finding for k in range(A_TIME) for finding in fuzz_one(SEED, first + k, tally, solver)]
+    assert found == [], tally.scripts
+    assert tally.runs
+
+
+def liar(**said) -> Run:
+    """A solver that leaves everything where it is, and says what it is told to."""
+    told = {"objective": ((0.0,), (0.0,)), "broken": (0.0, 0.0), "stopped_by": StoppedBy.DONE, "moved": 0} | said
+
+    def solve(problem, limits, *, seed):
+        assignment = told.get("assignment", problem.initial)
+        rest = {key: value for key, value in told.items() if key != "assignment"}
+        return Result(
+            assignment=assignment, improved=False, tries=0, seed=seed, build_s=0, solve_s=0, timeline=(), **rest
+        )
+
+    return Run(solver="auto", solve=solve, cut=True)
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ({"stopped_by": StoppedBy.OPTIMAL}, "false-optimum"),
+        ({"bound": (0.0, -0.5)}, "false-bound"),
+        ({"objective": ((0.0,), (-1.0,))}, "misreported"),
+        (
+            {"assignment": np.array([0, 0]), "objective": ((0.0,), (-2.0,)), "moved": 2, "broken": (0.0, 1.0)},
+            "hard-worse",
+        ),
+        ({"assignment": np.array([1, 7])}, "no assignment"),
+        ({"moved": 1}, "misreported"),
+    ],
+)
+def test_the_judge_finds_each_kind_of_lie(said, kind) -> None:
+    out = Filter(but=[1])
+    case = Case(
+        objects=2,
+        containers=2,
+        initial=(1, 1),
+        dimensions={"cpu": DimensionWords(objects=(1.0, 1.0), containers=(1.0, 0.0))},
+        wishes=(
+            Wish(spec=CapacitySpec(dimension="cpu", filter=out), goal=False),
+            Wish(spec=MaximizeAllocationSpec(filter=out), goal=True, normalise=False),
+        ),
+    )
+    assert judge(case, Truth(case), liar(**said), 0).findings[0].kind == kind
+    assert judge(case, Truth(case), liar(), 0).findings == ()
+    assert Truth(case).best.tolist() == [0.0, -1.0]
+    crashed = Run(solver="mip", solve=lambda problem, limits, seed: [][0])
+    assert look(case, crashed, 0, twice=False).findings[0].kind.startswith("crash IndexError")
+    assert look(case, PLAIN[2], 0, twice=True).loss == pytest.approx(0.0)
