@@ -6,8 +6,17 @@ import sys
 from collections.abc import Callable
 
 from soak.faults_command import judge_again, soak_faults
+from soak.hostile_command import soak_hostile
+from soak.mutants_command import soak_mutants
+from soak.shrink import shrink_history
 
-SOAKS: dict[str, Callable[[list[str]], int]] = {"faults": soak_faults, "judge": judge_again}
+SOAKS: dict[str, Callable[[list[str]], int]] = {
+    "faults": soak_faults,
+    "hostile": soak_hostile,
+    "judge": judge_again,
+    "mutants": soak_mutants,
+    "shrink": shrink_history,
+}
 """By name: arguments -> exit status. A new soak is one file and one entry."""
 
 

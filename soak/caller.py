@@ -29,7 +29,7 @@ class Caller:
 
     def read(self, what: str, path: str) -> Attempt | None:
         """GET; None where it was never answered."""
-        return self._send(what, "GET", path, key=None, generation=None, body=None, files=None)
+        return self._send(what, "GET", path, key=None, generation=None, body=None)
 
     def write(
         self,
@@ -41,22 +41,34 @@ class Caller:
         generation: int | None = None,
         key: str | None = None,
         files: Any = None,
+        csv: str | None = None,
     ) -> Attempt | None:
-        """A change, under a key of its own unless one is given; None where it is not known whether it was done."""
-        key = key or f"{self.name}-{uuid.UUID(int=self._random.getrandbits(128))}"
-        return self._send(what, method, path, key=key, generation=generation, body=body, files=files)
+        """A change, under `key`, or under one of its own; None where it is not known whether it was done.
+
+        key    "": none at all, where the route takes none
+        csv    the body, instead of JSON
+        """
+        if key is None:
+            key = f"{self.name}-{uuid.UUID(int=self._random.getrandbits(128))}"
+        given = {"files": files} if csv is None else {"content": csv}
+        return self._send(what, method, path, key=key or None, generation=generation, body=body or csv, **given)
 
     def _send(
-        self, what: str, method: str, path: str, *, key: str | None, generation: int | None, body: Any, files: Any
+        self, what: str, method: str, path: str, *, key: str | None, generation: int | None, body: Any, **given: Any
     ) -> Attempt | None:
         op = self._recorder.new_op()
         headers = {} if key is None else {"Idempotency-Key": key}
         if generation is not None:
             headers["If-Match"] = f'"{generation}"'
-        about = {"client": self.name, "what": what, "method": method, "path": path}
+        if "content" in given:
+            headers["Content-Type"] = "text/csv"
+        else:
+            given["json"] = body
+        about: dict[str, Any] = {"client": self.name, "what": what, "method": method, "path": path}
+        about |= {"key": key, "generation": generation, "body": body}
         number, pause_s = 0, 0.05
         while True:
-            attempt = self._attempt(op, number, about | {"key": key, "generation": generation}, headers, body, files)
+            attempt = self._attempt(op, number, about, headers, given)
             if attempt is not None and attempt.status not in _AGAIN:
                 return attempt
             number += 1
@@ -65,16 +77,17 @@ class Caller:
                 return None
 
     def _attempt(
-        self, op: int, number: int, about: dict[str, Any], headers: dict[str, str], body: Any, files: Any
+        self, op: int, number: int, about: dict[str, Any], headers: dict[str, str], given: dict[str, Any]
     ) -> Attempt | None:
-        method, path = about["method"], about["path"]
-        self._recorder.write("call", op=op, attempt=number, **about, body=body)
+        self._recorder.write("call", op=op, attempt=number, **about)
         try:
-            response = self._http.request(method, path, headers=headers, json=body, files=files)
+            response = self._http.request(about["method"], about["path"], headers=headers, **given)
             content = response.json() if "json" in response.headers.get("content-type", "") else None
         except (httpx.TransportError, ValueError) as error:  # ValueError: an answer that is cut short
             self._recorder.write("lost", op=op, attempt=number, error=f"{type(error).__name__}: {error}"[:200])
             return None
+        if isinstance(content, dict):
+            content.pop("secret", None)  # of a token: it is not for the record
         found = re.fullmatch(r'"(\d+)"', response.headers.get("ETag", ""))
         generation = None if found is None else int(found[1])
         replayed = response.headers.get("Idempotency-Replayed") == "true"

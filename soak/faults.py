@@ -6,7 +6,7 @@ import os
 import random
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -15,25 +15,18 @@ from pathlib import Path
 from libs.reconcile.clock import ScaledClock
 from libs.reconcile.settings import ClockSettings
 from services.standalone.supervisor import Supervisor
+from soak.deck import cards
 from soak.disk import SmallDisk
 from soak.history import Recorder
 from soak.proxy import DatabaseProxy
+from soak.world import Receiver
 
-WEIGHTS: Mapping[str, int] = {
-    "kill": 4,  # one of the platform's processes
-    "kill_pool": 4,  # a pool process of a worker, in the middle of its job
-    "kill_backend": 1,  # PostgreSQL then ends all connections and recovers
-    "kill_postmaster": 1,
-    "end_connections": 3,  # as pg_terminate_backend does
-    "cut": 3,  # connections break in the middle of what they carry
-    "stall": 2,  # the network holds everything back
-    "pause": 2,  # a worker's process stands still for longer than its lease
-    "fill_disk": 1,
-    "jump_clock": 2,
-}
-_PROGRAMS = ("api", "solver", "worker", "scheduler")
-_JUMPS_S = (-600.0, -60.0, 600.0, 7200.0, 100_000.0)
-"""On the Clock; the longest is more than a day."""
+_PROGRAMS = ("api", "solver", "worker", "scheduler", "planner")
+_POOLS = ("solver", "worker", "planner")
+_JUMPS_S = (600.0, 7200.0, 80_000.0)
+"""On the Clock. Two of the longest are more than a day; one is less than a step of a move may take."""
+_JUMPS_BACK_S = (-60.0, -600.0, -3600.0)
+_JUMPS_FAR_S = (100_000.0,)
 
 
 @dataclass(slots=True)
@@ -42,22 +35,25 @@ class Faults:
 
     supervisor: Supervisor
     proxy: DatabaseProxy
+    receiver: Receiver
     disk: SmallDisk | None
     clock: ScaledClock
     recorder: Recorder
     chance: random.Random
+    provoke: frozenset[str] = frozenset()
+    _deck: list[str] = field(default_factory=list)
     _later: list[tuple[float, Callable[[], object]]] = field(default_factory=list)
 
-    def kinds(self) -> dict[str, int]:
-        """What can be done here -> how often, by weight."""
-        return {name: weight for name, weight in WEIGHTS.items() if name != "fill_disk" or self.disk is not None}
-
     def one(self) -> None:
-        """Do one thing, drawn by weight."""
-        kinds = self.kinds()
-        [name] = self.chance.choices(list(kinds), list(kinds.values()))
+        """Do one thing: the next card. One that meets nothing, such as a process that is dead, goes back."""
+        if not self._deck:
+            self._deck = [name for name, number in cards(self.disk is not None).items() for _ in range(number)]
+            self.chance.shuffle(self._deck)
+        name = self._deck.pop()
         detail = getattr(self, f"_{name}")()
-        self.recorder.write("fault", name=name, detail=detail)
+        self.recorder.write("fault", name=name, detail=detail or "met nothing", hit=detail is not None)
+        if detail is None:
+            self._deck.insert(0, name)
 
     def undo_due(self, *, all_of_it: bool = False) -> None:
         """End what lasts for a while and is over; or whatever lasts."""
@@ -67,44 +63,67 @@ class Faults:
         for undo in due:
             undo()
 
+    def end(self) -> None:
+        """Undo all that lasts, and have every process live by the same time again: those that do not are killed."""
+        self.undo_due(all_of_it=True)
+        pids = self.supervisor.pids()
+        for name in _PROGRAMS:
+            _signal(pids.get(name), signal.SIGKILL)
+        self.recorder.write("fault", name="over", detail="no more from here on", hit=True)
+
     def _for(self, duration_s: float, undo: Callable[[], object]) -> str:
         self._later.append((time.monotonic() + duration_s, undo))
         return f"{duration_s:.1f} s"
 
-    def _kill(self) -> str:
-        pids = self.supervisor.pids()
-        name = self.chance.choice([name for name in _PROGRAMS if name in pids] or ["nobody"])
-        return f"{name} {_signal(pids.get(name), signal.SIGKILL)}"
+    def _kill(self) -> str | None:
+        name, pid = self._program()
+        said = _signal(pid, signal.SIGKILL)
+        return said and f"{name} {said}"
 
-    def _kill_pool(self) -> str:
+    def _kill_pool(self) -> str | None:
         name, pid = self._pool_process()
-        return f"of {name} {_signal(pid, signal.SIGKILL)}"
+        said = _signal(pid, signal.SIGKILL)
+        return said and f"of {name} {said}"
 
-    def _pause(self) -> str:
+    def _pause_pool(self) -> str | None:
         name, pid = self._pool_process()
+        return self._stand_still(f"of {name}", pid)
+
+    def _pause(self) -> str | None:
+        return self._stand_still(*self._program())
+
+    def _stand_still(self, name: str, pid: int | None) -> str | None:
         said = _signal(pid, signal.SIGSTOP)
-        lasts = self._for(self.chance.uniform(1.0, 8.0), lambda: _signal(pid, signal.SIGCONT))
-        return f"of {name} {said} for {lasts}"
+        if said is None:
+            return None
+        return f"{name} {said} for {self._for(self.chance.uniform(1.0, 8.0), lambda: _signal(pid, signal.SIGCONT))}"
 
-    def _kill_backend(self) -> str:
-        return _signal(self._backend(), signal.SIGKILL)
+    def _kill_backend(self) -> str | None:
+        pids = self._backends()
+        return _signal(self.chance.choice(pids) if pids else None, signal.SIGKILL)
 
-    def _end_connections(self) -> str:
-        backends = _children(self.supervisor.pids().get("postgres"), "postgres: plimsoll")
+    def _end_connections(self) -> str | None:
+        backends = self._backends()
         chosen = [pid for pid in backends if self.chance.random() < 0.5]
         for pid in chosen:
             _signal(pid, signal.SIGTERM)
-        return f"{len(chosen)} of {len(backends)}"
+        return f"{len(chosen)} of {len(backends)}" if chosen else None
 
-    def _kill_postmaster(self) -> str:
+    def _kill_postmaster(self) -> str | None:
         return _signal(self.supervisor.pids().get("postgres"), signal.SIGKILL)
 
-    def _cut(self) -> str:
-        return f"{self.proxy.cut(self.chance.choice((0.3, 1.0)), self.chance)} ends"
+    def _cut(self) -> str | None:
+        ends = self.proxy.cut(self.chance.choice((0.3, 1.0)), self.chance)
+        return f"{ends} ends" if ends else None
 
     def _stall(self) -> str:
         duration_s = self.chance.uniform(0.5, 5.0)
         self.proxy.stall(duration_s)
+        return f"{duration_s:.1f} s"
+
+    def _no_receiver(self) -> str:
+        duration_s = self.chance.uniform(1.0, 6.0)
+        self.receiver.be_away(duration_s)
         return f"{duration_s:.1f} s"
 
     def _fill_disk(self) -> str:
@@ -117,7 +136,8 @@ class Faults:
 
         So for a while they disagree, as machines do.
         """
-        jump_s = self.chance.choice(_JUMPS_S)
+        jumps = [*_JUMPS_S, *(_JUMPS_BACK_S if "clock_back" in self.provoke else ())]
+        jump_s = self.chance.choice([*jumps, *(_JUMPS_FAR_S if "unknown_outcomes" in self.provoke else ())])
         self.clock = replace(self.clock, origin=self.clock.origin + timedelta(seconds=jump_s))
         self.supervisor.change_environment(ClockSettings.environment(self.clock))
         pids = self.supervisor.pids()
@@ -126,21 +146,28 @@ class Faults:
             _signal(pids[name], signal.SIGKILL)
         return f"{jump_s:+g} s for {', '.join(now)}"
 
+    def _program(self) -> tuple[str, int | None]:
+        pids = self.supervisor.pids()
+        name = self.chance.choice([name for name in _PROGRAMS if name in pids] or ["none"])
+        return name, pids.get(name)
+
     def _pool_process(self) -> tuple[str, int | None]:
-        name = self.chance.choice(("solver", "worker"))
+        name = self.chance.choice(_POOLS)
         pids = _children(self.supervisor.pids().get(name), "")
         return name, self.chance.choice(pids) if pids else None
 
-    def _backend(self) -> int | None:
-        pids = _children(self.supervisor.pids().get("postgres"), "postgres: plimsoll")
-        return self.chance.choice(pids) if pids else None
+    def _backends(self) -> list[int]:
+        return _children(self.supervisor.pids().get("postgres"), "postgres: plimsoll")
 
 
-def _signal(pid: int | None, number: signal.Signals) -> str:
+def _signal(pid: int | None, number: signal.Signals) -> str | None:
+    """The process that was met, for people; None where it is gone."""
     if pid is None:
-        return "not there"
-    with suppress(ProcessLookupError):
+        return None
+    try:
         os.kill(pid, number)
+    except ProcessLookupError:
+        return None
     return str(pid)
 
 

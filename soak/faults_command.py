@@ -1,4 +1,7 @@
-"""`soak faults` and `soak judge`: what they are asked, and what they say."""
+"""`soak faults` and `soak judge`: what they are asked, and what they say.
+
+Exit status: 0, nothing found; 1, a rule is broken; 2, the run could not be done, or too little happened in it.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,12 @@ import argparse
 import shutil
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 
+from soak.deck import PROVOKE
 from soak.disk import NoSmallDisk, SmallDisk
+from soak.floor import below_floor, what_happened
 from soak.history import History
 from soak.judge import Violation, judge
 
@@ -17,7 +23,7 @@ _DISK_BYTES = 4 << 30
 
 
 def soak_faults(arguments: list[str]) -> int:
-    """Run, judge, and say what was found. 0: nothing; 1: something."""
+    """Run, judge, and say what was found."""
     parser = argparse.ArgumentParser(prog="soak faults", description=soak_faults.__doc__)
     parser.add_argument("--seed", type=int, default=1, help="of the work and of the faults")
     parser.add_argument("--duration", type=float, default=120.0, metavar="S", help="real seconds of work under faults")
@@ -30,6 +36,8 @@ def soak_faults(arguments: list[str]) -> int:
     parser.add_argument("--settle", type=float, default=120.0, metavar="S", help="within which it must be quiet after")
     parser.add_argument("--history", type=Path, help="file to record in; left out: in the folder of the run")
     parser.add_argument("--require-small-disk", action="store_true", help="fail where no disk can be filled here")
+    off = "; ".join(f"{name}: {what}" for name, what in PROVOKE.items())
+    parser.add_argument("--provoke", action="append", default=[], choices=PROVOKE, help=f"faults that are off: {off}")
     asked = parser.parse_args(arguments)
     folder = Path(tempfile.mkdtemp(prefix="plimsoll-soak-"))
     history = asked.history or folder / "history.jsonl"
@@ -53,6 +61,7 @@ def soak_faults(arguments: list[str]) -> int:
         fault_every_s=asked.fault_every,
         speed=asked.speed,
         settle_s=asked.settle,
+        provoke=tuple(asked.provoke),
     )
     run_faults(plan, folder, state, history, disk)
     if disk is not None:
@@ -66,7 +75,7 @@ def soak_faults(arguments: list[str]) -> int:
 
 
 def judge_again(arguments: list[str]) -> int:
-    """Judge a recorded history. 0: nothing found; 1: something."""
+    """Judge a recorded history."""
     parser = argparse.ArgumentParser(prog="soak judge", description=judge_again.__doc__)
     parser.add_argument("history", type=Path)
     return _say(parser.parse_args(arguments).history)
@@ -74,24 +83,28 @@ def judge_again(arguments: list[str]) -> int:
 
 def _say(path: Path) -> int:
     history = History.read(path)
-    violations = judge(history)
+    violations, missing = judge(history), list(below_floor(history))
     attempts = [attempt for operation in history.operations for attempt in operation.attempts]
-    by_fault: dict[str, int] = {}
-    for fault in history.faults:
-        by_fault[fault["name"]] = by_fault.get(fault["name"], 0) + 1
-    faults = ", ".join(f"{number} {name}" for name, number in sorted(by_fault.items())) or "none"
     lost = sum(attempt.unknown for attempt in attempts)
     done = sum(operation.done is not None for operation in history.operations)
+    failed = Counter(job["kind"] for job in history.final.get("jobs", []) if job["status"] == "failed")
+    happened: dict[str, list[str]] = {}
+    for name, number in what_happened(history).items():
+        group, _, kind = name.partition(" ") if name.startswith(("operations ", "faults ")) else ("of these", "", name)
+        happened.setdefault(group, []).append(f"{number} {kind}")
     lines = [
         f"history      {path}",
-        f"operations   {len(history.operations)}, {done} done; {len(attempts)} attempts, {lost} without an answer",
-        f"faults       {faults}",
+        f"answers      {len(history.operations)} operations, {done} done; {len(attempts)} attempts, {lost} unanswered",
+        *(f"{group:<12} {', '.join(found)}" for group, found in happened.items()),
+        f"failed jobs  {', '.join(f'{number} {kind}' for kind, number in failed.items()) or 'none'}",
         f"quiet after  {history.final.get('quiet_s')} s",
         f"violations   {len(violations)}",
         *map(_line, violations[:50]),
+        f"below floor  {len(missing)}",
+        *(f"  {one}" for one in missing),
     ]
     sys.stdout.write("\n".join(lines) + "\n")
-    return 1 if violations else 0
+    return 1 if violations else 2 if missing else 0
 
 
 def _line(violation: Violation) -> str:

@@ -7,19 +7,20 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from libs.domain.policy import RegionPolicy
 from libs.interchange.region_files import dump_region
 from libs.reconcile.clock import ScaledClock
 from libs.simulator.fleet import made_up_fleet
 from libs.store.database import Database
 from services.cli.client import Client as AdminClient
-from services.standalone.platform import CYCLES, running_platform
+from services.standalone.platform import CYCLES, WORLD_CYCLES, Platform, running_platform
 from services.standalone.settings import StandaloneSettings
 from soak.caller import Caller
 from soak.disk import SmallDisk
@@ -27,25 +28,44 @@ from soak.faults import Faults
 from soak.history import Recorder
 from soak.proxy import DatabaseProxy
 from soak.settle import settle
-from soak.workload import Client
+from soak.work import Client, Site, work
+from soak.world import SECRET, TIMEOUT_S, Receiver, World
 
-REGION = "soak"
-_RESTARTS_MAX = 1_000_000
-"""We kill on purpose: that is no reason for the supervisor to give up."""
+REGION, QUIET_REGION = "soak", "soak-quiet"
+_QUIET_SERVERS = 24
 _SOLVE_EVERY_S = 20.0
-"""Real seconds between the solves of a cycle."""
+_MOVE_EVERY_S = 1.0
+_CYCLE_S = 5.0
+"""Real seconds between the solves of a cycle, between the ticks of the mover, and at least between all others."""
+_BUFFER_SHARE = 0.06
+"""Of each hardware type, kept as its shared buffer from the start."""
+_ANSWERS_BETWEEN, _PATIENCE_S = 5, 20.0
+"""The next fault waits for so many answers, and at most so long: on a busy machine all would be faults otherwise."""
+_LIMIT_SHARE = 0.05
+"""Of the region's servers: a request for more waits for a person."""
 ENVIRONMENT = {
     "PLIMSOLL_JOB_LEASE_S": "3",
     "PLIMSOLL_JOB_HEARTBEAT_S": "0.5",
     "PLIMSOLL_JOB_RESEND_S": "2",
     "PLIMSOLL_JOB_TICK_S": "0.2",
     "PLIMSOLL_SOLVE_S_MAX": "3",
-    "PLIMSOLL_SIMULATED_DELAY": "0.2",
-    "PLIMSOLL_SIMULATED_FAILURE_RATE": "0.02",
     "PLIMSOLL_MOVES_MSB_SHARE_MAX": "0.5",
+    "PLIMSOLL_MOVE_ATTEMPTS_MAX": "2",
+    "PLIMSOLL_MOVE_BACKOFF_S": "15",
+    "PLIMSOLL_MOVE_STEP_S_MAX": "86400",
+    "PLIMSOLL_MOVER_ACTUATOR": "webhook",
+    "PLIMSOLL_WEBHOOK_SECRET": SECRET,
+    "PLIMSOLL_WEBHOOK_TIMEOUT_S": str(TIMEOUT_S),
+    "PLIMSOLL_WEBHOOK_TICK_S": "2",
+    "PLIMSOLL_WEBHOOK_PARALLEL": "8",
     "PLIMSOLL_DATABASE_POOL_SIZE": "5",
 }
 """Patience that fits a run of minutes: what takes minutes of a day takes seconds here."""
+PROVOKING = {
+    "unknown_outcomes": {"PLIMSOLL_MOVE_STEP_S_MAX": "120"},
+    "forgotten_cleaning": {"PLIMSOLL_HISTORY_KEPT_DAYS": "1"},
+}
+"""What an environment holds beside that, for faults that are off by default (soak.faults.PROVOKE)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,72 +79,135 @@ class Plan:
     fault_every_s: float
     speed: float
     settle_s: float
+    provoke: tuple[str, ...] = ()
+    more: Mapping[str, str] = field(default_factory=dict)
+    """What the environment of the platform's processes holds beside all else."""
 
 
-def run_faults(plan: Plan, folder: Path, state: Path, history: Path, disk: SmallDisk | None) -> None:
-    """Run it, and leave its history in `history`. Raises what keeps the platform from coming up at all."""
+def run_faults(
+    plan: Plan,
+    folder: Path,
+    state: Path,
+    history: Path,
+    disk: SmallDisk | None,
+    is_enough: Callable[[], bool] = lambda: False,
+) -> None:
+    """Run it, and leave its history in `history`. Raises what keeps the platform from coming up at all.
+
+    is_enough   asked now and then while it works: True ends the run at once, without a `final` record
+    """
     socket = folder / "proxy"
     socket.mkdir()
     clock = ScaledClock(datetime.now(UTC), datetime.now(UTC), plan.speed)
-    cycles = {kind: max(interval_s, 0.5 * plan.speed) for kind, interval_s in CYCLES.items()}
-    cycles["solve"] = _SOLVE_EVERY_S * plan.speed
     settings = StandaloneSettings.model_validate({"PLIMSOLL_STATE_DIR": state, "DATABASE_URL": None})
-    with (
-        ExitStack() as kept,
-        Recorder(history) as recorder,
-        DatabaseProxy(socket) as proxy,
-        running_platform(
-            settings,
-            clock=clock,
-            cycles=cycles,
-            more=ENVIRONMENT,
-            route=proxy.route,
-            restarts_max=_RESTARTS_MAX,
-        ) as platform,
-    ):
-        kept.callback(shutil.copytree, settings.log_dir, folder / "logs")
+    with ExitStack() as kept:
+        recorder = kept.enter_context(Recorder(history))
+        world = World(recorder, plan.seed)
+        receiver = kept.enter_context(Receiver(world, recorder))
+        proxy = kept.enter_context(DatabaseProxy(socket))
+        kept.callback(shutil.copytree, settings.log_dir, folder / "logs", dirs_exist_ok=True)
+        platform = kept.enter_context(
+            running_platform(
+                settings,
+                clock=clock,
+                cycles=_slowed(CYCLES, _CYCLE_S * plan.speed)
+                | {"solve": _SOLVE_EVERY_S * plan.speed, "move": _MOVE_EVERY_S * plan.speed},
+                world_cycles=_slowed(WORLD_CYCLES, _CYCLE_S * plan.speed),
+                more=_environment(plan, receiver),
+                route=proxy.route,
+            )
+        )
         recorder.write("run", **asdict(plan), small_disk=disk is not None)
         admin = AdminClient(platform.url, platform.token_file.read_text().strip())
-        image = made_up_fleet(REGION, servers=plan.servers, seed=plan.seed)
-        admin.post(f"/v1/regions/{REGION}/import", files=region_files(REGION, plan.servers, plan.seed))
-        over, gone = threading.Event(), threading.Event()
-        tend = platform.supervisor.tend
-        threads = []
-        for number in range(plan.clients):
-            name = f"client-{number}"
-            secret = admin.post("/v1/tokens", {"name": name, "role": "operator"})["secret"]
-            client = Client(
-                Caller(platform.url, secret, name, recorder, gone),
-                region=REGION,
-                names=list(image.snapshot.servers.name),
-                racks=list(image.snapshot.topology.racks),
-                hardware_types=list(image.snapshot.hardware_types),
-                region_files=lambda region, seed=number: region_files(region, 24, seed),  # type: ignore[misc]
-                seed=plan.seed * 1000 + number,
-            )
-            threads.append(threading.Thread(target=client.run, args=(over,), name=name, daemon=True))
         chance = random.Random(plan.seed)
-        faults = Faults(platform.supervisor, proxy, disk, clock, recorder, chance)
+        provoke = frozenset(plan.provoke)
+        faults = Faults(platform.supervisor, proxy, receiver, disk, clock, recorder, chance, provoke)
+        over, gone = threading.Event(), threading.Event()
+        clients = _clients(plan, platform, admin, faults, world, gone)
+        threads = [threading.Thread(target=work, args=(one, over), name=one.name, daemon=True) for one in clients]
         for thread in threads:
             thread.start()
-        began_s = time.monotonic()
-        next_s = began_s + chance.expovariate(1 / plan.fault_every_s)
-        while time.monotonic() < began_s + plan.duration_s:
-            tend()
-            faults.undo_due()
-            if time.monotonic() >= next_s:
-                faults.one()
-                next_s = time.monotonic() + chance.expovariate(1 / plan.fault_every_s)
-            time.sleep(0.05)
-        faults.undo_due(all_of_it=True)
-        recorder.write("fault", name="over", detail="no more from here on")
+        recorder.write("fault", name="begin", detail="from here on", hit=True)
+        if not _harm(plan, faults, is_enough):
+            gone.set()
+            over.set()
+            return
+        faults.end()
         over.set()
+        tend = platform.supervisor.tend
         _end(threads, gone, tend, plan.settle_s)
         database = Database(proxy.database_url, pool_size=2)
         try:
             settle(admin, database, recorder, tend, s_max=plan.settle_s)
         finally:
             database.close()
+
+
+def region_files(region: str, servers: int, seed: int, policy: RegionPolicy | None = None) -> Mapping[str, Any]:
+    """A made-up region as the form that import takes."""
+    image = made_up_fleet(region, servers=servers, seed=seed, policy=policy)
+    return {name.partition(".")[0]: (name, content) for name, content in dump_region(image).items()}
+
+
+def _slowed(cycles: Mapping[str, float], least_s: float) -> dict[str, float]:
+    """The same cycles, and none more often: at the speed of a soak they would be all that two cores do."""
+    return {kind: max(interval_s, least_s) for kind, interval_s in cycles.items()}
+
+
+def _environment(plan: Plan, receiver: Receiver) -> dict[str, str]:
+    found = ENVIRONMENT | {"PLIMSOLL_WEBHOOK_URL": receiver.url}
+    for name in plan.provoke:
+        found |= PROVOKING.get(name, {})
+    return found | dict(plan.more)
+
+
+def _clients(
+    plan: Plan, platform: Platform, admin: AdminClient, faults: Faults, world: World, gone: threading.Event
+) -> list[Client]:
+    """Bring the region in, and the clients that work on it: the first one is an admin, the others are operators."""
+    policy = RegionPolicy(shared_buffer_share=_BUFFER_SHARE)
+    admin.post(f"/v1/regions/{REGION}/import", files=region_files(REGION, plan.servers, plan.seed, policy))
+    admin.post(f"/v1/regions/{QUIET_REGION}/import", files=region_files(QUIET_REGION, _QUIET_SERVERS, plan.seed))
+    limits = {"size_rru": _LIMIT_SHARE * plan.servers}
+    admin.put(f"/v1/regions/{REGION}/approval-limits", limits, generation=0)
+    image = made_up_fleet(REGION, servers=plan.servers, seed=plan.seed)
+    found = []
+    for number in range(plan.clients):
+        name, role = f"client-{number}", "operator" if number else "admin"
+        secret = admin.post("/v1/tokens", {"name": name, "role": role})["secret"]
+        seed = plan.seed * 1000 + number
+        site = Site(
+            region=REGION,
+            quiet_region=QUIET_REGION,
+            servers=list(image.snapshot.servers.name),
+            racks=list(image.snapshot.topology.racks),
+            hardware_types=list(image.snapshot.hardware_types),
+            region_files=lambda region, servers, seed=seed: region_files(region, servers, seed),  # type: ignore[misc]
+            now=lambda: faults.clock.now(),
+            world=world,
+        )
+        caller = Caller(platform.url, secret, name, faults.recorder, gone)
+        found.append(Client(caller, site, random.Random(seed), is_admin=role == "admin"))
+    return found
+
+
+def _harm(plan: Plan, faults: Faults, is_enough: Callable[[], bool]) -> bool:
+    """One fault after the other until the time is over; False where it was enough before."""
+    chance, tend = faults.chance, faults.supervisor.tend
+    began_s, answers = time.monotonic(), faults.recorder.answers
+    next_s = began_s + chance.expovariate(1 / plan.fault_every_s)
+    while time.monotonic() < began_s + plan.duration_s:
+        tend()
+        faults.undo_due()
+        gets_on = faults.recorder.answers >= answers + _ANSWERS_BETWEEN or time.monotonic() >= next_s + _PATIENCE_S
+        if time.monotonic() >= next_s and gets_on:
+            faults.one()
+            answers = faults.recorder.answers
+            next_s = time.monotonic() + chance.expovariate(1 / plan.fault_every_s)
+        if is_enough():
+            return False
+        time.sleep(0.05)
+    return True
 
 
 def _end(threads: list[threading.Thread], gone: threading.Event, tend: Any, s_max: float) -> None:
@@ -138,9 +221,3 @@ def _end(threads: list[threading.Thread], gone: threading.Event, tend: Any, s_ma
         thread.join(15.0)
         if thread.is_alive():
             sys.stderr.write(f"soak: {thread.name} still waits for an answer\n")
-
-
-def region_files(region: str, servers: int, seed: int) -> Mapping[str, Any]:
-    """A made-up region as the form that import takes."""
-    image = made_up_fleet(region, servers=servers, seed=seed)
-    return {name.partition(".")[0]: (name, content) for name, content in dump_region(image).items()}

@@ -5,7 +5,9 @@
      "key": .., "generation": .., "body": ..}
     {"type": "answer", "op": 7, "attempt": 0, "at_s": .., "status": 201, "generation": .., "replayed": .., "body": ..}
     {"type": "lost", "op": 7, "attempt": 0, "at_s": .., "error": ".."}                 nobody knows whether it was done
-    {"type": "fault", "at_s": .., "name": "kill", "detail": ".."}
+    {"type": "fault", "at_s": .., "name": "kill", "detail": "..", "hit": true}         hit: it met something
+    {"type": "world", "at_s": .., "region": .., "server": .., "step": "join", ...}     done to a server, in truth
+    {"type": "unheard", "at_s": .., "how": "lost"}                                     an answer that the mover missed
     {"type": "final", "at_s": .., ...}                                                 see soak.settle
 
 Times are seconds of real time since the run began, on one monotonic clock.
@@ -17,7 +19,7 @@ import json
 import threading
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -74,19 +76,26 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """A whole run. `final` is empty where it ended before the end."""
+    """A whole run. `final` is empty where it ended before the end; `run` says what was run, `world` what was done."""
 
     operations: tuple[Operation, ...]
     faults: tuple[Json, ...]
     final: Json
+    world: tuple[Json, ...] = ()
+    unheard: tuple[Json, ...] = ()
+    run: Json = field(default_factory=dict)
+
+    @property
+    def at_rest(self) -> Json:
+        """What was read back in a moment in which nothing changed; {} where there was none."""
+        return self.final if self.final.get("quiet_s") is not None else {}
 
     @classmethod
     def of(cls, records: Iterable[Mapping[str, Any]]) -> History:
         """Put together from records in the order in which they were written."""
         calls: dict[int, Mapping[str, Any]] = {}
         attempts: dict[int, dict[int, Attempt]] = {}
-        faults: list[Json] = []
-        final: Json = {}
+        others: dict[str, list[Json]] = {kind: [] for kind in ("fault", "world", "unheard", "run", "final")}
         for record in records:
             kind = record["type"]
             if kind == "call":
@@ -96,16 +105,16 @@ class History:
                 begun = attempts[record["op"]][record["attempt"]]
                 said = {name: record[name] for name in ("status", "generation", "replayed", "body") if name in record}
                 attempts[record["op"]][record["attempt"]] = Attempt(begun.began_s, record["at_s"], **said)
-            elif kind == "fault":
-                faults.append(dict(record))
-            elif kind == "final":
-                final = dict(record)
+            else:
+                others[kind].append(dict(record))
         names = ("client", "what", "method", "path", "key", "generation", "body")
         operations = tuple(
             Operation(op=op, attempts=tuple(attempts[op].values()), **{name: call[name] for name in names})
             for op, call in calls.items()
         )
-        return cls(operations, tuple(faults), final)
+        final, run = (others[kind][-1] if others[kind] else {} for kind in ("final", "run"))
+        faults, world, unheard = (tuple(others[kind]) for kind in ("fault", "world", "unheard"))
+        return cls(operations, faults, final, world, unheard, run)
 
     @classmethod
     def read(cls, path: Path) -> History:
@@ -124,6 +133,8 @@ class Recorder:
     def __init__(self, path: Path) -> None:
         self._file, self._lock, self._began_s = path.open("w"), threading.Lock(), time.monotonic()
         self._ops = 0
+        self.answers = 0
+        """How many were recorded: whether the platform gets on at all."""
 
     def __enter__(self) -> Self:
         return self
@@ -144,6 +155,7 @@ class Recorder:
     def write(self, kind: str, **record: Any) -> None:
         """Append one record, with the time it is now. An answer is written after it came, a call before it goes."""
         with self._lock:
+            self.answers += kind == "answer"
             line = json.dumps({"type": kind, "at_s": round(self.now_s(), 6), **record})
             self._file.write(line + "\n")
             self._file.flush()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from libs.domain.job import JobStatus
 from libs.store.database import Database
@@ -23,6 +24,15 @@ LISTS = {
     "solve_runs": "/v1/solve-runs",
     "plans": "/v1/plans",
     "audit": "/v1/audit-entries",
+    "approvals": "/v1/approvals",
+    "quotas": "/v1/quotas",
+    "tokens": "/v1/tokens",
+    "simulations": "/v1/simulations",
+    "retirements": "/v1/retirements",
+    "plan_runs": "/v1/plan-runs",
+    "grants": "/v1/plans?kind=grant",
+    "replacements": "/v1/plans?kind=replacement",
+    "traced_services": "/v1/telemetry/services?days=366",
 }
 _TROUBLE: tuple[type[Exception], ...] = (CliFailure, *UNAVAILABLE)
 _LATEST = frozenset({"solve_runs", "plans"})
@@ -30,23 +40,51 @@ _LATEST = frozenset({"solve_runs", "plans"})
 
 
 def settle(admin: Client, database: Database, recorder: Recorder, tend: Callable[[], None], *, s_max: float) -> None:
-    """Write the `final` record: `quiet_s` after the faults (null: never), and everything as REST shows it."""
+    """Write the `final` record: `quiet_s` after the faults (null: never), and everything as REST shows it.
+
+    It is read in one still moment: where a cycle of solves has changed something meanwhile, once more.
+    """
     began_s = time.monotonic()
     asked = _solve_all(admin)
-    waits_for = "anything"
-    while time.monotonic() - began_s < s_max:
+    waits_for, quiet_s = "anything", None
+    found: dict[str, Any] = {}
+    while waits_for and time.monotonic() - began_s < s_max:
         tend()
         try:
             waits_for = _unquiet(admin, database, asked)
+            if not waits_for:
+                quiet_s = round(time.monotonic() - began_s, 1)
+                stood = _standing(admin)
+                found = _read_back(admin)
+                if _unquiet(admin, database, asked) or _standing(admin) != stood:
+                    waits_for = "a moment in which nothing changes"
         except _TROUBLE as error:  # it has not come back yet
             waits_for = str(error)
-        if not waits_for:
-            break
         time.sleep(0.5)
-    quiet_s = None if waits_for else round(time.monotonic() - began_s, 1)
-    found = {name: list(_items(admin, path, latest=name in _LATEST)) for name, path in LISTS.items()}
-    found["moves"] = [admin.get(f"/v1/moves/{move['move_id']}") for move in _items(admin, "/v1/moves", latest=False)]
+    if waits_for:
+        quiet_s, found = None, _read_back(admin)
     recorder.write("final", quiet_s=quiet_s, waits_for=waits_for, jobs=_jobs(database), **found)
+
+
+def _standing(admin: Client) -> list[tuple[str, int]]:
+    """Every server at its generation: any move, and any new target, raises one."""
+    return [(server["name"], server["generation"]) for server in _items(admin, "/v1/servers", latest=False)]
+
+
+def _read_back(admin: Client) -> dict[str, Any]:
+    """All that there is, by the name of the list."""
+    found: dict[str, Any] = {name: list(_items(admin, path, latest=name in _LATEST)) for name, path in LISTS.items()}
+    for grant in found["grants"]:
+        grant["made"] = list(_items(admin, f"/v1/plans/{grant['plan_id']}/changes", latest=False))
+    found["imports"] = [
+        one
+        for region in found["regions"]
+        for one in _items(admin, f"/v1/regions/{region['name']}/imports", latest=False)
+    ]
+    found["planning_inputs"] = admin.get("/v1/planning-inputs")
+    found["telemetry"] = [admin.get("/v1/telemetry?days=366")]
+    found["moves"] = [admin.get(f"/v1/moves/{move['move_id']}") for move in _items(admin, "/v1/moves", latest=False)]
+    return found
 
 
 def _items(admin: Client, path: str, *, latest: bool) -> Iterator[Json]:
@@ -71,13 +109,23 @@ def _solve_all(admin: Client) -> dict[str, int]:
 
 def _unquiet(admin: Client, database: Database, asked: Mapping[str, int]) -> str:
     """What is still under way, for people; empty where nothing is."""
-    for phase in ("submitted", "assessing"):
+    for phase in ("submitted", "assessing", "scheduled"):
         waiting = admin.get(f"/v1/capacity-requests?phase={phase}&limit=1")["items"]
         if waiting:
             return f"capacity request {waiting[0]['capacity_request_id']} is {phase}"
     running = admin.get("/v1/moves?status=running&limit=1")["items"]
     if running:
         return f"move {running[0]['move_id']} of {running[0]['server']} runs: {running[0]['step']}"
+    for reservation in _items(admin, "/v1/reservations", latest=False):
+        if reservation["spec"]["ends_at"] is not None:
+            return f"reservation {reservation['name']} ends at {reservation['spec']['ends_at']}"
+    for path, of_it in (("/v1/simulations", "simulation"), ("/v1/plan-runs", "plan_run")):
+        for one in _items(admin, path, latest=True):
+            if one["status"] in ("queued", "running"):
+                return f"{of_it} {one[of_it + '_id']} is {one['status']}"
+    waiting_spans = admin.get("/v1/telemetry")["waiting"]["spans"]
+    if waiting_spans:
+        return f"{waiting_spans} spans wait to be summed"
     for job in _jobs(database):
         if job["kind"] == "assess" and job["status"] != JobStatus.FAILED:
             return f"job {job['job_id']} ({job['kind']} {job['subject']}) is {job['status']}"

@@ -16,6 +16,12 @@ _KEYS = {
     "reservation": ("reservation_id", "status"),
     "server": ("server_id", "in_use"),
     "event": ("unavailability_event_id", "starts_at"),
+    "region": ("name", "policy"),
+    "approval": ("approval_id", "causes"),
+    "retirement": ("retirement_id", "due_at"),
+    "import": ("import_id", "counts"),
+    "token": ("token_id", "role"),
+    "move": ("move_id", "steps"),
 }
 """Noun -> the field with its id, and one that tells it from other rows that name it."""
 _WRITTEN = {
@@ -23,8 +29,27 @@ _WRITTEN = {
     "reservation": ("spec", "owner", "name", "deleted_at"),
     "server": ("current_reservation", "target_reservation", "in_use", "host_profile", "unavailability"),
     "event": ("ends_at", "ended_at", "scope", "scope_name"),
+    "region": ("policy",),
+    "approval": ("status", "change", "decided_by"),
+    "retirement": ("status", "due_at"),
+    "import": ("status", "counts"),
+    "token": ("role", "owners", "revoked_at"),
+    "move": ("status", "step", "attempt", "dead_letter"),
 }
 """Noun -> the fields that are the row's own: they change with its generation and never without."""
+_LISTS = {
+    "capacity request": ("capacity_requests",),
+    "reservation": ("reservations", "deleted_reservations"),
+    "server": ("servers",),
+    "event": ("events",),
+    "region": ("regions",),
+    "approval": ("approvals",),
+    "retirement": ("retirements",),
+    "import": ("imports",),
+    "token": ("tokens",),
+    "move": ("moves",),
+}
+"""Noun -> where it is read back at the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +57,7 @@ class Seen:
     """A row as an answer showed it: at some moment between the sending of the request and the answer."""
 
     noun: str
-    row_id: int
+    row_id: int | str
     generation: int
     row: Json
     began_s: float
@@ -106,15 +131,35 @@ def same_generation_same_row(history: History) -> Iterator[Violation]:
                     yield Violation("same_generation_same_row", said, (known.op, seen.op))
 
 
-def _by_row(history: History) -> dict[tuple[str, int], list[Seen]]:
-    found: dict[tuple[str, int], list[Seen]] = defaultdict(list)
+def shown_is_found(history: History) -> Iterator[Violation]:
+    """What an answer showed is there from then on: nothing that has an address of its own ever goes."""
+    shown: dict[str, Seen] = {}
+    for seen in seen_rows(history):
+        path = f"/v1/{_LISTS[seen.noun][0].replace('_', '-')}/{seen.row_id}"
+        if seen.ended_s < shown.setdefault(path, seen).ended_s:
+            shown[path] = seen
+    for operation in history.operations:
+        first = shown.get(operation.path)
+        for attempt in operation.attempts:
+            if first is not None and attempt.status == 404 and attempt.began_s > first.ended_s:
+                said = (
+                    f"{operation.path} was shown at {first.ended_s:.2f} s, and is not there at {attempt.began_s:.2f} s"
+                )
+                yield Violation("shown_is_found", said, (first.op, operation.op))
+
+
+def _by_row(history: History) -> dict[tuple[str, int | str], list[Seen]]:
+    found: dict[tuple[str, int | str], list[Seen]] = defaultdict(list)
     for seen in seen_rows(history):
         found[seen.noun, seen.row_id].append(seen)
     return found
 
 
 def seen_rows(history: History) -> Iterator[Seen]:
-    """Every row that an answer showed, but those that a replay repeats: they are as old as the first answer."""
+    """Every row that an answer showed, but those that a replay repeats: they are as old as the first answer.
+
+    Then every row that was read back at the end, under operation 0.
+    """
     for operation in history.operations:
         for attempt in operation.attempts:
             if not attempt.done or attempt.replayed or attempt.ended_s is None:
@@ -126,6 +171,10 @@ def seen_rows(history: History) -> Iterator[Seen]:
                 if noun is not None and row.get("generation") is not None:
                     row_id = row[_KEYS[noun][0]]
                     yield Seen(noun, row_id, row["generation"], row, attempt.began_s, attempt.ended_s, operation.op)
+    at_s = history.final.get("at_s", 0.0)
+    for noun, lists in _LISTS.items():
+        for row in (row for name in lists for row in history.final.get(name, [])):
+            yield Seen(noun, row[_KEYS[noun][0]], row["generation"], row, at_s, at_s, 0)
 
 
 def _noun(row: Any) -> str | None:

@@ -12,6 +12,8 @@ from soak.judge.violation import Violation
 def one_reservation_at_a_time(history: History) -> Iterator[Violation]:
     """Follow every server through the history of its moves: it joins only when it is in none, and ends where it is.
 
+    Where it ends is asked at rest only: a list that is read while servers move is of no one moment.
+
     Regions begin with all servers free.
     """
     bound: dict[tuple[str, str], str | None] = defaultdict(lambda: None)
@@ -30,7 +32,7 @@ def one_reservation_at_a_time(history: History) -> Iterator[Violation]:
                     said = f"{server[1]} joined {move['to_reservation']} in move {move['move_id']}, and was in "
                     yield Violation("one_reservation_at_a_time", f"{said}{bound[server]}")
                 bound[server] = move["to_reservation"]
-    for row in history.final.get("servers", []):
+    for row in history.at_rest.get("servers", []):
         expected = bound[row["region"], row["name"]]
         if row["current_reservation"] != expected:
             said = f"{row['name']} is in {row['current_reservation']}; its moves brought it to {expected}"
@@ -38,29 +40,29 @@ def one_reservation_at_a_time(history: History) -> Iterator[Violation]:
 
 
 def moves_end_where_they_say(history: History) -> Iterator[Violation]:
-    """At the end no move runs, each step was done once, and every server that is up is where it should be."""
+    """At rest no move runs, each step was done once, and every server that is up is where it should be."""
     for move in history.final.get("moves", []):
-        if move["status"] == "running":
+        if move["status"] == "running" and history.at_rest:
             said = f"move {move['move_id']} of {move['server']} still runs: {move['step']}, attempt {move['attempt']}"
             yield Violation("moves_end_where_they_say", said)
         done = [record["step"] for record in move["history"] if record["outcome"] == "done"]
         if len(done) != len(set(done)):
             yield Violation("moves_end_where_they_say", f"move {move['move_id']} did a step twice: {', '.join(done)}")
-    for server in history.final.get("servers", []):
+    for server in history.at_rest.get("servers", []):
         if server["unavailability"] == "none" and server["current_reservation"] != server["target_reservation"]:
             said = f"{server['name']} is in {server['current_reservation']}, and should be in "
             yield Violation("moves_end_where_they_say", f"{said}{server['target_reservation']}")
 
 
 def granted_is_covered(history: History) -> Iterator[Violation]:
-    """What is granted at the end has its servers: counted here, by definition, from the list of servers."""
+    """What is granted at rest has its servers: counted here, by definition, from the list of servers."""
     by_target: dict[tuple[str, str], list[Json]] = defaultdict(list)
-    for server in history.final.get("servers", []):
+    for server in history.at_rest.get("servers", []):
         if server["target_reservation"] is not None:
             by_target[server["region"], server["target_reservation"]].append(server)
-    for reservation in history.final.get("reservations", []):
+    for reservation in history.at_rest.get("reservations", []):
         spec, status = reservation["spec"], reservation["status"]
-        if reservation["deleted_at"] is not None:
+        if reservation["deleted_at"] is not None or status["phase"] == "scheduled":
             continue
         by_msb: dict[str, float] = defaultdict(float)
         for server in by_target[reservation["region"], reservation["name"]]:
@@ -74,3 +76,26 @@ def granted_is_covered(history: History) -> Iterator[Violation]:
             yield Violation("granted_is_covered", f"{name} is short of {short:g} RRU and says {told:g}")
         if status["phase"] == "granted" and short > 1e-6 * max(1.0, spec["capacity_rru"]):
             yield Violation("granted_is_covered", f"{name} is granted, and short of {short:g} RRU")
+
+
+def lineage_is_a_chain(history: History) -> Iterator[Violation]:
+    """No two solves of a region follow the same plan: the second one rests on targets that are no more."""
+    first: dict[tuple[str, int], int] = {}
+    for plan in sorted(history.final.get("plans", []), key=lambda plan: plan["plan_id"]):
+        if plan["kind"] == "solve" and plan["parent_plan_id"] is not None:
+            parent = plan["region"], plan["parent_plan_id"]
+            if parent in first:
+                said = f"plans {first[parent]} and {plan['plan_id']} of {parent[0]} both follow plan {parent[1]}"
+                yield Violation("lineage_is_a_chain", said)
+            first.setdefault(parent, plan["plan_id"])
+
+
+def grants_take_what_is_free(history: History) -> Iterator[Violation]:
+    """A grant binds servers that are free, and takes none from another reservation."""
+    own = {one["capacity_request_id"]: one["reservation"] for one in history.final.get("capacity_requests", [])}
+    for grant in history.final.get("grants", []):
+        reservation = own.get(grant["capacity_request_id"])
+        for change in grant.get("made", []):
+            if change["from_reservation"] not in (None, reservation):
+                said = f"plan {grant['plan_id']} granted {reservation} server {change['server']}, and took it from "
+                yield Violation("grants_take_what_is_free", f"{said}{change['from_reservation']}")

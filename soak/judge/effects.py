@@ -3,73 +3,132 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from functools import reduce
 from typing import Any
 
 from soak.history import History, Json, Operation
+from soak.judge.by_key import by_key
+from soak.judge.kinds import KINDS
 from soak.judge.violation import Violation
 
-_TRAIL: Mapping[str, tuple[str, str, str]] = {
-    "create": ("submit", "capacity_request", "capacity_request_id"),
-    "resize": ("submit", "capacity_request", "capacity_request_id"),
-    "delete": ("submit", "capacity_request", "capacity_request_id"),
-    "withdraw": ("withdraw", "capacity_request", "capacity_request_id"),
-    "open_event": ("open", "unavailability_event", "unavailability_event_id"),
-}
-"""Kind of operation -> action and noun on the audit trail, and where its answer has the id."""
+_MAKES_REQUESTS = ("create", "create_window", "resize", "delete")
 
 
 def done_is_kept(history: History) -> Iterator[Violation]:
-    """What a client was told is done can be read at the end."""
+    """What a client was told is done can be read at the end: its row is there, as late as told, and as it must be."""
     final = history.final
     if not final:
         yield Violation("done_is_kept", "the run has no end: nothing was read back")
         return
-    kept: dict[str, dict[int, Json]] = {
-        "capacity_request_id": {row["capacity_request_id"]: row for row in final["capacity_requests"]},
-        "unavailability_event_id": {row["unavailability_event_id"]: row for row in final["events"]},
+    rows: dict[tuple[str, str], dict[Any, Json]] = {}
+    for operation in history.operations:
+        kind, done = KINDS.get(operation.what), operation.done
+        if kind is None or kind.rows is None or done is None:
+            continue
+        listed, field = kind.rows
+        if kind.rows not in rows:
+            rows[kind.rows] = {row[field]: row for row in final[listed]}
+        row_id = done.body[field]
+        row, about = rows[kind.rows].get(row_id), f"{operation.client} did {operation.what}: {field} {row_id}"
+        if row is None:
+            yield Violation("done_is_kept", f"{about} is gone", (operation.op,))
+            continue
+        if kind.version is not None and row[kind.version] < done.body.get(kind.version, 0):
+            said = f"{about} is at {row[kind.version]}, and was at {done.body[kind.version]}"
+            yield Violation("done_is_kept", said, (operation.op,))
+        if kind.ends is not None and history.at_rest:
+            ended = reduce(lambda value, name: value[name], kind.ends[0].split("."), row)
+            if ended not in kind.ends[1]:
+                said = f"{about} has {kind.ends[0]} {ended}, and not {' or '.join(map(str, kind.ends[1]))}"
+                yield Violation("done_is_kept", said, (operation.op,))
+        yield from _kind_of_its_own(operation, done.body, row, about)
+    yield from _asked_is_as_told(history)
+    yield from _measured(history)
+
+
+def _kind_of_its_own(operation: Operation, told: Json, row: Json, about: str) -> Iterator[Violation]:
+    """What only one kind of write leaves behind."""
+    wrong = {
+        "end_event": operation.what == "end_event" and row.get("ended_at") is None,
+        "apply": operation.what == "apply" and row.get("applied_at") is None,
+        "revoke_token": operation.what == "revoke_token" and row.get("revoked_at") is None,
+        "skip_step": operation.what == "skip_step" and row.get("dead_letter") is None,
+        "set_quota": operation.what == "set_quota"
+        and row["generation"] == told["generation"]
+        and row["limit_rru"] != told["limit_rru"],
     }
-    regions = {row["name"]: row for row in final["regions"]}
+    if wrong.get(operation.what):
+        yield Violation("done_is_kept", f"{about} was done, and is not so", (operation.op,))
+
+
+def _asked_is_as_told(history: History) -> Iterator[Violation]:
+    """A request asks for what its latest acknowledged write said, unless a later one may have been done unseen."""
+    latest: dict[int, tuple[int, Any, int]] = {}
+    amended: set[str] = set()
     for operation in history.operations:
         done = operation.done
-        if done is None:
+        if operation.what == "amend" and done is None and any(attempt.unknown for attempt in operation.attempts):
+            amended.add(operation.path)
+        if operation.what in (*_MAKES_REQUESTS, "amend") and done is not None:
+            told = done.body["generation"], done.body["spec"], operation.op
+            known = latest.setdefault(done.body["capacity_request_id"], told)
+            if told[0] > known[0]:
+                latest[done.body["capacity_request_id"]] = told
+    for row in history.final["capacity_requests"]:
+        request_id = row["capacity_request_id"]
+        if request_id in latest and f"/v1/capacity-requests/{request_id}" not in amended:
+            _, spec, op = latest[request_id]
+            if row["spec"] != spec:
+                said = f"capacity request {request_id} asks for something else than was acknowledged"
+                yield Violation("done_is_kept", said, (op,))
+
+
+def _measured(history: History) -> Iterator[Violation]:
+    """Spans and series that were acknowledged are counted, and none that no client sent."""
+    spans: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    told: set[str] = set()
+    possible: set[str] = set()
+    for operation in by_key(history, ("export_spans", "report_usage")):
+        may_be = not all(attempt.refused for attempt in operation.attempts)
+        if operation.what == "report_usage":
+            series = operation.body.splitlines()[1].split(",", 1)[1].rpartition(",")[0]
+            possible.update({series} if may_be else ())
+            told.update({series} if operation.done is not None else ())
             continue
-        for key, rows in kept.items():
-            if operation.what in _TRAIL and key in done.body:
-                row = rows.get(done.body[key])
-                if row is None or row["generation"] < done.body["generation"]:
-                    said = f"{operation.client} was told of {key} {done.body[key]} at generation "
-                    said += f"{done.body['generation']}: it is {'gone' if row is None else row['generation']}"
-                    yield Violation("done_is_kept", said, (operation.op,))
-                elif "spec" in done.body and row["spec"] != done.body["spec"]:
-                    said = f"capacity request {done.body[key]} asked for something else than was acknowledged"
-                    yield Violation("done_is_kept", said, (operation.op,))
-        if operation.what == "withdraw" and kept["capacity_request_id"].get(
-            done.body["capacity_request_id"], {"status": {"phase": None}}
-        )["status"]["phase"] not in ("withdrawn", None):
-            said = f"capacity request {done.body['capacity_request_id']} was withdrawn and is not"
-            yield Violation("done_is_kept", said, (operation.op,))
-        if operation.what == "end_event":
-            event = kept["unavailability_event_id"].get(done.body["unavailability_event_id"])
-            if event is None or event["ended_at"] is None:
-                said = f"event {done.body['unavailability_event_id']} was ended and is open"
-                yield Violation("done_is_kept", said, (operation.op,))
-        if operation.what == "import" and operation.path.split("/")[3] not in regions:
-            yield Violation("done_is_kept", f"region {operation.path} was imported and is gone", (operation.op,))
+        [resource] = operation.body["resourceSpans"]
+        service = resource["resource"]["attributes"][0]["value"]["stringValue"]
+        number = len(resource["scopeSpans"][0]["spans"])
+        spans[service][0] += number * (operation.done is not None)
+        spans[service][1] += number * may_be
+    counted = {row["name"]: row["spans"] for row in history.final.get("traced_services", [])}
+    if not history.at_rest:
+        return
+    for service, (least, most) in spans.items():
+        if not least <= counted.get(service, 0) <= most:
+            said = f"{least} spans of {service} were acknowledged, {most} may have been; "
+            yield Violation("done_is_kept", f"{said}{counted.get(service, 0)} are counted")
+    for row in history.final.get("telemetry", []):
+        if not len(told) <= row["usage"]["series"] <= len(possible):
+            said = f"{len(told)} series of use were acknowledged, {len(possible)} may have been; "
+            yield Violation("done_is_kept", f"{said}there are {row['usage']['series']}")
 
 
 def done_at_most_once(history: History) -> Iterator[Violation]:
     """However often a key was sent: once where it was acknowledged, never where it was refused, else at most once.
 
     Requests are counted by what they ask of which reservation: a create by its name, which no client uses twice, any
-    other by the reservation and the generation that it rests on.
+    other by the reservation and the generation that it rests on. Those that the platform makes itself, at the end of
+    a window, do not count.
     """
     if not history.final:
         return
-    made: Counter[str] = Counter(_asked(request) for request in history.final["capacity_requests"])
+    clients = {operation.client for operation in history.operations}
+    requests = [one for one in history.final["capacity_requests"] if one["requested_by"] in clients]
+    made: Counter[str] = Counter(map(_asked, requests))
     done: dict[str, set[int]] = defaultdict(set)
     possible: dict[str, set[int]] = defaultdict(set)
-    for operation in (*_by_key(history, "create"), *_by_key(history, "resize"), *_by_key(history, "delete")):
+    for operation in by_key(history, _MAKES_REQUESTS):
         effect = _wanted(operation)
         possible[effect].update({operation.op} if any(not attempt.refused for attempt in operation.attempts) else ())
         done[effect].update({operation.op} if operation.done is not None else ())
@@ -79,38 +138,20 @@ def done_at_most_once(history: History) -> Iterator[Violation]:
             yield Violation("done_at_most_once", f"{said}been; it was done {made[effect]} times", (*possible[effect],))
 
 
-def done_is_on_the_trail(history: History) -> Iterator[Violation]:
-    """Each acknowledged write is on the audit trail, once, under the name of whoever asked."""
-    if not history.final:
-        return
-    trail: Counter[tuple[Any, ...]] = Counter(
-        (entry["actor"], entry["action"], entry["subject_kind"], entry["subject_id"])
-        for entry in history.final["audit"]
-    )
-    for operation in history.operations:
-        done = operation.done
-        if done is None or operation.what not in _TRAIL:
+def one_write_a_generation(history: History) -> Iterator[Violation]:
+    """Of writes that rest on the same generation of a row one is acknowledged: else one of them is lost."""
+    first: dict[tuple[str, int | None], Operation] = {}
+    for operation in by_key(history, [what for what, kind in KINDS.items() if kind.swaps]):
+        if operation.done is None or operation.generation is None:
             continue
-        action, noun, key = _TRAIL[operation.what]
-        found = trail[operation.client, action, noun, done.body[key]]
-        if found != 1:
-            said = f"{operation.client} did {operation.what} {noun} {done.body[key]}: {found} entries on the trail"
-            yield Violation("done_is_on_the_trail", said, (operation.op,))
-    in_use: Counter[tuple[Any, ...]] = Counter()
-    for entry in history.final["audit"]:
-        if entry["action"] == "set_in_use":
-            in_use[entry["actor"], entry["subject_id"]] += 1
-    said_so: Counter[tuple[Any, ...]] = Counter()
-    possible: Counter[tuple[Any, ...]] = Counter()
-    for operation in _by_key(history, "set_in_use"):
-        for server in operation.body["servers"]:
-            said_so[operation.client, server["server_id"]] += operation.done is not None
-            possible[operation.client, server["server_id"]] += not all(a.refused for a in operation.attempts)
-    for change in possible.keys() | in_use.keys():
-        if not said_so[change] <= in_use[change] <= possible[change]:
-            said = f"{change[0]} set in_use of server {change[1]}: told so {said_so[change]} times, possibly "
-            said += f"{possible[change]}; {in_use[change]} entries on the trail"
-            yield Violation("done_is_on_the_trail", said)
+        row = operation.path
+        for verb in ("approve", "reject", "cancel", "rotate"):
+            row = row.removesuffix(f"/{verb}")
+        other = first.setdefault((row, operation.generation), operation)
+        if other is not operation:
+            said = f"{other.client} did {other.what} and {operation.client} {operation.what}, both on generation "
+            said += f"{operation.generation} of {row}"
+            yield Violation("one_write_a_generation", said, (other.op, operation.op))
 
 
 def deletes_stay_deleted(history: History) -> Iterator[Violation]:
@@ -133,18 +174,6 @@ def deletes_stay_deleted(history: History) -> Iterator[Violation]:
             yield Violation("deletes_stay_deleted", f"reservation {row['reservation_id']} was deleted, and is there")
 
 
-def _by_key(history: History, what: str) -> list[Operation]:
-    """Operations of a kind, those of one key as one."""
-    found: dict[Any, Operation] = {}
-    for operation in history.operations:
-        if operation.what == what:
-            known = found.get((operation.client, operation.key))
-            attempts = operation.attempts if known is None else known.attempts + operation.attempts
-            merged = {name: getattr(operation, name) for name in Operation.__dataclass_fields__}
-            found[operation.client, operation.key] = Operation(**{**merged, "attempts": attempts})
-    return list(found.values())
-
-
 def _asked(request: Json) -> str:
     if request["kind"] == "create":
         return f"create {request['reservation']}"
@@ -152,6 +181,6 @@ def _asked(request: Json) -> str:
 
 
 def _wanted(operation: Operation) -> str:
-    if operation.what == "create":
+    if operation.what in ("create", "create_window"):
         return f"create {operation.body['name']}"
     return f"{operation.what} {operation.path.split('/')[3]} at generation {operation.generation}"

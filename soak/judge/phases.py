@@ -1,4 +1,4 @@
-"""A capacity request goes one way."""
+"""What is decided stays decided."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from soak.history import History
 from soak.judge.answers import Seen, seen_rows
 from soak.judge.violation import Violation
 
-_AFTER = {
-    "submitted": {"submitted", "assessing", "granted", "degraded", "rejected", "withdrawn"},
-    "assessing": {"assessing", "granted", "degraded", "rejected", "withdrawn"},
+_DECIDED = {"granted", "degraded", "rejected", "withdrawn"}
+_OPEN = {"submitted", "assessing", "awaiting_approval", "scheduled"}
+_AFTER = dict.fromkeys(_OPEN, _OPEN | _DECIDED) | {
     "degraded": {"degraded", "granted"},
     "granted": {"granted"},
     "rejected": {"rejected"},
@@ -23,13 +23,10 @@ _AFTER = {
 
 def phases_go_forward(history: History) -> Iterator[Violation]:
     """What was decided stays decided; only what was degraded may yet be granted."""
-    by_request: dict[int, list[Seen]] = defaultdict(list)
+    by_request: dict[int | str, list[Seen]] = defaultdict(list)
     for seen in seen_rows(history):
         if seen.noun == "capacity request":
             by_request[seen.row_id].append(seen)
-    for request in history.final.get("capacity_requests", []):
-        last = Seen("capacity request", request["capacity_request_id"], request["generation"], request, 1e18, 1e18, 0)
-        by_request[last.row_id].append(last)
     for request_id, rows in by_request.items():
         rows.sort(key=lambda seen: seen.generation)
         for before, after in pairwise(rows):

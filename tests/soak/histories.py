@@ -64,7 +64,21 @@ def reservation(deleted_at: str | None = None, generation: int = 1) -> Json:
 def move(number: int, to: str | None = "web", *steps: str) -> Json:
     history = [{"step": step, "outcome": "done"} for step in steps or ("join",)]
     about = {"move_id": number, "region": "soak", "server": f"server-{number}", "to_reservation": to, "step": "join"}
+    about |= {"steps": ["join"], "dead_letter": None, "generation": 2}
     return about | {"status": "done", "attempt": 1, "history": history}
+
+
+def approval(status: str = "approved", generation: int = 2) -> Json:
+    said = {"approval_id": 6, "causes": [], "status": status, "change": {}, "decided_by": "ann"}
+    return said | {"generation": generation}
+
+
+def plan(number: int, parent: int | None, kind: str = "solve") -> Json:
+    return {"plan_id": number, "region": "soak", "parent_plan_id": parent, "kind": kind, "capacity_request_id": 1}
+
+
+def job(status: str, error: str | None = None) -> Json:
+    return {"job_id": 1, "kind": "move", "subject": "soak", "status": status, "error": error, "attempts": 5}
 
 
 class Records:
@@ -89,6 +103,14 @@ class Records:
                 self._add("answer", op=self._op, attempt=attempt, **said)
         return self._op
 
+    def world(self, move: int, server: int, step: str, *, of: str | None = None, to: str | None = None) -> None:
+        """Something that was done to a server, in truth; before the end, where that is written already."""
+        ended = self.records.pop() if self.records and self.records[-1]["type"] == "final" else None
+        about = {"region": "soak", "server": f"server-{server}", "move_id": move, "step": step, "attempt": 1}
+        self._add("world", **about, from_reservation=of, to_reservation=to, by="receiver")
+        if ended is not None:
+            self.records.append(ended)
+
     def final(self, **fields: Any) -> None:
         self._add("final", **fields)
 
@@ -112,11 +134,23 @@ def well() -> Records:
     items = {"items": [server(1, "msb-0", in_use=True)]}
     told.op("set_in_use", "PATCH", "/v1/servers", (200, items), key="k4", body=changes)
     told.op("list_servers", "GET", "/v1/servers", (200, items))
+    body = {"resourceSpans": [{"resource": {"attributes": [{"value": {"stringValue": "ann-service"}}]}}]}
+    body["resourceSpans"][0]["scopeSpans"] = [{"spans": [{}, {}]}]
+    told.op("export_spans", "POST", "/v1/traces", (200, {}), body=body)
+    usage = "minute,service,region,hardware_type,used\n1,ann-service,soak,hw-a,2.0\n"
+    told.op("report_usage", "POST", "/v1/usage", (200, {"samples": 1}), key="k5", body=usage)
+    for number in (1, 2, 3):
+        told.world(number, number, "join", to="web")
     told.final(
         quiet_s=1.0,
         waits_for="",
         jobs=[],
-        regions=[{"name": "soak"}],
+        approvals=[approval()],
+        plans=[plan(2, None), plan(3, 2)],
+        grants=[plan(1, None, "grant") | {"made": [{"server": "server-1", "from_reservation": None}]}],
+        traced_services=[{"name": "ann-service", "spans": 2}],
+        telemetry=[{"usage": {"series": 1}}],
+        regions=[{"name": "soak", "policy": {}, "target_plan_id": 3, "generation": 1}],
         capacity_requests=[request("granted", 3)],
         reservations=[reservation()],
         events=[event("2026-11-02", 2)],

@@ -1,15 +1,24 @@
-"""A short soak with a seed of its own: the whole command, real processes, and nothing found.
+"""A short soak with a seed of its own: the whole command, real processes, and nothing found; and what faults are dealt.
 
 Where no disk can be filled it goes without that; test_disk.py is then skipped and says why.
 """
 
+import json
+import random
 import subprocess
 import sys
+from collections import Counter
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from soak.history import History
+from libs.reconcile.clock import ScaledClock
+from soak.deck import PROVOKE, cards
+from soak.faults import Faults
+from soak.faults_run import PROVOKING
+from soak.history import History, Recorder
 from soak.judge import judge
 
 ROOT = Path(__file__).parents[2]
@@ -18,11 +27,62 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.soak
 def test_a_short_soak_finds_nothing(tmp_path: Path) -> None:
     recorded = tmp_path / "history.jsonl"
-    sizes = ["--duration", "15", "--fault-every", "1.5", "--clients", "3", "--region-servers", "60", "--settle", "100"]
+    sizes = ["--duration", "15", "--fault-every", "1.5", "--clients", "3", "--region-servers", "60", "--settle", "250"]
     command = [sys.executable, "-m", "soak", "faults", "--seed", "11", "--history", str(recorded), *sizes]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=280, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=560, check=False)
     said = done.stdout + done.stderr
     assert done.returncode == 0, said
     history = History.read(recorded)
-    assert any(fault["name"] != "over" for fault in history.faults), "no fault was done: there was nothing to survive"
+    assert any(fault["hit"] and fault["name"] not in ("begin", "over") for fault in history.faults), said
+    assert any(operation.done for operation in history.operations), "no client was ever told that anything is done"
     assert judge(history) == []
+
+
+class Nothing:
+    """A platform of which nothing runs, with a clock and a network that let everything be done to them."""
+
+    def pids(self) -> dict[str, int]:
+        return {}
+
+    def change_environment(self, more: dict[str, str]) -> None:
+        assert more
+
+    def cut(self, *_: Any) -> int:
+        return 0
+
+    def stall(self, duration_s: float) -> None:
+        assert duration_s > 0
+
+    def be_away(self, duration_s: float) -> None:
+        assert duration_s > 0
+
+
+def dealt(folder: Path, number: int, *provoke: str) -> tuple[dict[str, Any], ...]:
+    now, path, nothing = datetime.now(UTC), folder / "history.jsonl", Nothing()
+    with Recorder(path) as recorder:
+        given: Any = (nothing, nothing, nothing, None, ScaledClock(now, now, 60.0), recorder, random.Random(5))
+        faults = Faults(*given, provoke=frozenset(provoke))
+        for _ in range(number):
+            faults.one()
+    return History.read(path).faults
+
+
+def test_a_fault_that_met_nothing_is_said_to_and_is_dealt_again(tmp_path: Path) -> None:
+    faults = dealt(tmp_path, 100)
+    assert {fault["name"] for fault in faults if fault["hit"]} == {"stall", "jump_clock", "no_receiver"}
+    missed = Counter(fault["name"] for fault in faults if not fault["hit"])
+    assert missed.keys() == cards(small_disk=False).keys() - {"stall", "jump_clock", "no_receiver"}
+    assert missed["kill"] > cards(small_disk=False)["kill"]
+
+
+def test_the_clock_goes_back_only_where_that_is_asked_for(tmp_path: Path) -> None:
+    def back(*provoke: str) -> bool:
+        jumps = [json.dumps(fault) for fault in dealt(tmp_path, 200, *provoke) if fault["name"] == "jump_clock"]
+        return any("-3600 s" in jump or "-60 s" in jump for jump in jumps)
+
+    assert not back()
+    assert back("clock_back")
+
+
+def test_what_is_provoked_by_the_environment_can_be_asked_for() -> None:
+    assert PROVOKING.keys() <= PROVOKE.keys()

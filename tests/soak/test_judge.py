@@ -7,7 +7,22 @@ import pytest
 
 from soak.history import History
 from soak.judge import RULES, judge
-from tests.soak.histories import Json, Records, entry, event, history, move, request, reservation, server, well
+from soak.judge.trail import done_is_on_the_trail
+from tests.soak.histories import (
+    Json,
+    Records,
+    approval,
+    entry,
+    event,
+    history,
+    job,
+    move,
+    plan,
+    request,
+    reservation,
+    server,
+    well,
+)
 
 Spoil = Callable[[Records, Json], Any]
 
@@ -20,6 +35,14 @@ def late(told: Records, what: str, path: str, status: int, answer: Json, **field
     """Something that a client was told just before the end."""
     final = told.records.pop()
     told.op(what, "GET", path, (status, answer), **fields)
+    told.records.append(final)
+
+
+def swap(told: Records, key: str, generation: int) -> None:
+    """An approval that was given on a generation."""
+    final = told.records.pop()
+    body = approval("approved", generation + 1)
+    told.op("approve", "POST", "/v1/approvals/6/approve", (200, body), key=key, generation=generation)
     told.records.append(final)
 
 
@@ -36,6 +59,11 @@ LIES: list[tuple[str, str, Spoil]] = [
         "one_key_one_answer",
         "a key that was done is refused",
         lambda told, end: late(told, "create", "/v1/reservations", 409, {}, key="k1", body={"name": "web"}),
+    ),
+    (
+        "shown_is_found",
+        "what was shown is not there",
+        lambda told, end: late(told, "get_request", "/v1/capacity-requests/1", 404, {}),
     ),
     (
         "generations_only_grow",
@@ -132,6 +160,87 @@ LIES: list[tuple[str, str, Spoil]] = [
         "an assessment waits for ever",
         lambda told, end: end["jobs"].append({"job_id": 1, "kind": "assess", "subject": "1", "status": "queued"}),
     ),
+    (
+        "one_write_a_generation",
+        "two writes rest on the same generation",
+        lambda told, end: [swap(told, key, 7) for key in ("k8", "k9")],
+    ),
+    (
+        "done_is_kept",
+        "an approval that was given is rejected",
+        lambda told, end: (
+            swap(told, "k8", 1),
+            end["approvals"][0].update(status="rejected", generation=3),
+        ),
+    ),
+    (
+        "done_is_kept",
+        "an amended request asks for what it was",
+        lambda told, end: late(
+            told,
+            "amend",
+            "/v1/capacity-requests/1",
+            200,
+            request("granted", 3, spec={"capacity_rru": 3.0}),
+            key="k8",
+            generation=2,
+        ),
+    ),
+    (
+        "done_is_kept",
+        "acknowledged spans are not counted",
+        lambda told, end: end["traced_services"][0].update(spans=1),
+    ),
+    (
+        "done_is_kept",
+        "a series that no client reported",
+        lambda told, end: end["telemetry"][0]["usage"].update(series=2),
+    ),
+    (
+        "done_is_on_the_trail",
+        "a solve has no entry",
+        lambda told, end: late(told, "solve", "/v1/solve-runs", 202, {"after_solve_run_id": 1}, key="k8"),
+    ),
+    (
+        "done_is_on_the_trail",
+        "an entry of a solve that no client asked for",
+        lambda told, end: (
+            late(told, "solve", "/v1/solve-runs", 422, {}, key="k8"),
+            end["audit"].append(entry("ask_for_solve", "region", 1)),
+        ),
+    ),
+    (
+        "lineage_is_a_chain",
+        "two solves follow the same plan",
+        lambda told, end: end["plans"].append(plan(4, parent=2)),
+    ),
+    (
+        "grants_take_what_is_free",
+        "a grant takes a server from another reservation",
+        lambda told, end: end["grants"][0]["made"].append({"server": "server-2", "from_reservation": "db"}),
+    ),
+    ("joined_once", "a server joins before it has left", lambda told, end: told.world(30, 1, "join", to="db")),
+    ("joined_once", "a server is cleaned while it is used", lambda told, end: told.world(30, 1, "clean")),
+    (
+        "joined_clean",
+        "a server joins with what the last one left",
+        lambda told, end: (told.world(30, 1, "preempt", of="web"), told.world(30, 1, "join", to="db")),
+    ),
+    (
+        "world_agrees",
+        "a server is in a reservation that the platform does not know of",
+        lambda told, end: told.world(30, 4, "join", to="db"),
+    ),
+    (
+        "world_agrees",
+        "a server has left a reservation that the platform thinks it is in",
+        lambda told, end: told.world(30, 1, "preempt", of="web"),
+    ),
+    (
+        "jobs_fail_for_our_faults_only",
+        "a job fails for an error of its own",
+        lambda told, end: end["jobs"].append(job("failed", "KeyError: 'rack-7'")),
+    ),
 ]
 
 
@@ -152,6 +261,28 @@ def test_a_run_that_did_not_end_is_no_success() -> None:
     assert {violation.rule for violation in judge(History.of(told.records))} == {"done_is_kept"}
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        "the worker host:1:ab died or lost the database",
+        "OperationalError: (psycopg.OperationalError) consuming input failed",
+    ],
+)
+def test_a_job_may_lose_its_worker_or_the_database(error: str) -> None:
+    told = well()
+    told.records[-1]["jobs"].append(job("failed", error))
+    assert judge(history(told)) == []
+
+
+def test_an_answer_is_judged_by_its_key_alone() -> None:
+    """The same write sent again with its key is one write, and rests on one generation."""
+    told = well()
+    for _ in range(2):
+        swap(told, "k8", 1)
+    told.records[-1]["audit"].append(entry("approve", "approval", 6))
+    assert judge(history(told)) == []
+
+
 def test_what_is_not_known_may_have_been_done_or_not() -> None:
     for done in (False, True):
         told = well()
@@ -161,3 +292,12 @@ def test_what_is_not_known_may_have_been_done_or_not() -> None:
             end["capacity_requests"].append(request("rejected", 3, capacity_request_id=2, reservation="db"))
         told.records.append(end)
         assert judge(history(told)) == []
+
+
+def test_a_delete_may_withdraw_the_request_that_waited_for_the_window() -> None:
+    told = well()
+    end = told.records.pop()
+    told.op("delete", "DELETE", "/v1/reservations/5", (202, request(capacity_request_id=2)), key="k9", generation=1)
+    end["audit"] += [entry("submit", "capacity_request", 2), entry("withdraw", "capacity_request", 1)]
+    told.records.append(end)
+    assert list(done_is_on_the_trail(history(told))) == []

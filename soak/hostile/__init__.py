@@ -1,0 +1,1 @@
+"""A client that means harm, and what the API says to it."""

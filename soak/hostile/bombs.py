@@ -1,0 +1,158 @@
+"""Requests that are small when they are sent and large, slow or senseless when they are read."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import httpx
+
+from libs.interchange.region_files import dump_region
+from libs.simulator.fleet import made_up_fleet
+from soak.hostile.parquet_bombs import (
+    Row,
+    constant_rows,
+    last_row_is_bad,
+    names_that_repeat,
+    one_long_value,
+    shared_long_name,
+    under_a_false_footer,
+)
+
+REFUSED = frozenset({413, 422})
+BUSY = 429
+"""Fits everywhere: the client is told to come again. It says nothing of the bomb."""
+PARQUET, FORM = "application/vnd.apache.parquet", "application/x-www-form-urlencoded"
+_USAGE: Row = {"minute": 0.0, "service": "a", "region": "r", "hardware_type": "h", "used": 0.0}
+_TRAFFIC: Row = {"minute": 0.0, "product": "a", "region": "r", "requests_per_s": 0.0}
+_SERVER: Row = {"name": "a", "rack": "r"}
+_GROWTH: Row = {"step": 1.0, "product": "a", "growth": 0.02}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bomb:
+    """One request. `fits` holds the statuses that are right beside 429."""
+
+    path: str
+    method: str = "POST"
+    content: bytes | None = None
+    files: Mapping[str, tuple[str, bytes]] | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    fits: frozenset[int] = REFUSED
+
+    def send(self, http: httpx.Client) -> int:
+        """The status of the answer. Raises httpx.TransportError where there is none."""
+        return http.request(
+            self.method,
+            self.path,
+            content=self.content,
+            files=self.files,
+            headers=self.headers,
+        ).status_code
+
+
+def _packed(first: bytes, again: bytes, times: int, last: bytes) -> bytes:
+    """Gzip of `first`, then `again` so many times, then `last`; never unpacked as a whole here."""
+    parts, chunk = [], again * 100_000
+    whole, rest = divmod(times, 100_000)
+    middle = gzip.compress(chunk, 6)
+    # A gzip may have several members (RFC 1952, 2.2): the same one again is cheap to make.
+    parts += [gzip.compress(first), *[middle] * whole, gzip.compress(again * rest + last)]
+    return b"".join(parts)
+
+
+def _one_member(content: bytes) -> bytes:
+    return gzip.compress(content, 6)
+
+
+def _spans(content: bytes, media: str, *, fits: frozenset[int] = REFUSED) -> Bomb:
+    headers = {"Content-Type": media, "Content-Encoding": "gzip"}
+    return Bomb(path="/v1/traces", content=content, headers=headers, fits=fits)
+
+
+def _trace_file(name: str, content: bytes, *, fits: frozenset[int] = REFUSED) -> Bomb:
+    return Bomb(path="/v1/trace-files", files={"file": (name, content)}, fits=fits)
+
+
+def _table(path: str, content: bytes) -> Bomb:
+    return Bomb(path=path, content=content, headers={"Content-Type": PARQUET})
+
+
+def _input(content: bytes, media: str = PARQUET) -> Bomb:
+    headers = {"Content-Type": media, "If-Match": '"0"'}
+    return Bomb(method="PUT", path="/v1/planning-inputs/growth", content=content, headers=headers)
+
+
+def _import(servers: bytes) -> Bomb:
+    region = dump_region(made_up_fleet("bomb", servers=24, seed=1)) | {"servers.parquet": servers}
+    files = {name.partition(".")[0]: (name, content) for name, content in region.items()}
+    return Bomb(path="/v1/regions/bomb/import", files=files)
+
+
+def _long_time() -> Bomb:
+    span = {"traceId": "0" * 31 + "1", "spanId": "0" * 15 + "1", "name": "x", "kind": 2}
+    span |= {"startTimeUnixNano": "0", "endTimeUnixNano": "9" * 400}
+    service = {"key": "service.name", "value": {"stringValue": "a"}}
+    export = {"resourceSpans": [{"resource": {"attributes": [service]}, "scopeSpans": [{"spans": [span]}]}]}
+    content, headers = json.dumps(export).encode(), {"Content-Type": "application/json"}
+    # The protocol's way to refuse one span: 200, and partialSuccess says how many were left out.
+    return Bomb(path="/v1/traces", content=content, headers=headers, fits=frozenset({200, 400}))
+
+
+def _two_bytes(number: int) -> bytes:
+    """Protobuf: field 1 of no bytes, so many times, within the fields that a span is in."""
+    content = b"\x12\x00" * number
+    for tag in (b"\x12", b"\x0a"):  # ScopeSpans.spans are field 2; scope_spans 2; resource_spans 1
+        content = tag + _length(len(content)) + content
+    return content
+
+
+def _length(size: int) -> bytes:
+    found = bytearray()
+    while size > 127:
+        found.append(size & 127 | 128)
+        size >>= 7
+    return bytes([*found, size])
+
+
+_JSON, _PROTOBUF = "application/json", "application/x-protobuf"
+_FEW, _MANY = 4_000_000, 178_000_000
+"""Empty objects: three bytes each. The few fit into what may be decoded, the many are 512 MiB."""
+_OTLP_FEW = 2_090_000
+_ANSWERED = frozenset({200, 400, 413, 422})
+"""Where what is sent may be within the bounds, so that what is no span is left out and told."""
+
+BOMBS: Mapping[str, Callable[[], Bomb]] = {
+    "zipkin objects": lambda: _trace_file("x.zipkin.json.gz", _packed(b"[{}", b",{}", _MANY, b"]")),
+    "zipkin fits": lambda: _trace_file("x.zipkin.json.gz", _packed(b"[{}", b",{}", _FEW, b"]"), fits=_ANSWERED),
+    "jaeger lists": lambda: _trace_file("x.jaeger.json.gz", _packed(b'{"data":[[]', b",[]", _MANY, b"]}")),
+    "otlp json": lambda: _spans(_packed(b'{"resourceSpans":[{}', b",{}", 22_000_000, b"]}"), _JSON),
+    "otlp json fits": lambda: _spans(_packed(b'{"resourceSpans":[{}', b",{}", _OTLP_FEW, b"]}"), _JSON, fits=_ANSWERED),
+    "otlp protobuf": lambda: _spans(_one_member(_two_bytes(32 << 20)), _PROTOBUF),
+    "otlp protobuf fits": lambda: _spans(_one_member(_two_bytes(3_100_000)), _PROTOBUF, fits=_ANSWERED),
+    "gzip members": lambda: _spans(_one_member(b" " * (1 << 20)) * 1000, _JSON),
+    "usage rows": lambda: _table("/v1/usage", constant_rows(_USAGE, 50_000_000)),
+    "usage fits": lambda: _table("/v1/usage", last_row_is_bad(_USAGE, 4_500_000, minute=1e9)),
+    "usage shared name": lambda: _table("/v1/usage", shared_long_name(_USAGE, "service", 1_000_000)),
+    "usage names repeat": lambda: _table("/v1/usage", names_that_repeat(_USAGE, "service")),
+    "usage false footer": lambda: _table("/v1/usage", under_a_false_footer(one_long_value(_USAGE, "service"))),
+    "traffic rows": lambda: _table("/v1/traffic", constant_rows(_TRAFFIC, 50_000_000)),
+    "inputs rows": lambda: _input(constant_rows(_GROWTH, 20_000_000)),
+    "inputs false footer": lambda: _input(under_a_false_footer(one_long_value(_GROWTH, "product"))),
+    "inputs json": lambda: _input(b'{"rows":[' + b"{}," * 16_000_000 + b"{}]}", _JSON),
+    "import rows": lambda: _import(constant_rows(_SERVER, 50_000_000)),
+    "import false footer": lambda: _import(under_a_false_footer(one_long_value(_SERVER, "name"))),
+    "colons": lambda: Bomb(method="GET", path="/x://" + ":" * 15_000, fits=frozenset({400, 404, 414})),
+    "form to trace-files": lambda: _form("/v1/trace-files"),
+    "form to import": lambda: _form("/v1/regions/bomb/import"),
+    "form to usage": lambda: _form("/v1/usage"),
+    "long time": _long_time,
+    "half a surrogate": lambda: _input(b'{"rows":[{"\\ud800":1}]}', _JSON),
+}
+"""By name: what makes it. The larger ones take this process some seconds and some hundreds of MiB to make."""
+
+
+def _form(path: str) -> Bomb:
+    return Bomb(path=path, content=b"a=b", headers={"Content-Type": FORM}, fits=frozenset({415, 422}))

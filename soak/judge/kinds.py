@@ -1,0 +1,141 @@
+"""Every kind of write that clients do: its entry on the audit trail, the row that it leaves, what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """One kind of write.
+
+    entry     action and noun on the audit trail; None: it has no entry of its own
+    subject   field of the answer with the subject's id; None: the answer has no such id
+    certain   False: done may also mean that it was so already, without an entry
+    besides   entries that it may bring about under the same name
+    rows      list of the final record with its row, and the field that names the row there and in the answer
+    version   field with the row's generation; None: it has none
+    ends      field of that row, with dots, and the values that it may have at rest
+    swaps     it rests on If-Match: one write at most is acknowledged on one generation
+    keyed     False: it takes no key, and each sending may be carried out
+    """
+
+    entry: tuple[str, str] | None = None
+    subject: str | None = None
+    certain: bool = True
+    besides: tuple[tuple[str, str], ...] = ()
+    rows: tuple[str, str] | None = None
+    version: str | None = "generation"
+    ends: tuple[str, tuple[object, ...]] | None = None
+    swaps: bool = False
+    keyed: bool = True
+
+
+_REQUEST, _APPROVAL, _POLICY = "capacity_request_id", "approval_id", ("update_policy", "region")
+_EVENT = ("end", "unavailability_event")
+_SUBMIT = Kind(entry=("submit", "capacity_request"), subject=_REQUEST, rows=("capacity_requests", _REQUEST))
+_ENDED = ("done", "failed", "cancelled", "stale")
+KINDS: Mapping[str, Kind] = {
+    "create": _SUBMIT,
+    "create_window": _SUBMIT,
+    "resize": _SUBMIT,
+    "delete": replace(_SUBMIT, besides=(("withdraw", "capacity_request"),)),  # what waited for the reservation's window
+    "amend": Kind(
+        entry=("amend", "capacity_request"), subject=_REQUEST, rows=("capacity_requests", _REQUEST), swaps=True
+    ),
+    "withdraw": Kind(
+        entry=("withdraw", "capacity_request"),
+        subject=_REQUEST,
+        rows=("capacity_requests", _REQUEST),
+        ends=("status.phase", ("withdrawn",)),
+        swaps=True,
+    ),
+    "open_event": Kind(
+        entry=("open", "unavailability_event"),
+        subject="unavailability_event_id",
+        rows=("events", "unavailability_event_id"),
+    ),
+    "end_event": Kind(entry=_EVENT, certain=False, rows=("events", "unavailability_event_id")),
+    "set_in_use": Kind(),
+    "announce": Kind(entry=("announce", "retirement"), subject="retirement_id", rows=("retirements", "retirement_id")),
+    "cancel_retirement": Kind(
+        entry=("cancel", "retirement"),
+        certain=False,
+        rows=("retirements", "retirement_id"),
+        ends=("status", ("cancelled", "done")),
+        swaps=True,
+    ),
+    "import": Kind(entry=("import", "region"), rows=("regions", "name")),
+    "propose_import": Kind(rows=("imports", "import_id")),
+    "confirm_import": Kind(
+        entry=("confirm", "import"),
+        subject="import_id",
+        rows=("imports", "import_id"),
+        ends=("status", ("confirmed",)),
+    ),
+    "discard_import": Kind(
+        entry=("discard", "import"),
+        subject="import_id",
+        rows=("imports", "import_id"),
+        ends=("status", ("discarded",)),
+    ),
+    "set_policy": Kind(entry=_POLICY, rows=("regions", "name"), swaps=True),
+    "ask_policy": Kind(entry=("ask_for_policy", "region"), rows=("approvals", _APPROVAL)),
+    "approve": Kind(
+        entry=("approve", "approval"),
+        subject=_APPROVAL,
+        besides=(_POLICY,),
+        rows=("approvals", _APPROVAL),
+        ends=("status", ("approved",)),
+        swaps=True,
+    ),
+    "reject": Kind(
+        entry=("reject", "approval"),
+        subject=_APPROVAL,
+        besides=(("withdraw", "reservation"),),
+        rows=("approvals", _APPROVAL),
+        ends=("status", ("rejected",)),
+        swaps=True,
+    ),
+    "set_quota": Kind(entry=("set_quota", "region"), rows=("quotas", "owner"), swaps=True),
+    "set_limits": Kind(entry=("set_approval_limits", "region"), swaps=True),
+    "solve": Kind(entry=("ask_for_solve", "region")),
+    "simulate": Kind(rows=("simulations", "simulation_id"), version=None, ends=("status", _ENDED)),
+    "apply": Kind(
+        entry=("apply", "simulation"),
+        subject="simulation_id",
+        besides=(_POLICY,),
+        rows=("simulations", "simulation_id"),
+        version=None,
+    ),
+    "retry_move": Kind(
+        entry=("retry_move", "move"),
+        subject="move_id",
+        besides=(_EVENT,),
+        rows=("moves", "move_id"),
+        ends=("dead_letter", ("retried",)),
+    ),
+    "skip_step": Kind(
+        entry=("skip_step", "move"),
+        subject="move_id",
+        besides=(_EVENT,),
+        rows=("moves", "move_id"),
+    ),
+    "put_input": Kind(entry=("put", "planning_input"), rows=("planning_inputs", "name"), version="version", swaps=True),
+    "run_plan": Kind(
+        entry=("ask_for_plan", "plan_run"),
+        subject="plan_run_id",
+        rows=("plan_runs", "plan_run_id"),
+        version=None,
+        ends=("status", _ENDED),
+    ),
+    "report_usage": Kind(),
+    "export_spans": Kind(keyed=False),
+    "create_token": Kind(entry=("create", "token"), subject="token_id", rows=("tokens", "token_id"), keyed=False),
+    "rotate_token": Kind(
+        entry=("rotate", "token"), subject="token_id", rows=("tokens", "token_id"), swaps=True, keyed=False
+    ),
+    "revoke_token": Kind(entry=("revoke", "token"), subject="token_id", rows=("tokens", "token_id")),
+}
+"""By the name that clients give it. set_in_use, report_usage and export_spans have rules of their own besides."""

@@ -1,0 +1,71 @@
+"""Rules about the servers as they are in truth, whatever the platform says of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from soak.history import History
+from soak.judge.violation import Violation
+
+
+@dataclass(slots=True)
+class _Server:
+    """Whose it is, in truth, and whose traces are on it."""
+
+    owners: set[str] = field(default_factory=set)
+    traces_of: str | None = None
+
+
+def joined_once(history: History) -> Iterator[Violation]:
+    """A server joins a reservation only when it has left every other one, and nothing in use is cleaned."""
+    for _, said in _followed(history)[1]["joined_once"]:
+        yield Violation("joined_once", said)
+
+
+def joined_clean(history: History) -> Iterator[Violation]:
+    """A server is cleaned between two owners."""
+    for _, said in _followed(history)[1]["joined_clean"]:
+        yield Violation("joined_clean", said)
+
+
+def world_agrees(history: History) -> Iterator[Violation]:
+    """At rest the platform says of every server what is so: which reservation it is in."""
+    if not history.world:
+        return
+    servers, _ = _followed(history)
+    for row in history.at_rest.get("servers", []):
+        owners = servers[row["region"], row["name"]].owners
+        said = {row["current_reservation"]} - {None}
+        if owners != said:
+            says = row["current_reservation"] or "none"
+            yield Violation(
+                "world_agrees", f"{row['name']} is in {', '.join(sorted(owners)) or 'none'}; the platform says {says}"
+            )
+
+
+def _followed(history: History) -> tuple[dict[tuple[str, str], _Server], dict[str, list[tuple[float, str]]]]:
+    """How every server ends, and what was wrong on the way. Regions begin with all servers free and clean."""
+    servers: dict[tuple[str, str], _Server] = defaultdict(_Server)
+    wrong: dict[str, list[tuple[float, str]]] = {"joined_once": [], "joined_clean": []}
+    for done in history.world:
+        server, step, about = servers[done["region"], done["server"]], done["step"], f"{done['server']} in move"
+        about, at_s = f"{about} {done['move_id']} at {done['at_s']:.2f} s", done["at_s"]
+        if step == "preempt":
+            server.owners.discard(done["from_reservation"])
+        elif step == "clean":
+            if server.owners:
+                wrong["joined_once"].append((at_s, f"{about} was cleaned while {', '.join(server.owners)} had it"))
+            server.traces_of = None
+        elif step == "join":
+            joins = done["to_reservation"]
+            if server.owners - {joins}:
+                others = ", ".join(sorted(server.owners))
+                wrong["joined_once"].append((at_s, f"{about} joined {joins}, and had not left {others}"))
+            if server.traces_of is not None:
+                said = f"{about} joined {joins}, with what {server.traces_of} left on it"
+                wrong["joined_clean"].append((at_s, said))
+            server.owners.add(joins)
+            server.traces_of = joins
+    return servers, wrong

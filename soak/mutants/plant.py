@@ -1,0 +1,119 @@
+"""Each mutant: a fault that takes the place of something right, in the process that imports it and nowhere else.
+
+The platform's own code has no switch for this: a mutant is put over it, from outside and before anything is imported.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+_OFTEN = 0.4
+"""Share of the occasions at which a mutant does wrong: it must leave enough that is right for the run to go on."""
+
+
+def lost_update() -> None:
+    """A change of a region's policy is written whatever generation it rests on."""
+    from libs.store import regions
+
+    right = regions.update_policy
+
+    def update_policy(tx: Any, name: str, policy: Any, *, generation: int, **named: Any) -> Any:
+        latest = regions.load_region(tx, name, lock=True).generation
+        return right(tx, name, policy, generation=latest, **named)
+
+    regions.update_policy = update_policy
+
+
+def double_join() -> None:
+    """The mover forgets that a server has to leave the reservation that it is in."""
+    from services.mover import moves_plan
+
+    right = moves_plan.steps_of
+
+    def steps_of(*, from_reservation: bool, **named: Any) -> Any:
+        forgets = named["to_reservation"] and random.random() < _OFTEN
+        return right(from_reservation=from_reservation and not forgets, **named)
+
+    moves_plan.steps_of = steps_of
+
+
+def dropped_request() -> None:
+    """A write is acknowledged, and its transaction is given up."""
+    from libs.web import idempotency
+
+    class Dropped(Exception):
+        """Ends the transaction."""
+
+    right = idempotency.Writer.once
+
+    def once(self: Any, effect: Callable[[Any], Any]) -> Any:
+        if random.random() > _OFTEN:
+            return right(self, effect)
+        try:
+            with self.context.database.write() as tx:
+                answer = effect(tx)
+                raise Dropped
+        except Dropped:
+            body = None if answer.body is None else answer.body.model_dump(mode="json")
+            return idempotency._response(answer.status_code, body, answer.headers)
+
+    idempotency.Writer.once = once  # type: ignore[method-assign]
+
+
+def stale_commit() -> None:
+    """A plan is committed although servers have changed since it was made, and takes its time before that."""
+    import sqlalchemy as sa
+
+    from libs.store import plans
+    from libs.store.tables import regions
+
+    plans._COMMIT = plans._COMMIT.replace("USING (server_id, generation)", "USING (server_id)")
+    plans._require_untouched = lambda tx, delta, live: None
+    right = plans.commit_plan
+
+    def commit_plan(tx: Any, *arguments: Any, **named: Any) -> Any:
+        time.sleep(0.5)
+        return right(tx, *arguments, **named)
+
+    def lock_lineage(tx: Any, region_id: int, region_name: str, parent: int | None) -> None:
+        query = sa.select(regions.c.target_plan_id).where(regions.c.region_id == region_id)
+        tx.execute(query.with_for_update(key_share=True))
+
+    plans.commit_plan, plans.lock_lineage = commit_plan, lock_lineage
+
+
+def skipped_clean() -> None:
+    """The mover forgets to clean."""
+    from libs.domain.move import MoveStep
+    from services.mover import moves_plan
+
+    right = moves_plan.steps_of
+
+    def steps_of(**named: Any) -> Any:
+        steps = right(**named)
+        forgets = len(steps) > 1 and random.random() < _OFTEN
+        return tuple(step for step in steps if step is not MoveStep.CLEAN) if forgets else steps
+
+    moves_plan.steps_of = steps_of
+
+
+def forgotten_lease() -> None:
+    """A job whose worker was killed is never taken back."""
+    from libs.store import jobs
+
+    jobs.take_back_expired = lambda tx, *, attempts_max: ()
+
+
+MUTANTS: Mapping[str, Callable[[], None]] = {
+    mutant.__name__: mutant
+    for mutant in (lost_update, double_join, dropped_request, stale_commit, skipped_clean, forgotten_lease)
+}
+"""By name."""
+
+
+def plant(name: str) -> None:
+    """Put one mutant over the platform's code, in this process."""
+    MUTANTS[name]()

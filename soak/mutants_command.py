@@ -1,0 +1,91 @@
+"""`soak mutants`: plant one fault after the other in the platform, and see that the soak finds each."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from soak.history import History
+from soak.judge import AT_ANY_TIME, judge
+from soak.mutants.plant import MUTANTS
+
+FOUND_S_MAX = 120.0
+"""Within which a mutant is to be found, from the first fault on."""
+_WORK_S, _SETTLE_S = 75.0, 40.0
+_FAULT_EVERY_S = 5.0
+_LOOK_EVERY_S = 5.0
+_SITE = Path(__file__).parent / "mutants" / "site"
+
+
+def soak_mutants(arguments: list[str]) -> int:
+    """Run each mutant, and say which rule found it and after how long. 0: all are found in time; 1: one is not."""
+    parser = argparse.ArgumentParser(prog="soak mutants", description=soak_mutants.__doc__)
+    parser.add_argument("names", nargs="*", metavar="MUTANT", help=f"of {', '.join(MUTANTS)}; left out: all")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keep", type=Path, help="folder to leave the histories in")
+    asked = parser.parse_args(arguments)
+    unknown = set(asked.names) - set(MUTANTS)
+    if unknown:
+        parser.error(f"there is no mutant {', '.join(sorted(unknown))}: choose of {', '.join(MUTANTS)}")
+    missed = 0
+    for name in asked.names or MUTANTS:
+        folder = Path(tempfile.mkdtemp(prefix=f"plimsoll-soak-{name}-"))
+        rules, after_s = _hunt(name, asked.seed, folder)
+        found = bool(rules) and after_s <= FOUND_S_MAX
+        said = f"{after_s:5.1f} s  {', '.join(rules)}" if rules else f"not found in {after_s:.1f} s"
+        sys.stdout.write(f"{name:<16} {said}{'' if found or not rules else '  (too late)'}\n")
+        sys.stdout.flush()
+        missed += not found
+        if asked.keep is not None:
+            asked.keep.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(folder / "history.jsonl", asked.keep / f"{name}.jsonl")
+        shutil.rmtree(folder)
+    return 1 if missed else 0
+
+
+def _hunt(name: str, seed: int, folder: Path) -> tuple[list[str], float]:
+    """The rules that a run with this mutant breaks, and real seconds from the first fault until that was known."""
+    from soak.faults_run import Plan, run_faults
+
+    history = folder / "history.jsonl"
+    (folder / "state").mkdir()
+    path = os.pathsep.join([str(_SITE), os.environ.get("PYTHONPATH", str(Path(__file__).parents[1]))])
+    plan = Plan(
+        seed=seed,
+        duration_s=_WORK_S,
+        servers=90,
+        clients=6,
+        fault_every_s=_FAULT_EVERY_S,
+        speed=60.0,
+        settle_s=_SETTLE_S,
+        more={"SOAK_MUTANT": name, "PYTHONPATH": path},
+    )
+    began_s: list[float] = []
+    run_faults(plan, folder, folder / "state", history, None, _looker(history, began_s))
+    rules = dict.fromkeys(violation.rule for violation in judge(History.read(history)))
+    if not History.read(history).final:
+        rules.pop("done_is_kept", None)  # of a run that was ended because something was found
+    return list(rules), time.monotonic() - began_s[0]
+
+
+def _looker(history: Path, began_s: list[float]) -> Callable[[], bool]:
+    """Judges what there is of the history now and then; True where a rule is broken."""
+
+    def look() -> bool:
+        now_s = time.monotonic()
+        if not began_s:
+            began_s.append(now_s)
+            looked_s.append(now_s)
+        if now_s < looked_s[-1] + _LOOK_EVERY_S:
+            return False
+        looked_s[-1] = now_s
+        return bool(judge(History.read(history), AT_ANY_TIME))
+
+    looked_s: list[float] = []
+    return look

@@ -1,0 +1,97 @@
+"""Make a history that breaks a rule as small as it can be, so that a person can read it and a test can keep it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from soak.history import History, Json
+from soak.judge import RULES
+
+
+def shrink_history(arguments: list[str]) -> int:
+    """Write what is left of a history when all that the rule does not need is taken away."""
+    parser = argparse.ArgumentParser(prog="soak shrink", description=shrink_history.__doc__)
+    parser.add_argument("history", type=Path)
+    parser.add_argument("rule", choices=[rule.__name__ for rule in RULES])
+    parser.add_argument("smaller", type=Path, help="file to write")
+    asked = parser.parse_args(arguments)
+    with asked.history.open() as file:
+        records = [json.loads(line) for line in file if line.endswith("\n")]
+    left = shrunk(records, asked.rule)
+    asked.smaller.write_text("".join(json.dumps(record) + "\n" for record in left))
+    sys.stdout.write(f"{len(records)} records became {len(left)}\n")
+    return 0
+
+
+def shrunk(records: Sequence[Json], rule_name: str) -> list[Json]:
+    """A part of the records with the same first violation, and of which no operation or row can be taken away.
+
+    The same to the letter: what is taken away must not become a violation of its own. Raises ValueError where the
+    records do not break the rule.
+    """
+    [rule] = [rule for rule in RULES if rule.__name__ == rule_name]
+    first = next(iter(rule(History.of(records))), None)
+    if first is None:
+        raise ValueError(f"these records do not break {rule_name}")
+
+    def breaks(parts: Sequence[tuple[Any, ...]]) -> bool:
+        return any(found.message == first.message for found in rule(History.of(_whole(parts))))
+
+    return _whole(_least(_parts(records), breaks))
+
+
+def _least(parts: list[tuple[Any, ...]], breaks: Callable[[Sequence[tuple[Any, ...]]], bool]) -> list[tuple[Any, ...]]:
+    """Take away halves, then quarters, and so on, as long as that leaves it broken (delta debugging)."""
+    size = max(len(parts) // 2, 1)
+    while True:
+        at, taken = 0, False
+        while at < len(parts):
+            fewer = parts[:at] + parts[at + size :]
+            if breaks(fewer):
+                parts, taken = fewer, True
+            else:
+                at += size
+        if size == 1 and not taken:
+            return parts
+        size = max(size // 2, 1)
+
+
+def _parts(records: Sequence[Json]) -> list[tuple[Any, ...]]:
+    """What can be taken away: an operation with all that was answered, a record, or one row of a final list."""
+    operations: dict[int, list[Json]] = {}
+    parts: list[tuple[Any, ...]] = []
+    for record in records:
+        if "op" in record:
+            if record["op"] not in operations:
+                parts.append(("operation", operations.setdefault(record["op"], [])))
+            operations[record["op"]].append(record)
+        elif record["type"] == "final":
+            lists = {name: rows for name, rows in record.items() if isinstance(rows, list)}
+            kept = {name: value for name, value in record.items() if name not in lists}
+            parts.append(("final", kept | {name: [] for name in lists}))
+            parts += [("row", name, row) for name, rows in lists.items() for row in rows]
+        else:
+            parts.append(("record", record))
+    return parts
+
+
+def _whole(parts: Sequence[tuple[Any, ...]]) -> list[Json]:
+    """Parts as records, in order of time."""
+    records: list[Json] = []
+    final: Json | None = None
+    for kind, *what in parts:
+        if kind == "operation":
+            records += what[0]
+        elif kind == "record":
+            records.append(what[0])
+        elif kind == "final":
+            final = {name: list(value) if isinstance(value, list) else value for name, value in what[0].items()}
+            records.append(final)
+        elif final is not None:
+            final[what[0]].append(what[1])
+    return sorted(records, key=lambda record: float(record["at_s"]))

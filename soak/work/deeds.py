@@ -1,0 +1,54 @@
+"""Which deeds there are, how often each is done, and the loop that does them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+
+from soak.work import access, capacity, fleet, operating, planning
+from soak.work.client import Client
+
+DEEDS: Mapping[Callable[[Client], None], int] = {
+    capacity.create: 8,
+    capacity.create_window: 1,
+    capacity.follow: 5,
+    capacity.resize: 5,
+    capacity.delete: 4,
+    capacity.withdraw: 2,
+    capacity.amend: 2,
+    capacity.use: 4,
+    fleet.report: 1,
+    fleet.lose: 2,
+    fleet.mend: 4,
+    fleet.retire: 1,
+    fleet.keep: 1,
+    fleet.import_region: 1,
+    fleet.propose_import: 1,
+    fleet.decide_import: 2,
+    fleet.look: 2,
+    operating.set_policy: 4,
+    operating.ask_policy: 1,
+    operating.decide: 4,
+    operating.set_quota: 1,
+    operating.set_limits: 2,
+    operating.solve: 1,
+    operating.simulate: 1,
+    operating.apply_simulation: 3,
+    operating.deal_with_dead_letter: 3,
+    planning.export_spans: 2,
+    planning.report_usage: 2,
+    planning.put_input: 1,
+    planning.run_plan: 1,
+    access.make_token: 2,
+    access.rotate_token: 2,
+    access.revoke_token: 2,
+    Client.send_again: 2,
+}
+"""Deed -> weight."""
+
+
+def work(client: Client, over: threading.Event) -> None:
+    """Do one thing after the other, with short pauses, until told to stop."""
+    while not over.wait(client.chance.expovariate(8.0)):
+        [deed] = client.chance.choices(list(DEEDS), list(DEEDS.values()))
+        deed(client)

@@ -1,0 +1,193 @@
+"""The servers as they are in truth, behind the webhook that the mover calls; and a record of all that is done to them.
+
+The world believes nobody: it does a step once, some time after it was asked, and writes down that it did. Its answers
+get lost, come late, or are errors; the work goes on all the same. So what the platform believes can be held against it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+import json
+import threading
+import time
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+
+from libs.actuators.signature import SIGNATURE, Call, is_signed
+from soak.history import Json, Recorder
+
+SECRET = "a secret of the soak alone"  # noqa: S105  # of a receiver on loopback that lives for minutes
+TIMEOUT_S = 3.0
+"""That the mover waits for an answer."""
+_DELAY_S_MAX = 1.5
+_FAILS, _BROKEN = 0.04, 0.04
+"""Shares: of attempts that fail, and of steps of a move that fail at every attempt."""
+_LOST, _LATE, _ERROR = 0.06, 0.03, 0.03
+"""Shares of answers."""
+
+
+@dataclass(slots=True)
+class _Work:
+    """One attempt at one step. `state`: under way, done, failed or dropped."""
+
+    step: Json
+    state: str = "under way"
+
+
+class World:
+    """Does steps after a while, each once. Luck follows from the seed and the key of a step. Any thread may ask."""
+
+    def __init__(self, recorder: Recorder, seed: int) -> None:
+        self._recorder, self._seed = recorder, seed
+        self._lock = threading.Lock()
+        self._works: dict[str, _Work] = {}
+        self._done: set[tuple[int, str]] = set()
+        self._newest: dict[tuple[str, str], int] = {}  # server -> the latest move that asked anything of it
+        self._due: list[tuple[float, str]] = []
+
+    def ask(self, step: Json) -> tuple[int, str]:
+        """See to a step, and say how it stands: an HTTP status, and a message."""
+        key, server = _key(step), (step["region"], step["server"])
+        with self._lock:
+            work = self._works.get(key)
+            if work is None:
+                if step["move_id"] < self._newest.get(server, 0):
+                    return 410, "a later move has begun with this server"
+                self._newest[server] = step["move_id"]
+                work = self._begin(key, step)
+            if work.state == "done":
+                return 204, ""
+            return (202, "") if work.state == "under way" else (422, f"the world could not: {work.state}")
+
+    def do_by_hand(self, step: Json) -> None:
+        """What an operator does before he says so: the step is done, now."""
+        with self._lock:
+            self._do(step, by="hand")
+
+    def work(self, over: threading.Event) -> None:
+        """Do what is due, until told to stop."""
+        while not over.wait(0.02):
+            with self._lock:
+                while self._due and self._due[0][0] <= time.monotonic():
+                    self._end(self._works[heapq.heappop(self._due)[1]])
+
+    def _begin(self, key: str, step: Json) -> _Work:
+        """A later attempt, or a later move, ends what was under way for the server."""
+        server = step["region"], step["server"]
+        for other in self._works.values():
+            if other.state == "under way" and (other.step["region"], other.step["server"]) == server:
+                other.state = "dropped"
+        work = self._works[key] = _Work(step)
+        if (step["move_id"], step["step"]) in self._done:  # by the attempt before, whose answer was lost
+            work.state = "done"
+        else:
+            heapq.heappush(self._due, (time.monotonic() + _DELAY_S_MAX * self._luck("delay", key) ** 3, key))
+        return work
+
+    def _end(self, work: _Work) -> None:
+        if work.state != "under way":
+            return
+        whole = f"{work.step['move_id']}/{work.step['step']}"
+        if self._luck("broken", whole) < _BROKEN or self._luck("fails", _key(work.step)) < _FAILS:
+            work.state = "failed"
+        else:
+            self._do(work.step, by="receiver")
+            work.state = "done"
+
+    def _do(self, step: Json, *, by: str) -> None:
+        self._done.add((step["move_id"], step["step"]))
+        names = ("region", "server", "move_id", "step", "attempt", "from_reservation", "to_reservation")
+        self._recorder.write("world", by=by, **{name: step[name] for name in names})
+
+    def _luck(self, about: str, key: str) -> float:
+        digest = hashlib.blake2b(f"{self._seed} {about} {key}".encode(), digest_size=8).digest()
+        return int.from_bytes(digest) / 2**64
+
+
+class Receiver:
+    """The world's webhook, on a port of its own. `be_away` is a fault: it answers nothing for a while."""
+
+    def __init__(self, world: World, recorder: Recorder) -> None:
+        self._world, self._recorder = world, recorder
+        self._over, self._away_until_s = threading.Event(), 0.0
+        self._calls = 0
+        receiver = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                receiver._answer(self)
+
+            def log_message(self, *_: Any) -> None:
+                """Nothing: the record has it."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self._threads = [
+            threading.Thread(target=self._server.serve_forever, name="receiver", daemon=True),
+            threading.Thread(target=world.work, args=(self._over,), name="world", daemon=True),
+        ]
+
+    @property
+    def url(self) -> str:
+        """Where the mover is to POST."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}/steps"
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._over.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+    def be_away(self, duration_s: float) -> None:
+        """Hang up on every call for so long. What is under way goes on."""
+        self._away_until_s = time.monotonic() + duration_s
+
+    def _answer(self, call: BaseHTTPRequestHandler) -> None:
+        body = call.rfile.read(int(call.headers.get("Content-Length", "0")))
+        key = call.headers.get("Idempotency-Key", "")
+        signed = Call(method="POST", target=call.path, key=key, body=body)
+        if not is_signed(call.headers.get(SIGNATURE, ""), signed, [SECRET.encode()], now_s=time.time()):
+            self._say(call, 401, "not signed")
+            return
+        if time.monotonic() < self._away_until_s:
+            self._mishear("away")
+            return
+        step = json.loads(body)
+        status, message = self._world.ask(step)
+        self._calls += 1
+        luck = self._world._luck("answer", f"{_key(step)} {self._calls}")
+        if luck < _LOST:
+            self._mishear("lost")
+        elif luck < _LOST + _LATE:
+            self._mishear("late")
+            if not self._over.wait(1.5 * TIMEOUT_S):
+                self._say(call, status, message)
+        elif luck < _LOST + _LATE + _ERROR:
+            self._mishear("error")
+            self._say(call, 500, "the receiver stumbled, and did it all the same")
+        else:
+            self._say(call, status, message)
+
+    def _mishear(self, how: str) -> None:
+        self._recorder.write("unheard", how=how)
+
+    def _say(self, call: BaseHTTPRequestHandler, status: int, message: str) -> None:
+        body = json.dumps({"message": message}).encode() if message else b""
+        try:
+            call.send_response(status)
+            call.send_header("Content-Length", str(len(body)))
+            call.end_headers()
+            call.wfile.write(body)
+        except OSError:  # the mover was killed, or waits no longer
+            self._mishear("hung up")
+
+
+def _key(step: Json) -> str:
+    return f"{step['move_id']}/{step['step']}/{step['attempt']}"

@@ -1,0 +1,60 @@
+"""A run in which too little happened shows nothing, and says what was missing."""
+
+from soak.deck import cards
+from soak.floor import below_floor, floor, what_happened
+from soak.history import History
+from soak.judge.kinds import KINDS
+from soak.work.deeds import DEEDS
+from tests.soak.histories import Records, history, well
+
+RUN = {"type": "run", "at_s": 0.0, "duration_s": 150.0, "fault_every_s": 2.5, "small_disk": True}
+
+
+def quiet() -> Records:
+    """A run of 150 s in which nearly nothing was done and no fault met anything."""
+    told = well()
+    told.records.insert(0, RUN)
+    for name in cards(small_disk=True):
+        told.records.insert(1, {"type": "fault", "at_s": 1.0, "name": name, "detail": "met nothing", "hit": False})
+    return told
+
+
+def test_a_run_in_which_nothing_happened_is_below_the_floor() -> None:
+    missing = list(below_floor(history(quiet())))
+    assert "faults kill: 0, and at least 4 must have been" in missing
+    assert any(one.startswith("requests granted: 1, and at least 10") for one in missing)
+    assert any(one.startswith("operations skip_step: 0") for one in missing)
+
+
+def test_every_fault_and_every_kind_of_operation_has_a_floor() -> None:
+    least = floor(history(quiet()))
+    assert all(least[f"faults {name}"] >= 1 for name in cards(small_disk=True))
+    assert all(least[f"operations {kind}"] >= 1 for kind in KINDS)
+    assert least.keys() == what_happened(history(quiet())).keys()
+
+
+def test_what_met_something_counts() -> None:
+    told = quiet()
+    for _ in range(4):
+        told.records.insert(1, {"type": "fault", "at_s": 1.0, "name": "kill", "detail": "api 7", "hit": True})
+    assert not any(one.startswith("faults kill:") for one in below_floor(history(told)))
+
+
+def test_a_disk_that_cannot_be_filled_is_not_asked_for() -> None:
+    told = quiet()
+    told.records[0] = RUN | {"small_disk": False}
+    assert "faults fill_disk" not in floor(history(told))
+
+
+def test_a_run_of_seconds_has_no_floor() -> None:
+    told = quiet()
+    told.records[0] = RUN | {"duration_s": 15.0}
+    assert list(below_floor(history(told))) == []
+
+
+def test_a_record_of_no_run_is_below_the_floor() -> None:
+    assert list(below_floor(History.of([]))) == ["nothing: the record does not say what was run"]
+
+
+def test_there_are_deeds() -> None:
+    assert len(DEEDS) > 30
