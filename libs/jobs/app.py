@@ -13,6 +13,8 @@ from libs.jobs.kinds import JobKind
 from libs.jobs.runner import runner_of_process
 from libs.jobs.settings import JobSettings
 
+CLOCKS_APART_S_MAX = 300.0
+"""A message that comes late finds nothing to claim, which is cheap. One that is dropped too early delays its job."""
 _NO_EXCHANGE = Exchange("", type="direct")  # a message goes to the queue that its routing key names
 
 
@@ -52,8 +54,11 @@ def queue_of(kind: str) -> Queue:
 
 
 def send(app: Celery, kind: str, job_id: int, *, expires_s: float) -> None:
-    """Send the message of a job. A worker drops it when it is older than `expires_s`: by then it was sent again."""
-    app.send_task(kind, args=[job_id], queue=queue_of(kind), expires=expires_s)
+    """Send the message of a job. A worker drops it when it is long past `expires_s`: by then it was sent again.
+
+    Celery writes down when that is by the sender's clock, and the worker compares with its own.
+    """
+    app.send_task(kind, args=[job_id], queue=queue_of(kind), expires=expires_s + CLOCKS_APART_S_MAX)
 
 
 def _add_task(app: Celery, kind: JobKind) -> None:
@@ -75,6 +80,7 @@ def _transport_options(settings: JobSettings) -> dict[str, object]:
     if settings.broker_dir is None:
         return {}
     settings.broker_dir.mkdir(parents=True, exist_ok=True)
+    folder.sweep(settings.broker_dir)
     path = str(settings.broker_dir)
     return {
         "data_folder_in": path,

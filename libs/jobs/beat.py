@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 
-import psycopg
 import structlog
 from celery.beat import Scheduler
 from kombu.exceptions import OperationalError as BrokerError
@@ -24,7 +23,7 @@ from libs.store.wakeups import Wakeups
 _log = structlog.get_logger(__name__)
 _PURGE_S = 3600.0
 _DONE_KEPT_S, _FAILED_KEPT_S = 86_400.0, 30 * 86_400.0
-_TROUBLE = (*UNAVAILABLE, BrokerError, psycopg.OperationalError, OSError)
+_TROUBLE = (*UNAVAILABLE, BrokerError, OSError)
 
 
 class TickScheduler(Scheduler):  # type: ignore[misc]  # celery has no types

@@ -9,12 +9,15 @@ from __future__ import annotations
 import os
 import time
 import uuid
+from contextlib import suppress
 from pathlib import Path
 from queue import Empty
 
 from kombu.transport import TRANSPORT_ALIASES, filesystem
 from kombu.utils.json import dumps, loads
 
+LEFT_AFTER_S = 3600.0
+"""Writing and taking a message are over in milliseconds."""
 SCHEME = "plimsoll-folder"
 
 
@@ -46,6 +49,14 @@ class Transport(filesystem.Transport):  # type: ignore[misc]
     """The transport of SCHEME URLs."""
 
     Channel = Channel
+
+
+def sweep(folder: Path) -> None:
+    """Remove what processes left that were killed while they wrote or took a message. Its job is sent again."""
+    for left in (*folder.glob("*.part"), *folder.glob("*.taken")):
+        with suppress(FileNotFoundError):  # another one sweeps too
+            if time.time() - left.stat().st_mtime > LEFT_AFTER_S:
+                left.unlink()
 
 
 TRANSPORT_ALIASES[SCHEME] = f"{__name__}:Transport"

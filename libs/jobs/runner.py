@@ -17,13 +17,13 @@ from libs.domain.job import Job
 from libs.jobs.kinds import JobKind, JobRun
 from libs.jobs.lease import Lease, LeaseLost
 from libs.jobs.settings import WorkerSettings
-from libs.observability.tallies import JOB_S, JOBS, take
+from libs.observability.tallies import JOB_S, JOBS
 from libs.observability.traces import flush_traces, span
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.store.database import Database, Transaction
 from libs.store.jobs import claim_job, fail_attempt, finish_job
-from libs.store.tallies import add_tallies
+from libs.store.tallies import write_tallies
 
 _log = structlog.get_logger(__name__)
 _ERROR_LENGTH_MAX = 2000
@@ -86,8 +86,8 @@ class JobRunner:
         crash_point("jobs.finish.before")
         with self._database.write() as tx:
             ended = write(tx)
-            add_tallies(tx, take())  # last: whoever ends a job waits for its rows, of which there are few
         crash_point("jobs.finish.after")
+        write_tallies(self._database)
         if not ended:
             _log.warning("job ended after its lease was lost", attempt=job.attempts)
 

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import structlog
 
 from libs.jobs.settings import JobSettings
-from libs.observability.tallies import LEASES, take
+from libs.observability.tallies import LEASES
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
-from libs.store.database import Database
+from libs.store.database import Database, Locked, briefly
+from libs.store.errors import UNAVAILABLE
 from libs.store.jobs import load_unsent, mark_sent, resend_after_s, take_back_expired
 from libs.store.schedules import advance_schedules, advance_world_schedules, ensure_schedules, ensure_world_schedules
-from libs.store.tallies import add_tallies
+from libs.store.tallies import write_tallies
 
 _log = structlog.get_logger(__name__)
+_WAIT_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +34,12 @@ class Ticked:
 def tick(database: Database, clock: Clock, settings: JobSettings, send: Callable[[str, int, float], None]) -> Ticked:
     """Take back what dead workers held, ask for what is due, send what is to be sent.
 
+    A transaction that stands still elsewhere delays the jobs whose rows it holds, and no other.
+
     send    (kind, job id, seconds for which the message is good)
     """
-    crash_point("jobs.take_back.before")
-    with database.write() as tx:
-        taken_back = take_back_expired(tx, attempts_max=settings.job_attempts_max)
-        for job in taken_back:
-            LEASES.count(job.kind)
-        add_tallies(tx, take())
-    crash_point("jobs.take_back.after")
-    for job in taken_back:
-        _log.warning("lease expired", job_id=job.job_id, kind=job.kind, subject=job.subject, status=job.status.value)
-    crash_point("jobs.schedules.before")
-    with database.write() as tx:
-        ensure_schedules(tx, settings.job_cycles, now=clock.now())
-        ensure_world_schedules(tx, settings.job_world_cycles, now=clock.now())
-        due = (*advance_schedules(tx, now=clock.now()), *advance_world_schedules(tx, now=clock.now()))
-    crash_point("jobs.schedules.after")
+    taken_back = _undisturbed(lambda: _take_back(database, settings), "take back")
+    due = _undisturbed(lambda: _ask_for_due(database, clock, settings), "schedules")
     with database.snapshot() as tx:
         unsent = load_unsent(tx, resend_s=settings.job_resend_s)
     if unsent:
@@ -58,4 +50,36 @@ def tick(database: Database, clock: Clock, settings: JobSettings, send: Callable
         crash_point("jobs.send.after")
         with database.write() as tx:
             mark_sent(tx, [job.job_id for job in unsent])
-    return Ticked(len(taken_back), len(due), len(unsent))
+    write_tallies(database)
+    return Ticked(taken_back, due, len(unsent))
+
+
+def _undisturbed(step: Callable[[], int], name: str) -> int:
+    """What the step returns. Where the database fails it, 0: what is to be sent does not depend on it."""
+    try:
+        return step()
+    except UNAVAILABLE as error:
+        _log.warning("a step of the tick failed", step=name, error=f"{type(error).__name__}: {error}")
+        return 0
+
+
+def _take_back(database: Database, settings: JobSettings) -> int:
+    crash_point("jobs.take_back.before")
+    with database.write() as tx:
+        taken_back = take_back_expired(tx, attempts_max=settings.job_attempts_max)
+    crash_point("jobs.take_back.after")
+    for job in taken_back:
+        LEASES.count(job.kind)
+        _log.warning("lease expired", job_id=job.job_id, kind=job.kind, subject=job.subject, status=job.status.value)
+    return len(taken_back)
+
+
+def _ask_for_due(database: Database, clock: Clock, settings: JobSettings) -> int:
+    crash_point("jobs.schedules.before")
+    with suppress(Locked), database.write() as tx, briefly(tx, _WAIT_S):
+        ensure_schedules(tx, settings.job_cycles, now=clock.now())
+        ensure_world_schedules(tx, settings.job_world_cycles, now=clock.now())
+    with database.write() as tx:
+        due = (*advance_schedules(tx, now=clock.now()), *advance_world_schedules(tx, now=clock.now()))
+    crash_point("jobs.schedules.after")
+    return len(due)

@@ -78,10 +78,14 @@ def list_entries(
     subject_kind: str | None = None,
     subject_id: int | None = None,
     actor: str | None = None,
+    without_kind: str | None = None,
     after: int | None = None,
     limit: int = 100,
 ) -> Page[AuditEntry]:
-    """Entries, oldest first: of one subject, or of what one actor did, where that is given."""
+    """Entries, oldest first: of one subject, or of what one actor did, where that is given.
+
+    without_kind   entries about subjects of this kind are left out
+    """
     table = audit_entries
     query = (
         sa.select(table).where(table.c.audit_entry_id > (after or 0)).order_by(table.c.audit_entry_id).limit(limit + 1)
@@ -90,6 +94,8 @@ def list_entries(
         query = query.where(table.c.subject_kind == subject_kind)
     if subject_id is not None:
         query = query.where(table.c.subject_id == subject_id)
+    if without_kind is not None:
+        query = query.where(table.c.subject_kind != without_kind)
     if actor is not None:
         query = query.where(table.c.actor == actor)
     entries = [AuditEntry(**row) for row in tx.execute(query).mappings()]

@@ -164,16 +164,23 @@ def _change(tx: Transaction, request: CapacityRequest, values: Mapping[str, obje
     return load_capacity_request(tx, request.capacity_request_id)
 
 
-def list_unassessed(tx: Transaction, *, job_kind: str, limit: int) -> tuple[int, ...]:
-    """Requests that wait to be assessed while no job is queued or running for them, the oldest first."""
+def list_unassessed(tx: Transaction, *, job_kind: str, limit: int) -> tuple[tuple[int, str], ...]:
+    """(id, owner) of requests that wait to be assessed with no job queued or running for them, the oldest first."""
     subject = sa.cast(_table.c.capacity_request_id, sa.Text)
     job = sa.select(jobs.c.job_id).where(
         jobs.c.kind == job_kind, jobs.c.subject == subject, jobs.c.status.in_(("queued", "running"))
     )
-    query = sa.select(_table.c.capacity_request_id).where(
+    query = sa.select(_table.c.capacity_request_id, _table.c.owner).where(
         _table.c.phase.in_(UNASSESSED), ~sa.exists(job.correlate(_table))
     )
-    return tuple(tx.execute(query.order_by(_table.c.capacity_request_id).limit(limit)).scalars())
+    return tuple(tx.execute(query.order_by(_table.c.capacity_request_id).limit(limit)).tuples())
+
+
+def count_undecided(tx: Transaction, region_id: int, owner: str) -> int:
+    """How many requests of an owner are not decided in a region. Others wait to count until the transaction ends."""
+    tx.execute(sa.select(sa.func.pg_advisory_xact_lock(sa.func.hashtextextended(owner, region_id))))
+    undecided = (_table.c.region_id == region_id, _table.c.owner == owner, _table.c.phase.in_(UNDECIDED))
+    return tx.execute(sa.select(sa.func.count()).where(*undecided)).scalar_one()
 
 
 def _capacity_request(row: sa.RowMapping) -> CapacityRequest:

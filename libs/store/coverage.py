@@ -7,18 +7,21 @@ from typing import Literal
 
 import sqlalchemy as sa
 
-from libs.domain.reservation import Coverage
+from libs.domain.reservation import ROUNDING, Coverage
 from libs.store.database import Transaction
+from libs.store.snapshot import LEAVING
 
-ROUNDING = 1e-9
-"""A shortfall below this share of the capacity comes of adding floats in some order, and counts as none."""
+Which = Literal["current", "target"]
+_UP = "servers.unavailability <> 'unplanned'"
+_COUNTS = {"current": _UP, "target": f"{_UP} AND NOT {LEAVING}"}
+"""What a server must be to count: for what is there now, up; for what is decided, up and to stay, as solves count."""
 
 # Per reservation and MSB first: the worst MSB is a maximum of sums. One index scan of the reservations' servers.
-COVERAGE = """
+_COVERAGE = """
     per_msb AS (
         SELECT wanted.reservation_id, racks.msb_id, count(*) AS servers,
                count(*) FILTER (WHERE servers.unavailability = 'unplanned') AS unavailable_servers,
-               coalesce(sum(rru) FILTER (WHERE servers.unavailability <> 'unplanned'), 0) AS rru
+               coalesce(sum(rru) FILTER (WHERE {counts}), 0) AS rru
         FROM wanted JOIN servers ON servers.{which}_reservation_id = wanted.reservation_id
         JOIN racks USING (rack_id)
         LEFT JOIN reservation_rru USING (reservation_id, hardware_type_id)
@@ -36,22 +39,32 @@ COVERAGE = """
                    AS missing_rru, capacity_rru
         FROM wanted LEFT JOIN totals USING (reservation_id) LEFT JOIN msbs ON msb_id = worst_msb_id
     )"""
+SHORT = f"missing_rru > {ROUNDING} * coverage.capacity_rru"
+"""Of a row of `coverage`: the one definition of a reservation that is short."""
 
 
-def load_coverage(
-    tx: Transaction, reservation_ids: Sequence[int], which: Literal["current", "target"]
-) -> dict[int, Coverage]:
+def coverage_query(which: Which) -> str:
+    """Return common table expressions that end in `coverage`, a row per row of an expression `wanted` before them.
+
+    wanted     reservation_id, capacity_rru, survives_msb_loss
+    coverage   what load_coverage gives, with missing_rru and capacity_rru
+    """
+    return _COVERAGE.format(which=which, counts=_COUNTS[which])
+
+
+def load_coverage(tx: Transaction, reservation_ids: Sequence[int], which: Which) -> dict[int, Coverage]:
     """What the current or target bindings give each of these reservations; those that do not exist are left out.
 
-    Servers that are down for an unplanned reason count for nothing, those in planned maintenance count. A server of a
-    type that the reservation is not eligible for counts as a server of 0 RRU. Before its window begins a reservation
-    wants nothing, so it is short of nothing.
+    Servers that are down for an unplanned reason count for nothing, those in planned maintenance count. By target,
+    servers that are to be retired count for nothing either: a solve replaces them first. A server of a type that the
+    reservation is not eligible for counts as a server of 0 RRU. Before its window begins a reservation wants nothing,
+    so it is short of nothing.
     """
     query = f"""
         WITH wanted AS (
             SELECT reservation_id, CASE WHEN scheduled THEN 0 ELSE capacity_rru END AS capacity_rru, survives_msb_loss
             FROM reservations WHERE reservation_id = ANY(:ids)
-        ), {COVERAGE.format(which=which)}
+        ), {coverage_query(which)}
         SELECT * FROM coverage"""
     rows = tx.execute(sa.text(query), {"ids": [int(i) for i in reservation_ids]})
     return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -33,6 +34,25 @@ def ensure_hardware_types(tx: Transaction, names: Sequence[str] | Names, *, now:
     query = sa.select(hardware_types.c.name, hardware_types.c.hardware_type_id)
     ids = dict(tx.execute(query.where(hardware_types.c.name.in_(listed))).tuples().all())
     return np.array([ids[name] for name in listed], np.int64)
+
+
+def fill_attributes(tx: Transaction, said: Mapping[str, Mapping[str, float]]) -> None:
+    """Keep what a list of servers says of hardware types that have no attributes yet; others keep theirs."""
+    statement = """
+        UPDATE hardware_types SET attributes = said.value FROM jsonb_each(CAST(:said AS jsonb)) AS said
+        WHERE hardware_types.name = said.key AND hardware_types.attributes = '{}'"""
+    tx.execute(sa.text(statement), {"said": json.dumps(dict(said))})
+
+
+def load_sizes(tx: Transaction, names: Names) -> dict[str, dict[str, float]]:
+    """Hardware type -> its attributes that are numbers; types that have none are left out."""
+    query = sa.select(hardware_types.c.name, hardware_types.c.attributes)
+    rows = tx.execute(query.where(hardware_types.c.name.in_([str(name) for name in names]))).tuples()
+    numbers = {
+        name: {key: float(value) for key, value in attributes.items() if type(value) in (int, float)}
+        for name, attributes in rows
+    }
+    return {name: figures for name, figures in numbers.items() if figures}
 
 
 def load_hardware_type(tx: Transaction, name: str) -> HardwareType:

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from libs.domain.region_import import Import, ImportStatus
 from libs.store.database import Transaction
-from libs.store.hardware_types import ensure_hardware_types
+from libs.store.hardware_types import ensure_hardware_types, fill_attributes
 from libs.store.imports import StaleImport, decide_import, load_import, lock_import
 from libs.store.inventory_snapshot import IMPORTED
 from libs.store.regions import load_region
@@ -58,11 +58,7 @@ _CHANGE = f"""
     UPDATE servers SET rack_id = placed.rack_id, hardware_type_id = placed.hardware_type_id FROM placed
     WHERE placed.action = 'change' AND servers.server_id = placed.server_id"""
 _TYPES = f"SELECT DISTINCT hardware_type {_ITEMS} ORDER BY 1"
-_ATTRIBUTES = """
-    UPDATE hardware_types SET attributes = said.value
-    FROM imports, jsonb_each(imports.attributes) AS said
-    WHERE import_id = :import_id AND hardware_types.name = said.key AND hardware_types.name = ANY(:types)
-      AND hardware_types.attributes = '{}'"""
+_ATTRIBUTES = "SELECT attributes FROM imports WHERE import_id = :import_id"
 _END_EVENTS = """
     UPDATE unavailability_events SET ended_at = greatest(:now, starts_at) FROM import_items
     WHERE import_id = :import_id AND action = 'change' AND unavailability <> was_unavailability
@@ -108,7 +104,8 @@ def confirm_import(tx: Transaction, region_name: str, import_id: int, *, actor: 
     _require_unchanged(tx, import_id, values)
     types = list(tx.execute(sa.text(_TYPES), values).scalars())
     ensure_hardware_types(tx, types, now=now)
-    tx.execute(sa.text(_ATTRIBUTES), values | {"types": types})
+    said = tx.execute(sa.text(_ATTRIBUTES), values).scalar_one()
+    fill_attributes(tx, {name: said[name] for name in types if name in said})
     for statement in _PLACES:
         run(statement)
     if run(_ADD) != found.counts["add"] or run(_CHANGE) != found.counts["change"]:

@@ -22,6 +22,11 @@ _SOLVES = sa.text("""
         ORDER BY solve_run_id DESC LIMIT 1) AS latest""")
 
 
+_LAST_PLAN = sa.text("""
+    SELECT extract(epoch FROM finished_at) FROM plan_runs WHERE status = 'done' AND placement_plan_id IS NOT NULL
+    ORDER BY plan_run_id DESC LIMIT 1""")
+
+
 @dataclass(frozen=True, slots=True)
 class OpenJobs:
     """Jobs of a kind that wait or run, and the age of the oldest in seconds of real time."""
@@ -58,3 +63,9 @@ def load_last_solves(tx: Transaction) -> tuple[LastSolve, ...]:
         LastSolve(row.region, float(row.finished_s), row.report.get("gap"), sum(row.report["shortfall_rru"].values()))
         for row in tx.execute(_SOLVES)
     )
+
+
+def load_last_plan_s(tx: Transaction) -> float | None:
+    """When the last plan over all regions was made, on the Clock, in seconds since 1970; None where none ever was."""
+    found = tx.execute(_LAST_PLAN).scalar_one_or_none()
+    return None if found is None else float(found)

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from libs.domain.page import Page
 from libs.domain.plan_run import PlanRun, PlanRunStatus, PlanTrigger
 from libs.store.database import Transaction
+from libs.store.errors import told
 from libs.store.placement_plans import load_target_plan_id
 from libs.store.planning_inputs import list_current
 from libs.store.refusals import NotFound
@@ -92,7 +93,7 @@ def finish_plan_run(
         "placement_plan_id": placement_plan_id,
         "report": report,
         "reason": reason,
-        "error": error,
+        "error": told(error),
         "finished_at": now,
     }
     return tx.execute(sa.update(plan_runs).where(*_ours(run)).values(values)).rowcount == 1

@@ -7,8 +7,10 @@ from collections.abc import Mapping, Set
 import numpy as np
 
 from libs.domain.fleet import Names, RegionImage
+from libs.domain.server import Unavailability
 from libs.store.bulk import load_names
 from libs.store.database import Transaction
+from libs.store.hardware_types import load_sizes
 from libs.store.regions import load_region
 from libs.store.snapshot import load_fleet_snapshot
 
@@ -27,17 +29,20 @@ def load_region_image(tx: Transaction, region_name: str) -> RegionImage:
         SELECT gone.name FROM servers
         LEFT JOIN reservations gone ON gone.reservation_id = {binding}_reservation_id AND gone.deleted_at IS NOT NULL
         WHERE servers.region_id = %(region)s AND decommissioned_at IS NULL ORDER BY server_id"""
+    state = load_names(tx, f"SELECT unavailability {server}", parameters)
     current, target = (load_names(tx, deleted.format(binding=b), parameters) for b in ("current", "target"))
     new_name = _told_apart({*current, *target} - {None}, set(snapshot.reservations.name))
     return RegionImage(
         snapshot=snapshot,
         server_host_profile=load_names(tx, f"SELECT host_profile {server}", parameters),
+        server_in_maintenance=state == Unavailability.PLANNED.value,
         server_deleted_current=_renamed(current, new_name),
         server_deleted_target=_renamed(target, new_name),
         reservation_kind=load_names(tx, f"SELECT kind {reservation}", parameters),
         reservation_unit=load_names(tx, f"SELECT unit {reservation}", parameters),
         reservation_owner=load_names(tx, f"SELECT owner {reservation}", parameters),
         reservation_host_profile=load_names(tx, f"SELECT host_profile {reservation}", parameters),
+        hardware_type_attributes=load_sizes(tx, snapshot.hardware_types),
     )
 
 

@@ -11,10 +11,11 @@ from libs.domain.fleet import DELETED, FREE, Bools, Ints, Names, RegionImage, Re
 from libs.domain.plan import PlanKind
 from libs.domain.region import Region
 from libs.domain.reservation import ReservationKind
+from libs.domain.server import Unavailability
 from libs.store import audit
 from libs.store.bulk import copy_in, new_ids
 from libs.store.database import Transaction
-from libs.store.hardware_types import ensure_hardware_types
+from libs.store.hardware_types import ensure_hardware_types, fill_attributes
 from libs.store.inventory_snapshot import IMPORTED
 from libs.store.refusals import NotPossible
 from libs.store.regions import create_region, load_region
@@ -39,7 +40,8 @@ def import_region(tx: Transaction, image: RegionImage, *, actor: str, now: datet
     """Create a region with all that the image holds; a plan of kind `import` heads its lineage.
 
     Deleted reservations that servers are still bound to become reservations with deleted_at set. A server that is not
-    available gets an open, unplanned event. Ids and generations of the image are not kept: the broker gives its own.
+    available gets an open, unplanned event, one in maintenance a planned one. Ids and generations of the image are not
+    kept: the broker gives its own.
 
     Raises AlreadyExists where the region is there already; NotPossible for a name that is empty, too long or not
     printable, for a free server in use, and for whatever else the schema forbids.
@@ -49,11 +51,14 @@ def import_region(tx: Transaction, image: RegionImage, *, actor: str, now: datet
     region_id = create_region(tx, snapshot.region, snapshot.policy, now=now)
     topology = add_topology(tx, region_id, snapshot.topology)
     type_ids = ensure_hardware_types(tx, snapshot.hardware_types, now=now)
+    fill_attributes(tx, image.hardware_type_attributes)
     reservation_ids = _add_reservations(tx, region_id, image, now)
     _add_rru(tx, reservation_ids, type_ids, snapshot.reservations)
     _add_affinity(tx, region_id, reservation_ids, topology.datacenters, snapshot.reservations)
     server_ids = _add_servers(tx, region_id, image, topology.racks, type_ids, reservation_ids, now)
-    _add_events(tx, region_id, server_ids[~snapshot.servers.available], now)
+    unavailability = _unavailability(image)
+    for kind in (Unavailability.UNPLANNED, Unavailability.PLANNED):
+        _add_events(tx, region_id, server_ids[unavailability == kind.value], kind, now)
     plan = {"region_id": region_id, "kind": PlanKind.IMPORT, "changes": len(server_ids), "left_alone": 0}
     plan_id = tx.execute(plans.insert().values(**plan, created_at=now).returning(plans.c.plan_id)).scalar_one()
     tx.execute(sa.update(regions).where(regions.c.region_id == region_id).values(target_plan_id=plan_id))
@@ -221,17 +226,22 @@ def _add_servers(
             "target_reservation_id": bound("target"),
             "in_use": s.in_use,
             "host_profile": image.server_host_profile,
-            "unavailability": np.where(s.available, "none", "unplanned"),
+            "unavailability": _unavailability(image),
         },
     )
     return ids
 
 
-def _add_events(tx: Transaction, region_id: int, server_ids: Ints, now: datetime) -> None:
+def _unavailability(image: RegionImage) -> Names:
+    up = np.where(image.server_in_maintenance, Unavailability.PLANNED.value, Unavailability.NONE.value)
+    return np.where(image.snapshot.servers.available, up, Unavailability.UNPLANNED.value).astype(object)
+
+
+def _add_events(tx: Transaction, region_id: int, server_ids: Ints, kind: Unavailability, now: datetime) -> None:
     same = {
         "region_id": region_id,
         "scope": "server",
-        "kind": "unplanned",
+        "kind": kind.value,
         "reason": IMPORTED,
         "starts_at": now,
     }

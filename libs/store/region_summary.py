@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from libs.domain.region_summary import HardwareTypeSummary, RegionSummary
-from libs.store.coverage import COVERAGE, ROUNDING
+from libs.store.coverage import SHORT, coverage_query
 from libs.store.database import Transaction
 from libs.store.regions import load_region
 from libs.store.snapshot import LEAVING
@@ -26,13 +26,13 @@ _COVERED = f"""
     WITH wanted AS (
         SELECT reservation_id, kind, capacity_rru, survives_msb_loss FROM reservations
         WHERE region_id = :region_id AND deleted_at IS NULL AND NOT scheduled
-    ), {COVERAGE.format(which="target")}
+    ), {coverage_query("target")}
     SELECT count(*) AS reservations,
-           count(*) FILTER (WHERE missing_rru > :rounding * coverage.capacity_rru) AS degraded,
+           count(*) FILTER (WHERE {SHORT}) AS degraded,
            coalesce(sum(coverage.capacity_rru), 0) AS capacity_rru,
            coalesce(sum(worst_msb_rru) FILTER (WHERE survives_msb_loss), 0) AS embedded_buffer_rru,
            coalesce(sum(total_rru) FILTER (WHERE kind = 'shared_buffer'), 0) AS shared_buffer_rru,
-           coalesce(sum(missing_rru) FILTER (WHERE missing_rru > :rounding * coverage.capacity_rru), 0) AS shortfall_rru
+           coalesce(sum(missing_rru) FILTER (WHERE {SHORT}), 0) AS shortfall_rru
     FROM coverage JOIN wanted USING (reservation_id)"""
 
 
@@ -40,7 +40,7 @@ def load_region_summary(tx: Transaction, region_name: str) -> RegionSummary:
     """Count the servers and buffers of a region. Raises NotFound."""
     region_id = load_region(tx, region_name).region_id
     by_type = tx.execute(sa.text(_BY_TYPE), {"region_id": region_id}).mappings()
-    covered = tx.execute(sa.text(_COVERED), {"region_id": region_id, "rounding": ROUNDING}).mappings().one()
+    covered = tx.execute(sa.text(_COVERED), {"region_id": region_id}).mappings().one()
     types = tuple(
         HardwareTypeSummary(**{key: value for key, value in row.items() if key != "hardware_type_id"})
         for row in by_type

@@ -19,6 +19,12 @@ class ServerCount:
     target: int
 
 
+def count_in_use(tx: Transaction, reservation_id: int) -> int:
+    """The servers that are bound to it now and run containers."""
+    query = "SELECT count(*) FROM servers WHERE current_reservation_id = :id AND in_use"
+    return int(tx.execute(sa.text(query), {"id": reservation_id}).scalar_one())
+
+
 def count_servers(tx: Transaction, reservation_id: int) -> tuple[ServerCount, ...]:
     """By hardware type and MSB, in order of their names; down servers count too."""
     query = """

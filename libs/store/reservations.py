@@ -18,7 +18,7 @@ from libs.domain.reservation import (
     ReservationSpec,
 )
 from libs.reconcile.errors import StaleGeneration
-from libs.store.coverage import load_coverage
+from libs.store.coverage import SHORT, coverage_query, load_coverage
 from libs.store.database import Transaction
 from libs.store.refusals import AlreadyExists, NotFound, NotPossible
 from libs.store.tables import (
@@ -47,6 +47,13 @@ _SELECT = (
     .join(regions, regions.c.region_id == reservations.c.region_id)
     .outerjoin(_found, _found.c.reservation_id == reservations.c.reservation_id)
 )
+
+_SHORT = sa.text(f"""
+    WITH wanted AS (
+        SELECT reservation_id, capacity_rru, survives_msb_loss FROM reservations
+        WHERE deleted_at IS NULL AND NOT scheduled
+    ), {coverage_query("target")}
+    SELECT reservation_id FROM coverage WHERE {SHORT}""").columns(sa.column("reservation_id", sa.BigInteger))
 
 
 def create_reservation(
@@ -139,10 +146,14 @@ def list_reservations(
     name: str | None = None,
     kind: ReservationKind | None = None,
     phase: ReservationPhase | None = None,
+    short: bool | None = None,
     after: int | None = None,
     limit: int = 100,
 ) -> Page[Reservation]:
-    """In the order of id; `after` is the id that the last page ended with. Deleted ones only by phase=DELETED."""
+    """In the order of id; `after` is the id that the last page ended with. Deleted ones only by phase=DELETED.
+
+    short   only those that their target bindings do not cover, or only those that they do
+    """
     query = _SELECT.order_by(reservations.c.reservation_id).limit(limit + 1)
     wanted = {
         regions.c.name: region,
@@ -159,6 +170,9 @@ def list_reservations(
         query = query.where(_found.c.phase.is_(None), ~reservations.c.scheduled)
     elif phase in (ReservationPhase.GRANTED, ReservationPhase.DEGRADED):
         query = query.where(_found.c.phase == phase)
+    if short is not None:
+        is_short = reservations.c.reservation_id.in_(_SHORT)
+        query = query.where(is_short if short else ~is_short)
     if after is not None:
         query = query.where(reservations.c.reservation_id > after)
     rows = tx.execute(query).mappings().all()

@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 
 import sqlalchemy as sa
 
-from libs.store.database import Transaction
+from libs.store.database import Locked, Transaction, briefly
 from libs.store.jobs import put_job
 
-# One statement, so that of two schedulers one advances a schedule. However many periods have passed, it is one run.
+# Of two schedulers one finds a schedule due: the other skips the row, or sees it advanced.
 # Due more than two periods away: the Clock went back, and the loop must not stand still until it has caught up. Two,
 # because schedulers' clocks are never quite the same.
-_ADVANCE = sa.text("""
-    UPDATE schedules SET next_at =
-        next_at + (floor(extract(epoch FROM CAST(:now AS timestamptz) - next_at) / interval_s) + 1) * interval_s
-                  * interval '1 second'
-    FROM regions
-    WHERE regions.region_id = schedules.region_id
-      AND (next_at <= :now OR next_at > CAST(:now AS timestamptz) + 2 * interval_s * interval '1 second')
-    RETURNING schedules.kind, regions.name""")
-
+_DUE = """(next_at <= :now OR next_at > CAST(:now AS timestamptz) + 2 * interval_s * interval '1 second')
+    ORDER BY next_at, kind FOR UPDATE OF due SKIP LOCKED"""
+# However many periods have passed, it is one run.
+_NEXT = """SET next_at =
+    next_at + (floor(extract(epoch FROM CAST(:now AS timestamptz) - next_at) / interval_s) + 1) * interval_s
+              * interval '1 second' WHERE kind = :kind"""
+_WAIT_S = 0.1
+"""A transaction that asks for a job holds its row for milliseconds. One that holds it for longer stands still."""
 
 WORLD = "world"
 """The subject of jobs that belong to no region."""
-_ADVANCE_WORLD = sa.text("""
-    UPDATE world_schedules SET next_at =
-        next_at + (floor(extract(epoch FROM CAST(:now AS timestamptz) - next_at) / interval_s) + 1) * interval_s
-                  * interval '1 second'
-    WHERE next_at <= :now OR next_at > CAST(:now AS timestamptz) + 2 * interval_s * interval '1 second'
-    RETURNING kind""")
 
 
 def ensure_schedules(tx: Transaction, cycles: Mapping[str, float], *, now: datetime) -> None:
@@ -51,9 +45,14 @@ def ensure_schedules(tx: Transaction, cycles: Mapping[str, float], *, now: datet
 
 
 def advance_schedules(tx: Transaction, *, now: datetime) -> tuple[int, ...]:
-    """Ask for the jobs of every schedule that is due, with the region's name as subject; their ids."""
-    due = sorted(tx.execute(_ADVANCE, {"now": now}).all())
-    return tuple(put_job(tx, kind, region) for kind, region in due)
+    """Ask for the jobs of every schedule that is due, with the region's name as subject; their ids.
+
+    One whose job's row another transaction holds for long stays due, and holds up no other.
+    """
+    query = "SELECT kind, region_id, name FROM schedules AS due JOIN regions USING (region_id) WHERE "
+    due = tx.execute(sa.text(query + _DUE), {"now": now}).all()
+    update = sa.text(f"UPDATE schedules {_NEXT} AND region_id = :region_id")
+    return _ask(tx, [(row.kind, row.name, {"region_id": row.region_id}) for row in due], update, now)
 
 
 def ensure_world_schedules(tx: Transaction, cycles: Mapping[str, float], *, now: datetime) -> None:
@@ -73,5 +72,19 @@ def ensure_world_schedules(tx: Transaction, cycles: Mapping[str, float], *, now:
 
 
 def advance_world_schedules(tx: Transaction, *, now: datetime) -> tuple[int, ...]:
-    """Ask for the jobs of every such schedule that is due; their ids."""
-    return tuple(put_job(tx, kind, WORLD) for kind in sorted(tx.execute(_ADVANCE_WORLD, {"now": now}).scalars()))
+    """Ask for the jobs of every such schedule that is due, likewise; their ids."""
+    due = tx.execute(sa.text("SELECT kind FROM world_schedules AS due WHERE " + _DUE), {"now": now}).scalars().all()
+    return _ask(tx, [(kind, WORLD, {}) for kind in due], sa.text(f"UPDATE world_schedules {_NEXT}"), now)
+
+
+def _ask(
+    tx: Transaction, due: Sequence[tuple[str, str, Mapping[str, object]]], update: sa.TextClause, now: datetime
+) -> tuple[int, ...]:
+    """Of each (kind, subject, key of its schedule) the job's id; a schedule advances only with its job."""
+    asked = []
+    for kind, subject, key in due:
+        with suppress(Locked), briefly(tx, _WAIT_S):
+            job_id = put_job(tx, kind, subject)
+            tx.execute(update, {"now": now, "kind": kind, **key})
+            asked.append(job_id)
+    return tuple(asked)

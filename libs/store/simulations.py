@@ -11,15 +11,19 @@ from libs.domain.page import Page
 from libs.domain.reservation import ReservationKind
 from libs.domain.simulation import SimulatedChange, Simulation, SimulationStatus, WhatIf, what_if_of
 from libs.store.database import Transaction
+from libs.store.errors import told
 from libs.store.refusals import NotFound
 from libs.store.tables import jobs, regions, reservations, simulations
 
 _ALL = (*simulations.c, regions.c.name.label("region"))
 _COLUMNS = sa.select(*_ALL).join_from(simulations, regions)
-# A report names every reservation that differs, which pages of simulations have no room for.
+# A report names every reservation that differs: too much for a page of simulations.
+# An older version stored the document `null` for a simulation that failed; nothing can be taken off that.
 _BRIEF = sa.select(
     *(column for column in _ALL if column.name != "report"),
-    simulations.c.report.op("-")(sa.literal("reservations", sa.Text)).label("report"),
+    sa.func.nullif(simulations.c.report, sa.text("'null'::jsonb"))
+    .op("-")(sa.literal("reservations", sa.Text))
+    .label("report"),
 ).join_from(simulations, regions)
 _OVER = (SimulationStatus.DONE, SimulationStatus.FAILED, SimulationStatus.CANCELLED)
 
@@ -76,7 +80,7 @@ def finish_simulation(
         "report": report,
         "rests_on": rests_on,
         "bundle": bundle,
-        "error": error,
+        "error": told(error),
         "finished_at": now,
     }
     statement = sa.update(simulations).where(

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from libs.domain.page import Page
 from libs.domain.plan import SolveRun, SolveStatus
 from libs.store.database import Transaction
+from libs.store.errors import told
 from libs.store.refusals import NotFound
 from libs.store.tables import regions, solve_runs
 
@@ -18,18 +19,20 @@ _COLUMNS = sa.select(solve_runs, regions.c.name.label("region")).join(
 )
 
 
+def fail_left_runs(tx: Transaction, region_id: int, *, now: datetime) -> int:
+    """Mark runs of the region failed that a dead worker left running; how many.
+
+    Only one solve job of a region runs at a time (libs.jobs). So when one begins, no other run is really running.
+    """
+    left = (solve_runs.c.region_id == region_id, solve_runs.c.status == SolveStatus.RUNNING)
+    values = {"status": SolveStatus.FAILED, "error": "the worker ended before the solve did", "finished_at": now}
+    return tx.execute(sa.update(solve_runs).where(*left).values(values)).rowcount
+
+
 def start_solve_run(
     tx: Transaction, region_id: int, *, trigger: str, seed: int, parent_plan_id: int | None, now: datetime
 ) -> int:
-    """A new running run; its id. Runs of the region that a dead worker left running are marked failed.
-
-    Only one solve job of a region runs at a time (libs.jobs), so whatever else says it is running is not.
-    """
-    tx.execute(
-        sa.update(solve_runs)
-        .where(solve_runs.c.region_id == region_id, solve_runs.c.status == SolveStatus.RUNNING)
-        .values(status=SolveStatus.FAILED, error="the worker ended before the solve did", finished_at=now)
-    )
+    """A new running run; its id."""
     values = {
         "region_id": region_id,
         "trigger": trigger,
@@ -72,7 +75,7 @@ def finish_solve_run(
     statement = (
         sa.update(solve_runs)
         .where(solve_runs.c.solve_run_id == solve_run_id, solve_runs.c.status == SolveStatus.RUNNING)
-        .values(status=status, plan_id=plan_id, report=report, error=error, finished_at=now)
+        .values(status=status, plan_id=plan_id, report=report, error=told(error), finished_at=now)
     )
     return tx.execute(statement).rowcount == 1
 

@@ -5,11 +5,37 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import sqlalchemy as sa
+import structlog
 from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.exc import InterfaceError, OperationalError, TimeoutError
 
-from libs.observability.tallies import Key
-from libs.store.database import Transaction
+from libs.observability.tallies import Key, put_back, take
+from libs.store.database import Database, Locked, Transaction, briefly
 from libs.store.tables import tallies
+
+_WAIT_S = 2.0
+_log = structlog.get_logger(__name__)
+
+
+def write_tallies(database: Database) -> None:
+    """Add what this process gathered to the sums, in a transaction of its own.
+
+    The rows are few and every process writes them. So no other work waits for them: where another transaction holds
+    one for long, or the database is away, the counts wait for the next time.
+    """
+    counts = take()
+    if not counts:
+        return
+    written = False
+    try:
+        with database.write() as tx:
+            with briefly(tx, _WAIT_S):
+                add_tallies(tx, counts)
+            written = True  # a commit of unknown outcome is taken for done: nothing is counted twice
+    except (Locked, OperationalError, InterfaceError, TimeoutError):
+        if not written:
+            put_back(counts)
+        _log.warning("counts not written", samples=len(counts), lost=written)
 
 
 def add_tallies(tx: Transaction, counts: Mapping[Key, float]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -32,11 +32,11 @@ def create_token(
     return None if row is None else _token(row)
 
 
-def load_principal(tx: Transaction, secret_sha256: bytes, *, now: datetime) -> Principal | None:
+def load_principal(tx: Transaction, secret_sha256: bytes) -> Principal | None:
     """The holder of the token with this digest; None where there is none, it is revoked, or it was rotated away."""
     is_it = sa.or_(
         tokens.c.secret_sha256 == secret_sha256,
-        sa.and_(tokens.c.previous_sha256 == secret_sha256, tokens.c.previous_until > now),
+        sa.and_(tokens.c.previous_sha256 == secret_sha256, tokens.c.previous_until > sa.func.now()),
     )
     row = tx.execute(sa.select(tokens).where(is_it, tokens.c.revoked_at.is_(None))).mappings().one_or_none()
     # The index found it by a digest, which tells a listener nothing; this makes the equality itself constant in time.
@@ -83,16 +83,15 @@ def set_owners(tx: Transaction, token_id: int, owners: Collection[str], *, gener
     return _change(tx, token_id, generation, {"owners": sorted(set(owners))})
 
 
-def rotate_token(
-    tx: Transaction, token_id: int, *, secret_sha256: bytes, previous_until: datetime, generation: int
-) -> Token:
-    """Give it another secret; the one that it has now opens until `previous_until`, the one before that no more.
+def rotate_token(tx: Transaction, token_id: int, *, secret_sha256: bytes, grace_s: float, generation: int) -> Token:
+    """Give it another secret; the one that it has now opens for `grace_s` more, the one before that no more.
 
+    In the database's time, which does not go back: a secret that has closed stays closed.
     Raises NotFound and StaleGeneration.
     """
     values = {
         "previous_sha256": tokens.c.secret_sha256,
-        "previous_until": previous_until,
+        "previous_until": sa.func.now() + sa.func.make_interval(0, 0, 0, 0, 0, 0, grace_s),
         "secret_sha256": secret_sha256,
     }
     return _change(tx, token_id, generation, values)
@@ -101,7 +100,7 @@ def rotate_token(
 _COLUMNS = tuple(tokens.c[name] for name in Token.__dataclass_fields__)
 
 
-def _change(tx: Transaction, token_id: int, generation: int, values: dict[str, object]) -> Token:
+def _change(tx: Transaction, token_id: int, generation: int, values: Mapping[str, object]) -> Token:
     key = tokens.c.token_id == token_id
     update = sa.update(tokens).where(key, tokens.c.generation == generation).values(values)
     if tx.execute(update).rowcount == 0:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Self
 
-import psycopg
 from psycopg import sql
+
+from libs.store.connection import PARAMETERS, BoundedConnection
 
 
 class Wakeups:
     """A connection that listens on one channel. Use it as a context; raises what psycopg raises."""
 
     def __init__(self, database_url: str, channel: str) -> None:
-        self._connection = psycopg.connect(database_url, autocommit=True)
+        self._connection = BoundedConnection.connect(database_url, autocommit=True, **PARAMETERS)
         self._connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
 
     def __enter__(self) -> Self:

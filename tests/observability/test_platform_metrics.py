@@ -8,11 +8,13 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
+from libs.domain.metric_source import Fills, MetricQuery
 from libs.domain.plan import SolveStatus
 from libs.domain.policy import RegionPolicy
 from libs.observability.tallies import JOBS, SOLVE_S, take
 from libs.store.database import Database
 from libs.store.jobs import enqueue
+from libs.store.metric_sources import set_source
 from libs.store.regions import create_region
 from libs.store.solve_runs import finish_solve_run, start_solve_run
 from libs.store.tallies import add_tallies, load_tallies
@@ -96,3 +98,19 @@ def test_what_waits_and_the_last_good_solve_are_told(database: Database) -> None
     assert told["plimsoll_last_solve_shortfall_rru", ("west",)] == 3.5
     assert told["plimsoll_last_solve_timestamp_seconds", ("west",)] == NOW.timestamp()
     assert told["plimsoll_database_connections", ("at_most",)] == 3
+
+
+def test_a_region_that_was_never_solved_is_told_by_its_condition_alone(database: Database) -> None:
+    """What PlimsollNeverSolved goes by: a counter of solves has no series before the first of them."""
+    with database.write() as tx:
+        create_region(tx, "west", RegionPolicy(), now=NOW)
+    told = scrape(database)
+    assert told["plimsoll_region_condition", ("AwaitingSolve", "west", "Solved")] == 0
+    assert ("plimsoll_last_solve_timestamp_seconds", ("west",)) not in told
+
+
+def test_a_source_that_was_never_pulled_is_told_to_be_behind(database: Database) -> None:
+    with database.write() as tx:
+        query = MetricQuery(fills=Fills.USAGE, query="up", labels={}, constants={}, step_minutes=1, scale=1.0)
+        set_source(tx, "cpu", query, generation=0)
+    assert scrape(database)["plimsoll_metrics_pulled_until_timestamp_seconds", ("cpu",)] == 0

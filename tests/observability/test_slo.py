@@ -1,7 +1,10 @@
 """The SLO page and its rules speak of metrics that there are."""
 
 import re
+import shutil
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -12,7 +15,9 @@ from libs.observability.tallies import TALLIES
 from libs.store.database import Database
 from libs.web import metrics
 from libs.web.platform_metrics import PlatformCollector
+from services.planner import span_metrics
 
+PROMTOOL = shutil.which("promtool")
 DOCS = Path(__file__).parents[2] / "docs"
 NAME = re.compile(r"\bplimsoll_[a-z0-9_]+")
 LABELS = re.compile(r"\b(plimsoll_[a-z0-9_]+)\{([^}]*)\}")
@@ -39,6 +44,7 @@ def label_names(sample: str) -> set[str]:
 
 def test_http_metrics_are_registered() -> None:
     assert metrics.REQUESTS in REGISTRY._collector_to_names
+    assert span_metrics.SPANS in REGISTRY._collector_to_names
 
 
 @pytest.mark.parametrize("name", ["slo.md", "slo-rules.yml"])
@@ -64,16 +70,42 @@ def test_buckets_that_are_asked_for_exist() -> None:
         assert le in by_name[name], f"{name} has no bucket {le}"
 
 
-def test_the_rules_are_as_prometheus_reads_them() -> None:
-    rules = [
-        rule for group in yaml.safe_load((DOCS / "slo-rules.yml").read_text())["groups"] for rule in group["rules"]
-    ]
-    recorded = {rule["record"] for rule in rules if "record" in rule}
+def rules() -> list[dict[str, Any]]:
+    groups = yaml.safe_load((DOCS / "slo-rules.yml").read_text())["groups"]
+    return [rule for group in groups for rule in group["rules"]]
+
+
+def test_each_alert_leads_to_what_to_do_first() -> None:
     page = (DOCS / "slo.md").read_text()
-    for rule in rules:
-        assert set(rule) <= {"record", "alert", "expr", "for", "labels", "annotations"}
-        assert rule["expr"].count("(") == rule["expr"].count(")")
-        assert set(re.findall(r"plimsoll:[a-z0-9_:]+", rule["expr"])) <= recorded
+    for rule in rules():
         if "alert" in rule:
             anchor = rule["annotations"]["summary"].rpartition("#")[2]
-            assert f'<a id="{anchor}"></a>' in page, "each alert leads to what to do first"
+            assert f'<a id="{anchor}"></a>' in page, rule["alert"]
+
+
+def test_each_promise_names_its_alerts_and_each_alert_its_promise() -> None:
+    sections = (DOCS / "slo.md").read_text().split("<a id=")[1:]
+    named: set[str] = set()
+    for section in sections:
+        assert "Promised" in section
+        found = set(re.findall(r"`(Plimsoll[A-Za-z]+)`", section))
+        assert found, section.splitlines()[0]
+        named |= found
+    assert named == {rule["alert"] for rule in rules() if "alert" in rule}
+
+
+def test_each_recorded_series_that_is_asked_for_is_recorded() -> None:
+    recorded = {rule["record"] for rule in rules() if "record" in rule}
+    asked = {name for rule in rules() for name in re.findall(r"plimsoll:[a-z0-9_:]+", rule["expr"])}
+    assert asked == recorded
+
+
+@pytest.mark.skipif(PROMTOOL is None, reason="needs promtool, of the package prometheus")
+@pytest.mark.parametrize(
+    "arguments",
+    [["check", "rules", DOCS / "slo-rules.yml"], ["test", "rules", Path(__file__).with_name("slo_rules_cases.yml")]],
+)
+def test_prometheus_reads_the_rules_and_alerts_fire_when_they_should(arguments: list[str | Path]) -> None:
+    assert PROMTOOL is not None
+    told = subprocess.run([PROMTOOL, *arguments], capture_output=True, text=True, check=False)
+    assert told.returncode == 0, told.stdout + told.stderr

@@ -39,8 +39,8 @@ def at(name: str, *, nullable: bool = False) -> sa.Column[datetime]:
 
 
 def json(name: str, *, nullable: bool = False) -> sa.Column[object]:
-    """A document."""
-    return sa.Column(name, JSONB, nullable=nullable)
+    """A document. Where it is nullable, None is stored as NULL: operators of objects fail on the document `null`."""
+    return sa.Column(name, JSONB(none_as_null=nullable), nullable=nullable)
 
 
 def generation() -> sa.Column[int]:

@@ -74,6 +74,7 @@ jobs = sa.Table(
     at("finished_at", nullable=True),
     sa.Column("sends", sa.Integer, nullable=False, server_default=sa.text("0")),
     text("trace", nullable=True),
+    text("lane", nullable=True),
     one_of("status", "queued", "running", "done", "failed"),
     sa.Index("uq_jobs_queued", "kind", "subject", unique=True, postgresql_where=sa.text("status = 'queued'")),
     sa.Index("uq_jobs_running", "kind", "subject", unique=True, postgresql_where=sa.text("status = 'running'")),
@@ -98,6 +99,14 @@ world_schedules = sa.Table(
     sa.Column("interval_s", sa.Double, nullable=False),
     at("next_at"),
     sa.CheckConstraint("interval_s > 0 AND interval_s < 'infinity'", name="interval_s"),
+)
+
+# How far retention has come, on the Clock: no run may take a jump of it for time that has passed.
+retention_clocks = sa.Table(
+    "retention_clocks",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    at("at"),
 )
 
 # Sums of what processes count that nobody scrapes; `labels` are in the order in which the tally names them.

@@ -1,14 +1,18 @@
 """What goes over the wire, and the folder it goes through."""
 
 import json
+import os
+import time
 from base64 import b64decode
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from kombu import Connection
 
 from libs.jobs.app import make_celery, queue_of, send
+from libs.jobs.folder import LEFT_AFTER_S
 from libs.jobs.settings import JobSettings
 from tests.libs.jobs.kinds import KINDS
 
@@ -25,7 +29,8 @@ def test_a_message_is_a_job_id_and_nothing_else(tmp_path: Path) -> None:
     assert message["content-type"] == "application/json"
     arguments, keywords, _ = json.loads(b64decode(message["body"]))
     assert (arguments, keywords) == ([42], {})
-    assert message["headers"]["expires"] is not None
+    expires = datetime.fromisoformat(message["headers"]["expires"])
+    assert expires > datetime.now(UTC) + timedelta(seconds=60), "a worker whose clock is a minute ahead takes it"
 
 
 def test_a_worker_takes_its_kinds_only(tmp_path: Path) -> None:
@@ -73,3 +78,14 @@ def test_each_message_in_a_folder_is_taken_once_and_whole(tmp_path: Path) -> Non
         taken = [i for reader in reading for i in reader.result()]
     assert sorted(taken) == list(range(200))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_killed_processes_left_in_the_folder_is_removed(tmp_path: Path) -> None:
+    """Each poll lists the folder."""
+    long_ago = time.time() - 2 * LEFT_AFTER_S
+    for name, old in (("a.k.msg.part", True), ("b.k.msg.taken", True), ("c.k.msg.part", False), ("d.k.msg", True)):
+        (tmp_path / name).touch()
+        if old:
+            os.utime(tmp_path / name, (long_ago, long_ago))
+    make_celery(settings(BROKER_DIR=tmp_path))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c.k.msg.part", "d.k.msg"]

@@ -33,7 +33,7 @@ from libs.store.schedules import (
     ensure_world_schedules,
 )
 from libs.store.wakeups import Wakeups
-from tests.builders.race import meanwhile, race
+from tests.builders.race import elsewhere, meanwhile, race
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 EXPIRED_S = -1.0
@@ -93,6 +93,9 @@ def test_whoever_claims_a_job_sees_what_was_written_with_the_wish_for_it(databas
 
     def claim_and_look(tx):
         assert claim_job(tx, job_id, worker="w", lease_s=30.0) is not None
+        return elsewhere(region_names)
+
+    def region_names():
         with database.snapshot() as later:
             return [region.name for region in list_regions(later).items]
 

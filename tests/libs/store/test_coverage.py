@@ -1,12 +1,19 @@
+from datetime import timedelta
+
 import pytest
 
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.region_summary import HardwareTypeSummary, RegionSummary
 from libs.domain.reservation import Coverage, ReservationSpec
+from libs.domain.retirement import RetirementKind, RetirementScope
 from libs.domain.server import Unavailability, UnavailabilityScope
+from libs.ras.evaluate import coverage_of, evaluate
 from libs.store.coverage import load_coverage
 from libs.store.database import Database
 from libs.store.region_summary import load_region_summary
+from libs.store.reservations import list_reservations
+from libs.store.retirements import announce_retirement
+from libs.store.snapshot import load_fleet_snapshot
 from libs.store.unavailability_events import open_event
 from tests.builders.region import region_image
 from tests.builders.stored import NOW, reservation_id, stored
@@ -84,6 +91,40 @@ def test_sums_of_fractions_are_no_shortfall(database: Database) -> None:
     web = reservation_id(snapshot, "web")
     with database.snapshot() as tx:
         assert load_coverage(tx, [web], "target")[web].shortfall_rru == 0
+
+
+def test_status_and_solves_agree_on_what_is_short(database: Database, snapshot: FleetSnapshot) -> None:
+    """web counts on rack-00 of msb-00: once that is to be retired, it lacks what a solve says that it lacks."""
+    with database.write() as tx:
+        announce_retirement(
+            tx,
+            "west",
+            scope=RetirementScope.RACK,
+            scope_name="rack-00",
+            kind=RetirementKind.DECOMMISSION,
+            to_hardware_type=None,
+            due_at=NOW + timedelta(days=9),
+            back_at=None,
+            reason="end of life",
+            actor="olga",
+            now=NOW,
+        )
+    with database.snapshot() as tx:
+        fleet = load_fleet_snapshot(tx, "west")
+        score = evaluate(fleet, fleet.servers.target)
+        summary = load_region_summary(tx, "west")
+        short = list_reservations(tx, region="west", short=True).items
+        whole = list_reservations(tx, region="west", short=False).items
+        [web] = list_reservations(tx, region="west", name="web").items
+    covered = coverage_of(fleet, fleet.servers.target).shortfall
+    assert summary.degraded == score.reservations_short == len(short)
+    assert summary.shortfall_rru == pytest.approx(score.shortfall_rru)
+    assert {one.name: one.target.shortfall_rru for one in short} == pytest.approx(
+        {name: rru for name, rru in zip(fleet.reservations.name, covered, strict=True) if rru > 0}
+    )
+    assert [one.name for one in [*short, *whole] if one.target.shortfall_rru == 0] == [one.name for one in whole]
+    assert web.target.total_rru == 6.0  # 7 before: server-00 is to go, and is still there
+    assert web.current.total_rru == 1.0
 
 
 def test_an_operator_sees_a_region_in_a_few_numbers(database: Database, snapshot: FleetSnapshot) -> None:

@@ -52,6 +52,8 @@ def full_image(region: str = "west") -> RegionImage:
         owner={"web": "team-web"},
         kind={"hw-b-buffer": "shared_buffer"},
         host_profile={"server-01": "kernel-6"},
+        maintained={"server-02", "server-09"},
+        attributes={"hw-a": {"vcpu": 64.0, "memory_gib": 256.0}, "hw-b": {"vcpu": 96.0}},
         policy=RegionPolicy(buffer_cost=7.0),
     )
 
@@ -104,6 +106,8 @@ def test_an_import_heads_the_lineage_opens_events_and_is_audited(database: Datab
         assert {(e.scope_name, e.kind, e.reason, e.ended_at) for e in events} == {
             ("server-03", "unplanned", "imported", None),
             ("server-07", "unplanned", "imported", None),
+            ("server-02", "planned", "imported", None),
+            ("server-09", "planned", "imported", None),
         }
         [entry] = audit.list_entries(tx, subject_kind="region", subject_id=region.region_id).items
         assert (entry.actor, entry.action, entry.at) == ("olga", "import", NOW)

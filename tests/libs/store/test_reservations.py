@@ -14,7 +14,7 @@ from libs.store.database import Database, Transaction
 from libs.store.refusals import AlreadyExists, NotFound, NotPossible
 from libs.store.region_import import import_region
 from libs.store.reservations import create_reservation, delete_reservation, load_reservation, update_spec
-from tests.builders.race import race
+from tests.builders.race import elsewhere, race
 from tests.builders.region import region_image
 
 NOW = SystemClock().now()
@@ -123,9 +123,13 @@ def test_a_server_joins_while_its_reservation_changes(
 ) -> None:
     """Whoever changes a reservation waits for its servers next: a server must not wait for the reservation then."""
     key = make(database)
-    with database.write() as tx:
-        change(tx, key)
+
+    def join() -> int:
         with database.write() as mover:
             mover.execute(sa.text("SET LOCAL lock_timeout = '1s'"))
-            join = "UPDATE servers SET current_reservation_id = :key WHERE name = 'server-00'"
-            assert mover.execute(sa.text(join), {"key": key}).rowcount == 1
+            statement = "UPDATE servers SET current_reservation_id = :key WHERE name = 'server-00'"
+            return mover.execute(sa.text(statement), {"key": key}).rowcount
+
+    with database.write() as tx:
+        change(tx, key)
+        assert elsewhere(join) == 1

@@ -8,7 +8,7 @@ from libs.store import audit
 from libs.store.database import Database
 from libs.store.refusals import NotFound, NotPossible
 from libs.store.servers import InUse, ServerFilter, list_servers, load_server, set_in_use
-from tests.builders.race import race
+from tests.builders.race import elsewhere, race
 from tests.builders.region import region_image
 from tests.builders.stored import NOW, stored
 
@@ -38,8 +38,11 @@ def listed(database: Database, **chosen: object) -> list[str]:
 
 
 def server_id(database: Database, name: str, region: str = "west") -> int:
-    with database.snapshot() as tx:
-        return list_servers(tx, region, ServerFilter(name=name)).items[0].server_id
+    def load() -> int:
+        with database.snapshot() as tx:
+            return list_servers(tx, region, ServerFilter(name=name)).items[0].server_id
+
+    return elsewhere(load)
 
 
 def in_use(database: Database, name: str, value: bool, generation: int = 1) -> InUse:
