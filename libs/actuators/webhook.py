@@ -10,15 +10,18 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import Self
 
 import httpx
 import orjson
-from pydantic import Field, HttpUrl, SecretStr
+from pydantic import Field, HttpUrl, SecretStr, model_validator
 
 from libs.actuators.actuator import Actuator, StepOutcome, StepRequest, StepState
-from libs.actuators.signature import SIGNATURE, sign
+from libs.actuators.signature import SIGNATURE, Call, sign
 from libs.reconcile.clock import Clock
 from libs.reconcile.environment import Settings
+from libs.reconcile.outgoing import require_encrypted, trusted_by
 
 NOT_THE_SERVERS_FAULT = frozenset({401, 403, 404, 405, 407, 408, 421, 425, 426, 429, 431, 451})
 """4xx that speak of the call and not of the step: no server may be called broken for a wrong secret or address."""
@@ -30,6 +33,8 @@ _NOT_ASKED = StepOutcome(state=StepState.NOT_ASKED)
 class WebhookSettings(Settings):
     """Where the receiver is, and how much is asked of it.
 
+    webhook_ca            PEM file of the authorities that may vouch for the receiver; none: the usual ones
+    webhook_http_allowed  http to another host, where something else encrypts it
     webhook_secret        signs every call; webhook_secret_next too, while secrets are being changed
     webhook_timeout_s     of one call, from its first byte to its last
     webhook_parallel      calls at a time
@@ -42,10 +47,20 @@ class WebhookSettings(Settings):
     webhook_secret_next: SecretStr | None = Field(
         default=None, min_length=16, validation_alias="PLIMSOLL_WEBHOOK_SECRET_NEXT"
     )
+    webhook_ca: Path | None = Field(default=None, validation_alias="PLIMSOLL_WEBHOOK_CA")
+    webhook_http_allowed: bool = Field(default=False, validation_alias="PLIMSOLL_WEBHOOK_HTTP_ALLOWED")
     webhook_timeout_s: float = Field(default=10.0, gt=0, le=300, validation_alias="PLIMSOLL_WEBHOOK_TIMEOUT_S")
     webhook_parallel: int = Field(default=32, ge=1, le=1000, validation_alias="PLIMSOLL_WEBHOOK_PARALLEL")
     webhook_tick_s: float = Field(default=5.0, gt=0, le=300, validation_alias="PLIMSOLL_WEBHOOK_TICK_S")
     webhook_poll_s: float = Field(default=15.0, ge=0, le=3600, validation_alias="PLIMSOLL_WEBHOOK_POLL_S")
+
+    @model_validator(mode="after")
+    def _encrypted(self) -> Self:
+        plain = self.webhook_http_allowed
+        require_encrypted(str(self.webhook_url), plain_allowed=plain, setting="PLIMSOLL_WEBHOOK_HTTP_ALLOWED")
+        if self.webhook_ca is not None:
+            trusted_by(self.webhook_ca)
+        return self
 
     def secrets(self) -> tuple[bytes, ...]:
         """Those that sign: the present one, and the next where there is one."""
@@ -57,7 +72,8 @@ class WebhookActuator:
     """Asks the receiver about each step. It remembers nothing: the receiver knows a step by its Idempotency-Key."""
 
     def __init__(self, settings: WebhookSettings) -> None:
-        self._settings, self._url, self._secrets = settings, str(settings.webhook_url), settings.secrets()
+        self._settings, self._url, self._secrets = settings, httpx.URL(str(settings.webhook_url)), settings.secrets()
+        self._trusted = trusted_by(settings.webhook_ca)
 
     def perform(self, steps: Sequence[StepRequest]) -> Sequence[StepOutcome]:
         """See Actuator. Takes webhook_tick_s and one webhook_timeout_s at most, however many steps there are.
@@ -73,7 +89,9 @@ class WebhookActuator:
         failed, answered = 0, False
         limits = httpx.Limits(max_connections=s.webhook_parallel)
         # A redirect is not followed: whom we sign for is in our own settings. Nor is a proxy taken from them.
-        async with httpx.AsyncClient(timeout=s.webhook_timeout_s, limits=limits, trust_env=False) as client:
+        async with httpx.AsyncClient(
+            timeout=s.webhook_timeout_s, limits=limits, trust_env=False, verify=self._trusted
+        ) as client:
 
             async def work() -> None:
                 nonlocal failed, answered
@@ -88,12 +106,13 @@ class WebhookActuator:
         return outcomes
 
     async def _call(self, client: httpx.AsyncClient, step: StepRequest) -> StepOutcome:
-        body = orjson.dumps(_document(step))
+        body, key = orjson.dumps(_document(step)), f"{step.move_id}/{step.step}/{step.attempt}"
+        call = Call(method="POST", target=self._url.raw_path.decode("ascii"), key=key, body=body)
         headers = {
             "Content-Type": "application/json",
-            "Idempotency-Key": f"{step.move_id}/{step.step}/{step.attempt}",
+            "Idempotency-Key": key,
             "User-Agent": "plimsoll-mover",
-            SIGNATURE: sign(body, self._secrets, at_s=int(time.time())),
+            SIGNATURE: sign(call, self._secrets, at_s=int(time.time())),
         }
         try:
             async with (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -148,19 +149,23 @@ class RegionImage:
     """A whole region as it is imported and exported: the snapshot, and what no solve looks at.
 
     server_host_profile       (S,) str
+    server_in_maintenance     (S,) bool          up, and in planned maintenance
     server_deleted_current    (S,) str or None   the name behind DELETED in a server's current binding
     server_deleted_target     (S,) str or None   likewise in its target
     reservation_kind          (R,) str           values of ReservationKind
     reservation_unit          (R,) str           values of CapacityUnit
     reservation_owner         (R,) str
     reservation_host_profile  (R,) str
+    hardware_type_attributes  hardware type -> figures by name, such as vcpu; only of types of which any is known
     """
 
     snapshot: FleetSnapshot
     server_host_profile: Names
+    server_in_maintenance: Bools
     server_deleted_current: Names
     server_deleted_target: Names
     reservation_kind: Names
     reservation_unit: Names
     reservation_owner: Names
     reservation_host_profile: Names
+    hardware_type_attributes: Mapping[str, Mapping[str, float]]

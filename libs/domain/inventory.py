@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,13 +40,26 @@ class Inventory:
 
     def attributes(self) -> dict[str, dict[str, float]]:
         """Hardware type -> what all of its servers agree on; nothing where they differ or one does not say."""
-        found: dict[str, dict[str, float]] = {}
-        for name, values in (("vcpu", self.vcpu), ("memory_gib", self.memory_gib)):
-            least, most = np.full((2, len(self.hardware_types)), [[np.inf], [-np.inf]])
-            said = ~np.isnan(values)
-            np.minimum.at(least, self.hardware_type[said], values[said])
-            np.maximum.at(most, self.hardware_type[said], values[said])
-            least[self.hardware_type[~said]] = np.nan
-            for row in np.flatnonzero(least == most):
-                found.setdefault(str(self.hardware_types[row]), {})[name] = float(least[row])
-        return found
+        sizes = {"vcpu": self.vcpu, "memory_gib": self.memory_gib}
+        return agreed_attributes(self.hardware_types, self.hardware_type, sizes)
+
+
+def agreed_attributes(
+    hardware_types: Names, hardware_type: Indices, sizes: Mapping[str, Floats]
+) -> dict[str, dict[str, float]]:
+    """Hardware type -> the sizes that all of its servers agree on.
+
+    hardware_types   (T,) str
+    hardware_type    (N,) int     of each server
+    sizes            name -> (N,) float, nan: not said. A type has no size where its servers differ or one does not say
+    """
+    found: dict[str, dict[str, float]] = {}
+    for name, values in sizes.items():
+        least, most = np.full((2, len(hardware_types)), [[np.inf], [-np.inf]])
+        said = ~np.isnan(values)
+        np.minimum.at(least, hardware_type[said], values[said])
+        np.maximum.at(most, hardware_type[said], values[said])
+        least[hardware_type[~said]] = np.nan
+        for row in np.flatnonzero(least == most):
+            found.setdefault(str(hardware_types[row]), {})[name] = float(least[row])
+    return found

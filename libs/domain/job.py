@@ -29,6 +29,7 @@ class Job:
     attempts    how often it was begun; with `worker` it names the lease
     error       why the last attempt did not finish
     sends       how often its message was sent since it was queued
+    lane        whose jobs share a few turns, such as an owner; None: it waits for its own turn only
     trace       W3C traceparent of whoever asked for it; None where nobody traces
     """
 
@@ -44,3 +45,4 @@ class Job:
     finished_at: datetime | None
     sends: int
     trace: str | None
+    lane: str | None = None

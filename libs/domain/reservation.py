@@ -35,6 +35,10 @@ class ReservationPhase(StrEnum):
     DELETED = "deleted"
 
 
+ROUNDING = 1e-9
+"""A shortfall below this share of the capacity comes of adding floats in some order, and counts as none."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReservationSpec:
     """What the owner wants.

@@ -14,6 +14,8 @@ from libs.domain.world import PlanningInputs, ServiceModels, Vocabulary
 
 NOISE = 1e-6
 """Changes below this share of a service's capacity, or of a product's traffic, are no changes."""
+SMALL = 1e-3
+"""A resize below this share of a service's capacity is not worth a person's time; models err by more."""
 
 
 def plan_execution(
@@ -24,6 +26,9 @@ def plan_execution(
     A product's traffic waits for the upsizes of all services that serve it where its traffic rises. A downsize waits
     for the traffic of all products that the service serves there. Growth waits for all downsizes of its pool, since
     expression 15 lends it to upsizes until then.
+
+    Resizes by less than SMALL are left out. A small downsize is left out only where the pool's spare covers it, so
+    that there is room in every state.
     """
     return _Draft(words, models, inputs, plan).execution_plan()
 
@@ -41,12 +46,13 @@ class _Draft:
         self.small = NOISE * models.capacity[words.placement_service][:, None]
 
     def execution_plan(self) -> ExecutionPlan:
-        change = self.target - self.before
-        upsizes = self._resizes(Phase.UPSIZE, change > self.small, self.before, self.target)
+        change = self._worthwhile(self.target - self.before)
+        reached = self.before + change
+        upsizes = self._resizes(Phase.UPSIZE, change > 0, self.before, reached)
         shifts = self._shifts(upsizes)
-        downsizes = self._resizes(Phase.DOWNSIZE, change < -self.small, self.before, self.target)
+        downsizes = self._resizes(Phase.DOWNSIZE, change < 0, self.before, reached)
         grown = self.plan.growth[0]
-        grows = self._resizes(Phase.GROW, grown > self.small, self.target, self.target + grown)
+        grows = self._resizes(Phase.GROW, grown > self.small, reached, reached + grown)
         settled = self._settled(downsizes, {(a.region, a.hardware_type) for a in grows})
         done = {(a.region, a.hardware_type): a.action for a in settled}
         waiting = [
@@ -54,6 +60,21 @@ class _Draft:
             for a in grows
         ]
         return scheduled([*upsizes, *shifts, *downsizes, *settled, *waiting], int(self.plan.step[0]))
+
+    def _worthwhile(self, change: Floats) -> Floats:
+        """(K, R) the changes of capacity that are carried out; 0 where one is left out."""
+        kept = np.where(np.abs(change) > self.small, change, 0.0)
+        minor = (kept != 0) & (np.abs(kept) <= SMALL / NOISE * self.small)
+        kept[minor & (kept > 0)] = 0.0
+        spare = self.plan.spare[0].copy()
+        rows, regions = np.nonzero(minor & (kept < 0))
+        for at in np.argsort(-kept[rows, regions], kind="stable"):  # the smallest first
+            k, r = int(rows[at]), int(regions[at])
+            pool = int(self.words.placement_type[k]), r
+            if spare[pool] + kept[k, r] >= 0:
+                spare[pool] += kept[k, r]
+                kept[k, r] = 0.0
+        return kept
 
     def _resizes(
         self,

@@ -14,6 +14,7 @@ from libs.flux.planning import Planned
 
 SERVICES_MAX = 40
 """Services in a picture: the largest."""
+_DIGITS = 9
 CHANGE_MIN = 1e-4
 """Changes below this share of a service's capacity are left out of the explanation."""
 
@@ -30,6 +31,11 @@ def review_of(planned: Planned) -> dict[str, str]:
     }
 
 
+def _figure(value: float) -> float:
+    """Without the dust of adding floats, such as -4.7e-15."""
+    return round(float(value), _DIGITS) + 0.0
+
+
 def changes_document(planned: Planned, why: Explanation) -> dict[str, Any]:
     """Per service and region what changes in the first step, what of it is whose traffic, and what pulled that."""
     words, p, plan = planned.words, planned.problem, planned.solved.plan
@@ -42,8 +48,8 @@ def changes_document(planned: Planned, why: Explanation) -> dict[str, Any]:
         because = [
             {
                 "product": str(words.products[q]),
-                "capacity": float(parts[q]),
-                "traffic": float(moved[q, r]),
+                "capacity": _figure(parts[q]),
+                "traffic": _figure(moved[q, r]),
                 "pulled_by": why.pulled_by(int(q), int(r), float(moved[q, r])),
             }
             for q in np.argsort(-np.abs(parts))
@@ -53,10 +59,10 @@ def changes_document(planned: Planned, why: Explanation) -> dict[str, Any]:
             {
                 "service": str(words.services[s]),
                 "region": str(words.regions[r]),
-                "before": float(before[s, r]),
-                "after": float(after[s, r]),
+                "before": _figure(before[s, r]),
+                "after": _figure(after[s, r]),
                 "because": because,
-                "residual": float(why.by_residual[s, r]),
+                "residual": _figure(why.by_residual[s, r]),
                 "limit": planned.inputs.controls.reason[s, r] or None,
             }
         )
@@ -65,13 +71,13 @@ def changes_document(planned: Planned, why: Explanation) -> dict[str, Any]:
         "changes": changes,
         "pull": {
             str(words.products[q]): {
-                str(words.regions[r]): {str(f): float(why.pull[i, q, r]) for i, f in enumerate(why.pull_by)}
+                str(words.regions[r]): {str(f): _figure(why.pull[i, q, r]) for i, f in enumerate(why.pull_by)}
                 for r in range(len(words.regions))
             }
             for q in np.flatnonzero(np.abs(moved).max(1) > CHANGE_MIN)
         },
         "hardware_price": {
-            str(kind): {str(region): float(why.hardware[0, h, r]) for r, region in enumerate(words.regions)}
+            str(kind): {str(region): _figure(why.hardware[0, h, r]) for r, region in enumerate(words.regions)}
             for h, kind in enumerate(words.hardware_types)
         },
     }
@@ -91,8 +97,9 @@ def _pools(planned: Planned) -> str:
     values = np.stack([part.ravel() for part in parts], 1)
     deficit = plan.deficit[0].ravel()
     notes = [f"lacks {d:,.1f}" if d > 1e-6 else "" for d in deficit]
-    series = ["now", "planned", "growth", "spare"]
-    return bars_svg("Hardware, first step", rows, series, values, notes=notes, stacked=[[0], [1, 2, 3]])
+    series = ["in use now", "planned use", "growth", "spare"]
+    title = "Hardware of each pool in units of its type, first step"
+    return bars_svg(title, rows, series, values, notes=notes, stacked=[[0], [1, 2, 3]])
 
 
 def _residuals(planned: Planned) -> str:
@@ -113,7 +120,8 @@ def _models(planned: Planned) -> str:
     words, models = planned.words, planned.models
     shown = largest_first(models.capacity, SERVICES_MAX)
     shown = shown[models.capacity[shown] > 0]
-    values = np.stack([models.error[shown], models.sampling[shown]], 1)
+    untraced = ["NoSpans" in models.reasons[s] for s in shown]
+    values = np.stack([models.error[shown], np.where(untraced, np.nan, models.sampling[shown])], 1)
     notes = [f"{models.metric[s]}; {', '.join(models.reasons[s]) or 'high confidence'}" for s in shown]
     names = [str(name) for name in words.services[shown]]
     series = ["model error", "sampling error of the attribution"]

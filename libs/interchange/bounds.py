@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection
 from typing import BinaryIO
 
 import pyarrow.parquet as pq
 
+from libs.interchange.decoded import CELL_BYTES, charge
 from libs.interchange.errors import InterchangeError, Problem
+from libs.interchange.parquet_pages import DELTA_BYTE_ARRAY, pages_of
 
 ROWS_MAX = {
     "servers.parquet": 1_000_000,
@@ -20,15 +23,32 @@ ROWS_MAX_OTHERWISE = 50_000_000
 """Of measurements, which come by the minute."""
 FILE_BYTES_MAX = 512 << 20
 """Of one file, decompressed."""
+FOOTER_BYTES_MAX = 8 << 20
+"""Of a footer, which is decoded before anything of it can be looked at."""
+_TAIL_BYTES = 8
+"""The length of the footer, and PAR1."""
 JSON_BYTES_MAX = 1 << 20
 NAME_CHARACTERS_MAX = 200
 COLUMNS_MAX = 1_000
 """Hardware types, and datacenters: a dense array has one column for each, and one row for each reservation."""
 
 
-def require_decodable(file: str, footer: pq.FileMetaData, fields: Collection[str]) -> None:
-    """Refuse, by its footer alone, what would be too much once decoded; only the columns of `fields` count.
+def open_parquet(file: str, stream: BinaryIO) -> pq.ParquetFile:
+    """Open a Parquet file whose footer is not too much by itself. Raises: InterchangeError; what pyarrow raises."""
+    end = stream.seek(0, os.SEEK_END)
+    stream.seek(max(0, end - _TAIL_BYTES))
+    length, magic = int.from_bytes(stream.read(4), "little"), stream.read(4)
+    if magic == b"PAR1" and length > FOOTER_BYTES_MAX:
+        message = f"has a footer of {length >> 20} MiB; at most {FOOTER_BYTES_MAX >> 20} are taken: write larger groups"
+        raise InterchangeError([Problem(file, None, None, message)])
+    stream.seek(0)
+    return pq.ParquetFile(stream)
 
+
+def require_decodable(file: str, stream: BinaryIO, footer: pq.FileMetaData, fields: Collection[str]) -> None:
+    """Refuse what would be too much once decoded, and charge the rest; only the columns of `fields` count.
+
+    The footer is the sender's word: it refuses early, and what counts is what the pages themselves say.
     Raises: InterchangeError.
     """
     groups = [footer.row_group(i) for i in range(footer.num_row_groups)]
@@ -38,15 +58,29 @@ def require_decodable(file: str, footer: pq.FileMetaData, fields: Collection[str
     rows_max = ROWS_MAX.get(file, ROWS_MAX_OTHERWISE)
     if rows > rows_max:
         raise InterchangeError([Problem(file, None, None, f"has {rows} rows; at most {rows_max} are taken")])
-    size = sum(chunk.total_uncompressed_size for chunk in chunks)
+    _require_few_bytes(file, sum(chunk.total_uncompressed_size for chunk in chunks))
+    size = 0
+    for chunk in chunks:
+        try:
+            for page in pages_of(stream, chunk):
+                size += page.bytes
+                _require_few_bytes(file, size)
+                # A value in this encoding may repeat most of the one before it without taking space.
+                if page.encoding == DELTA_BYTE_ARRAY:
+                    message = "is encoded as DELTA_BYTE_ARRAY: write it plain or as a dictionary"
+                    raise InterchangeError([Problem(file, None, chunk.path_in_schema, message)])
+        except ValueError as error:
+            message = f"is not a Parquet file, or is damaged: {error}"
+            raise InterchangeError([Problem(file, None, chunk.path_in_schema, message)]) from error
+    stream.seek(0)
+    columns = len({chunk.path_in_schema for chunk in chunks})
+    charge(2 * size + rows * columns * CELL_BYTES)
+
+
+def _require_few_bytes(file: str, size: int) -> None:
     if size > FILE_BYTES_MAX:
         message = f"holds {size >> 20} MiB once decompressed; at most {FILE_BYTES_MAX >> 20} are taken"
         raise InterchangeError([Problem(file, None, None, message)])
-    for chunk in chunks:
-        # A value in this encoding may repeat most of the one before it without taking space.
-        if "DELTA_BYTE_ARRAY" in chunk.encodings:
-            message = "is encoded as DELTA_BYTE_ARRAY: write it plain or as a dictionary"
-            raise InterchangeError([Problem(file, None, chunk.path_in_schema, message)])
 
 
 def read_json(stream: BinaryIO, file: str, bytes_max: int = JSON_BYTES_MAX) -> bytes:

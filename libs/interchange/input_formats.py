@@ -5,13 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Sequence
 from datetime import datetime
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from libs.interchange.bounds import require_decodable
+from libs.interchange.bounds import open_parquet, require_decodable
+from libs.interchange.decoded import CELL_OBJECT_BYTES, ROW_OBJECT_BYTES, charge, csv_bytes, json_bytes
 from libs.interchange.errors import InterchangeError, Problem, Problems
 from libs.interchange.input_rows import Row, require_few
 from libs.interchange.input_tables import ColumnKind, InputTable
@@ -22,12 +24,17 @@ _ARROW = {
     ColumnKind.FLAG: pa.float64(),
     ColumnKind.TIME: pa.timestamp("us", tz="UTC"),
 }
+_FORMULA = re.compile(r"\A'*[=+@\t\r-]")
+_LABEL = re.compile(r"^'(?='*[=+@\t\r-])")
 
 
 def rows_of_json(table: InputTable, body: bytes) -> list[Row]:
     """`{"rows": [{...}]}`. Raises: InterchangeError."""
+    charge(json_bytes(body))
     try:
         found = json.loads(body)
+        if b"\\u" in body:
+            json.dumps(found, ensure_ascii=False).encode()  # half of a surrogate pair has no UTF-8
     except (ValueError, RecursionError) as error:
         raise InterchangeError([Problem(table.name, None, None, f"is not JSON: {error}")]) from error
     rows = found.get("rows") if isinstance(found, dict) and set(found) == {"rows"} else None
@@ -38,6 +45,7 @@ def rows_of_json(table: InputTable, body: bytes) -> list[Row]:
 
 def rows_of_csv(table: InputTable, body: bytes) -> list[Row]:
     """A header and a row a line; an empty cell is one that is not there. Raises: InterchangeError."""
+    charge(csv_bytes(body, line=ROW_OBJECT_BYTES, cell=CELL_OBJECT_BYTES))
     try:
         lines = list(csv.reader(io.StringIO(body.decode("utf-8-sig"), newline=""), strict=True))
     except (UnicodeDecodeError, csv.Error) as error:
@@ -51,22 +59,44 @@ def rows_of_csv(table: InputTable, body: bytes) -> list[Row]:
         if line and len(line) != len(header):
             problems.add(table.name, f"has {len(line)} cells; the header has {len(header)}", row=number)
     problems.raise_any()
-    return [{name: cell or None for name, cell in zip(header, line, strict=True)} for line in lines[1:] if line]
+    return [
+        {name: _LABEL.sub("", cell) or None for name, cell in zip(header, line, strict=True)}
+        for line in lines[1:]
+        if line
+    ]
 
 
 def rows_of_parquet(table: InputTable, body: bytes) -> list[Row]:
     """Raises: InterchangeError."""
     try:
-        file = pq.ParquetFile(io.BytesIO(body))
+        stream = io.BytesIO(body)
+        file = open_parquet(table.name, stream)
         names = file.schema_arrow.names
         if len(set(names)) < len(names) or any(pa.types.is_nested(kind) for kind in file.schema_arrow.types):
             raise InterchangeError([Problem(table.name, None, None, "has nested columns, or two of one name")])
         require_few(table, file.metadata.num_rows)
-        require_decodable(table.name, file.metadata, names)
-        found: list[Row] = file.read().to_pylist()
-    except (pa.ArrowException, OSError) as error:
+        require_decodable(table.name, stream, file.metadata, names)
+        charge(file.metadata.num_rows * (ROW_OBJECT_BYTES + CELL_OBJECT_BYTES * len(names)))
+        found = _objects(pq.ParquetFile(stream, metadata=file.metadata, read_dictionary=names).read())
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InterchangeError([Problem(table.name, None, None, "is not a Parquet file, or is damaged")]) from error
     return found
+
+
+def _objects(columns: pa.Table) -> list[Row]:
+    """Rows in Python; a long text that many rows share stays one text."""
+    values = [_values(column) for column in columns.itercolumns()]
+    return [dict(zip(columns.column_names, row, strict=True)) for row in zip(*values, strict=True)]
+
+
+def _values(column: pa.ChunkedArray) -> list[object]:
+    if not pa.types.is_dictionary(column.type):
+        found: list[object] = column.to_pylist()
+        return found
+    column = column.unify_dictionaries()
+    distinct = column.chunk(0).dictionary.to_pylist() if column.num_chunks else []
+    indices = [at for chunk in column.chunks for at in chunk.indices.to_pylist()]
+    return [None if at is None else distinct[at] for at in indices]
 
 
 def parquet_of(table: InputTable, rows: Sequence[Row]) -> bytes:
@@ -92,9 +122,16 @@ def json_rows(rows: Sequence[Row]) -> list[Row]:
 
 
 def csv_of(table: InputTable, rows: Sequence[Row]) -> str:
-    """Rows as rows_of_csv reads them."""
+    """Rows as rows_of_csv reads them.
+
+    A name that a spreadsheet would take for a formula has an apostrophe before it, as a spreadsheet's own labels do.
+    """
     stream = io.StringIO()
     writer = csv.DictWriter(stream, [column.name for column in table.columns])
     writer.writeheader()
-    writer.writerows(json_rows(rows))
+    writer.writerows({name: _labelled(cell) for name, cell in row.items()} for row in json_rows(rows))
     return stream.getvalue()
+
+
+def _labelled(cell: object) -> object:
+    return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from libs.domain.fleet import FREE, FleetSnapshot, Floats, RegionImage, Reservations, Servers
+from libs.domain.fleet import FREE, FleetSnapshot, RegionImage, Reservations, Servers
 from libs.domain.inventory import Inventory
 from libs.domain.policy import RegionPolicy
 from libs.domain.server import Unavailability
 from libs.interchange.bounds import COLUMNS_MAX
 from libs.interchange.errors import InterchangeError, Problem, Problems
 from libs.interchange.field_mapping import FIELDS, OPTIONAL_FIELDS
-from libs.interchange.region import load_topology
+from libs.interchange.region import load_sizes, load_topology, load_unavailability
 from libs.interchange.region_files import image_of
 from libs.interchange.tables import Source, Table
 
 FILE = "servers.parquet"
-_STATES = [state.value for state in Unavailability]
 
 
 def load_inventory(source: Source) -> Inventory:
@@ -56,11 +56,7 @@ def inventory_of(table: Table, problems: Problems) -> Inventory:
     table.at_most(COLUMNS_MAX, "hardware_type", types)
     unsafe = table.strings("hardware_type").matches(lambda name: "/" in name or name in (".", ".."))
     table.bad_rows(unsafe, "hardware_type", "would be part of an address: it cannot have / in it, or be . or ..")
-    if table.has("unavailability") or not table.has("available"):
-        unavailability = table.choices("unavailability", _STATES, Unavailability.NONE.value)
-    else:
-        unavailability = np.where(table.booleans("available"), "none", "unplanned").astype(object)
-    vcpu, memory_gib = (_numbers(table, field) for field in ("vcpu", "memory_gib"))
+    unavailability, sizes = load_unavailability(table), load_sizes(table)
     problems.raise_any()
     return Inventory(
         topology=topology,
@@ -69,8 +65,7 @@ def inventory_of(table: Table, problems: Problems) -> Inventory:
         rack=rack,
         hardware_type=hardware_type,
         unavailability=unavailability,
-        vcpu=vcpu,
-        memory_gib=memory_gib,
+        **sizes,
     )
 
 
@@ -121,7 +116,7 @@ def region_of(inventory: Inventory, name: str) -> RegionImage:
         affinity_share=np.zeros((0, datacenters)),
         generation=none.astype(np.int64),
     )
-    return image_of(
+    image = image_of(
         FleetSnapshot(
             region=name,
             topology=inventory.topology,
@@ -131,7 +126,8 @@ def region_of(inventory: Inventory, name: str) -> RegionImage:
             policy=RegionPolicy(),
         )
     )
-
-
-def _numbers(table: Table, field: str) -> Floats:
-    return table.numbers(field, nullable=True) if table.has(field) else np.full(len(table), np.nan)
+    return replace(
+        image,
+        server_in_maintenance=inventory.unavailability == Unavailability.PLANNED.value,
+        hardware_type_attributes=inventory.attributes(),
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,9 @@ from libs.domain.fleet import (
     Servers,
     Topology,
 )
+from libs.domain.inventory import agreed_attributes
 from libs.domain.reservation import CapacityUnit, ReservationKind
+from libs.domain.server import Unavailability
 from libs.interchange.bounds import COLUMNS_MAX
 from libs.interchange.errors import Problems
 from libs.interchange.policy import load_policy
@@ -28,6 +31,8 @@ from libs.interchange.tables import Source, Table, has_file, indices_of
 FILES = ("servers.parquet", "reservations.parquet", "rru.parquet", "affinity.parquet", "policy.json")
 HOST_PROFILE, OWNER = "default", "unknown"
 """Where the files do not say."""
+SIZES = ("vcpu", "memory_gib")
+"""Of a server, where the files say; those that a hardware type's servers agree on become its attributes."""
 
 _SERVERS = {"server", "datacenter", "msb", "rack", "hardware_type", "reservation", "in_use", "available"}
 _RESERVATIONS = {"reservation", "capacity_rru", "survives_msb_loss", "msb_spread_limit", "rack_spread_limit"}
@@ -45,7 +50,8 @@ def load_region(source: Source, *, name: str = "region") -> RegionImage:
     A reservation that servers name and reservations.parquet lacks was deleted; a hardware type that only rru.parquet
     names is one that the region has none of. Beyond what the format names, the files may say more. Where they do not,
     a server's `target` is its current binding and it is not `leaving`, a reservation's `kind` guaranteed, its `unit`
-    RRU and its `owner` OWNER, and the `host_profile` of both HOST_PROFILE.
+    RRU and its `owner` OWNER, and the `host_profile` of both HOST_PROFILE. `unavailability` may
+    say beside `available` that a server is in planned maintenance.
     Raises: InterchangeError, with up to 20 problems.
     """
     problems = Problems()
@@ -54,7 +60,8 @@ def load_region(source: Source, *, name: str = "region") -> RegionImage:
             others = "an empty table says nothing" if file.endswith(".parquet") else "{} leaves every cost as it is"
             problems.add(file, f"is missing; all of {', '.join(FILES)} are needed: {others}")
     problems.raise_any()
-    servers_table = Table(source, "servers.parquet", problems, fields=_SERVERS | {"target", "host_profile", "leaving"})
+    more = {"target", "host_profile", "leaving", "unavailability", *SIZES}
+    servers_table = Table(source, "servers.parquet", problems, fields=_SERVERS | more)
     reservations_table = Table(
         source, "reservations.parquet", problems, fields=_RESERVATIONS | {"kind", "unit", "owner", "host_profile"}
     )
@@ -66,7 +73,8 @@ def load_region(source: Source, *, name: str = "region") -> RegionImage:
     column = reservations_table.strings("reservation")
     reservations_table.unique("reservation", column.codes, "this reservation")
     reservation_names = column.names
-    servers, deleted_current, deleted_target = _servers(servers_table, rack, types, reservation_names)
+    unavailability = load_unavailability(servers_table)
+    servers, deleted_current, deleted_target = _servers(servers_table, rack, types, reservation_names, unavailability)
     reservations = Reservations(
         id=np.arange(len(reservation_names)),
         name=reservation_names,
@@ -81,8 +89,10 @@ def load_region(source: Source, *, name: str = "region") -> RegionImage:
         generation=np.ones(len(reservation_names), np.int64),
     )
     kinds, units = ([value.value for value in noun] for noun in (ReservationKind, CapacityUnit))
-    described = {
+    described: dict[str, Any] = {
         "server_host_profile": servers_table.optional_strings("host_profile", HOST_PROFILE),
+        "server_in_maintenance": servers.available & (unavailability == Unavailability.PLANNED.value),
+        "hardware_type_attributes": agreed_attributes(types, servers.hardware_type, load_sizes(servers_table)),
         "reservation_kind": reservations_table.choices("kind", kinds, ReservationKind.GUARANTEED.value),
         "reservation_unit": reservations_table.choices("unit", units, CapacityUnit.RRU.value),
         "reservation_owner": reservations_table.optional_strings("owner", OWNER),
@@ -114,13 +124,32 @@ def load_topology(table: Table) -> tuple[Topology, Indices]:
     ), rack
 
 
+def load_unavailability(table: Table) -> Names:
+    """(S,) values of Unavailability: of that column, else of `available` (false: unplanned), else all are up."""
+    if table.has("unavailability") or not table.has("available"):
+        return table.choices("unavailability", [state.value for state in Unavailability], Unavailability.NONE.value)
+    return np.where(table.booleans("available"), Unavailability.NONE.value, Unavailability.UNPLANNED.value).astype(
+        object
+    )
+
+
+def load_sizes(table: Table) -> dict[str, Floats]:
+    """Each of SIZES -> (S,) float; nan where the row or the whole file does not say."""
+    return {
+        field: table.numbers(field, nullable=True) if table.has(field) else np.full(len(table), np.nan)
+        for field in SIZES
+    }
+
+
 def _hardware_types(servers: Table, rru: Table) -> Names:
     types = np.union1d(servers.codes("hardware_type")[0], rru.codes("hardware_type")[0])
     rru.at_most(COLUMNS_MAX, "hardware_type", types)
     return types
 
 
-def _servers(table: Table, rack: Indices, types: Names, reservations: Names) -> tuple[Servers, Names, Names]:
+def _servers(
+    table: Table, rack: Indices, types: Names, reservations: Names, unavailability: Names
+) -> tuple[Servers, Names, Names]:
     column = table.strings("server")
     table.unique("server", column.codes, "this server")
     names = column.names
@@ -128,6 +157,8 @@ def _servers(table: Table, rack: Indices, types: Names, reservations: Names) -> 
     target, deleted_target = (
         _binding(table, "target", reservations) if table.has("target") else (current, deleted_current)
     )
+    available, down = table.booleans("available"), unavailability == Unavailability.UNPLANNED.value
+    table.bad_rows(available & down, "unavailability", "is unplanned, but `available` is true: make them agree")
     servers = Servers(
         id=np.arange(len(names)),
         name=names,
@@ -136,7 +167,7 @@ def _servers(table: Table, rack: Indices, types: Names, reservations: Names) -> 
         current=current,
         target=target,
         in_use=table.booleans("in_use"),
-        available=table.booleans("available"),
+        available=available,
         leaving=table.booleans("leaving") if table.has("leaving") else np.zeros(len(names), bool),
         generation=np.ones(len(names), np.int64),
     )

@@ -12,9 +12,10 @@ import pyarrow.parquet as pq
 
 from libs.domain.fleet import DELETED, FleetSnapshot, Indices, Names, RegionImage
 from libs.domain.reservation import CapacityUnit, ReservationKind
+from libs.domain.server import Unavailability
 from libs.interchange.atomic import replacing
 from libs.interchange.policy import dump_policy
-from libs.interchange.region import HOST_PROFILE, OWNER
+from libs.interchange.region import HOST_PROFILE, OWNER, SIZES
 
 
 def image_of(snapshot: FleetSnapshot) -> RegionImage:
@@ -29,18 +30,22 @@ def image_of(snapshot: FleetSnapshot) -> RegionImage:
     return RegionImage(
         snapshot=snapshot,
         server_host_profile=np.full(len(s), HOST_PROFILE, object),
+        server_in_maintenance=np.zeros(len(s), bool),
         server_deleted_current=current,
         server_deleted_target=target,
         reservation_kind=np.full(len(q), ReservationKind.GUARANTEED.value, object),
         reservation_unit=np.full(len(q), CapacityUnit.RRU.value, object),
         reservation_owner=np.full(len(q), OWNER, object),
         reservation_host_profile=np.full(len(q), HOST_PROFILE, object),
+        hardware_type_attributes={},
     )
 
 
 def dump_region(image: RegionImage) -> dict[str, bytes]:
-    """The content of each file. The `target` column is written where targets differ from the current bindings,
-    `leaving` where any server is.
+    """The content of each file.
+
+    The `target` column is written where targets differ from the current bindings, `leaving` where any server is,
+    `unavailability` where any is in planned maintenance, and a size where it is known of any type.
     """
     s, q = image.snapshot.servers, image.snapshot.reservations
     topology = image.snapshot.topology
@@ -61,6 +66,13 @@ def dump_region(image: RegionImage) -> dict[str, bytes]:
         servers["target"] = _strings(_named(s.target, q.name, image.server_deleted_target))
     if s.leaving.any():
         servers["leaving"] = s.leaving
+    if image.server_in_maintenance.any():
+        states = np.where(image.server_in_maintenance, Unavailability.PLANNED.value, Unavailability.NONE.value)
+        servers["unavailability"] = _strings(np.where(s.available, states, Unavailability.UNPLANNED.value))
+    for size in SIZES:
+        of_type = [image.hardware_type_attributes.get(str(name), {}).get(size) for name in types]
+        if any(value is not None for value in of_type):
+            servers[size] = pa.array(of_type, pa.float64()).take(pa.array(s.hardware_type))
     reservations = {
         "reservation": _strings(q.name),
         "capacity_rru": q.capacity_rru,

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from libs.domain.fleet import Bools, Floats, Indices, Ints, Names
-from libs.interchange.bounds import NAME_CHARACTERS_MAX, require_decodable
+from libs.interchange.bounds import NAME_CHARACTERS_MAX, open_parquet, require_decodable
 from libs.interchange.errors import InterchangeError, Problem, Problems
 
 Content = bytes | BinaryIO | Path
@@ -112,8 +112,14 @@ class Table:
             self.bad_rows(np.append(long, False)[codes], field, f"is longer than {NAME_CHARACTERS_MAX} characters")
             self._problems.raise_any()
         first = np.append(_numpy(distinct.indices.fill_null(-1)).astype(np.int64), -1)
-        found = Strings(np.array([*distinct.dictionary.to_pylist(), None], object), first[codes])
+        try:
+            values = distinct.dictionary.to_pylist()
+        except UnicodeDecodeError as error:  # Parquet says that it is UTF-8, and does not look
+            self._problems.add(self.file, "holds a name that is no UTF-8", field=field)
+            raise InterchangeError(self._problems.found) from error
+        found = Strings(np.array([*values, None], object), first[codes])
         self.bad_rows(found.matches(lambda name: not name), field, "is empty")
+        self.bad_rows(found.matches(lambda name: bool(name) and "\0" in name), field, "holds the character NUL")
         return found
 
     def optional_strings(self, field: str, absent: str) -> Names:
@@ -198,12 +204,12 @@ def indices_of(column: Strings, names: Names) -> Indices:
 
 def _read(stream: BinaryIO, name: str, fields: Collection[str]) -> tuple[Mapping[str, pa.DataType], pa.Table]:
     """The types of those fields that the file has, and those columns that can be read within the bounds."""
-    footer = pq.ParquetFile(stream)
+    footer = open_parquet(name, stream)
     found = [(field.name, field.type) for field in footer.schema_arrow if field.name in fields]
     types = dict(found)
     if len(types) < len(found):
         raise InterchangeError([Problem(name, None, None, "has two columns of one name")])
-    require_decodable(name, footer.metadata, fields)
+    require_decodable(name, stream, footer.metadata, fields)
     names = [field for field, kind in found if _is_string(kind)]
     file = pq.ParquetFile(stream, metadata=footer.metadata, read_dictionary=names)
     return types, file.read([field for field, kind in found if _is_plain(kind)])

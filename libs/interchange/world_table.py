@@ -12,11 +12,12 @@ import pyarrow as pa
 import pyarrow.csv as pv
 
 from libs.domain.fleet import Bools, Floats, Indices, Names
+from libs.interchange.decoded import charge_csv
 from libs.interchange.errors import InterchangeError, Problem, Problems
 from libs.interchange.tables import Source, Table, has_file, indices_of, open_file
 
 Kind = Literal["name", "number"]
-_BAD_VALUE = re.compile(r"CSV column #(\d+): Row #(\d+): .* invalid value (.*)", re.DOTALL)
+_BAD_VALUE = re.compile(r"CSV column #(\d+): Row #(\d+): .{0,200}? invalid value (.*)", re.DOTALL)
 _FIRST_ROW = 2
 """The line of a file that holds its row 0."""
 _TYPES = {"name": pa.dictionary(pa.int32(), pa.string()), "number": pa.float64()}
@@ -65,6 +66,7 @@ def _read_csv(source: Source, name: str, fields: Mapping[str, Kind]) -> pa.Table
             column_types={field: _TYPES[kind] for field, kind in fields.items()}, strings_can_be_null=True
         )
         with open_file(source, name) as stream:
+            charge_csv(stream)
             table = pv.read_csv(stream, convert_options=convert)
         return table.select([column for column in table.column_names if column in fields])
     except (pa.ArrowException, OSError) as error:

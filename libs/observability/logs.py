@@ -14,7 +14,10 @@ from libs.observability.traces import trace_ids
 
 HIDDEN = "[redacted]"
 _SECRET_NAMES = re.compile(r"authorization|token$|password|secret|database_url", re.IGNORECASE)
-_SECRET_VALUES = re.compile(r"plim_[A-Za-z0-9_-]+|(?<=://)[^\s/@]*:[^\s/@]*(?=@)|(?<=Bearer )\S+")
+_SECRET_VALUES = re.compile(
+    r"plim_[A-Za-z0-9_-]+|((?:bearer\s|password\s{0,9}=)\s{0,9})(?:'(?:[^'\\]|\\.)*'?|\S+)", re.IGNORECASE
+)
+_WORD = re.compile(r"\S+")
 
 
 def redact(value: object, *, name: str = "") -> object:
@@ -22,7 +25,7 @@ def redact(value: object, *, name: str = "") -> object:
     if name and _SECRET_NAMES.search(name):
         return HIDDEN
     if isinstance(value, str):
-        return _SECRET_VALUES.sub(HIDDEN, value)
+        return redact_text(value)
     if isinstance(value, Mapping):
         return {key: redact(item, name=str(key)) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
@@ -30,6 +33,23 @@ def redact(value: object, *, name: str = "") -> object:
     if isinstance(value, Exception | bytes):
         return redact(str(value))
     return value
+
+
+def redact_text(text: str) -> str:
+    """Text without what looks like a secret: tokens, passwords of a connection, and who a URL logs in as.
+
+    Takes time in proportion to the text: it comes from outside.
+    """
+    if "://" in text:
+        text = _WORD.sub(_without_userinfo, text)
+    return _SECRET_VALUES.sub(lambda found: (found[1] or "") + HIDDEN, text)
+
+
+def _without_userinfo(word: re.Match[str]) -> str:
+    """All between :// and the last @ of a word: a password may hold a slash or an @ that nobody has encoded."""
+    scheme, there, rest = word[0].partition("://")
+    _, at, host = rest.rpartition("@")
+    return f"{scheme}{there}{HIDDEN}@{host}" if at else word[0]
 
 
 def _redact_event(_logger: object, _method: str, event: MutableMapping[str, object]) -> Mapping[str, object]:

@@ -1,8 +1,8 @@
 """What processes without a /metrics of their own count: gathered here, written to the database when a job ends.
 
-A worker's pool processes come and go, one per solve, so nobody can scrape them. Each keeps its counts here, the
-transaction that ends a job adds them to a table, and any API process tells the sums. A killed process loses the counts
-of one job; nothing is counted twice.
+A worker's pool processes come and go, one per solve, so nobody can scrape them. Each keeps its counts here and adds
+them to a table after each job, and any API process tells the sums. A killed process loses the counts of one job;
+nothing is counted twice.
 """
 
 from __future__ import annotations
@@ -87,6 +87,11 @@ def take() -> dict[Key, float]:
         taken = dict(_gathered)
         _gathered.clear()
     return taken
+
+
+def put_back(taken: Mapping[Key, float]) -> None:
+    """What was taken could not be written down: it is gathered again."""
+    _add(taken)
 
 
 def _add(values: Mapping[Key, float]) -> None:

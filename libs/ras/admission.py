@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
+from libs.domain.reservation import ROUNDING
 from libs.domain.verdict import Verdict
 from libs.ras.alone import alone, own_and_free
 from libs.ras.evaluate import coverage_of
@@ -15,7 +16,6 @@ from libs.ras.phases import plan_target_bindings
 from libs.ras.potential import Potential, potential_of
 from libs.ras.shortage import describe_shortage, stock_of
 
-TOLERANCE_RRU = 1e-6
 QUICK = SolveLimits(exact_columns_max=2000, exact_nodes_max=1, exact_gap=1e-2)
 """Admission needs an answer, not the last cent."""
 THOROUGH = SolveLimits(exact_columns_max=2000, exact_nodes_max=200, exact_gap=1e-4)
@@ -32,17 +32,18 @@ def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], 
     survives = bool(snapshot.reservations.survives_msb_loss[reservation])
     potential = potential_of(snapshot, reservation)
     asked = potential.asked_rru
+    rounding_rru = ROUNDING * asked
     if _beyond(potential):
         return _rejected(snapshot, reservation, potential)
     for limits in (QUICK, THOROUGH):
         plan = plan_with_free_servers(snapshot, reservation, limits, cancelled=cancelled)
         covered = coverage_of(snapshot, plan.target)
         short, off = float(covered.shortfall[reservation]), float(covered.off_affinity[reservation].sum())
-        if max(short, off) <= TOLERANCE_RRU:
+        if max(short, off) <= rounding_rru:
             break
     gained = int(((plan.target == reservation) & (snapshot.servers.target != reservation)).sum())
     numbers = potential.numbers() | {"short_rru": short, "off_affinity_rru": off, "free_servers": float(gained)}
-    if short > TOLERANCE_RRU:
+    if short > rounding_rru:
         worst = str(snapshot.topology.msbs[int(covered.by_msb[reservation].argmax())])
         found = describe_shortage(
             snapshot,
@@ -54,7 +55,7 @@ def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], 
         )
         numbers |= found.numbers
         return Verdict(phase="degraded", reason=found.reason, message=found.message, numbers=numbers, plan=plan)
-    if off > TOLERANCE_RRU:
+    if off > rounding_rru:
         datacenter = snapshot.topology.datacenters[int(covered.off_affinity[reservation].argmax())]
         message = (
             f"Has its {asked:g} RRU, but {off:.4g} of them outside its datacenter shares, most of it in {datacenter}."
@@ -63,7 +64,13 @@ def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], 
         return Verdict(phase="degraded", reason="OffAffinity", message=message, numbers=numbers, plan=plan)
     servers = int((plan.target == reservation).sum())
     message = f"{servers} servers cover {asked:g} RRU" + (" and the loss of any one MSB" if survives else "") + "; "
-    message += f"the mover brings {gained} of them." if gained else "nothing is left to do."
+    surplus = float(covered.surviving[reservation]) - asked
+    if gained:
+        message += f"the mover brings {gained} of them."
+    elif surplus > rounding_rru:
+        message += f"it holds them already, {surplus:.4g} RRU more than it asks for. Solves decide which ones to free."
+    else:
+        message += "it holds them already."
     return Verdict(phase="granted", reason="Granted", message=message, numbers=numbers, plan=plan)
 
 
@@ -74,7 +81,7 @@ def refusal_of(snapshot: FleetSnapshot, reservation: int) -> Verdict | None:
 
 
 def _beyond(potential: Potential) -> bool:
-    return potential.most_rru < potential.asked_rru - TOLERANCE_RRU
+    return potential.most_rru < potential.asked_rru * (1 - ROUNDING)
 
 
 def plan_with_free_servers(
@@ -96,7 +103,7 @@ def plan_with_free_servers(
 def _rejected(snapshot: FleetSnapshot, r: int, p: Potential) -> Verdict:
     """Say what the region could give at most, and which of its limits decides."""
     name, asked = snapshot.reservations.name[r], f"{p.asked_rru:g} RRU"
-    least = p.asked_rru - TOLERANCE_RRU
+    least = p.asked_rru * (1 - ROUNDING)
     if p.eligible_rru <= 0:
         reason, message = "NoEligibleHardware", f"This region has no server of a hardware type that {name} may use."
         todo = "Allow a type that it has."
@@ -119,7 +126,7 @@ def _beyond_affinity(snapshot: FleetSnapshot, r: int, p: Potential) -> tuple[str
     value, tolerance = q.rru[r, snapshot.servers.hardware_type], snapshot.policy.affinity_tolerance
     value = value * ~snapshot.servers.leaving
     there = np.bincount(snapshot.server_datacenter, value, len(share))
-    lacking = np.flatnonzero((share - tolerance) * asked > there + TOLERANCE_RRU)
+    lacking = np.flatnonzero((share - tolerance) * asked > there + ROUNDING * asked)
     if len(lacking):
         datacenter, wanted = snapshot.topology.datacenters[lacking[0]], share[lacking[0]] * asked
         message = (
@@ -127,7 +134,7 @@ def _beyond_affinity(snapshot: FleetSnapshot, r: int, p: Potential) -> tuple[str
         )
         return message, "Lower that share, allow more types, or ask for less."
     could = f"Within its datacenter shares {name} could have {p.most_rru:.6g} of {asked:g} RRU"
-    if (share.sum() + tolerance * len(share)) * asked < p.least_held_rru - TOLERANCE_RRU:  # nan: a datacenter is free
+    if (share.sum() + tolerance * len(share)) * asked < p.least_held_rru * (1 - ROUNDING):  # nan: a datacenter is free
         times = p.least_held_rru / asked
         message = f"{could}: every datacenter has one, and they add up to {share.sum():.4g} of the capacity"
         if q.survives_msb_loss[r]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from libs.domain.fleet import Bools, FleetSnapshot, Floats, Indices
+from libs.domain.reservation import ROUNDING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -127,7 +128,7 @@ def evaluate(snapshot: FleetSnapshot, binding: Indices) -> Score:
         moved_in_use=int((moved & s.in_use).sum()),
         acquired=int(((binding >= 0) & (binding != s.target)).sum()),
         shortfall_rru=float(covered.shortfall.sum()),
-        reservations_short=int((covered.shortfall > 1e-6).sum()),
+        reservations_short=int((covered.shortfall > ROUNDING * snapshot.reservations.capacity_rru).sum()),
     )
 
 

@@ -34,7 +34,7 @@ def penalty_model(lowered: Lowered) -> Model:
 def _weighted(lowered: Lowered, penalty: float, objective: float) -> Model:
     """Level 0 is constraints that are broken: the region's hold at the start, and so always."""
     by_priority = {PENALTY: penalty, OBJECTIVE: objective}
-    return lowered.weighted((0.0, *(by_priority[priority] for priority in lowered.stated.priorities)))
+    return lowered.weighted((0.0, *(by_priority[priority] for priority in lowered.compiled.priorities)))
 
 
 def _unlimited(lowered: Lowered, model: Model) -> Model:

@@ -58,6 +58,9 @@ def describe_shortage(
         f"Short of {short_rru:.4g} of {q.capacity_rru[reservation]:g} RRU until servers are returned, repaired or "
         "added; every solve looks for servers that others can spare."
     )
+    leaving = int((snapshot.servers.leaving & (snapshot.servers.target == reservation)).sum())
+    if leaving:
+        message += f" {leaving} of its servers {'is' if leaving == 1 else 'are'} to be retired and not counted."
     return Shortage(
         reason="TooFewFreeServers" if free_servers else "NoFreeServers",
         message=message,

@@ -78,12 +78,14 @@ def made_up_fleet(
     return RegionImage(
         snapshot=snapshot,
         server_host_profile=np.full(servers, "default", object),
+        server_in_maintenance=np.zeros(servers, bool),
         server_deleted_current=np.full(servers, None, object),
         server_deleted_target=np.full(servers, None, object),
         reservation_kind=none,
         reservation_unit=none,
         reservation_owner=none,
         reservation_host_profile=none,
+        hardware_type_attributes={},
     )
 
 

@@ -12,20 +12,25 @@ from starlette.exceptions import HTTPException
 
 from libs.domain.principal import Role
 from libs.reconcile.clock import Clock
+from libs.reconcile.environment import read_environment
 from libs.reconcile.errors import StaleGeneration, StalePlan
 from libs.store.database import Database
 from libs.store.errors import UNAVAILABLE
 from libs.store.refusals import AlreadyExists, NotFound, NotPossible
-from libs.web import health, metrics
+from libs.web import health, metrics, reference
 from libs.web.auth import Authentication, require, unavailable
 from libs.web.bodies import BodyLimit
 from libs.web.context import WebContext
+from libs.web.decoding import DecodingBudget, DecodingSettings
 from libs.web.openapi import document
 from libs.web.platform_metrics import PlatformCollector
 from libs.web.problems import FieldError, Problem, invalid, not_found
 from libs.web.rates import RateLimits
 from libs.web.requests import RequestScope
 from libs.web.validation import problem_of, refuse_unknown_query
+
+_PATH_SHOWN = 200
+"""Characters of a request's path that its answer repeats."""
 
 
 def create_app(
@@ -58,9 +63,10 @@ def create_app(
     app.state.context = WebContext(database, clock)
     app.state.platform_metrics = CollectorRegistry()
     app.state.platform_metrics.register(PlatformCollector(database))
-    app.openapi = lambda: document(app)  # type: ignore[method-assign]  # the way that FastAPI documents
+    app.state.decoding = DecodingBudget(read_environment(DecodingSettings).decoding_bytes)
+    app.state.readiness = health.Readiness(database)
     app.add_middleware(BodyLimit, large_bodies=large_bodies or {})
-    app.add_middleware(Authentication, database=database, clock=clock, rates=rates)
+    app.add_middleware(Authentication, database=database, clock=clock, rates=rates, routers=routers)
     app.add_middleware(RequestScope)
     app.add_exception_handler(HTTPException, _on_http_exception)
     app.add_exception_handler(RequestValidationError, _on_invalid)
@@ -72,8 +78,12 @@ def create_app(
     for unreachable in UNAVAILABLE:
         app.add_exception_handler(unreachable, _on_unavailable)
     app.include_router(health.router, dependencies=[Depends(refuse_unknown_query)])
+    app.include_router(reference.router)
     for router in (metrics.router, *routers):
         app.include_router(router, dependencies=[Depends(require(Role.VIEWER)), Depends(refuse_unknown_query)])
+    # Now, while no request waits: made by the first one, it would be made by each that comes meanwhile.
+    schema = document(app)
+    app.openapi = lambda: schema  # type: ignore[method-assign]  # the way that FastAPI documents
     return app
 
 
@@ -87,10 +97,12 @@ def _on_http_exception(request: Request, error: Exception) -> JSONResponse:
     if isinstance(error, Problem):
         return _answer(request, error)
     codes = {400: "bad_request", 404: "not_found", 405: "method_not_allowed"}
+    path = request.scope["path"]
+    path = path if len(path) <= _PATH_SHOWN else f"{path[:_PATH_SHOWN]}..."
     details = {
         400: "The body cannot be read.",
-        404: f"There is no {request.url.path} here.",
-        405: f"{request.method} is not allowed on {request.url.path}.",
+        404: f"There is no {path} here: /docs lists what there is.",
+        405: f"{request.method[:20]} is not allowed on {path}.",
     }
     status = error.status_code if error.status_code in codes else 400
     return _answer(request, Problem(status, codes[status], details[status], headers=error.headers))

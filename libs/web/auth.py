@@ -9,11 +9,13 @@ from __future__ import annotations
 import hashlib
 import math
 import secrets
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import Annotated
 
 import structlog
-from fastapi import Depends, Request
+from fastapi import APIRouter, Depends, Request
+from fastapi.routing import APIRoute
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
@@ -28,7 +30,7 @@ from libs.web.problems import Problem
 from libs.web.rates import RateLimits
 
 PREFIX = "plim_"
-PUBLIC_PATHS = frozenset({"/healthz", "/readyz", "/openapi.json"})
+PUBLIC_PATHS = frozenset({"/healthz", "/readyz", "/openapi.json", "/docs", "/", "/v1"})
 """What needs no token: it tells nothing of any fleet."""
 UNLIMITED_PATHS = frozenset({"/healthz", "/readyz"})
 """What is answered at any rate: whoever watches the process must not take a flood for its death."""
@@ -50,11 +52,22 @@ def digest(secret: str) -> bytes:
 class Authentication:
     """ASGI middleware: puts the principal into request.state, or answers 401, or 429 to who asks too fast."""
 
-    def __init__(self, app: ASGIApp, database: Database, clock: Clock, rates: RateLimits | None) -> None:
+    def __init__(
+        self, app: ASGIApp, database: Database, clock: Clock, rates: RateLimits | None, routers: Sequence[APIRouter]
+    ) -> None:
         self._app, self._database, self._clock, self._rates = app, database, clock, rates
+        self._roles = [
+            (route.path_regex, route.methods or set(), role)
+            for router in routers
+            for route in router.routes
+            if isinstance(route, APIRoute) and (role := _role_of(route)) is not None
+        ]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the request through with its principal."""
+        if scope["type"] == "websocket":  # there is no such route
+            await send({"type": "websocket.close", "code": 1008})
+            return
         if scope["type"] == "lifespan" or (scope["type"] == "http" and scope["path"] in UNLIMITED_PATHS):
             await self._app(scope, receive, send)
             return
@@ -66,6 +79,7 @@ class Authentication:
                 return
             given = Headers(scope=scope).get("Authorization")
             principal = await run_in_threadpool(self._principal, given, address)
+            self._require_role(principal, scope["method"], scope["path"])
         except Problem as problem:
             scope["state"]["problem_code"] = problem.code
             await problem.response(scope["state"].get("request_id"))(scope, receive, send)
@@ -74,25 +88,34 @@ class Authentication:
         structlog.contextvars.bind_contextvars(principal=principal.name)
         await self._app(scope, receive, send)
 
+    def _require_role(self, principal: Principal, method: str, path: str) -> None:
+        """Before the body is read: who may not do it cannot make us keep what it sends. Raises Problem (403)."""
+        for pattern, methods, role in self._roles:
+            if method in (methods or ()) and pattern.match(path):
+                _require(principal, role)
+                return
+
     def _principal(self, authorization: str | None, address: str) -> Principal:
         scheme, _, secret = (authorization or "").partition(" ")
         if scheme.lower() != "bearer" or not secret:
             self._charge_stranger(address)
             raise _unauthenticated("unauthenticated", "Send the header Authorization: Bearer, and then a token.", "")
         key = digest(secret.strip())
-        # A stranger who has had his share does not get to ask the database; a token that was let in lately does.
-        if self._rates is not None and key not in self._rates.tokens:
-            _require_patience(self._rates.strangers.wait_s(address))
+        known = self._rates is not None and key in self._rates.tokens
+        if self._rates is not None:
+            # Who has had his share does not get to ask the database: a token that was let in lately, by its own
+            # bucket, and everything else by that of its address.
+            _require_patience(self._rates.tokens.take(key) if known else self._rates.strangers.wait_s(address))
         try:
             with self._database.snapshot() as tx:
-                principal = load_principal(tx, key, now=self._clock.now())
+                principal = load_principal(tx, key)
         except UNAVAILABLE as unreachable:
             raise unavailable() from unreachable
         if principal is None:
             self._charge_stranger(address)
             detail = "No such token, or it was revoked. Ask an admin for a new one."
             raise _unauthenticated("invalid_token", detail, ', error="invalid_token"')
-        if self._rates is not None:
+        if self._rates is not None and not known:
             _require_patience(self._rates.tokens.take(key))
         return principal
 
@@ -121,7 +144,7 @@ def _unauthenticated(code: str, detail: str, error: str) -> Problem:
     return Problem(401, code, detail, headers={"WWW-Authenticate": f'Bearer realm="plimsoll"{error}'})
 
 
-def _principal(
+async def _principal(
     request: Request, _documented: Annotated[HTTPAuthorizationCredentials | None, Depends(_scheme)]
 ) -> Principal:
     principal = getattr(request.state, "principal", None)
@@ -134,20 +157,36 @@ Asking = Annotated[Principal, Depends(_principal)]
 """A parameter of a route: who is asking."""
 
 
-def require(role: Role) -> Callable[[Principal], Principal]:
+def require(role: Role) -> Callable[[Principal], Awaitable[Principal]]:
     """A dependency that lets through whoever may do what this role may.
 
     Its function raises Problem (403) for any other.
     """
+    return _RoleCheck(role)
 
-    def check(principal: Asking) -> Principal:
-        if not principal.role.includes(role):
-            allowed = " or ".join(other for other in Role if other.includes(role))
-            detail = f"This needs a token of role {allowed}; {principal.name} is {principal.role}."
-            raise Problem(403, "forbidden", detail, required_role=role.value)
+
+@dataclass(frozen=True, slots=True)
+class _RoleCheck:
+    """A dependency, which says of which role it is: Authentication asks the same before the body is read."""
+
+    role: Role
+
+    async def __call__(self, principal: Asking) -> Principal:
+        _require(principal, self.role)
         return principal
 
-    return check
+
+def _require(principal: Principal, role: Role) -> None:
+    if not principal.role.includes(role):
+        allowed = " or ".join(other for other in Role if other.includes(role))
+        detail = f"This needs a token of role {allowed}; {principal.name} is {principal.role}."
+        raise Problem(403, "forbidden", detail, required_role=role.value)
+
+
+def _role_of(route: APIRoute) -> Role | None:
+    """The role that a route is declared to need beyond reading."""
+    checks = (dependency.dependency for dependency in route.dependencies)
+    return next((check.role for check in checks if isinstance(check, _RoleCheck)), None)
 
 
 def require_owner(principal: Principal, owner: str) -> None:

@@ -29,6 +29,7 @@ class BodyLimit:
             await self._app(scope, receive, send)
             return
         bytes_max = next((limit for path, limit in self._large if path.match(scope["path"])), BODY_BYTES_MAX)
+        scope["state"]["body_bytes_max"] = bytes_max
         announced = Headers(scope=scope).get("Content-Length", "0")
         if announced.isdecimal() and int(announced) > bytes_max:
             scope["state"]["problem_code"] = "too_large"

@@ -19,7 +19,7 @@ class WebContext:
     clock: Clock
 
 
-def _context(request: Request) -> WebContext:
+async def _context(request: Request) -> WebContext:
     context = request.app.state.context
     assert isinstance(context, WebContext)
     return context

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, BinaryIO
@@ -18,6 +19,9 @@ from libs.web.auth import Asking
 from libs.web.context import Context, WebContext
 from libs.web.problems import FieldError, Problem
 
+ANSWER_BYTES_MAX = 65_536
+"""Of answers that are kept for a day: clients choose how many there are."""
+NOT_KEPT = "Plimsoll-Answer-Not-Kept"
 REPLAYED = "Idempotency-Replayed"
 
 
@@ -59,15 +63,21 @@ class Writer:
         with self.context.database.write() as tx:
             saved = self._claim(tx)
             if saved is not None:
+                if NOT_KEPT in saved.headers:
+                    raise _not_kept(saved)
                 return _response(saved.status_code, saved.body, {**saved.headers, REPLAYED: "true"})
             answer = effect(tx)
             body = None if answer.body is None else answer.body.model_dump(mode="json")
             if self.key is not None:
-                status_code, headers = answer.status_code, answer.headers
-                save_answer(tx, self.token_id, self.key, status_code=status_code, headers=headers, body=body)
+                status_code, headers, kept = answer.status_code, answer.headers, body
+                if len(json.dumps(body)) > ANSWER_BYTES_MAX:
+                    headers, kept = {**headers, NOT_KEPT: "too large"}, None
+                save_answer(tx, self.token_id, self.key, status_code=status_code, headers=headers, body=kept)
+            # Before the commit: a body that cannot be sent must not have been done.
+            response = _response(answer.status_code, body, answer.headers)
             crash_point("web.write.before")
         crash_point("web.write.after")
-        return _response(answer.status_code, body, answer.headers)
+        return response
 
     def _claim(self, tx: Transaction) -> SavedAnswer | None:
         if self.key is None:
@@ -80,10 +90,24 @@ class Writer:
         return saved
 
 
+def _not_kept(saved: SavedAnswer) -> Problem:
+    detail = f"This was done already, and answered {saved.status_code}. That answer was too large to be kept"
+    location = saved.headers.get("Location")
+    return Problem(
+        409, "answer_not_kept", f"{detail}: read {location or 'what it changed'} instead of sending it again."
+    )
+
+
 def _response(status_code: int, body: object, headers: Mapping[str, str]) -> Response:
     if body is None:
         return Response(status_code=status_code, headers=dict(headers))
     return JSONResponse(body, status_code, dict(headers))
+
+
+def is_form(content_type: str) -> bool:
+    """Whether a body of this type is read as a form, whose stream is then used up."""
+    media = content_type.partition(";")[0].strip().lower()
+    return media in ("multipart/form-data", "application/x-www-form-urlencoded")
 
 
 async def _request_sha256(request: Request) -> bytes:
@@ -93,12 +117,12 @@ async def _request_sha256(request: Request) -> bytes:
     for part in (request.method, request.url.path, request.url.query, precondition):
         digest.update(part.encode() + b"\0")
     # FastAPI has read the body and keeps it, except that of a form: see Writer.about.
-    if not request.headers.get("Content-Type", "").startswith("multipart/"):
+    if not is_form(request.headers.get("Content-Type", "")):
         digest.update(await request.body())
     return digest.digest()
 
 
-def _writer(
+async def _writer(
     context: Context,
     principal: Asking,
     request_sha256: Annotated[bytes, Depends(_request_sha256)],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, Strict, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, Strict, StringConstraints, field_validator
 
 T = TypeVar("T")
 
@@ -16,6 +16,14 @@ class RequestModel(BaseModel):
     """A body that a client sends. Fields it does not have are refused, and so are NaN and infinity."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False, str_max_length=10_000)
+
+    @field_validator("*")
+    @classmethod
+    def _no_nul(cls, value: object) -> object:
+        """PostgreSQL's texts hold any character but this one."""
+        if isinstance(value, str) and "\0" in value:
+            raise ValueError("must not hold the character NUL")
+        return value
 
 
 class ResponseModel(BaseModel):

@@ -26,6 +26,8 @@ _DESCRIPTIONS = {
     500: "Our mistake; the log has it under the request id",
     503: "The database cannot be reached; try again",
 }
+_OF_FASTAPI = {"description": "Validation Error"}
+"""How it documents a 422 of its own, of which we answer none."""
 _METHODS = ("get", "put", "post", "delete", "patch")
 _HEADERS = {
     "ETag": ("The generation: send it back as If-Match", '"7"'),
@@ -35,9 +37,12 @@ _HEADERS = {
 }
 
 
-def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """For `responses=` of a route: how it fails, beyond what every route does (`_complete`)."""
-    return {status: _problem(status) for status in statuses}
+def problems(*statuses: int, content: dict[str, Any] | None = None) -> dict[int | str, dict[str, Any]]:
+    """For `responses=` of a route: how it fails, beyond what every route does (`_complete`).
+
+    content   media type -> schema of what it answers with then, where that is no problem document
+    """
+    return {status: _problem(status, content) for status in statuses}
 
 
 def headers(*names: str) -> dict[str, Any]:
@@ -46,19 +51,17 @@ def headers(*names: str) -> dict[str, Any]:
 
 
 def document(app: FastAPI) -> dict[str, Any]:
-    """The app's OpenAPI document, made once."""
-    if app.openapi_schema is None:
-        schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
-        components = schema.setdefault("components", {}).setdefault("schemas", {})
-        problem = ProblemDocument.model_json_schema(ref_template="#/components/schemas/{model}")
-        components.update(problem.pop("$defs"))
-        components["Problem"] = problem
-        for path, operation in _operations(schema):
-            _complete(operation, public=path in PUBLIC_PATHS)
-        components.pop("HTTPValidationError", None)
-        components.pop("ValidationError", None)
-        app.openapi_schema = schema
-    return app.openapi_schema
+    """Make the OpenAPI document of the routes that the app has."""
+    schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+    components = schema.setdefault("components", {}).setdefault("schemas", {})
+    problem = ProblemDocument.model_json_schema(ref_template="#/components/schemas/{model}")
+    components.update(problem.pop("$defs"))
+    components["Problem"] = problem
+    for path, operation in _operations(schema):
+        _complete(operation, public=path in PUBLIC_PATHS)
+    components.pop("HTTPValidationError", None)
+    components.pop("ValidationError", None)
+    return schema
 
 
 def _operations(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -74,7 +77,8 @@ def _complete(operation: dict[str, Any], *, public: bool) -> None:
     has_body = "requestBody" in operation
     writes = any(parameter["name"] == "Idempotency-Key" for parameter in operation.get("parameters", ()))
     for status in (*common, *((400, 413) if has_body else ())):
-        responses[str(status)] = _problem(status)
+        if responses.get(str(status), _OF_FASTAPI)["description"] == _OF_FASTAPI["description"]:
+            responses[str(status)] = _problem(status)
     for status, response in responses.items():
         documented = response.setdefault("headers", {})
         documented["X-Request-Id"] = _header("X-Request-Id")
@@ -88,8 +92,8 @@ def _complete(operation: dict[str, Any], *, public: bool) -> None:
             responses.setdefault("428", _problem(428))
 
 
-def _problem(status: int) -> dict[str, Any]:
-    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+def _problem(status: int, content: dict[str, Any] | None = None) -> dict[str, Any]:
+    content = content or {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     described: dict[str, Any] = {"description": _DESCRIPTIONS[status], "content": content}
     if status == 401:
         described["headers"] = {"WWW-Authenticate": {"schema": {"type": "string"}}}

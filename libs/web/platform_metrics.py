@@ -10,7 +10,7 @@ from prometheus_client.registry import Collector
 from libs.domain.region_condition import ConditionStatus, RegionConditionType
 from libs.observability.tallies import TALLIES, Key, Tally
 from libs.store.database import Database
-from libs.store.load_figures import count_running_moves, load_last_solves, load_open_jobs
+from libs.store.load_figures import count_running_moves, load_last_plan_s, load_last_solves, load_open_jobs
 from libs.store.metric_sources import list_sources
 from libs.store.moves import count_dead_letters
 from libs.store.region_conditions import load_all_conditions
@@ -58,9 +58,11 @@ class PlatformCollector(Collector):
             gauges["plimsoll_spans_waiting"].add_metric([], waiting.spans)
             gauges["plimsoll_spans_waiting_oldest_seconds"].add_metric([], waiting.oldest_s)
             for source in list_sources(tx).items:
-                if source.pull is not None:
-                    until_s = source.pull.pulled_until.timestamp()
-                    gauges["plimsoll_metrics_pulled_until_timestamp_seconds"].add_metric([source.name], until_s)
+                until_s = 0.0 if source.pull is None else source.pull.pulled_until.timestamp()
+                gauges["plimsoll_metrics_pulled_until_timestamp_seconds"].add_metric([source.name], until_s)
+            planned_s = load_last_plan_s(tx)
+            if planned_s is not None:
+                gauges["plimsoll_last_plan_timestamp_seconds"].add_metric([], planned_s)
         used, size = self._database.pool_use()
         gauges["plimsoll_database_connections"].add_metric(["used"], used)
         gauges["plimsoll_database_connections"].add_metric(["at_most"], size)
@@ -89,7 +91,11 @@ def _gauges() -> dict[str, GaugeMetricFamily]:
         "plimsoll_last_solve_gap_ratio": ("How far the last good solve may be from the best, at most", ["region"]),
         "plimsoll_spans_waiting": ("Spans that are kept and not summed yet", []),
         "plimsoll_spans_waiting_oldest_seconds": ("Since when the oldest of them waits", []),
-        "plimsoll_metrics_pulled_until_timestamp_seconds": ("Until when a metric source is pulled", ["source"]),
+        "plimsoll_metrics_pulled_until_timestamp_seconds": (
+            "Until when a metric source is pulled; 0: it never was",
+            ["source"],
+        ),
+        "plimsoll_last_plan_timestamp_seconds": ("When the last plan over all regions was made, on the Clock", []),
         "plimsoll_database_connections": ("Of this process's pool", ["state"]),
     }
     return {name: GaugeMetricFamily(name, text, labels=labels) for name, (text, labels) in known.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 
 from fastapi.responses import JSONResponse
@@ -12,6 +13,7 @@ from libs.observability.logs import redact
 
 MEDIA_TYPE = "application/problem+json"
 TITLES = {
+    "answer_not_kept": "It was done, and its answer was not kept",
     "bad_request": "The request cannot be read",
     "contradiction": "It cannot be kept together with what is there",
     "conflict": "Conflict with what is there",
@@ -37,6 +39,7 @@ TITLES = {
     "stale_import": "The region is not as the import was compared with",
     "stale_plan": "The region has moved on",
     "too_large": "The request body is too large",
+    "too_many_undecided": "The owner has too many requests that are not decided",
     "too_slow": "The request body did not come in time",
     "unauthenticated": "A token is needed",
     "unsupported_media_type": "This route takes another type of body",
@@ -99,7 +102,16 @@ class Problem(HTTPException):
             **self.members,
         )
         content = redact(document.model_dump(mode="json"))
-        return JSONResponse(content, self.status_code, dict(self.headers or {}), media_type=MEDIA_TYPE)
+        return _ProblemResponse(content, self.status_code, dict(self.headers or {}))
+
+
+class _ProblemResponse(JSONResponse):
+    """Repeats what a client sent, which may hold half of a surrogate pair: that has no UTF-8."""
+
+    media_type = MEDIA_TYPE
+
+    def render(self, content: object) -> bytes:
+        return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
 def invalid(*errors: FieldError) -> Problem:

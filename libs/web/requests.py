@@ -58,7 +58,8 @@ class RequestScope:
             _log.exception("request failed", method=scope["method"], route=_route(scope))
             if status:  # the answer has begun: all that is left is to break the connection
                 raise
-            detail = f"This is our mistake, and it is in our log as {request_id}. Nothing was changed."
+            detail = f"This is our mistake, and it is in our log as {request_id}. "
+            detail += "Read again before you repeat a write: it may have been done."
             scope["state"]["problem_code"] = "internal_error"
             await Problem(500, "internal_error", detail).response(request_id)(scope, receive, send_with_id)
         finally:

@@ -9,7 +9,6 @@ from typing import Any
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 
-from libs.web.openapi import document
 from libs.web.problems import FieldError, Problem, invalid
 
 Schema = Mapping[str, Any]
@@ -25,7 +24,7 @@ def problem_of(request: Request, error: RequestValidationError) -> Problem:
     return invalid(*(_field_error(request, detail) for detail in details))
 
 
-def refuse_unknown_query(request: Request) -> None:
+async def refuse_unknown_query(request: Request) -> None:
     """A dependency of every route: a misspelt filter must not quietly list everything.
 
     Raises Problem (422) that names each query parameter that the route does not have.
@@ -67,13 +66,13 @@ def _sentence(message: str) -> str:
 
 def _operation(request: Request) -> dict[str, Any]:
     path = request.scope["route"].path_format
-    operation: dict[str, Any] = document(request.app)["paths"].get(path, {}).get(request.method.lower(), {})
+    operation: dict[str, Any] = request.app.openapi()["paths"].get(path, {}).get(request.method.lower(), {})
     return operation
 
 
 def _properties(request: Request, path: Sequence[str]) -> set[str]:
     """The fields that the body has at this path, as the OpenAPI document has them."""
-    schemas = document(request.app)["components"]["schemas"]
+    schemas = request.app.openapi()["components"]["schemas"]
     contents = _operation(request).get("requestBody", {}).get("content", {})
     level: list[Schema] = [content["schema"] for content in contents.values()]
     level = list(_resolve(level, schemas))

@@ -12,10 +12,14 @@ import httpx
 from services.cli.connection import find_connection
 from services.cli.failure import CliFailure
 from services.cli.noun import Noun
+from services.cli.output import note
 
 Json = dict[str, Any]
-_ATTEMPTS = 5
 _PATIENCE_S_MAX = 30.0
+"""How long a request is sent again while the platform restarts, and at most waits where it asks for too much."""
+_SILENT_S = 0.5
+"""Pauses up to this need no word."""
+_ASKED_TOO_MUCH, _UNAVAILABLE = 429, 503
 
 
 class Client:
@@ -134,21 +138,39 @@ class Client:
         if generation is not None:
             headers["If-Match"] = f'"{generation}"'
         request = {name: value for name, value in request.items() if value is not None}
-        for attempt in range(_ATTEMPTS):
-            try:
-                response = self._http.request(method, path, headers=headers, **request)
-                if response.status_code != 429 or attempt == _ATTEMPTS - 1:
-                    break
-                time.sleep(min(_PATIENCE_S_MAX, float(response.headers.get("Retry-After", "1"))))
-            except httpx.TransportError as error:
-                if attempt == _ATTEMPTS - 1:
-                    raise CliFailure(
-                        f"{self._http.base_url} does not answer ({error}): is the platform running?"
-                    ) from error
-                time.sleep(0.2 * 2**attempt)
+        response = self._persist(lambda: self._http.request(method, path, headers=headers, **request))
         if response.is_error:
             raise ApiProblem(response)
         return response
+
+    def _persist(self, ask: Callable[[], httpx.Response]) -> httpx.Response:
+        """Ask until it is answered by more than "not now". The idempotency key makes that safe for writes too.
+
+        Raises: CliFailure where nothing answers within _PATIENCE_S_MAX.
+        """
+        deadline = time.monotonic() + _PATIENCE_S_MAX
+        pause_s, said = 0.2, False
+        while True:
+            wait_s = pause_s
+            try:
+                response = ask()
+                if response.status_code not in (_ASKED_TOO_MUCH, _UNAVAILABLE):
+                    return response
+                if response.status_code == _ASKED_TOO_MUCH:
+                    wait_s = float(response.headers.get("Retry-After", "1"))
+                if time.monotonic() + wait_s > deadline:
+                    return response
+            except httpx.TransportError as error:
+                if time.monotonic() + wait_s > deadline:
+                    raise CliFailure(
+                        f"{self._http.base_url} did not answer for {_PATIENCE_S_MAX:g} s ({error}). Is the platform "
+                        "running? `plimsoll up` starts one here."
+                    ) from error
+            if not said and pause_s > _SILENT_S and wait_s == pause_s:
+                note(f"The platform does not answer yet; trying again for up to {_PATIENCE_S_MAX:g} s.")
+                said = True
+            time.sleep(wait_s)
+            pause_s = min(2 * pause_s, 2.0)
 
 
 class ApiProblem(CliFailure):

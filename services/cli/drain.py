@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated
 
 import typer
 
 from libs.domain.server import UnavailabilityScope
 from services.cli.client import Client, Json
+from services.cli.moments import MOMENT, moment
 from services.cli.output import Output, OutputOption, print_json, say
 from services.cli.requests import RegionOption
 
@@ -18,7 +18,10 @@ def drain(
     name: Annotated[str, typer.Argument(help="which one")],
     region: RegionOption,
     reason: Annotated[str, typer.Option(help="why; people read it")] = "planned maintenance",
-    until: Annotated[datetime | None, typer.Option(help="when it is expected to be over (UTC)")] = None,
+    until: Annotated[
+        str | None,
+        typer.Option(metavar=MOMENT, help="when it is expected to be over; UTC unless the time has an offset"),
+    ] = None,
     end: Annotated[bool, typer.Option("--end", help="it is over: end its open planned events")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
@@ -33,7 +36,7 @@ def drain(
     else:
         body: Json = {"region": region, "scope": scope, "scope_name": name, "kind": "planned", "reason": reason}
         if until is not None:
-            body["ends_at"] = until.isoformat() + ("" if until.tzinfo else "Z")
+            body["ends_at"] = moment("--until", until)
         events = [client.post("/v1/unavailability-events", body)]
     if output is Output.JSON:
         print_json({"items": events})

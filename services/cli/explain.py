@@ -71,7 +71,7 @@ def _tell_reservation(found: Json) -> None:
         }
         for decider in found["deciders"]
     ]
-    print_rows(deciders, {"DECIDES": "what", "ITS SHAPE": "shape", "NOW": "now", "WITHOUT IT": "claim"})
+    print_rows(deciders, {"DECIDES": "what", "WHICH SERVERS": "shape", "TO KEEP THEM": "now", "WITHOUT IT": "claim"})
     stdout.print()
     last = found["last_solve"]
     costs = [("ITS COSTS", found["cost"])]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Annotated
 from urllib.parse import quote
@@ -12,7 +13,7 @@ import typer
 from services.cli.client import Client, Json
 from services.cli.failure import CliFailure
 from services.cli.noun import Noun
-from services.cli.output import Output, OutputOption, note, print_document, print_json, print_rows
+from services.cli.output import Output, OutputOption, note, plural, print_document, print_json, print_rows
 
 COLUMNS: dict[Noun, dict[str, str]] = {
     Noun.REGIONS: {"NAME": "name", "PLAN": "target_plan_id", "CREATED": "created_at", "AMISS": "amiss"},
@@ -167,6 +168,17 @@ COLUMNS: dict[Noun, dict[str, str]] = {
 }
 
 
+FILTERS: dict[Noun, dict[str, str]] = {
+    Noun.SERVERS: {
+        "type": "hardware_type",
+        "current": "current_reservation",
+        "target": "target_reservation",
+        "down": "unavailability",
+    },
+    Noun.AUDIT_ENTRIES: {"subject": "subject_kind"},
+}
+"""A column's heading in small letters -> the filter, where the interface calls it something else."""
+
 NAMED = {Noun.RESERVATIONS: "reservation_id", Noun.SERVERS: "server_id"}
 """What goes by a name that need not be unique, and the field of its id."""
 
@@ -190,7 +202,7 @@ def get(
             "--where",
             "-w",
             metavar="FIELD=VALUE",
-            help="only those; repeatable. A wrong FIELD is answered with the right ones",
+            help="only those; repeatable. FIELD is a column; a wrong one is answered with the right ones",
         ),
     ] = None,
     limit: Annotated[int, typer.Option(min=1, max=1_000_000, metavar="N", help="items of a list, at most")] = 100,
@@ -203,7 +215,7 @@ def get(
         document = _one(client, noun, identifier)
         (print_json if output is Output.JSON else print_document)(document)
         return
-    filters = dict(_pair(text) for text in where or [])
+    filters = dict(_pair(text, FILTERS.get(noun, {})) for text in where or [])
     found = list(islice(_items(client, noun, filters), limit + 1))
     items = found[:limit]
     if output is Output.JSON:
@@ -211,7 +223,8 @@ def get(
     else:
         print_rows([_with_amiss(item) for item in items] if noun is Noun.REGIONS else items, COLUMNS[noun])
     if len(found) > limit:
-        note(f"These are the first {limit}, and there are more: --limit N shows N, --where narrows them down.")
+        shown = plural(limit, "item is", "items are")
+        note(f"Only {shown} shown, and there are more: --limit N shows N, --where narrows them down.")
 
 
 def _items(client: Client, noun: Noun, filters: dict[str, str]) -> Iterator[Json]:
@@ -255,8 +268,10 @@ def id_of(client: Client, noun: Noun, name: str) -> str:
     return found[0]
 
 
-def _pair(text: str) -> tuple[str, str]:
+def _pair(text: str, renamed: Mapping[str, str]) -> tuple[str, str]:
+    """A filter by the name of its column or of the interface, whatever its case."""
     name, separator, value = text.partition("=")
     if not separator:
         raise typer.BadParameter(f"{text!r}: write FIELD=VALUE, such as region=west", param_hint="--where")
-    return name, value
+    name = re.sub(r"[ -]", "_", name.strip().lower())
+    return renamed.get(name, name), value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
 from rich.text import Text
@@ -156,9 +157,24 @@ app = typer.Typer(
 )
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        sys.stdout.write(f"plimsoll {version('plimsoll')}\n")
+        raise typer.Exit
+
+
 @app.callback()
-def plimsoll() -> None:
+def plimsoll(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
     """Guaranteed capacity that survives the loss of a power domain.
+
+    Capacity is in RRU (relative resource units): what one server of a hardware type is worth to the service that
+    asks. MSB (main switch board): the largest domain that fails as one. Each COMMAND has its own --help.
 
     Exit status: 0 done, 1 an error, 2 not possible as asked.
     """

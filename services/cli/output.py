@@ -145,6 +145,11 @@ def percent(fraction: float) -> str:
     return f"{fraction:.2%}"
 
 
+def plural(count: int, one: str, many: str | None = None) -> str:
+    """Return a count with its noun, such as `1 rack` or `2 racks`; `many` where the plural is not `one` and an s."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
 def _text(value: object) -> str:
     if value is None or value == {} or value == []:
         return "-"

@@ -12,7 +12,7 @@ from services.cli.output import Output, OutputOption, percent, print_document, p
 
 
 def plan(
-    region: Annotated[str, typer.Argument(help="the region's name")],
+    region: Annotated[str, typer.Argument(envvar="PLIMSOLL_REGION", help="the region's name")],
     wait: Annotated[float, typer.Option(min=0.0, metavar="SECONDS", help="for the run to end")] = 3600.0,
     output: OutputOption = Output.TABLE,
 ) -> None:
@@ -53,11 +53,17 @@ def _await_run(client: Client, asked: Json, say: Any, wait_s: float) -> Json:
     raise CliFailure(f"the run is not over after {wait_s:g} s: see `plimsoll get solve-runs`")
 
 
+_SHOWN = ("solve_s", "total", "total_without_rack", "lower_bound", "gap", "penalty", "stopped_by", "shortfall_rru")
+
+
 def _short(run: Json) -> Json:
     report = run["report"] or {}
-    kept = ("solve_s", "total", "total_without_rack", "lower_bound", "gap", "penalty", "stopped_by", "shortfall_rru")
-    figures = {name: report[name] for name in kept if name in report}
+    figures = {name: report[name] for name in _SHOWN if name in report}
     if figures.get("gap") is not None:
-        figures["gap"] = f"{percent(figures['gap'])} of total_without_rack above lower_bound"
+        figures["gap"] = f"at most {percent(figures['gap'])} above the best possible"
+    if figures.get("penalty"):
+        unavoidable = report.get("least_penalty", 0.0)
+        figures["penalty"] = f"{figures['penalty']:,.6g} of the total, for what is short or off its affinity; "
+        figures["penalty"] += f"every plan has at least {unavoidable:,.6g}"
     known = {name: run[name] for name in ("solve_run_id", "region", "status", "plan_id", "error", "bundle")}
     return {**{name: value for name, value in known.items() if value is not None}, "report": figures}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated
 
 import typer
@@ -10,12 +9,16 @@ import typer
 from libs.domain.retirement import RetirementKind, RetirementScope
 from services.cli.client import Client, Json
 from services.cli.failure import CliFailure
+from services.cli.moments import MOMENT, moment
 from services.cli.output import Output, OutputOption, print_json, say
 from services.cli.requests import RegionOption
 
 ScopeArgument = Annotated[RetirementScope, typer.Argument(help="a rack or a single server")]
 NameArgument = Annotated[str, typer.Argument(help="which one")]
-AtOption = Annotated[datetime | None, typer.Option("--at", help="by when it is to be empty (UTC)")]
+AtOption = Annotated[
+    str | None,
+    typer.Option("--at", metavar=MOMENT, help="by when it is to be empty; UTC unless the time has an offset"),
+]
 ReasonOption = Annotated[str, typer.Option(help="why; people read it")]
 CancelOption = Annotated[bool, typer.Option("--cancel", help="it stays: cancel what was announced")]
 
@@ -39,7 +42,9 @@ def refresh(
     region: RegionOption,
     to_type: Annotated[str | None, typer.Option("--to-type", help="the hardware type that comes back")] = None,
     at: AtOption = None,
-    back: Annotated[datetime | None, typer.Option("--back", help="until when it is away; left out: a moment")] = None,
+    back: Annotated[
+        str | None, typer.Option("--back", metavar=MOMENT, help="until when it is away; left out: a moment")
+    ] = None,
     reason: ReasonOption = "hardware refresh",
     cancel: CancelOption = False,
     output: OutputOption = Output.TABLE,
@@ -47,7 +52,7 @@ def refresh(
     """Announce that a rack or server becomes another hardware type. Solves empty it first."""
     body: Json = {"reason": reason, "to_hardware_type": to_type}
     if back is not None:
-        body["back_at"] = _utc(back)
+        body["back_at"] = moment("--back", back)
     if to_type is None and not cancel:
         raise CliFailure("say which hardware type comes back, with --to-type")
     _retire(RetirementKind.REFRESH, scope, name, region, body, at, cancel, output)
@@ -59,7 +64,7 @@ def _retire(
     name: str,
     region: str,
     body: Json,
-    at: datetime | None,
+    at: str | None,
     cancel: bool,
     output: Output,
 ) -> None:
@@ -77,7 +82,7 @@ def _retire(
     else:
         if at is None:
             raise CliFailure("say by when it is to be empty, with --at, such as --at 2027-01-31T08:00")
-        body |= {"region": region, "scope": scope, "scope_name": name, "kind": kind, "due_at": _utc(at)}
+        body |= {"region": region, "scope": scope, "scope_name": name, "kind": kind, "due_at": moment("--at", at)}
         retirement = client.post("/v1/retirements", body)
     if output is Output.JSON:
         print_json(retirement)
@@ -85,7 +90,3 @@ def _retire(
         said = f"{kind} {retirement['retirement_id']} of {scope} {name}: {retirement['condition']}"
         say(said)
         say(retirement["message"])
-
-
-def _utc(moment: datetime) -> str:
-    return moment.isoformat() + ("" if moment.tzinfo else "Z")

@@ -9,7 +9,7 @@ import typer
 
 from services.cli.client import Client, Json
 from services.cli.failure import CliFailure
-from services.cli.output import Output, OutputOption, percent, print_json, print_rows, say, stderr, stdout
+from services.cli.output import Output, OutputOption, percent, plural, print_json, print_rows, say, stderr, stdout
 from services.cli.specs import number_of
 
 T = TypeVar("T")
@@ -29,7 +29,7 @@ _SHOWN_MAX = 20
 
 
 def simulate(
-    region: Annotated[str | None, typer.Argument(help="the region's name")] = None,
+    region: Annotated[str | None, typer.Argument(envvar="PLIMSOLL_REGION", help="the region's name")] = None,
     demand: Annotated[
         list[str] | None, typer.Option("--demand", metavar="NAME=RRU", help="this reservation at that capacity")
     ] = None,
@@ -57,7 +57,7 @@ def simulate(
     reason: Annotated[
         str | None, typer.Option(help="why, with --apply; needed where approval limits are exceeded")
     ] = None,
-    wait: Annotated[float, typer.Option(min=0.0, metavar="SECONDS", help="for the answer")] = 3600.0,
+    wait: Annotated[float, typer.Option(min=0.0, metavar="SECONDS", help="for the answer; 0: do not")] = 3600.0,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Solve the region as it would be and show the difference. Options repeat; nothing changes without --apply."""
@@ -85,6 +85,9 @@ def simulate(
         "withdraw_racks": list(withdraw_rack or ()),
     }
     asked = client.post("/v1/simulations", {name: value for name, value in body.items() if value})
+    if wait <= 0:
+        _tell_later(asked, output)
+        return
     with stderr.status(f"simulation {asked['simulation_id']}: waiting for a worker") as status:
 
         def tell(found: Json) -> None:
@@ -102,7 +105,18 @@ def simulate(
     if found["status"] == "failed":
         raise CliFailure(f"simulation {found['simulation_id']} failed: {found['error']}")
     if found["status"] not in _OVER:
-        raise CliFailure(f"simulation {found['simulation_id']} is not over after {wait:g} s; it goes on")
+        raise CliFailure(f"simulation {found['simulation_id']} is not over after {wait:g} s. {_go_on(found)}")
+
+
+def _tell_later(asked: Json, output: Output) -> None:
+    if output is Output.JSON:
+        print_json(asked)
+    else:
+        say(f"simulation {asked['simulation_id']} of {asked['region']} waits for a worker. {_go_on(asked)}")
+
+
+def _go_on(simulation: Json) -> str:
+    return f"It goes on: `plimsoll get simulations {simulation['simulation_id']}` has its answer."
 
 
 def _apply(client: Client, number: int, reason: str | None, output: Output) -> None:
@@ -124,7 +138,8 @@ def _show(found: Json) -> None:
     ]
     after = cost["after"]
     say(
-        f"simulation {found['simulation_id']} of {found['region']}: {report['moves']} servers would change hands "
+        f"simulation {found['simulation_id']} of {found['region']}: "
+        f"{plural(report['moves'], 'server')} would change hands "
         f"({after['moved_in_use']} in use and {after['moved_idle']} idle leave a reservation)"
         + ("" if stopped == "finished" else f"; stopped by {stopped}"),
     )

@@ -138,11 +138,11 @@ def print_summary(snapshot: FleetSnapshot, report: SolveReport, out: Path) -> No
         for label, name in SCORES.items()
     ]
     print_rows(rows, {heading: heading for heading in rows[0]})
-    bounded = "no bound known"
+    bounded = "it is not known how much better an answer could be"
     if report.proven:
-        bounded = "without racks proven to be the best"
+        bounded = "no better answer exists (racks not counted)"
     elif math.isfinite(report.gap):
-        bounded = f"without racks {percent(report.gap)} above a bound of {report.lower_bound:,.1f}"
+        bounded = f"at most {percent(report.gap)} above the best possible (racks not counted)"
     say(
         f"moved {report.score.moved_in_use:,} in use and {report.score.moved_idle:,} idle, "
         f"acquired {report.score.acquired:,}; {bounded}; "

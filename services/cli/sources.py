@@ -13,7 +13,7 @@ from libs.interchange.inventory import region_of
 from libs.interchange.region_files import save_region
 from libs.interchange.sources import SourceFormat, format_of, load_source
 from services.cli.failure import CliFailure
-from services.cli.output import say, stderr
+from services.cli.output import plural, say, stderr
 
 SourceArgument = Annotated[
     Path,
@@ -82,8 +82,9 @@ def convert(
         raise CliFailure(f"{out} is there already: name a new folder")
     inventory = read_source(source, source_format, labels, keys, defaults)
     save_region(region_of(inventory, out.name), out)
+    topology = inventory.topology
     say(
-        f"{out}: {len(inventory):,} servers in {len(inventory.topology.racks):,} racks, "
-        f"{len(inventory.topology.msbs):,} MSBs and {len(inventory.topology.datacenters):,} datacenters, "
-        f"of {len(inventory.hardware_types):,} hardware types",
+        f"{out}: {plural(len(inventory), 'server')} in {plural(len(topology.racks), 'rack')}, "
+        f"{plural(len(topology.msbs), 'MSB')} and {plural(len(topology.datacenters), 'datacenter')}, "
+        f"of {plural(len(inventory.hardware_types), 'hardware type')}",
     )

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from typing import Annotated, TypeVar
 
 import typer
 
+from services.cli.moments import MOMENT, moment
+
 T = TypeVar("T")
 _Share = "DATACENTER=SHARE"
 
-CapacityOption = Annotated[float | None, typer.Option("--capacity", min=0.0, metavar="RRU", help="capacity in RRU")]
+CapacityOption = Annotated[
+    float | None, typer.Option("--capacity", min=0.0, metavar="RRU", help="capacity in RRU, as --rru rates servers")
+]
 RruOption = Annotated[
-    list[str] | None, typer.Option("--rru", metavar="TYPE=RRU", help="RRU of one server of a type; repeatable")
+    list[str] | None,
+    typer.Option(
+        "--rru",
+        metavar="TYPE=RRU",
+        help="relative resource units: what one server of a type is worth to you, such as hw-01=1.5; repeatable",
+    ),
 ]
 CountOption = Annotated[int | None, typer.Option("--count", min=1, help="capacity in servers, instead of RRU")]
 TypesOption = Annotated[
@@ -24,13 +32,15 @@ SurvivesOption = Annotated[
     bool | None,
     typer.Option("--survive-msb-loss/--no-survive-msb-loss", help="the capacity remains after the loss of any one MSB"),
 ]
-MsbLimitOption = Annotated[float | None, typer.Option(help="share of the capacity in one MSB that is not frowned upon")]
+MsbLimitOption = Annotated[float | None, typer.Option(help="share of the capacity in one MSB above which it costs")]
 RackLimitOption = Annotated[float | None, typer.Option(help="likewise in one rack")]
 AffinityOption = Annotated[
     list[str] | None, typer.Option("--affinity", metavar=_Share, help="share wanted in a datacenter; repeatable")
 ]
-StartsOption = Annotated[datetime | None, typer.Option(help="takes nothing before; UTC, such as 2027-01-31T08:00:00")]
-EndsOption = Annotated[datetime | None, typer.Option(help="is deleted then; UTC")]
+StartsOption = Annotated[
+    str | None, typer.Option(metavar=MOMENT, help="it takes no server before; UTC unless the time has an offset")
+]
+EndsOption = Annotated[str | None, typer.Option(metavar=MOMENT, help="it is deleted then; likewise")]
 
 
 def spec_of(
@@ -44,8 +54,8 @@ def spec_of(
     msb_spread_limit: float | None,
     rack_spread_limit: float | None,
     affinity: Sequence[str] | None,
-    starts_at: datetime | None,
-    ends_at: datetime | None,
+    starts_at: str | None,
+    ends_at: str | None,
 ) -> dict[str, object]:
     """The spec with what was given; the platform fills in or keeps the rest."""
     given = {
@@ -58,8 +68,8 @@ def spec_of(
         "msb_spread_limit": msb_spread_limit,
         "rack_spread_limit": rack_spread_limit,
         "affinity": _pairs(affinity, "--affinity", float),
-        "starts_at": None if starts_at is None else starts_at.replace(tzinfo=UTC).isoformat(),
-        "ends_at": None if ends_at is None else ends_at.replace(tzinfo=UTC).isoformat(),
+        "starts_at": moment("--starts-at", starts_at),
+        "ends_at": moment("--ends-at", ends_at),
     }
     return {name: value for name, value in given.items() if value is not None}
 

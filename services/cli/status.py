@@ -8,7 +8,7 @@ from urllib.parse import quote
 import typer
 
 from services.cli.client import Client, Json
-from services.cli.output import Output, OutputOption, print_json, print_rows, say
+from services.cli.output import Output, OutputOption, plural, print_json, print_rows, say
 
 _COLUMNS = {
     "TYPE": "hardware_type",
@@ -20,6 +20,8 @@ _COLUMNS = {
     "DOWN": "unavailable",
     "MAINTENANCE": "in_maintenance",
 }
+
+_NAMED_MAX = 10
 
 
 def status(
@@ -33,26 +35,32 @@ def status(
     amiss = [one for one in client.get(path)["conditions"] if one["status"] == "False"]
     approvals = list(client.items("/v1/approvals", region=region, status="pending"))
     letters = list(client.items("/v1/moves", region=region, dead_letter="open"))
+    short = client.get("/v1/reservations", region=region, short=True, limit=_NAMED_MAX)["items"]
     if output is Output.JSON:
         ids = {
             "pending_approvals": [one["approval_id"] for one in approvals],
             "open_dead_letters": [one["move_id"] for one in letters],
         }
-        print_json({"region": region, **summary, "amiss": amiss, **ids})
+        print_json({"region": region, **summary, "amiss": amiss, **ids, "short": [one["name"] for one in short]})
         return
     say(
-        f"{region}: {summary['reservations']} reservations, {summary['degraded']} of them short; "
+        f"{region}: {plural(summary['reservations'], 'reservation')}, {summary['degraded']} of them short; "
         f"{summary['capacity_rru']:,.1f} RRU promised, {summary['shortfall_rru']:,.1f} short; "
         f"{summary['embedded_buffer_rru']:,.1f} RRU embedded for the loss of an MSB, "
         f"{summary['shared_buffer_rru']:,.1f} shared for random failures"
     )
     print_rows([*summary["hardware_types"], _sum(summary["hardware_types"])], _COLUMNS)
+    if short:
+        named = ", ".join(f"{one['name']} ({one['status']['target']['shortfall_rru']:,.4g} RRU)" for one in short)
+        more = f" and {summary['degraded'] - len(short):,} more" if summary["degraded"] > len(short) else ""
+        say(f"short: {named}{more}; `plimsoll get reservations -w region={region} -w short=yes` lists them")
     for one in amiss:
         say(f"{one['type']}: {one['reason']}. {one['message']}")
     if approvals:
         say(f"{len(approvals)} to approve or reject: `plimsoll get approvals -w region={region} -w status=pending`")
     if letters:
-        say(f"{len(letters)} moves failed for good: `plimsoll get moves -w region={region} -w dead_letter=open`")
+        failed = plural(len(letters), "move")
+        say(f"{failed} failed for good: `plimsoll get moves -w region={region} -w dead_letter=open`")
 
 
 def _sum(types: list[Json]) -> Json:

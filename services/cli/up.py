@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import signal
+import time
 from typing import Annotated
 
 import typer
 
 from libs.reconcile.environment import read_environment
 from libs.reconcile.settings import ClockSettings
-from libs.store.errors import UNAVAILABLE
 from services.cli.failure import CliFailure
 from services.cli.output import note, stderr
-from services.standalone.platform import running_platform
-from services.standalone.postgres_cluster import PostgresUnavailable
-from services.standalone.processes import ChildFailed
 from services.standalone.settings import StandaloneSettings
 
 
@@ -25,9 +22,24 @@ def up(
     """Run the platform here: API, worker, scheduler and, unless DATABASE_URL is set, a database."""
     settings = read_environment(StandaloneSettings)
     note(f"starting in {settings.state_dir}")
+    began_s = time.monotonic()
+    # After the first word: the platform's code takes a while to load.
+    from libs.store.errors import UNAVAILABLE
+    from services.standalone.platform import running_platform
+    from services.standalone.postgres_cluster import PostgresUnavailable
+    from services.standalone.processes import ChildFailed
+
+    def tell(sentence: str) -> None:
+        note(f"  {time.monotonic() - began_s:4.0f} s  {sentence}")
+
+    if host not in ("127.0.0.1", "::1", "localhost"):
+        note(
+            f"warning: {host} is served in plain HTTP, so that tokens can be read on the way. "
+            "Put a proxy that speaks TLS before it: docs/operating.md, TLS"
+        )
     clock = read_environment(ClockSettings).clock()
     try:
-        with running_platform(settings, clock=clock, host=host, port=port) as platform:
+        with running_platform(settings, clock=clock, host=host, port=port, tell=tell) as platform:
             stderr.print(f"[green]ready[/green] at {platform.url}", highlight=False)
             note(f"  admin token: {platform.token_file}\n  logs: {settings.log_dir}")
             note("  `plimsoll get regions` in another terminal finds it; Ctrl-C stops it")

@@ -18,13 +18,14 @@ from libs.store.database import Transaction
 from libs.store.measures import Measure, put_samples
 from libs.web.bad_files import bad_files
 from libs.web.context import Context
+from libs.web.decoding import Slot
 from libs.web.idempotency import Answer, Write
 from libs.web.model import ResponseModel
 from libs.web.problems import Problem
 from services.planner.telemetry_settings import TelemetrySettings
 
 TABLE_BYTES_MAX = 100_000_000
-"""Three million rows of CSV, or thirty million of Parquet."""
+"""Three million rows of CSV. PLIMSOLL_DECODING_BYTES bounds the rows of Parquet: 160 bytes each."""
 CSV, PARQUET = "text/csv", "application/vnd.apache.parquet"
 _SUFFIXES = {CSV: "csv", PARQUET: "parquet"}
 _BINARY = {"type": "string", "format": "binary"}
@@ -89,6 +90,7 @@ def _upload(
     context: Context,
     write: Write,
     content: Annotated[bytes, Depends(_content)],
+    _slot: Slot,
     minute_zero: Annotated[
         AwareDatetime, Query(description="When the table's minute 0 was; left out: its minutes count from 1970, UTC")
     ] = datetime(1970, 1, 1, tzinfo=UTC),

@@ -6,10 +6,13 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import httpx
 import orjson
+
+from libs.reconcile.outgoing import trusted_by
 
 ATTEMPTS = 4
 PAUSE_S = 0.5
@@ -33,17 +36,22 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Prometheus:
-    """One server, or what answers like one (Thanos, Mimir, VictoriaMetrics)."""
+    """One server, or what answers like one (Thanos, Mimir, VictoriaMetrics).
+
+    token   shown to it with every query; None: none is
+    ca      PEM file of the authorities that may vouch for it; None: the usual ones
+    """
 
     url: str
     token: str | None = None
+    ca: Path | None = None
     pause_s: float = PAUSE_S
     _client: httpx.Client = field(init=False)
 
     def __post_init__(self) -> None:
         headers = {} if self.token is None else {"Authorization": f"Bearer {self.token}"}
         # A redirect is not followed: whom we show the token is in our own settings. Nor is a proxy taken from them.
-        client = httpx.Client(headers=headers, timeout=TIMEOUT_S, trust_env=False)
+        client = httpx.Client(headers=headers, timeout=TIMEOUT_S, trust_env=False, verify=trusted_by(self.ca))
         object.__setattr__(self, "_client", client)
 
     def close(self) -> None:

@@ -27,7 +27,8 @@ class PulledSamples:
 def read_answer(query: MetricQuery, answer: Sequence[Series]) -> PulledSamples:
     """Name each series; what is no amount (NaN, infinite, negative) was not measured.
 
-    Raises PrometheusError, where two series of the answer have one name: which of them counts is not ours to guess.
+    Raises PrometheusError where a sample is no number, and where two series of the answer have one name: which of them
+    counts is not ours to guess.
     """
     number: dict[tuple[str, ...], int] = {}
     series, minutes, values, left_out = [], [], [], 0
@@ -42,10 +43,13 @@ def read_answer(query: MetricQuery, answer: Sequence[Series]) -> PulledSamples:
             raise PrometheusError(f"two series of the answer are both {told}: aggregate with sum by ({by})")
         number[names] = len(number)
         for at, text in one.samples:
-            value = float(text) * query.scale
+            try:
+                value, minute = float(text) * query.scale, int(at // 60)
+            except (ValueError, OverflowError) as error:
+                raise PrometheusError(f"a sample of {names} is no number: {text!r} at {at!r}") from error
             if math.isfinite(value) and 0 <= value <= VALUE_MAX:
                 series.append(len(number) - 1)
-                minutes.append(int(at // 60))
+                minutes.append(minute)
                 values.append(value)
     samples = Samples(
         series=np.array(series, np.int64), minute=np.array(minutes, np.int64), value=np.array(values, np.float64)

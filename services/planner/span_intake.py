@@ -26,8 +26,6 @@ KNOWN_S = 5.0
 """For so long a process goes by what it read of entry points and names: an operator's change shows after it."""
 WAITING_S = 1.0
 """For so long it goes by what it counted: the bound on what waits is held to within a second's spans."""
-READERS = 2
-"""Bodies that are unpacked at a time: it is our own work, and each may take a lot of memory."""
 RETRY_S = 10
 
 
@@ -46,7 +44,6 @@ class SpanIntake:
 
     database: Database
     settings: TelemetrySettings
-    readers: threading.BoundedSemaphore = field(default_factory=lambda: threading.BoundedSemaphore(READERS))
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _bodies_bytes: int = 0
     _entry_points: Intake | None = None
@@ -71,10 +68,15 @@ class SpanIntake:
     def require_room(self, spans: int) -> None:
         """Raises Problem (429) where so many more spans may not wait to be summed."""
         with self._lock:
-            if time.monotonic() > self._waiting_until:
-                with self.database.snapshot() as tx:
-                    self._waiting = count_waiting(tx).spans
+            count = time.monotonic() > self._waiting_until
+            if count:  # this thread counts; the others go by what is known meanwhile
                 self._waiting_until = time.monotonic() + WAITING_S
+        if count:
+            with self.database.snapshot() as tx:
+                waiting = count_waiting(tx).spans
+            with self._lock:
+                self._waiting = waiting
+        with self._lock:
             if self._waiting + spans >= self.settings.spans_waiting_max:
                 raise _full("Too many spans wait to be summed", RETRY_S)
 

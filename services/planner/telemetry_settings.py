@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from pydantic import Field, SecretStr
+from pathlib import Path
+from typing import Self
+
+from pydantic import Field, SecretStr, model_validator
 
 from libs.reconcile.environment import Settings
+from libs.reconcile.outgoing import require_encrypted, trusted_by
 
 
 class TelemetrySettings(Settings):
@@ -17,7 +21,8 @@ class TelemetrySettings(Settings):
     series_max            series of use, and of traffic, that may be measured
     telemetry_kept_days   measurements and sums older than this are forgotten
     prometheus_url        where `metric_sources` are asked; none: nothing is pulled
-    prometheus_token      a bearer token for it
+    prometheus_token      a bearer token for it, sent over http to another host only where that is allowed
+    prometheus_ca         PEM file of the authorities that may vouch for it; none: the usual ones
     prometheus_backfill_days   how far back a new source is pulled
     prometheus_delay_s    what is younger than this may not be complete in Prometheus yet
     """
@@ -32,7 +37,18 @@ class TelemetrySettings(Settings):
         default=None, pattern=r"^https?://[^\s@]+$", validation_alias="PLIMSOLL_PROMETHEUS_URL"
     )
     prometheus_token: SecretStr | None = Field(default=None, validation_alias="PLIMSOLL_PROMETHEUS_TOKEN")
+    prometheus_ca: Path | None = Field(default=None, validation_alias="PLIMSOLL_PROMETHEUS_CA")
+    prometheus_http_allowed: bool = Field(default=False, validation_alias="PLIMSOLL_PROMETHEUS_HTTP_ALLOWED")
     prometheus_backfill_days: float = Field(
         default=14.0, gt=0, le=3660, validation_alias="PLIMSOLL_PROMETHEUS_BACKFILL_DAYS"
     )
     prometheus_delay_s: float = Field(default=60.0, ge=0, le=86_400, validation_alias="PLIMSOLL_PROMETHEUS_DELAY_S")
+
+    @model_validator(mode="after")
+    def _encrypted(self) -> Self:
+        if self.prometheus_url is not None and self.prometheus_token is not None:
+            plain = self.prometheus_http_allowed
+            require_encrypted(self.prometheus_url, plain_allowed=plain, setting="PLIMSOLL_PROMETHEUS_HTTP_ALLOWED")
+        if self.prometheus_ca is not None:
+            trusted_by(self.prometheus_ca)
+        return self

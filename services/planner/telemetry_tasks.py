@@ -26,7 +26,7 @@ def pull_metrics(run: JobRun) -> None:
     if settings.prometheus_url is None:
         return
     token = None if settings.prometheus_token is None else settings.prometheus_token.get_secret_value()
-    with closing(Prometheus(settings.prometheus_url, token)) as prometheus:
+    with closing(Prometheus(settings.prometheus_url, token, settings.prometheus_ca)) as prometheus:
         MetricsPull(run.database, run.clock, settings, prometheus, run.lease.check).reconcile()
 
 

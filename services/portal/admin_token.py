@@ -24,7 +24,7 @@ def ensure_admin_token(tx: Transaction, path: Path, *, now: datetime) -> bool:
     """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     known = path.read_text().strip() if path.is_file() else ""
-    principal = load_principal(tx, digest(known), now=now) if known else None
+    principal = load_principal(tx, digest(known)) if known else None
     if principal is not None and principal.role is Role.ADMIN:
         path.chmod(0o600)
         return False

@@ -46,7 +46,7 @@ def approve(tx: Transaction, approval_id: int, *, generation: int, actor: str, r
             numbers={},
             now=now,
         )
-        enqueue(tx, ASSESS, str(request.capacity_request_id))
+        enqueue(tx, ASSESS, str(request.capacity_request_id), lane=request.owner)
     return decided
 
 

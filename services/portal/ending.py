@@ -13,6 +13,12 @@ from libs.store.plans import commit_release
 from libs.store.reservations import delete_reservation, load_reservation
 
 
+def freed_words(servers: int, in_use: int) -> str:
+    """State how many servers a deletion frees, and how many of them still run containers."""
+    using = f"{in_use} of them in use" if in_use else "none of them in use"
+    return f"the mover frees its {servers} servers, {using}" if servers else "it held no server"
+
+
 def end_reservation(
     tx: Transaction, reservation: Reservation, *, by: CapacityRequest, actor: str, reason: str | None, now: datetime
 ) -> int:

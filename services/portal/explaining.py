@@ -20,9 +20,9 @@ FREE_NAME = "free"
 """What a server that is to be bound to nothing is bound to, in `to`."""
 
 
-def explain_reservation(database: Database, reservation_id: int) -> Explanation:
+def explain_reservation(database: Database, reservation_id: int, *, token_id: int) -> Explanation:
     """Why it has what it has. Raises NotFound, and Problem (409) where it was deleted or has not begun."""
-    with solving_slot():
+    with solving_slot(token_id):
         with database.snapshot() as tx:
             reservation = _live(load_reservation(tx, reservation_id))
             snapshot = load_fleet_snapshot(tx, reservation.region)
@@ -32,13 +32,15 @@ def explain_reservation(database: Database, reservation_id: int) -> Explanation:
         return explain(snapshot, row, last_solve=solved)
 
 
-def explain_server(database: Database, reservation_id: int, server: str, to: str | None) -> list[MoveEffect]:
+def explain_server(
+    database: Database, reservation_id: int, server: str, to: str | None, *, token_id: int
+) -> list[MoveEffect]:
     """The effect of binding a server of the reservation elsewhere: to `to`, or to the places nearest to being better.
 
     Raises NotFound, and Problem: 409 where the reservation was deleted or has not begun, 422 for a server or `to` that
     is not known.
     """
-    with solving_slot():
+    with solving_slot(token_id):
         with database.snapshot() as tx:
             reservation = _live(load_reservation(tx, reservation_id))
             snapshot = load_fleet_snapshot(tx, reservation.region)
@@ -49,7 +51,7 @@ def explain_server(database: Database, reservation_id: int, server: str, to: str
             raise invalid(unknown_name("server", "server of it", server, mine.tolist(), location="query"))
         row = int(found[0])
         if snapshot.servers.target[row] != _row(snapshot, reservation) and to != reservation.name:
-            message = f"is not one of {reservation.name}'s: ask its own reservation, or give to={reservation.name}"
+            message = _elsewhere(snapshot, row, reservation.name)
             raise invalid(FieldError(field="server", location="query", code="not_its_server", message=message))
         if to is None:
             return list(alternatives(snapshot, row))
@@ -60,6 +62,15 @@ def explain_server(database: Database, reservation_id: int, server: str, to: str
             known = [*snapshot.reservations.name.tolist(), FREE_NAME]
             raise invalid(unknown_name("to", "reservation", to, known, location="query"))
         return [move_effect(snapshot, row, int(wanted[0]))]
+
+
+def _elsewhere(snapshot: FleetSnapshot, row: int, asked: str) -> str:
+    target = snapshot.servers.target[row]
+    ask = f"ask what {asked} would gain from it with to={asked} (`--to {asked}`)"
+    if target < 0:
+        return f"is bound to no reservation: {ask}"
+    holder = snapshot.reservations.name[target]
+    return f"is bound to {holder} and not to {asked}: explain {holder} instead, or {ask}"
 
 
 def _live(reservation: Reservation) -> Reservation:

@@ -227,8 +227,8 @@ def _scheduled(verdict: Verdict, spec: ReservationSpec) -> Judgement:
     return Judgement(
         phase=CapacityRequestPhase.SCHEDULED,
         reason="Scheduled",
-        message=f"Begins at {spec.starts_at.isoformat()} and takes nothing before. Were it to begin now, it would be "
-        f"{verdict.phase}: {verdict.message} What it gets is decided when it begins.",
+        message=f"Begins at {spec.starts_at.isoformat()} and holds no server until then. If it began now, it would be "
+        f"{verdict.phase}: {verdict.message} The decision is made when it begins.",
         numbers=verdict.numbers,
     )
 

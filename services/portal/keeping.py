@@ -8,7 +8,8 @@ from libs.domain.capacity_request import CapacityRequest, CapacityRequestKind, C
 from libs.store import audit
 from libs.store.capacity_requests import change_phase, create_capacity_request, spec_json
 from libs.store.database import Transaction
-from services.portal.ending import end_reservation
+from libs.store.reservation_servers import count_in_use
+from services.portal.ending import end_reservation, freed_words
 from services.portal.submissions import Submission
 
 
@@ -50,13 +51,14 @@ def keep(
     if submission.kind is not CapacityRequestKind.DELETE:
         return request
     assert reservation is not None
+    in_use = count_in_use(tx, reservation.reservation_id)
     released = end_reservation(tx, reservation, by=request, actor=actor, reason=given_reason, now=now)
     return change_phase(
         tx,
         request,
         CapacityRequestPhase.GRANTED,
         reason="Deleted",
-        message=f"{request.reservation_name} is deleted; the mover frees its {released} servers.",
-        numbers={"released_servers": released},
+        message=f"{request.reservation_name} is deleted: {freed_words(released, in_use)}.",
+        numbers={"released_servers": released, "servers_in_use": in_use},
         now=now,
     )

@@ -9,6 +9,7 @@ from libs.domain.capacity_request import CapacityRequest, CapacityRequestKind
 from libs.domain.region import Region
 from libs.domain.reservation import Reservation, ReservationKind, ReservationSpec
 from libs.reconcile.errors import StaleGeneration
+from libs.store.capacity_requests import count_undecided
 from libs.store.database import Transaction
 from libs.store.known_names import known_datacenters, known_hardware_types, known_regions
 from libs.store.refusals import NotFound
@@ -18,6 +19,11 @@ from libs.store.shared_buffers import NAME_PREFIX
 from libs.web.names import unknown_name
 from libs.web.problems import FieldError, Problem, invalid
 from services.portal.windows import require_window
+
+UNDECIDED_MAX = 100
+"""Requests of one owner in one region that may wait for their assessment or an approval."""
+RETRY_S = 10
+"""Within which assessments are promised: then there may be room."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +119,23 @@ def require_region(tx: Transaction, name: str, *, location: str = "body") -> Reg
         return load_region(tx, name)
     except NotFound:
         raise invalid(unknown_name("region", "region", name, known_regions(tx), location=location)) from None
+
+
+def require_few_undecided(tx: Transaction, submission: Submission) -> None:
+    """Raises Problem (429) where the owner has as many requests in the region that are not decided as it may.
+
+    Each is a job that reads a whole region. A delete is decided at once, and never refused.
+    """
+    if submission.kind is CapacityRequestKind.DELETE:
+        return
+    owner, region = submission.owner, submission.region
+    if count_undecided(tx, region.region_id, owner) < UNDECIDED_MAX:
+        return
+    detail = (
+        f"{owner} has {UNDECIDED_MAX} requests in {region.name} that are not decided: wait for them, or withdraw those "
+        "that are not needed. Nothing was done."
+    )
+    raise Problem(429, "too_many_undecided", detail, headers={"Retry-After": str(RETRY_S)})
 
 
 def require_live(tx: Transaction, region: str, name: str) -> Reservation:

@@ -7,15 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from libs.domain.approval import ApprovalLimits, Cause
-from libs.domain.reservation import Reservation, ReservationSpec
+from libs.domain.reservation import ROUNDING, Reservation, ReservationSpec
 from libs.domain.simulation import Simulation
 from libs.store.database import Transaction
 from libs.store.quotas import load_quota
 from libs.web.problems import Problem
 
 _SHOWN_MAX = 5
-_ROUNDING = 1e-9
-"""Of a limit: a sum of differences may be off by that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +39,7 @@ def require_within_quotas(tx: Transaction, region: str, decisions: Sequence[Deci
     for owner in sorted(name for name, more in growth.items() if more > 0):
         quota = load_quota(tx, region, owner, lock=True)
         wanted = quota.used_rru + quota.pending_rru + growth[owner]
-        if quota.limit_rru is not None and wanted > quota.limit_rru * (1 + _ROUNDING):
+        if quota.limit_rru is not None and wanted > quota.limit_rru * (1 + ROUNDING):
             detail = (
                 f"{owner} may have {quota.limit_rru:g} RRU in {region}: {quota.used_rru:g} are in use, "
                 f"{quota.pending_rru:g} are in requests, and this adds {growth[owner]:g}. Simulate less, or set a "

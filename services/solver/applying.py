@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 
 import numpy as np
@@ -12,13 +12,14 @@ from libs.domain.approval_causes import approval_causes
 from libs.domain.capacity_request import CapacityRequestKind, CapacityRequestPhase
 from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
 from libs.domain.plan import PlanKind
+from libs.domain.reservation import ROUNDING
 from libs.domain.simulation import SimulatedChange, Simulation, SimulationStatus, rests_on
 from libs.domain.what_if import imagine
 from libs.plan_check.check import check_plan, require_clean
 from libs.store import audit
 from libs.store.approval_limits import load_approval_limits
 from libs.store.capacity_requests import change_phase, create_capacity_request
-from libs.store.database import Database, Transaction
+from libs.store.database import Transaction
 from libs.store.plans import commit_plan, lock_lineage
 from libs.store.regions import load_region, update_policy
 from libs.store.reservations import create_reservation, load_reservation, update_spec
@@ -29,10 +30,26 @@ from services.solver.apply_limits import Decision, require_approved, require_wit
 from services.solver.findings import record_solve_findings
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """What an application rests on, as one moment had it. owners: name of a reservation -> owner."""
+
+    generation: int
+    fleet: FleetSnapshot
+    owners: Mapping[str, str]
+
+
+def load_ground(tx: Transaction, simulation_id: int) -> Ground:
+    """What applying this simulation would rest on; `tx` is a snapshot. Raises NotFound."""
+    region = load_region(tx, load_simulation(tx, simulation_id).region)
+    fleet, owners = load_fleet_snapshot(tx, region.name), load_owners(tx, region.name)
+    return Ground(generation=region.generation, fleet=fleet, owners=owners)
+
+
 def apply_simulation(
-    tx: Transaction, database: Database, simulation_id: int, *, actor: str, reason: str | None, now: datetime
+    tx: Transaction, ground: Ground, simulation_id: int, *, actor: str, reason: str | None, now: datetime
 ) -> Simulation:
-    """The simulation, applied in `tx`; what it rests on is read from `database`, in one moment of its own.
+    """The simulation, applied in `tx`, if what it rests on is still as `ground` has it.
 
     Raises NotFound; Problem 409 where it is not done or was applied, where it imagines what nobody can decide, where no
     state of the region could meet its demand, where a quota forbids it, where it needs an approval and no `reason` is
@@ -42,12 +59,13 @@ def apply_simulation(
     simulation = load_simulation(tx, simulation_id)
     require_applicable(simulation)
     region = load_region(tx, simulation.region)
-    lock_lineage(tx, region.region_id, simulation.region, region.target_plan_id)
-    with database.snapshot() as reading:
-        before, owned = load_fleet_snapshot(reading, simulation.region), load_owners(reading, simulation.region)
+    before = ground.fleet
+    lock_lineage(tx, region.region_id, simulation.region, before.target_plan_id)
+    if load_region(tx, simulation.region).generation != ground.generation:
+        raise _moved("the policy")
     changes = load_simulated_changes(tx, simulation_id)
     _require_unmoved(simulation, before, changes)
-    imagined = imagine(before, simulation.what_if, owned)
+    imagined = imagine(before, simulation.what_if, ground.owners)
     decisions = _decisions(tx, simulation, before, imagined)
     require_within_quotas(tx, simulation.region, decisions)
     limits, target, short_rru = (
@@ -65,7 +83,7 @@ def apply_simulation(
     require_approved(simulation, causes, limits, actor=actor, reason=reason)
     if simulation.what_if.policy:
         policy = replace(before.policy, **simulation.what_if.policy)
-        update_policy(tx, simulation.region, policy, generation=region.generation, actor=actor, reason=reason, now=now)
+        update_policy(tx, simulation.region, policy, generation=ground.generation, actor=actor, reason=reason, now=now)
     ids, generations = _decide(tx, simulation, region.region_id, decisions, actor=actor, reason=reason, now=now)
     snapshot = _as_stored(imagined, ids, generations)
     plan = _plan(snapshot, changes)
@@ -195,7 +213,7 @@ def _decide(
             now=now,
         )
         missing = short_rru.get(one.name, 0.0)
-        whole = missing <= 1e-6
+        whole = missing <= ROUNDING * one.spec.capacity_rru
         change_phase(
             tx,
             request,

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from libs.reconcile.clock import Clock
@@ -16,9 +17,11 @@ from libs.store.database import Database
 from libs.store.migrate import migrate
 from services.portal.admin_token import ensure_admin_token
 from services.standalone.database import provide_database
-from services.standalone.processes import Command
+from services.standalone.postgres_age import old_server_note
+from services.standalone.probe import HttpReady
+from services.standalone.processes import Command, Tell, tell_nothing
 from services.standalone.settings import StandaloneSettings
-from services.standalone.supervisor import RESTARTS_MAX, Supervisor, http_ready, listen
+from services.standalone.supervisor import Supervisor, listen
 
 CYCLES: Mapping[str, float] = {
     "solve": 3600.0,
@@ -42,6 +45,12 @@ WORLD_CYCLES: Mapping[str, float] = {
 }
 """Likewise, of jobs that belong to no region."""
 
+_LITTLE_MEMORY = {"MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": str(1 << 20)}
+"""For glibc: what one thread has decoded and freed, the others can use, and large blocks go back to the system.
+
+The environment's own values come first. Other C libraries do not look at these.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Platform:
@@ -63,7 +72,7 @@ def running_platform(
     world_cycles: Mapping[str, float] = WORLD_CYCLES,
     more: Mapping[str, str] | None = None,
     route: Callable[[str], str] = str,
-    restarts_max: int = RESTARTS_MAX,
+    tell: Tell = tell_nothing,
 ) -> Iterator[Platform]:
     """Start everything, and stop it in order when the block ends. Port 0 takes a free one.
 
@@ -72,16 +81,22 @@ def running_platform(
     world_cycles   likewise, of jobs that belong to no region
     more     what the processes' environment holds beside ours
     route    the database's URL -> the one that the processes use, where something stands between them and it
-    restarts_max    deaths of a process, none of which it ran well before, that end the platform
+    tell     takes a sentence at each step of the start, and where a process dies
     While it runs, `settings.endpoint_file` tells the command line where it is. Raises ChildFailed, PostgresUnavailable
     or OSError.
     """
     state = settings.state_dir
-    state.mkdir(parents=True, exist_ok=True)
-    with listen(host, port) as sock, Supervisor(settings.log_dir, restarts_max=restarts_max) as supervisor:
+    state.mkdir(parents=True, exist_ok=True, mode=0o711)
+    for folder in (settings.log_dir, state / "bundles", state / "queue"):
+        _make_private(folder)
+    with listen(host, port) as sock, Supervisor(settings.log_dir, tell=tell) as supervisor:
         address, taken = sock.getsockname()[:2]
         url = f"http://{address}:{taken}"
         database_url = provide_database(settings, supervisor)
+        if settings.database_url is None:
+            note = old_server_note(state / "postgres" / "data", datetime.now(UTC).date())
+            if note is not None:
+                tell(note)
         env = {
             **os.environ,
             "PLIMSOLL_BUNDLE_DIR": str(state / "bundles"),
@@ -93,33 +108,48 @@ def running_platform(
         }
         if not env.get("PLIMSOLL_BROKER_URL"):
             env["PLIMSOLL_BROKER_DIR"] = str(state / "queue")
-        migrate(database_url)
-        token_file = state / "admin-token"
-        _make_token(database_url, token_file, clock)
-        supervisor.start(_python("scheduler", env, "-m", "services.standalone.scheduler"))
-        # A process per solve or plan gives all its memory back, and its peak is that solve's own.
-        solver_env = {**env, "PLIMSOLL_JOB_SLOTS": env.get("PLIMSOLL_SOLVER_SLOTS", "1")}
-        solver_env["PLIMSOLL_JOB_PROCESS_JOBS_MAX"] = "1"
-        supervisor.start(_python("solver", solver_env, "-m", "services.standalone.worker", "solver"))
-        supervisor.start(_python("worker", env, "-m", "services.standalone.worker", "others"))
-        supervisor.start(
+        # Its code takes longest to load, and needs no tables for that; it is ready when they are there.
+        supervisor.launch(
             Command(
                 name="api",
                 argv=[
                     *(sys.executable, "-m", "uvicorn", "--factory", "services.standalone.api:make_app"),
                     *("--fd", str(sock.fileno()), "--no-access-log", "--log-level", "warning"),
+                    *_proxy_headers(settings.trusted_proxies),
                 ],
-                env=env,
-                ready=lambda: http_ready(address, taken),
+                env=_LITTLE_MEMORY | env,
+                ready=HttpReady(address, taken),
                 pass_fds=[sock.fileno()],
             )
         )
-        # The last, since nobody waits for a plan while everything starts.
-        supervisor.start(_python("planner", solver_env, "-m", "services.standalone.worker", "planner"))
+        tell("bringing the database to the schema of this version")
+        migrate(database_url)
+        token_file = state / "admin-token"
+        _make_token(database_url, token_file, clock)
+        supervisor.launch(_python("worker", env, "-m", "services.standalone.worker", "others"))
+        supervisor.wait_ready("api")
+        # The others load while the first requests come: no request waits for a solve.
+        supervisor.launch(_python("scheduler", env, "-m", "services.standalone.scheduler"))
+        # A process per solve or plan gives all its memory back, and its peak is that solve's own.
+        solver_env = {**env, "PLIMSOLL_JOB_SLOTS": env.get("PLIMSOLL_SOLVER_SLOTS", "1")}
+        solver_env["PLIMSOLL_JOB_PROCESS_JOBS_MAX"] = "1"
+        supervisor.launch(_python("solver", solver_env, "-m", "services.standalone.worker", "solver"))
+        supervisor.launch(_python("planner", solver_env, "-m", "services.standalone.worker", "planner"))
         endpoint = settings.endpoint_file
         endpoint.write_text(json.dumps({"url": url, "token_file": str(token_file)}) + "\n")
         supervisor.after_stop.callback(endpoint.unlink, missing_ok=True)
         yield Platform(url, token_file, supervisor)
+
+
+def _make_private(folder: Path) -> None:
+    """Bundles hold every owner's reservations, and logs say who asked for what: they are this user's alone."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    folder.chmod(0o700)  # also one that an earlier version made
+
+
+def _proxy_headers(trusted: str | None) -> tuple[str, ...]:
+    """Whose X-Forwarded-For tells the client's address. uvicorn alone would believe every client of this host."""
+    return ("--proxy-headers", "--forwarded-allow-ips", trusted) if trusted else ("--no-proxy-headers",)
 
 
 def _python(name: str, env: Mapping[str, str], *arguments: str) -> Command:

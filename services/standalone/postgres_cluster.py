@@ -83,8 +83,18 @@ def create_cluster(data: Path, password_file: Path, *, durable: bool) -> None:
     )
     (new / "pg_hba.conf").write_text(_HBA)
     password_file.touch(mode=0o600)
-    password_file.write_text(password)
+    with password_file.open("w") as file:
+        file.write(password)
+        file.flush()
+        os.fsync(file.fileno())
     new.rename(data)
+    # A power cut must not leave a database whose password is lost: there would be no way in.
+    for folder in {password_file.parent, data.parent}:
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _run(argv: list[str], *, cwd: Path, lines: list[str] | None = None) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,14 +15,28 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 from services.standalone import exec_child
 
 _POLL_S = 0.02
 _LOG_BYTES_MAX = 20_000_000
+_STILL_S_MAX = 60.0
+"""A child that has not worked for so long will not get ready."""
+_WORK_CPU_S = 0.5
+"""Less than this is no work: a server that only waits takes some processor time too."""
+_TOLD_EVERY_S = 5.0
+_CHATTER = ("debug", "info")
+Tell = Callable[[str], None]
+"""Takes a sentence for the person who waits."""
 
 
 class ChildFailed(RuntimeError):
     """A child ended or did not get ready; the message holds the last lines of its log."""
+
+
+def tell_nothing(sentence: str) -> None:
+    """For a caller that no person waits for."""
 
 
 def always_ready() -> bool:
@@ -35,7 +51,8 @@ class Command:
     name            for people, and of the log file `<name>.log`
     argv            argv[0] is an absolute path
     env             the whole environment of the child
-    ready           asked again and again until it is true; must return quickly and not raise
+    ready           asked again and again until it is true; must return quickly and not raise. Its attribute `last`,
+                    where it has one, says what is still missing.
     stop_signal     asks the child to end in order
     orphan_signal   what the kernel sends it when we are killed; only Linux does. SIGKILL unless the child has work to
                     finish or children of its own to end.
@@ -96,6 +113,18 @@ class Process:
         self._group_ended = False
         self._asked = False
 
+    def rotate_log(self) -> None:
+        """Where the log has become large, begin it again and keep what was in it as `<name>.log.1`.
+
+        The child goes on writing to the same file, which was opened to append: it is copied and then cut off. Lines
+        that come in between are lost.
+        """
+        with suppress(FileNotFoundError):
+            if self.log_path.stat().st_size > _LOG_BYTES_MAX:
+                shutil.copyfile(self.log_path, self.log_path.with_suffix(".log.1"))
+                os.truncate(self.log_path, 0)
+                self._log_start = 0
+
     def exit_status(self) -> int | None:
         """None while it runs; -N after signal N. Ends whatever a dead child left in its process group."""
         status = self._popen.poll()
@@ -105,18 +134,33 @@ class Process:
                 os.killpg(self.pid, signal.SIGKILL)
         return status
 
-    def wait_ready(self, s_max: float = 60.0) -> None:
-        """Return when `command.ready()` is true. Raises ChildFailed when the child ends or `s_max` seconds pass."""
-        deadline = time.monotonic() + s_max
+    def wait_ready(self, still_s_max: float = _STILL_S_MAX, *, tell: Tell = tell_nothing) -> None:
+        """Return when `command.ready()` is true, however long that takes while the child works.
+
+        Raises ChildFailed when the child ends, or has taken no processor time to speak of for `still_s_max` seconds.
+        """
+        began = told = worked = time.monotonic()
+        cpu_s = 0.0
         while True:
             status = self.exit_status()
             if status is not None:
                 raise ChildFailed(f"{self.command.name} ended with status {status}\n{self.log_tail()}")
             if self.command.ready():
                 return
-            if time.monotonic() > deadline:
-                raise ChildFailed(f"{self.command.name} was not ready after {s_max:g} s\n{self.log_tail()}")
+            now, cpu_now_s = time.monotonic(), _cpu_s(self.pid)
+            if cpu_now_s > cpu_s + _WORK_CPU_S:
+                worked, cpu_s = now, cpu_now_s
+            elif now - worked > still_s_max:
+                reason = f"{self.command.name} was not ready after {now - began:.0f} s, and does nothing"
+                raise ChildFailed("\n".join([reason, *self._last_answer(), self.log_tail()]))
+            if now - told > _TOLD_EVERY_S:
+                told = now
+                tell(f"{self.command.name} is starting: {now - began:.0f} s, {cpu_now_s:.0f} s of processor time")
             time.sleep(_POLL_S)
+
+    def _last_answer(self) -> list[str]:
+        said = getattr(self.command.ready, "last", "")
+        return [f"it answers: {said}"] if said else []
 
     def ask_to_end(self) -> None:
         """Send it the stop signal, once: programs take a second one for impatience."""
@@ -144,8 +188,28 @@ class Process:
                 os.killpg(self.pid, signal.SIGKILL)
 
     def log_tail(self, lines: int = 20) -> str:
-        """The last lines this child wrote, with the file they come from."""
+        """The last lines this child wrote, with the file they come from; of our own logs, errors and warnings."""
         with self.log_path.open("rb") as log:
-            log.seek(max(self._log_start, self.log_path.stat().st_size - 10_000))
+            log.seek(max(self._log_start, self.log_path.stat().st_size - 100_000))
             text = log.read().decode(errors="replace")
-        return "\n".join([f"--- {self.log_path}", *text.splitlines()[-lines:]])
+        telling = [line for line in text.splitlines() if not _is_chatter(line)]
+        return "\n".join([f"--- {self.log_path}", *(telling or ["(it wrote of no error)"])[-lines:]])
+
+
+def _is_chatter(line: str) -> bool:
+    """Whether a line is one of our own logs that tells of no trouble, as the line of each request."""
+    if not line.startswith("{"):
+        return False
+    try:
+        return json.loads(line).get("level") in _CHATTER
+    except ValueError:
+        return False
+
+
+def _cpu_s(pid: int) -> float:
+    """Seconds of processor time that a process and the children it waited for have taken; 0 where it has ended."""
+    try:
+        used = psutil.Process(pid).cpu_times()
+    except psutil.Error:
+        return 0.0
+    return float(used.user + used.system + used.children_user + used.children_system)

@@ -33,12 +33,15 @@ class StandaloneSettings(Settings):
 
     state_dir      PLIMSOLL_STATE_DIR   the database, logs and queues; the scripts set it to `var` in the clone
     database_url   DATABASE_URL         a PostgreSQL of one's own
+    trusted_proxies   PLIMSOLL_TRUSTED_PROXIES   addresses, with commas, of proxies whose X-Forwarded-For is believed
     """
 
     model_config = SettingsConfigDict(env_ignore_empty=True)
 
     state_dir: Folder = Field(default_factory=_default_state_dir, validation_alias="PLIMSOLL_STATE_DIR")
     database_url: DatabaseUrl | None = Field(default=None, validation_alias="DATABASE_URL")
+
+    trusted_proxies: str | None = Field(default=None, validation_alias="PLIMSOLL_TRUSTED_PROXIES")
 
     @property
     def log_dir(self) -> Path:

@@ -9,15 +9,13 @@ import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Self
 
-from services.standalone.processes import ChildFailed, Command, Process
+from services.standalone.processes import Command, Process, Tell, tell_nothing
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-RESTARTS_MAX = 8
 _BACKOFF_S_MIN, _BACKOFF_S_MAX = 0.1, 10.0
 _WELL_AFTER_S = 60.0
 
@@ -32,18 +30,6 @@ def listen(host: str = "127.0.0.1", port: int = 0) -> socket.socket:
     # uvicorn takes an inherited socket for a Unix one and leaves this out; connections inherit it from here.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening
-
-
-def http_ready(host: str, port: int, path: str = "/readyz") -> bool:
-    """Whether `path` answers 200 within a second. Asks directly: no proxy of the environment is used."""
-    connection = HTTPConnection(host, port, timeout=1)
-    try:
-        connection.request("GET", path)
-        return connection.getresponse().status == 200
-    except (OSError, HTTPException):
-        return False
-    finally:
-        connection.close()
 
 
 @dataclass(slots=True)
@@ -66,12 +52,12 @@ class Supervisor:
     them by force. Killed by SIGKILL, it leaves nothing behind on Linux: see `Command.orphan_signal`.
     """
 
-    def __init__(self, log_dir: Path, *, stop_s_max: float = 15.0, restarts_max: int = RESTARTS_MAX) -> None:
+    def __init__(self, log_dir: Path, *, stop_s_max: float = 15.0, tell: Tell = tell_nothing) -> None:
         self.log_dir = log_dir
         self.after_stop = ExitStack()
         """Closed when every child has ended: what they needed, such as a database's lock."""
         self._stop_s_max = stop_s_max
-        self._restarts_max = restarts_max
+        self._tell = tell
         self._children: list[_Child] = []
         self._previous: dict[signal.Signals, signal.Handlers] = {}
         self._stopping = False
@@ -97,16 +83,28 @@ class Supervisor:
             sys.stderr.write("stopping; a second time ends everything at once\n")
             sys.exit(128 + number)
 
-    def start(self, command: Command, *, ready_s_max: float = 60.0) -> None:
+    def start(self, command: Command) -> None:
         """Start a child and wait until it is ready. Raises ChildFailed with the end of its log."""
-        process = Process(command, self.log_dir)
-        self._children.append(_Child(command, process, time.monotonic()))
-        process.wait_ready(ready_s_max)
+        self.launch(command)
+        self.wait_ready(command.name)
+
+    def launch(self, command: Command) -> None:
+        """Start a child, and wait for nothing."""
+        self._tell(f"starting {command.name}")
+        self._children.append(_Child(command, Process(command, self.log_dir), time.monotonic()))
+
+    def wait_ready(self, name: str) -> None:
+        """Wait until a child is ready. Raises ChildFailed with the end of its log."""
+        next(child for child in self._children if child.command.name == name).process.wait_ready(tell=self._tell)
 
     def tend(self) -> None:
-        """Restart who died. Never waits. Raises ChildFailed when one died too often without running well between."""
+        """Restart each child that died, for ever: what else runs, a database above all, does not end with it.
+
+        Never waits. Who dies often starts again after a pause that grows.
+        """
         now = time.monotonic()
         for child in self._children:
+            child.process.rotate_log()
             if child.restart_at is None:
                 status = child.process.exit_status()
                 if status is None:
@@ -114,13 +112,18 @@ class Supervisor:
                         child.deaths = 0
                     continue
                 child.deaths += 1
-                if child.deaths > self._restarts_max:
-                    name, tail = child.command.name, child.process.log_tail()
-                    raise ChildFailed(f"{name} died {child.deaths} times, last with status {status}\n{tail}")
-                child.restart_at = now + min(_BACKOFF_S_MIN * 2 ** (child.deaths - 1), _BACKOFF_S_MAX)
+                pause_s = min(_BACKOFF_S_MIN * 2 ** min(child.deaths - 1, 20), _BACKOFF_S_MAX)
+                child.restart_at = now + pause_s
+                times = "" if child.deaths == 1 else f", {child.deaths} times in a row"
+                log = child.process.log_path
+                self._tell(f"{child.command.name} died{times} (status {status}): starts again in {pause_s:g} s; {log}")
             elif now >= child.restart_at:
                 child.process = Process(child.command, self.log_dir)
                 child.started_at, child.restart_at = now, None
+
+    def deaths(self) -> Mapping[str, int]:
+        """How often each child has died since it last ran well; those that did not are left out."""
+        return {child.command.name: child.deaths for child in self._children if child.deaths}
 
     def pids(self) -> Mapping[str, int]:
         """Process id by name, of the children that run."""

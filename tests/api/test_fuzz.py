@@ -35,6 +35,7 @@ from libs.web.app import create_app
 from services.broker.api import ROUTERS as BROKER
 from services.mover.api import ROUTERS as MOVER
 from services.planner.api import ROUTERS as PLANNER
+from services.planner.otlp_errors import OtlpErrors
 from services.planner.reconcilers.placement_plan_make import PlacementPlanMake
 from services.planner.settings import PlannerSettings
 from services.portal.api import ROUTERS as PORTAL
@@ -172,7 +173,9 @@ class Seeds:
 @pytest.fixture
 def app(database: Database) -> FastAPI:  # noqa: F811
     routers = [*PORTAL, *BROKER, *SOLVER, *MOVER, *PLANNER]
-    return create_app(title="Plimsoll", version="1", database=database, clock=SystemClock(), routers=routers)
+    app = create_app(title="Plimsoll", version="1", database=database, clock=SystemClock(), routers=routers)
+    app.add_middleware(OtlpErrors)
+    return app
 
 
 @pytest.fixture
@@ -197,6 +200,7 @@ def planned(client: TestClient, database: Database, tmp_path: Path) -> Callable[
     return planned
 
 
+@pytest.mark.timeout(1500)  # some hundred operations; as long as a busy machine takes
 def test_every_operation(
     app: FastAPI,
     client: TestClient,

@@ -160,7 +160,7 @@ def operations(app: FastAPI) -> dict[str, tuple[str, str]]:
 
 def test_the_table_is_complete(app: FastAPI) -> None:
     assert set(operations(app)) == set(MAY)
-    routed = {f"{m} {route.path}" for router in ROUTERS for route in router.routes for m in route.methods}
+    routed = {f"{m} {route.path_format}" for router in ROUTERS for route in router.routes for m in route.methods}
     assert routed | {"GET /metrics"} == set(MAY), "a route that the document leaves out"
 
 
@@ -183,3 +183,19 @@ def test_without_a_token_there_is_nothing(app: FastAPI) -> None:
         for label, (method, url) in operations(app).items():
             answer = anyone.request(method, url)
             assert (answer.status_code, answer.json()["code"]) == (401, "unauthenticated"), label
+
+
+def test_a_body_is_not_read_from_who_may_not_send_it(app: FastAPI, database: Database) -> None:
+    sent = []
+
+    def body() -> Iterator[bytes]:
+        for _ in range(1000):
+            sent.append(None)
+            yield b"x" * 1000
+
+    with TestClient(app, headers=bearer(database, Role.VIEWER)) as client:
+        answer = client.post(
+            "/v1/trace-files", content=body(), headers={"Content-Type": "multipart/form-data; boundary=b"}
+        )
+    assert (answer.status_code, answer.json()["required_role"]) == (403, "telemetry")
+    assert len(sent) < 1000

@@ -47,6 +47,7 @@ def test_one_run_says_what_it_took(word: str) -> None:
     assert said["broken"] == 0
     assert said["objective"] == pytest.approx(said["bound"], rel=1e-3)
     assert {"solve_s", "build_s", "cpu_s", "peak_mib"} <= set(said)
+    assert (said["limit_s"], said["kept"]) == (60.0, said["wall_s"] <= 68.0)
 
 
 def test_parts_are_compared_with_the_whole(word: str) -> None:
@@ -60,7 +61,9 @@ def test_the_table_has_a_row_for_each_run_also_for_one_that_failed() -> None:
     good = {
         "problem": f"region:{Path('a') / 'r1'}",
         "solver": "mip",
-        "solve_s": 1.0,
+        "limit_s": 0.5,
+        "wall_s": 1.0,
+        "kept": True,
         "cpu_s": 2.0,
         "peak_mib": 3.0,
         "objective": 12.5,
@@ -68,8 +71,8 @@ def test_the_table_has_a_row_for_each_run_also_for_one_that_failed() -> None:
         "moved": 5,
         "over_best": 0.0,
     }
-    stays = good | {"solver": "cpsat", "moved": 0}
+    stays = good | {"solver": "cpsat", "moved": 0, "kept": False, "limit_s": None}
     table = table_of([good, stays, {"problem": "region:r1", "solver": "price", "failed": "ModelError: no"}])
-    assert "| r1 | mip | 1.0 | 2.0 | 3 | 12.5 | 1.20% | 0.00% |" in table
-    assert "| r1 | cpsat | 1.0 | 2.0 | 3 | nothing better than the start |  |  |" in table
+    assert "| r1 | mip | 0.5 | 1.0 | yes | 2.0 | 3 | 12.5 | 1.20% | 0.00% |" in table
+    assert "| r1 | cpsat | none | 1.0 | no | 2.0 | 3 | nothing better than the start |  |  |" in table
     assert "| r1 | price | ModelError: no |" in table

@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import sqlalchemy as sa
 
 from libs.store.database import Database, Transaction
 
+T = TypeVar("T")
 Write = Callable[[Transaction], object]
 
 
@@ -29,6 +31,12 @@ def race(database: Database, *writes: Write) -> list[object]:
         return list(pool.map(run, writes))
 
 
+def elsewhere(read: Callable[[], T]) -> T:
+    """What `read` returns in another thread: one that has a transaction open may not begin a second."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(read).result()
+
+
 def meanwhile(database: Database, first: Write, second: Write) -> tuple[object, object]:
     """`second` begins while `first` has written and not committed, and has to wait for it where they meet.
 
@@ -45,7 +53,10 @@ def meanwhile(database: Database, first: Write, second: Write) -> tuple[object, 
 def wait_for_a_lock(database: Database, is_done: Callable[[], bool]) -> None:
     """Until some transaction waits for a lock, or the one that might is done."""
     query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-    while not is_done():
+
+    def waiting() -> int:
         with database.write() as tx:
-            if tx.execute(sa.text(query)).scalar_one():
-                return
+            return int(tx.execute(sa.text(query)).scalar_one())
+
+    while not is_done() and not elsewhere(waiting):
+        pass

@@ -49,16 +49,19 @@ def region_image(
     in_use: Collection[str] = (),
     down: Collection[str] = (),
     leaving: Collection[str] = (),
+    maintained: Collection[str] = (),
     owner: Mapping[str, str] = NONE,
     kind: Mapping[str, str] = NONE,
     host_profile: Mapping[str, str] = NONE,
     policy: RegionPolicy | None = None,
+    attributes: Mapping[str, Mapping[str, float]] | None = None,
 ) -> RegionImage:
     """A region of datacenters * (msbs // datacenters) MSBs.
 
     current, target   server -> reservation; one that `reservations` lacks was deleted. target None: as current
     in_use, down      servers that run containers; that are down for an unplanned reason
-    leaving           servers that are to be retired
+    leaving           servers that are to be retired; maintained: in planned maintenance
+    attributes        hardware type -> vcpu and memory_gib
     owner, kind       reservation -> owner, kind; `team` and `guaranteed` where it is not said
     host_profile      server -> profile; `default` where it is not said
     """
@@ -99,12 +102,14 @@ def region_image(
     return RegionImage(
         snapshot=snapshot,
         server_host_profile=names("", [host_profile.get(name, "default") for name in servers]),
+        server_in_maintenance=np.array([name in maintained for name in servers], bool),
         server_deleted_current=np.array(deleted[0], object),
         server_deleted_target=np.array(deleted[1], object),
         reservation_kind=names("", [kind.get(name, "guaranteed") for name in specs]),
         reservation_unit=names("", [spec.unit.value for spec in specs.values()]),
         reservation_owner=names("", [owner.get(name, "team") for name in specs]),
         reservation_host_profile=names("", [spec.host_profile for spec in specs.values()]),
+        hardware_type_attributes=attributes or {},
     )
 
 

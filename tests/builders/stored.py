@@ -11,6 +11,7 @@ from libs.domain.fleet import FREE, FleetSnapshot, RegionImage, TargetPlan
 from libs.store.database import Database
 from libs.store.region_import import import_region
 from libs.store.snapshot import load_fleet_snapshot
+from tests.builders.race import elsewhere
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 
@@ -23,9 +24,13 @@ def stored(database: Database, image: RegionImage) -> FleetSnapshot:
 
 
 def read(database: Database, region: str = "west") -> FleetSnapshot:
-    """The region as it is now."""
-    with database.snapshot() as tx:
-        return load_fleet_snapshot(tx, region)
+    """The region as it is now; also for a thread that has a transaction open."""
+
+    def load() -> FleetSnapshot:
+        with database.snapshot() as tx:
+            return load_fleet_snapshot(tx, region)
+
+    return elsewhere(load)
 
 
 def plan_of(snapshot: FleetSnapshot, changes: Mapping[str, str | None]) -> TargetPlan:

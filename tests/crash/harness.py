@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from services.standalone.probe import HttpReady
 from services.standalone.processes import Command, Process
-from services.standalone.supervisor import http_ready
 
 WAIT_S_MAX = 90.0
 """Nothing takes nearly so long, except on a machine that does something else as well."""
@@ -97,7 +97,7 @@ def api(folder: Path, database_url: str, sock: socket.socket, **more: str) -> It
             *("--fd", str(sock.fileno()), "--no-access-log"),
         ],
         env=env | {"PYTHONPATH": str(Path(__file__).parents[2]), "DATABASE_URL": database_url, **more},
-        ready=lambda: http_ready(host, port),
+        ready=HttpReady(host, port),
         pass_fds=[sock.fileno()],
     )
     process = Process(command, folder)

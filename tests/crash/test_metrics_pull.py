@@ -53,9 +53,9 @@ def test_killed_before_and_after_it_no_hour_is_missing(
             processes.start()
             wait_until(lambda: pulled(database) > began - timedelta(minutes=2), "everything is pulled")
     hour = int(began.timestamp() // 3600)
+    until = pulled(database)
     with database.snapshot() as tx:
         _, _, block = load_blocks(tx, USAGE, hour - 4, hour + 2)
-        until = pulled(database)
     hours = -(-(until - began + timedelta(hours=3)) // timedelta(hours=1))
     assert np.nansum(block) >= hours
     asked = {int(float(form["start"]) // 3600) for form in fake.asked}  # asked twice, an hour counts once

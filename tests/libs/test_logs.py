@@ -2,9 +2,10 @@ import io
 import json
 import logging
 
+import pytest
 import structlog
 
-from libs.observability.logs import HIDDEN, configure_logging, redact
+from libs.observability.logs import HIDDEN, configure_logging, redact, redact_text
 
 
 def test_secrets_are_hidden_by_name_and_by_looks() -> None:
@@ -54,3 +55,21 @@ def test_both_kinds_of_loggers_write_json_lines_without_secrets() -> None:
     assert second["event"] == f"connecting with {HIDDEN}"
     assert "RuntimeError" in third["exception"]
     assert "plim_" not in log.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("postgresql://u:pa/ss@h/db is away", f"postgresql://{HIDDEN}@h/db is away"),
+        ("postgresql://u:p@ss@h/db", f"postgresql://{HIDDEN}@h/db"),
+        ("https://only-a-token@h/x", f"https://{HIDDEN}@h/x"),
+        ("host=h password=hidden user=u", f"host=h password={HIDDEN} user=u"),
+        ("PASSWORD = 'it\\'s long' user=u", f"PASSWORD = {HIDDEN} user=u"),
+        ("password='never closed", f"password={HIDDEN}"),
+        ("authorization: bearer abc.def", f"authorization: bearer {HIDDEN}"),
+        ("BEARER  abc", f"BEARER  {HIDDEN}"),
+        ("at 12:30 see https://host/path and a@b", "at 12:30 see https://host/path and a@b"),
+    ],
+)
+def test_what_looks_like_a_secret(text: str, shown: str) -> None:
+    assert redact_text(text) == shown

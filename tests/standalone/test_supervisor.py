@@ -1,3 +1,4 @@
+import itertools
 import os
 import signal
 import socket
@@ -11,11 +12,13 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from services.standalone import processes as processes_module
 from services.standalone.database import provide_database
 from services.standalone.postmaster import live_postmaster
+from services.standalone.probe import HttpReady
 from services.standalone.processes import ChildFailed, Command, Process
 from services.standalone.settings import StandaloneSettings
-from services.standalone.supervisor import Supervisor, http_ready, listen
+from services.standalone.supervisor import Supervisor, listen
 from tests.standalone.conftest import alive
 
 Eventually = Callable[[Callable[[], object]], None]
@@ -135,11 +138,61 @@ def test_a_child_that_dies_is_started_again(home: Path, eventually: Eventually) 
         assert not alive(child)
 
 
-def test_a_child_that_keeps_dying_is_given_up(home: Path) -> None:
-    with Supervisor(home / "logs", restarts_max=2) as supervisor:
-        supervisor.start(Command(name="faulty", argv=[sys.executable, "-c", "input('why')"], env=ENV))
-        with pytest.raises(ChildFailed, match=r"(?s)faulty died 3 times.*EOFError"):
-            supervisor.run()
+def test_a_child_that_keeps_dying_is_started_again_for_ever_and_the_others_run(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("services.standalone.supervisor._BACKOFF_S_MAX", 0.1)
+    told: list[str] = []
+    with Supervisor(home / "logs", tell=told.append) as supervisor:
+        supervisor.start(parent(home, "well"))
+        supervisor.start(Command(name="faulty", argv=[sys.executable, "-S", "-c", "raise SystemExit(3)"], env=ENV))
+        while supervisor.deaths().get("faulty", 0) < 12:
+            supervisor.tend()
+        assert supervisor.deaths() == {"faulty": 12}
+        assert alive(pids(home / "well")[0])
+    assert "faulty died, 12 times in a row (status 3): starts again in 0.1 s" in told[-1]
+
+
+def test_a_child_that_works_gets_ready_however_long_it_takes(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes fifty looks, and each of them is later than a child may be still."""
+    used, looks, told = itertools.count(1), itertools.count(), []
+    monkeypatch.setattr("services.standalone.processes._cpu_s", lambda pid: float(next(used)))
+    monkeypatch.setattr("services.standalone.processes._TOLD_EVERY_S", 0.0)
+    argv = [sys.executable, "-c", "import time; time.sleep(1000)"]
+    process = Process(Command(name="slow", argv=argv, env=ENV, ready=lambda: next(looks) == 50), home)
+    try:
+        process.wait_ready(1e-6, tell=told.append)
+    finally:
+        process.stop()
+    assert "slow is starting: " in told[0]
+
+
+def test_a_child_that_does_nothing_is_given_up_with_its_errors_and_the_last_answer(home: Path) -> None:
+    code = """
+import json, time
+print(json.dumps({"level": "warning", "event": "no such table"}))
+for _ in range(100):
+    print(json.dumps({"level": "info", "event": "request"}), flush=True)
+time.sleep(1000)
+"""
+
+    class Never:
+        last = "not migrated"
+
+        def __call__(self) -> bool:
+            return False
+
+    process = Process(Command(name="idle", argv=[sys.executable, "-c", code], env=ENV, ready=Never()), home)
+    try:
+        with pytest.raises(ChildFailed) as failed:
+            process.wait_ready(2)
+    finally:
+        process.stop()
+    told = str(failed.value)
+    assert "idle was not ready after" in told
+    assert "it answers: not migrated" in told
+    assert "no such table" in told
+    assert "request" not in told
 
 
 def test_a_child_that_ends_before_it_is_ready_shows_its_log(home: Path) -> None:
@@ -208,6 +261,28 @@ async def app(scope, receive, send):
 """
 
 
+def test_the_log_of_a_child_that_runs_well_is_put_aside_too(
+    home: Path, monkeypatch: pytest.MonkeyPatch, eventually: Eventually
+) -> None:
+    """A platform that nobody restarts must not fill the disk."""
+    monkeypatch.setattr(processes_module, "_LOG_BYTES_MAX", 10_000)
+    talk = "import time\nwhile True: print('x' * 99, flush=True); time.sleep(0.001)"
+    with Supervisor(home) as supervisor:
+        supervisor.start(Command(name="talker", argv=[sys.executable, "-c", talk], env={}))
+        log, aside = home / "talker.log", home / "talker.log.1"
+
+        def rotated() -> bool:
+            supervisor.tend()
+            return aside.exists()
+
+        eventually(rotated)
+        pid = supervisor.pids()["talker"]
+        aside.unlink()
+        eventually(rotated)
+        assert supervisor.pids()["talker"] == pid, "it was not restarted for that"
+        assert b"\0" not in log.read_bytes(), "it goes on at the beginning of the file"
+
+
 def test_uvicorn_on_an_inherited_socket_is_restarted_behind_the_same_port(home: Path) -> None:
     (home / "app.py").write_text(APP)
     with listen() as listening, Supervisor(home / "logs") as supervisor:
@@ -229,7 +304,7 @@ def test_uvicorn_on_an_inherited_socket_is_restarted_behind_the_same_port(home: 
                 ],
                 env=ENV,
                 pass_fds=[fd],
-                ready=lambda: http_ready(host, port),
+                ready=HttpReady(host, port),
             )
         )
         api = supervisor._children[0]

@@ -24,16 +24,22 @@ def bars_svg(
 ) -> str:
     """Horizontal bars.
 
-    values   (rows, series)  at least 0
+    values   (rows, series)  at least 0; nan: not known, which only a bar of its own may be
     notes    a word at the right of each row
     stacked  which series share a bar, in order; left out: each has its own
     """
     groups = [list(g) for g in stacked] or [[i] for i in range(len(series))]
     step = BAR * len(groups) + GAP
     left = 24 + wide(rows)
-    drawing = Drawing(left + WIDTH + 80 + wide(notes, 10), TOP + step * max(len(rows), 1) + 16, title)
+    parts_most = max(map(len, groups), default=1)
+    beside = 60 + 90 * (parts_most - 1)
+    drawing = Drawing(left + WIDTH + beside + 20 + wide(notes, 10), TOP + step * max(len(rows), 1) + 16, title)
     drawing.legend(left, 46, series)
-    largest = max((float(values[:, g].sum(1).max(initial=0.0)) for g in groups), default=0.0) or 1.0
+    largest = max((float(np.nansum(values[:, g], 1).max(initial=0.0)) for g in groups), default=0.0) or 1.0
+
+    def figure(value: float) -> str:
+        return f"{value:.1%}" if percent else f"{value:,.1f}"
+
     for at, name in enumerate(rows):
         y = TOP + at * step
         drawing.text(left - 8, y + BAR * len(groups) / 2 + 4, name, "end")
@@ -41,14 +47,18 @@ def bars_svg(
             x = left
             for i in group:
                 value = float(values[at, i])
+                if np.isnan(value):
+                    continue
                 said = f"{value:.1%}" if percent else f"{value:,.2f}"
                 width = WIDTH * value / largest
                 drawing.rectangle(x, y + number * BAR, width, BAR - 1, SERIES[i], f"{name}, {series[i]}: {said}")
                 x += width
-            total = float(values[at, group].sum())
-            drawing.text(x + 5, y + number * BAR + 9, f"{total:.1%}" if percent else f"{total:,.1f}", size=9)
+            first, *rest = (float(values[at, i]) for i in group)
+            more = [f" + {figure(value)} {series[i]}" for i, value in zip(group[1:], rest, strict=True)]
+            said = "not known" if np.isnan(first) else figure(first) + "".join(more)
+            drawing.text(x + 5, y + number * BAR + 9, said, size=9)
         if notes and notes[at]:
-            drawing.text(left + WIDTH + 60, y + BAR * len(groups) / 2 + 4, notes[at], size=10)
+            drawing.text(left + WIDTH + beside, y + BAR * len(groups) / 2 + 4, notes[at], size=10)
     drawing.line(left, TOP - 4, left, TOP + step * len(rows) - GAP + 4, INK)
     return drawing.document()
 

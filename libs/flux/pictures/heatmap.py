@@ -1,4 +1,4 @@
-"""A heat map of signed shares: what is above the model is blue, what is below it orange."""
+"""A heat map of signed shares: what is above 0 is blue, what is below it orange, by a legend."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from libs.domain.fleet import Floats
 from libs.flux.pictures.svg import PAPER, Drawing, wide
 
-CELL_HEIGHT, TOP = 20.0, 92.0
+CELL_HEIGHT, TOP = 20.0, 112.0
+LEGEND_Y, SWATCH = 66.0, 10.0
 ABOVE, BELOW = (9, 105, 218), (188, 76, 0)
 
 
@@ -18,6 +19,13 @@ def heatmap_svg(title: str, subtitle: str, rows: Sequence[str], columns: Sequenc
     drawing = Drawing(width, TOP + CELL_HEIGHT * max(len(rows), 1) + 16, title)
     drawing.text(16, 46, subtitle)
     largest = float(abs(values).max(initial=0.0)) or 1.0
+    x = 16.0
+    ends = {-1.0: f"{-largest:+.1%}: below the model", 0.0: "0", 1.0: f"{largest:+.1%}: above it"}
+    for strength, words in ends.items():
+        drawing.rectangle(x, LEGEND_Y - SWATCH + 1, SWATCH, SWATCH, shade(strength), words)
+        drawing.outline(x, LEGEND_Y - SWATCH + 1, SWATCH, SWATCH)
+        drawing.text(x + SWATCH + 5, LEGEND_Y, words)
+        x += SWATCH + 30 + wide([words])
     for column, name in enumerate(columns):
         drawing.text(left + cell_width * (column + 0.5), TOP - 8, name, "middle", bold=True)
     for row, name in enumerate(rows):
@@ -28,8 +36,8 @@ def heatmap_svg(title: str, subtitle: str, rows: Sequence[str], columns: Sequenc
             x = left + cell_width * column
             tip = f"{name} in {columns[column]}: {value:+.1%}"
             drawing.rectangle(x, y, cell_width - 1, CELL_HEIGHT - 1, shade(value / largest), tip)
-            if abs(value) >= 0.0005:
-                drawing.text(x + cell_width / 2, y + 14, f"{value:+.1%}", "middle", size=10)
+            said = f"{value:+.1%}" if abs(value) >= 0.0005 else "0"
+            drawing.text(x + cell_width / 2, y + 14, said, "middle", size=10)
     return drawing.document()
 
 

@@ -34,6 +34,11 @@ class Drawing:
         )
         self._shapes.append(f"{shape}{inner}</rect>")
 
+    def outline(self, x: float, y: float, width: float, height: float) -> None:
+        """An empty rectangle with a thin border."""
+        at = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"'
+        self._shapes.append(f'<rect {at} fill="none" stroke="{FAINT}"/>')
+
     def line(self, x1: float, y1: float, x2: float, y2: float, stroke: str = FAINT) -> None:
         """A thin line."""
         self._shapes.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{stroke}"/>')

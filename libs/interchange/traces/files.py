@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from libs.domain.spans import Spans
+from libs.interchange.decoded import PROTOBUF_FACTOR, held, json_bytes, read_json
 from libs.interchange.errors import InterchangeError, Problem
 from libs.interchange.traces.intake import Intake, Rows
 from libs.interchange.traces.jaeger import add_jaeger
@@ -19,7 +20,7 @@ from libs.interchange.traces.span_csv import read_span_csv
 from libs.interchange.traces.zipkin import add_zipkin
 
 BATCH_SPANS = 50_000
-LINE_BYTES_MAX = 64 << 20
+LINE_BYTES_MAX = 16 << 20
 DOCUMENT_BYTES_MAX = 512 << 20
 """Of a file that is one JSON document, and so has to be read as a whole."""
 Reader = Callable[[BinaryIO, Intake], Iterator[Spans]]
@@ -103,19 +104,24 @@ def _lines(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def _otlp_json(stream: BinaryIO, intake: Intake) -> Iterator[Spans]:
-    return _batches(_lines(stream), OTLP_JSON.add_request, intake)
+    def add(line: bytes, intake: Intake, rows: Rows) -> None:
+        with held(json_bytes(line)):
+            OTLP_JSON.add_request(line, intake, rows)
+
+    return _batches(_lines(stream), add, intake)
 
 
 def _otlp_proto(stream: BinaryIO, intake: Intake) -> Iterator[Spans]:
-    return _batches(messages(stream), OTLP_PROTO.add_request, intake)
+    def add(message: bytes, intake: Intake, rows: Rows) -> None:
+        with held(PROTOBUF_FACTOR * len(message)):
+            OTLP_PROTO.add_request(message, intake, rows)
+
+    return _batches(messages(stream), add, intake)
 
 
 def _document(add: Callable[[bytes, Intake, Rows], None]) -> Reader:
     def read(stream: BinaryIO, intake: Intake) -> Iterator[Spans]:
-        content = stream.read(DOCUMENT_BYTES_MAX + 1)
-        if len(content) > DOCUMENT_BYTES_MAX:
-            raise ValueError(f"is one document of more than {DOCUMENT_BYTES_MAX >> 20} MiB: split it")
-        return _batches(iter([content]), add, intake)
+        return _batches(iter([read_json(stream, DOCUMENT_BYTES_MAX)]), add, intake)
 
     return read
 

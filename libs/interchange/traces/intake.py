@@ -144,8 +144,9 @@ class Rows:
     def _good(self) -> Bools:
         lengths = (np.fromiter(map(len, ids), np.intp, len(self)) for ids in (self.trace, self.span, self.parent))
         trace, span, parent = lengths
-        took = np.array(self.took_ns, np.float64)  # a float holds any integer that a span may claim
-        return np.asarray((trace == 16) & (span == 8) & ((parent == 0) | (parent == 8)) & (np.abs(took) < NS_MAX))
+        # In Python's integers: what a span claims may be beyond any float.
+        took = np.fromiter((-NS_MAX < ns < NS_MAX for ns in self.took_ns), bool, len(self))
+        return np.asarray((trace == 16) & (span == 8) & ((parent == 0) | (parent == 8)) & took)
 
 
 def padded(identifier: str, digits: int) -> bytes:

@@ -20,7 +20,7 @@ from libs.interchange.traces.intake import (
 )
 from libs.interchange.traces.otlp_form import OtlpForm, Scope
 
-MESSAGE_BYTES_MAX = 64 << 20
+MESSAGE_BYTES_MAX = 16 << 20
 
 
 def _parse(content: bytes) -> Any:

@@ -10,6 +10,7 @@ from typing import BinaryIO
 from libs.domain.spans import INTERNAL, Spans
 from libs.interchange.traces.intake import NAN, Intake, Rows, padded
 
+_LINE_BYTES_MAX = 1 << 20
 FIELDS = ("TraceID", "SpanID", "ParentID", "PodName", "OperationName", "StartTimeUnixNano", "EndTimeUnixNano")
 ROOT = "root"
 
@@ -19,12 +20,12 @@ def read_span_csv(stream: BinaryIO, intake: Intake, batch: int) -> Iterator[Span
 
     Raises: ValueError, where a column is missing.
     """
-    table = csv.DictReader(codecs.iterdecode(stream, "utf-8"))
+    table = csv.DictReader(codecs.iterdecode(_lines(stream), "utf-8"))
     missing = [field for field in FIELDS if field not in (table.fieldnames or ())]
     if missing:
         raise ValueError(f"lacks the columns {', '.join(missing)}")
     rows = Rows(intake)
-    for row in table:
+    for row in _rows(table):
         try:
             service = row["PodName"].rsplit("-", 2)[0]
             parent = row["ParentID"]
@@ -46,3 +47,17 @@ def read_span_csv(stream: BinaryIO, intake: Intake, batch: int) -> Iterator[Span
             rows = Rows(intake)
     if len(rows):
         yield rows.spans()
+
+
+def _rows(table: csv.DictReader[str]) -> Iterator[dict[str, str]]:
+    try:
+        yield from table
+    except csv.Error as error:  # which is no ValueError
+        raise ValueError(f"is no CSV: {error}") from error
+
+
+def _lines(stream: BinaryIO) -> Iterator[bytes]:
+    while line := stream.readline(_LINE_BYTES_MAX + 1):
+        if len(line) > _LINE_BYTES_MAX:
+            raise ValueError(f"has a line of more than {_LINE_BYTES_MAX >> 20} MiB")
+        yield line

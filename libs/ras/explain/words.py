@@ -8,41 +8,38 @@ from libs.ras.explain.deciders import Decider, Outcome
 from libs.ras.explain.explanation import Explanation, LastSolve
 from libs.ras.explain.move import MoveEffect
 
-_WITHOUT = {
-    "Capacity": "if it asked for nothing",
-    "MsbLoss": "if it need not survive the loss of an MSB",
-    "BufferCost": "if the buffer for an MSB's loss cost nothing",
-    "MsbSpread": "without its limit to what one MSB may hold",
-    "Affinity": "if it wanted no datacenter",
-    "MoveCost": "if moves cost nothing",
-    "Supply": "if more {} were free in every MSB",
+_IF = {
+    "Capacity": "If it asked for no capacity",
+    "MsbLoss": "If it did not have to survive the loss of an MSB",
+    "BufferCost": "If the buffer for an MSB's loss cost nothing",
+    "MsbSpread": "If one MSB might hold any share of it",
+    "Affinity": "If it preferred no datacenter",
+    "MoveCost": "If moves cost nothing",
+    "Supply": "If every MSB had more free {}",
 }
+_FREE_MOVES = " and moves cost nothing"
 _MEANS = {
-    "Capacity": "the capacity it asks for",
+    "Capacity": "the capacity that it asks for",
     "MsbLoss": "surviving the loss of any one MSB",
     "BufferCost": "the price of the buffer for an MSB's loss",
-    "MsbSpread": "its limit to what one MSB may hold",
-    "Affinity": "the datacenters it wants",
+    "MsbSpread": "its limit on the share in one MSB",
+    "Affinity": "the datacenters that it prefers",
     "MoveCost": "the price of moves",
-    "Supply": "how many {} are free",
+    "Supply": "the number of free {}",
 }
 
 
 def paragraph(e: Explanation) -> str:
-    """What somebody who asks why wants to hear first."""
+    """Summarise an explanation: what is needed and held, what decides it, and what the last solve did."""
     return " ".join(part for part in (_needs(e), _mix(e), _decides(e), _better(e), _last(e.last_solve)) if part)
 
 
 def claim(decider: Decider) -> str:
-    """What is claimed of one thing, in a sentence that can be checked by solving again."""
-    without = _WITHOUT[decider.name].format(decider.subject)
-    if decider.afresh is None:
-        return _sentence(without, decider.now, "")
-    if decider.afresh.decides or decider.now.decides is None:
-        said = _sentence(without, decider.afresh, ", were moves free")
-    else:
-        said = _sentence(without, decider.now, "")
-    return said
+    """State what would change without one thing, in a sentence that solving again can check."""
+    condition = _IF[decider.name].format(decider.subject)
+    if decider.afresh is not None and (decider.afresh.decides or decider.now.decides is None):
+        return _sentence(condition + _FREE_MOVES, decider.afresh)
+    return _sentence(condition, decider.now)
 
 
 TERMS = {
@@ -57,7 +54,7 @@ TERMS = {
 
 
 def effect_words(effect: MoveEffect) -> str:
-    """What one move would change, worst first."""
+    """State what one move would change, worst first."""
     there = "free" if effect.to_reservation is None else f"in {effect.to_reservation}"
     if effect.violations:
         message = effect.violations[0].message
@@ -74,7 +71,7 @@ def effect_words(effect: MoveEffect) -> str:
 
 
 def server_words(effects: Sequence[MoveEffect], *, asked: bool) -> str:
-    """Why a server is where it is, or what the one move that was asked about would change."""
+    """State why a server is where it is, or what the one move that was asked about would change."""
     if not effects:
         return "No reservation could use it."
     if asked:
@@ -87,7 +84,7 @@ def server_words(effects: Sequence[MoveEffect], *, asked: bool) -> str:
     nearest = min(legal, key=lambda effect: effect.costs)
     if nearest.costs >= 0:
         return f"{effects[0].server} is best where it is, in {here}. The next best: {effect_words(nearest)}"
-    return f"{effects[0].server} would serve better elsewhere, and the next solve may see: {effect_words(nearest)}"
+    return f"{effects[0].server} would serve better elsewhere; the next solve may move it. {effect_words(nearest)}"
 
 
 def _needs(e: Explanation) -> str:
@@ -97,10 +94,11 @@ def _needs(e: Explanation) -> str:
     msbs = len({holding.msb for holding in e.holdings})
     said = f"{e.reservation} needs {e.capacity_rru:g} RRU"
     said += " whichever MSB is lost" if e.survives_msb_loss else ""
-    said += f" and holds {s.total_rru:.6g} in {e.servers} servers of {msbs} MSBs"
+    said += f" and holds {s.total_rru:.6g} RRU in {_count(e.servers, 'server')} of {_count(msbs, 'MSB')}."
     if e.survives_msb_loss and e.worst_msb is not None:
-        said += f": {s.worst_msb_rru:.6g} of it may be lost with {e.worst_msb}, its largest"
-    said += "."
+        remains = s.total_rru - s.worst_msb_rru
+        said += f" {e.worst_msb} holds the most of it, {s.worst_msb_rru:.6g} RRU; without {e.worst_msb}"
+        said += f" {remains:.6g} RRU remain."
     if e.shortage is not None:
         said += f" {e.shortage.message}"
     return said
@@ -114,30 +112,30 @@ def _mix(e: Explanation) -> str:
     scarce = [d.subject for d in e.deciders.deciders if d.name == "Supply" and _shapes(d) and d.subject is not None]
     if scarce:
         free = {use.hardware_type: use.free_servers for use in e.types}
-        few = [f"{name} ({free.get(name, 0)} free)" for name in scarce]
-        return said + f" because there is not more of {_listed(few)} where it would serve best."
+        few = [f"{name} ({free.get(name, 0)} free now)" for name in scarce]
+        return f"{said}. If every MSB had more {_listed(few, 'or')}, other servers would serve it better."
     return said + "."
 
 
 def _decides(e: Explanation) -> str:
     shapes = [_MEANS[d.name].format(d.subject) for d in e.deciders.deciders if d.name != "MoveCost" and _shapes(d)]
     rest = [_MEANS[d.name] for d in e.deciders.deciders if d.name not in ("MoveCost", "Supply") and _never(d)]
-    said = f"What decides its shape: {_listed(shapes)}." if shapes else ""
+    said = f"Its servers are decided by {_listed(shapes)}" if shapes else ""
     if rest:
-        said += f" What does not: {_listed(rest)}."
+        said += f"{', and not by' if shapes else 'Its servers are not decided by'} {_listed(rest, 'or')}"
+    said += "." if said else ""
     moves = next((d for d in e.deciders.deciders if d.name == "MoveCost"), None)
     if moves is not None and moves.now.decides:
-        said += f" It stays as it is because of the price of moves: {_effect(moves.now)} if they were free."
+        said += f" The price of moves keeps them: if moves cost nothing, {_effect(moves.now)}."
     return said.strip()
 
 
 def _better(e: Explanation) -> str:
     if e.deciders.could_save > 1e-3:
-        return (
-            f"Its own and the free servers could serve it {e.deciders.could_save:.4g} cheaper: the next solve will see."
-        )
+        saved = f"{e.deciders.could_save:.4g}"
+        return f"Other free servers could serve it at costs that are lower by {saved}; the next solve considers them."
     if not e.deciders.settled:
-        return "Whether its own and the free servers could serve it better was not settled in the time."
+        return "The time did not suffice to find out whether other free servers would serve it better."
     return ""
 
 
@@ -146,7 +144,7 @@ def _last(last: LastSolve | None) -> str:
         return "No solve has changed anything in this region yet."
     if not last.gained and not last.lost:
         return f"The last solve (plan {last.plan_id}) changed nothing for it."
-    said = f"The last solve (plan {last.plan_id}) gave it {_servers(last.gained)} and took {last.lost}"
+    said = f"The last solve (plan {last.plan_id}) gave it {_count(last.gained, 'server')} and took {last.lost}"
     saved = last.before.total - last.after.total
     if last.before.shortfall_rru > last.after.shortfall_rru:
         lacked = f"{last.before.shortfall_rru:.4g}"
@@ -162,12 +160,12 @@ def _never(decider: Decider) -> bool:
     return decider.now.decides is False and decider.afresh is not None and decider.afresh.decides is False
 
 
-def _sentence(without: str, outcome: Outcome, moves: str) -> str:
+def _sentence(condition: str, outcome: Outcome) -> str:
     if outcome.decides is None:
-        return f"Not settled in the time: what would be best {without}{moves}."
+        return f"{condition}, other servers might serve it better; the time did not suffice to find out."
     if not outcome.decides:
-        return f"Nothing would be better {without}{moves}."
-    return f"{_effect(outcome).capitalize()} {without}{moves}."
+        return f"{condition}, no other servers would serve it better."
+    return f"{condition}, {_effect(outcome)}."
 
 
 def _effect(outcome: Outcome) -> str:
@@ -179,17 +177,17 @@ def _effect(outcome: Outcome) -> str:
     elif outcome.saves > 1e-3:
         parts.append(f"it would cost {outcome.saves:.4g} less")
     if fewer > 0:
-        parts.append(f"{_servers(fewer)} fewer would do")
+        parts.append(f"it would need {_count(fewer, 'server')} fewer")
     if elsewhere:
-        parts.append(f"{_servers(elsewhere)} would be others")
-    return _listed(parts) or "another answer would be better"
+        parts.append(f"{_count(elsewhere, 'server')} would be of another type or in another MSB")
+    return _listed(parts) or "other servers would serve it better"
 
 
-def _servers(count: int) -> str:
-    return f"{count} server{'' if count == 1 else 's'}"
+def _count(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def _listed(names: list[str]) -> str:
+def _listed(names: list[str], conjunction: str = "and") -> str:
     if len(names) > 6:
-        return f"{', '.join(names[:5])} and {len(names) - 5} more"
-    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
+        return f"{', '.join(names[:5])} {conjunction} {len(names) - 5} more"
+    return f" {conjunction} ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)

@@ -8,7 +8,9 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import Field
 
+from libs.domain.principal import Role
 from libs.store.audit import list_entries
+from libs.web.auth import Asking
 from libs.web.context import Context
 from libs.web.cursors import Paging, next_cursor
 from libs.web.model import ID_MAX, PageOf, ResponseModel, SomeName
@@ -34,16 +36,24 @@ class AuditEntryOut(ResponseModel):
 @router.get("", operation_id="list_audit_entries")
 def get_audit_entries(
     context: Context,
+    principal: Asking,
     paging: Paging,
     subject_kind: Annotated[SomeName | None, Query(description="About rows of this noun, such as server")] = None,
     subject_id: Annotated[int | None, Query(ge=1, le=ID_MAX, description="About the row with this id")] = None,
     actor: Annotated[SomeName | None, Query(description="Done by this token")] = None,
 ) -> PageOf[AuditEntryOut]:
-    """Entries, oldest first."""
+    """Entries, oldest first. Those about tokens are for admins: they name who may do what, and until when."""
+    without = None if principal.role.includes(Role.ADMIN) else "token"
     after = paging.after(_NOUN)
     with context.database.snapshot() as tx:
         page = list_entries(
-            tx, subject_kind=subject_kind, subject_id=subject_id, actor=actor, after=after, limit=paging.limit
+            tx,
+            subject_kind=subject_kind,
+            subject_id=subject_id,
+            actor=actor,
+            without_kind=without,
+            after=after,
+            limit=paging.limit,
         )
     items = [AuditEntryOut.model_validate(entry) for entry in page.items]
     return PageOf(items=items, next_cursor=next_cursor(_NOUN, page.next_cursor))

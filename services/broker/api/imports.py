@@ -30,6 +30,7 @@ from libs.web.auth import Asking, require
 from libs.web.bad_files import bad_files
 from libs.web.context import Context
 from libs.web.cursors import Paging, next_cursor
+from libs.web.decoding import Slot, room
 from libs.web.idempotency import Answer, Write
 from libs.web.model import ID_MAX, PageOf, ResponseModel
 from libs.web.openapi import headers, problems
@@ -87,7 +88,7 @@ class ImportItemOut(ResponseModel):
     operation_id="propose_import",
     status_code=201,
     response_model=ImportOut,
-    dependencies=[Operator],
+    dependencies=[Operator, Depends(room)],
     responses={201: {"headers": headers("Location")}, **problems(404)},
 )
 def post_import(
@@ -98,6 +99,7 @@ def post_import(
     write: Write,
     principal: Asking,
     context: Context,
+    _slot: Slot,
     mode: Annotated[
         ImportMode,
         Query(description="merge: add and change; only_add; prune: what is not listed retires as well"),

@@ -22,6 +22,7 @@ from libs.store.region_import import import_region
 from libs.web.auth import Asking, require
 from libs.web.bad_files import bad_files
 from libs.web.context import Context
+from libs.web.decoding import Slot, room
 from libs.web.generations import etag
 from libs.web.idempotency import Answer, Write
 from libs.web.openapi import headers, problems
@@ -37,7 +38,7 @@ IMPORT_BYTES_MAX = 200_000_000
     operation_id="import_region",
     status_code=201,
     response_model=RegionOut,
-    dependencies=[Depends(require(Role.OPERATOR))],
+    dependencies=[Depends(require(Role.OPERATOR)), Depends(room)],
     responses={201: {"headers": headers("ETag", "Location")}, **problems(409)},
 )
 def post_import(
@@ -50,6 +51,7 @@ def post_import(
     write: Write,
     principal: Asking,
     context: Context,
+    _slot: Slot,
 ) -> Response:
     """Create a region from its files: all of it or nothing. A region that is there already is not touched."""
     uploads = (servers, reservations, rru, affinity, policy)

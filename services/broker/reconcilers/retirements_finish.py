@@ -7,6 +7,7 @@ import structlog
 from libs.domain.retirement import RetirementStatus, condition_of
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
+from libs.store.certain_time import certain_now
 from libs.store.database import Database
 from libs.store.regions import load_region
 from libs.store.retirements import finish_retirements, list_retirements
@@ -24,8 +25,8 @@ class RetirementsFinish:
 
     def reconcile(self) -> tuple[int, int]:
         """How many were brought about, and how many are overdue. Raises NotFound for the region."""
-        now = self._clock.now()
         with self._database.write() as tx:
+            now = certain_now(tx, self._clock)
             region_id = load_region(tx, self._region).region_id
             done, overdue = finish_retirements(tx, region_id, actor=ACTOR, now=now)
             crash_point("broker.retire.before")

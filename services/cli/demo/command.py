@@ -26,7 +26,7 @@ from services.cli.demo.day import Action, Agenda
 from services.cli.demo.people import Allocator, HealthSystem, Owners
 from services.cli.demo.summary import Summary, print_summary, read_summary
 from services.cli.failure import CliFailure
-from services.cli.output import Output, OutputOption, print_json, stderr, stdout
+from services.cli.output import Output, OutputOption, note, print_json, stderr, stdout
 from services.standalone.platform import CYCLES, Platform, running_platform
 from services.standalone.settings import StandaloneSettings
 
@@ -87,6 +87,8 @@ def _run(
     with running_platform(settings, clock=clock, cycles=cycles, more=more) as platform:
         summary = _day(platform, clock, servers=servers, requests=requests, seed=seed)
     _tell(summary, output)
+    if not serve:
+        note("Next: `plimsoll up` starts a platform that stays; the tour in README.md goes on from there.")
     if summary.troubles:
         raise CliFailure("the day did not go as it should")
     if serve:
@@ -152,7 +154,7 @@ def _hour(admin: Client, agenda: Agenda, owners: Owners, health: HealthSystem) -
     asked, failures = sum(owners.said.values()), sum(health.reported.values())
     stderr.print(
         f"{agenda.now_s() / HOUR_S:4.0f} h: {asked} requests, {region['reservations']} reservations "
-        f"({region['degraded']} short), {total['bound']} bound, {total['in_use']} in use, "
+        f"({region['degraded']} to be short), {total['bound']} servers to be bound, {total['in_use']} in use now, "
         f"{total['to_move']} to move, {failures} failures",
         highlight=False,
         soft_wrap=True,

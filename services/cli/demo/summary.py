@@ -76,7 +76,8 @@ def read_summary(client: Client, region: str, *, refused: Mapping[str, int]) -> 
 def print_summary(console: Console, summary: Summary) -> None:
     """The day for people."""
     phases = ("granted", "degraded", "rejected", "withdrawn")
-    asked = Table("asked", "sum", *phases, box=None, pad_edge=False, header_style="bold")
+    headings = ("REQUESTS", "ALL", *(phase.upper() for phase in phases))
+    asked = Table(*headings, box=None, pad_edge=False, header_style="bold")
     for kind, found in sorted(summary.requests.items()):
         asked.add_row(kind, str(sum(found.values())), *(str(found.get(phase, 0)) for phase in phases))
     console.print(asked)

@@ -11,7 +11,7 @@ import typer
 from libs.interchange.input_tables import INPUT_TABLES
 from services.cli.client import ApiProblem, Client, Json
 from services.cli.failure import CliFailure
-from services.cli.flux.moments import moment
+from services.cli.moments import moment
 from services.cli.output import Output, OutputOption, note, print_document, print_json, print_rows, say
 
 inputs = typer.Typer(

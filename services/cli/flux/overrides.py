@@ -8,7 +8,7 @@ import typer
 
 from services.cli.client import Client, Json
 from services.cli.failure import CliFailure
-from services.cli.flux.moments import moment
+from services.cli.moments import moment
 from services.cli.output import Output, OutputOption, print_document, print_json, print_rows
 
 override = typer.Typer(

@@ -13,7 +13,7 @@ import typer
 
 from services.cli.client import ApiProblem, Client, Json
 from services.cli.failure import CliFailure
-from services.cli.flux.moments import moment
+from services.cli.moments import moment
 from services.cli.output import Output, OutputOption, print_json, say
 
 SEND_S_MAX = 600.0

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from libs.reconcile.clock import Clock
+from libs.store.certain_time import retention_now
 from libs.store.database import Database
 from libs.store.history import forget_moves, forget_plan_changes
 
@@ -17,18 +18,20 @@ class HistoryForget:
     """Deletes what is older than `kept_days` on the Clock, batch by batch. Idempotent; may be killed anywhere."""
 
     def __init__(self, database: Database, clock: Clock, region: str, *, kept_days: int) -> None:
-        self._database, self._region = database, region
-        self._before = clock.now() - timedelta(days=kept_days)
+        self._database, self._clock, self._region, self._kept_days = database, clock, region, kept_days
 
     def reconcile(self) -> int:
         """How many rows were forgotten."""
-        return self._all(forget_moves) + self._all(forget_plan_changes)
+        with self._database.write() as tx:
+            now = retention_now(tx, self._clock, f"history of {self._region}")
+        before = now - timedelta(days=self._kept_days)
+        return self._all(forget_moves, before) + self._all(forget_plan_changes, before)
 
-    def _all(self, forget: Callable[..., int]) -> int:
+    def _all(self, forget: Callable[..., int], before: datetime) -> int:
         forgotten = 0
         while True:
             with self._database.write() as tx:
-                batch = forget(tx, self._region, before=self._before, most=BATCH)
+                batch = forget(tx, self._region, before=before, most=BATCH)
             forgotten += batch
             if batch < BATCH:
                 return forgotten

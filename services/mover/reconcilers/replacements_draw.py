@@ -96,10 +96,18 @@ def _say(
             reason = "NoSharedBuffer" if LossVerdict.BUFFER_EMPTY not in drawn.verdict else "SharedBufferExhausted"
             shown = [f"{number} {kind}" for kind, number in list(short.items())[:_SHOWN_MAX]]
             more = f" and of {len(short) - _SHOWN_MAX} more types" if len(short) > _SHOWN_MAX else ""
-            message = (
-                f"Lost servers without a replacement: {', '.join(shown)}{more}. Their shared buffers have no server "
-                "left that is up. The next solve looks for free ones; mend servers, or raise shared_buffer_share."
-            )
+            lost = f"Lost servers without a replacement: {', '.join(shown)}{more}."
+            if reason == "NoSharedBuffer" and failures.fleet.policy.shared_buffer_share == 0:
+                status = ConditionStatus.UNKNOWN  # a choice, and so nothing to be alarmed about
+                message = (
+                    f"{lost} This region keeps no shared buffer, so a solve replaces them. Set shared_buffer_share "
+                    "in its policy to have them replaced within seconds."
+                )
+            else:
+                message = (
+                    f"{lost} Their shared buffers have no server left that is up. The next solve looks for free "
+                    "ones; mend servers, or raise shared_buffer_share."
+                )
     set_condition(
         tx,
         region_id,

@@ -24,6 +24,7 @@ from libs.web.auth import Asking, require
 from libs.web.bad_files import bad_files
 from libs.web.context import Context
 from libs.web.cursors import Paging, next_cursor
+from libs.web.decoding import Slot, room
 from libs.web.generations import ExpectedGeneration, etag
 from libs.web.idempotency import Answer, Write
 from libs.web.model import ID_MAX, PageOf, ResponseModel
@@ -151,7 +152,7 @@ def get_input(
     "/{name}",
     operation_id="put_planning_input",
     response_model=InputPutOut,
-    dependencies=[Depends(require(Role.OPERATOR))],
+    dependencies=[Depends(require(Role.OPERATOR)), Depends(room)],
     responses={200: {"headers": headers("ETag")}, **problems(404, 409, 415)},
     openapi_extra={
         "requestBody": {
@@ -179,6 +180,7 @@ def put_input(
     write: Write,
     principal: Asking,
     context: Context,
+    _slot: Slot,
     comment: Annotated[GivenReason | None, Query(description="Why: kept with the version")] = None,
     minute_zero: Annotated[
         datetime | None, Query(description="When minute 0 was, for tables whose times are start_minute and end_minute")

@@ -9,11 +9,13 @@ from pydantic import Field
 
 from libs.domain.principal import Role
 from libs.domain.spans import Spans, join_spans
+from libs.interchange.decoded import charge
 from libs.interchange.errors import InterchangeError
 from libs.interchange.traces.files import read_trace_stream
 from libs.interchange.traces.intake import Intake, Rows, TooManyServicesError
 from libs.store.database import Transaction
 from libs.web.auth import require
+from libs.web.decoding import Slot, room
 from libs.web.idempotency import Answer, Write
 from libs.web.model import ResponseModel
 from libs.web.problems import FieldError, Problem, invalid
@@ -23,6 +25,8 @@ router = APIRouter(prefix="/v1/trace-files", tags=["telemetry"])
 FILE_BYTES_MAX = 256_000_000
 UNPACKED_BYTES_MAX = 2_000_000_000
 FILE_SPANS_MAX = 1_000_000
+SPANS_BYTES = 100 << 20
+"""Of so many spans as arrays, of those that are about to become arrays, and of the bytes that are written."""
 
 
 class TraceFileOut(ResponseModel):
@@ -33,17 +37,21 @@ class TraceFileOut(ResponseModel):
 
 
 @router.post(
-    "", operation_id="send_trace_file", response_model=TraceFileOut, dependencies=[Depends(require(Role.TELEMETRY))]
+    "",
+    operation_id="send_trace_file",
+    response_model=TraceFileOut,
+    dependencies=[Depends(require(Role.TELEMETRY)), Depends(room)],
 )
 def post_trace_file(
     file: Annotated[UploadFile, File(description="The end of its name says its format, docs/flux.md")],
     write: Write,
     door: SpanDoor,
+    _slot: Slot,
 ) -> Response:
     """Take the spans of a file: all of them, or none. 429 asks to send it again after Retry-After."""
     write = write.about(file.file)
-    with door.readers:
-        intake, spans = _read(door, file)
+    charge(SPANS_BYTES)
+    intake, spans = _read(door, file)
     door.require_room(len(spans))
 
     def effect(tx: Transaction) -> Answer:

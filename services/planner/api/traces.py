@@ -6,7 +6,6 @@ Answers, refusals and errors have the form of that protocol: `services.planner.o
 from __future__ import annotations
 
 import asyncio
-import zlib
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
@@ -15,11 +14,14 @@ from fastapi import APIRouter, Depends, Request, Response
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
 from libs.domain.principal import Role
+from libs.interchange.decoded import PROTOBUF_FACTOR, charge, json_bytes
+from libs.interchange.gunzip import TooLong, gunzip
 from libs.interchange.traces.intake import TooManyServicesError
 from libs.interchange.traces.otlp_export import WANTED, Export, read_export
 from libs.interchange.traces.otlp_json import OTLP_JSON
 from libs.interchange.traces.otlp_proto import OTLP_PROTO
 from libs.web.auth import require
+from libs.web.decoding import Slot, room
 from libs.web.openapi import problems
 from libs.web.problems import Problem
 from services.planner.span_intake import Kept, SpanDoor
@@ -28,11 +30,22 @@ from services.planner.span_metrics import REFUSED, SPANS
 router = APIRouter(prefix="/v1/traces", tags=["telemetry"])
 BODY_BYTES_MAX = 16 << 20
 """Of an export as it is sent. A Collector's batch of 8,192 spans is 2 MB unpacked."""
-UNPACKED_BYTES_MAX = 64 << 20
+UNPACKED_BYTES_MAX = 6 << 20
+"""Three such batches. A parser lets no other thread run, /healthz included, so it must not have much to do."""
 BODY_S_MAX = 30.0
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
 FORMS = {PROTOBUF: OTLP_PROTO, JSON: OTLP_JSON}
 _CONTENT = {PROTOBUF: {"schema": {"type": "string", "format": "binary"}}, JSON: {"schema": {"type": "object"}}}
+_STATUS = _CONTENT | {
+    JSON: {
+        "schema": {
+            "type": "object",
+            "required": ["code", "message"],
+            "properties": {"code": {"type": "integer"}, "message": {"type": "string"}},
+        }
+    }
+}
+"""A google.rpc.Status, as `services.planner.otlp_errors` makes it of every problem."""
 
 
 async def _body(request: Request, door: SpanDoor) -> AsyncIterator[bytes]:
@@ -58,7 +71,7 @@ async def _body(request: Request, door: SpanDoor) -> AsyncIterator[bytes]:
     "",
     operation_id="export_traces",
     response_class=Response,
-    dependencies=[Depends(require(Role.TELEMETRY))],
+    dependencies=[Depends(require(Role.TELEMETRY)), Depends(room)],
     openapi_extra={
         "requestBody": {
             "required": True,
@@ -70,10 +83,10 @@ async def _body(request: Request, door: SpanDoor) -> AsyncIterator[bytes]:
             "description": "An ExportTraceServiceResponse; partialSuccess says what was not taken, and where it is",
             "content": _CONTENT,
         },
-        **problems(400, 408, 413, 415),
+        **problems(400, 401, 403, 408, 413, 415, 422, 429, 500, 503, content=_STATUS),
     },
 )
-def post_traces(request: Request, body: Annotated[bytes, Depends(_body)], door: SpanDoor) -> Response:
+def post_traces(request: Request, body: Annotated[bytes, Depends(_body)], door: SpanDoor, _slot: Slot) -> Response:
     """Take the spans of an ExportTraceServiceRequest. They are written down before they are acknowledged.
 
     What is no span is left out and named in partialSuccess. 429 and 503 ask to send the same again after Retry-After.
@@ -81,14 +94,14 @@ def post_traces(request: Request, body: Annotated[bytes, Depends(_body)], door: 
     media = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if media not in FORMS:
         raise Problem(415, "unsupported_media_type", f"Send Content-Type: {PROTOBUF} or {JSON}.")
-    with door.readers:
-        content = _unpacked(body, request.headers.get("Content-Encoding", "identity").strip().lower())
-        try:
-            export = read_export(FORMS[media], content, door.reader())
-        except ValueError as error:
-            raise Problem(400, "bad_request", f"The body is no export of spans: {str(error)[:200]}.") from error
-        except TooManyServicesError as error:
-            raise Problem(400, "bad_request", f"The body names {error}.") from error
+    content = _unpacked(body, request.headers.get("Content-Encoding", "identity").strip().lower())
+    charge(json_bytes(content) if media == JSON else PROTOBUF_FACTOR * len(content))
+    try:
+        export = read_export(FORMS[media], content, door.reader())
+    except ValueError as error:
+        raise Problem(400, "bad_request", f"The body is no export of spans: {str(error)[:200]}.") from error
+    except TooManyServicesError as error:
+        raise Problem(400, "bad_request", f"The body names {error}.") from error
     try:
         kept = door.keep(export.spans, export.services, rejected=export.malformed)
     except Problem:
@@ -124,13 +137,12 @@ def _unpacked(body: bytes, encoding: str) -> bytes:
         return body
     if encoding != "gzip":
         raise Problem(415, "unsupported_media_type", "Send Content-Encoding: gzip, or none.")
-    unpack = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     try:
-        content = unpack.decompress(body, UNPACKED_BYTES_MAX)
-    except zlib.error as error:
-        raise Problem(400, "bad_request", f"The body is no gzip: {error}.") from error
-    if unpack.unconsumed_tail:
-        raise Problem(413, "too_large", f"The body unpacks to more than the {UNPACKED_BYTES_MAX} bytes that are taken.")
-    if not unpack.eof:
-        raise Problem(400, "bad_request", "The body's gzip is cut off.")
+        content = gunzip(body, UNPACKED_BYTES_MAX)
+    except TooLong as error:
+        raise Problem(
+            413, "too_large", f"The body unpacks to more than the {UNPACKED_BYTES_MAX} bytes taken."
+        ) from error
+    except ValueError as error:
+        raise Problem(400, "bad_request", f"The body {error}.") from error
     return content

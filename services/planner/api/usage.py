@@ -8,6 +8,7 @@ from libs.domain.principal import Role
 from libs.interchange.measurements import load_usage
 from libs.store.measures import USAGE
 from libs.web.auth import require
+from libs.web.decoding import room
 from libs.web.openapi import problems
 from services.planner.measurements import REQUEST_BODY, MeasurementsOut, Uploaded
 
@@ -18,7 +19,7 @@ router = APIRouter(prefix="/v1/usage", tags=["telemetry"])
     "",
     operation_id="report_usage",
     response_model=MeasurementsOut,
-    dependencies=[Depends(require(Role.TELEMETRY))],
+    dependencies=[Depends(require(Role.TELEMETRY)), Depends(room)],
     openapi_extra=REQUEST_BODY,
     responses=problems(415),
 )

@@ -24,6 +24,7 @@ from libs.interchange.service_models import service_models_document
 from libs.interchange.tables import Content
 from libs.jobs.progress import ProgressRecorder
 from libs.mip.highs import Limits
+from libs.observability.logs import redact_text
 from libs.observability.tallies import PLAN_RUN_S, PLAN_RUNS, STALE
 from libs.observability.traces import annotate, span
 from libs.plan_check.check import PlanRefusedError
@@ -117,7 +118,7 @@ class PlacementPlanMake:
         except Exception as error:
             log.exception("plan.broke", plan_run_id=run.plan_run_id, attempt=run.attempts)
             if run.attempts >= ATTEMPTS_MAX:
-                self._finish(run, PlanRunStatus.FAILED, "Crashed", f"{type(error).__name__}: {error}")
+                self._finish(run, PlanRunStatus.FAILED, "Crashed", redact_text(f"{type(error).__name__}: {error}"))
             raise
 
     def _plan(self, run: PlanRun, progress: ProgressRecorder) -> PlanRunStatus:

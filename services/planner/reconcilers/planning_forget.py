@@ -8,6 +8,7 @@ from datetime import timedelta
 from functools import partial
 
 from libs.reconcile.clock import Clock
+from libs.store.certain_time import retention_now
 from libs.store.database import Database
 from libs.store.planning_history import forget_input_versions, forget_plan_runs
 
@@ -28,7 +29,9 @@ class PlanningForget:
 
     def reconcile(self) -> int:
         """How many runs and versions were forgotten. Runs first: what they pin goes after them."""
-        before = self.clock.now() - timedelta(days=max(self.kept_days, KEPT_DAYS_MIN))
+        with self.database.write() as tx:
+            now = retention_now(tx, self.clock, "planning")
+        before = now - timedelta(days=max(self.kept_days, KEPT_DAYS_MIN))
         runs = partial(forget_plan_runs, before=before, executed_plans=self.executed_plans)
         return self._all(runs) + self._all(partial(forget_input_versions, before=before))
 

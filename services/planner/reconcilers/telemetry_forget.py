@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from libs.reconcile.clock import Clock
+from libs.store.certain_time import retention_now
 from libs.store.database import Database
 from libs.store.measures import TRAFFIC, USAGE, forget_samples
 from libs.store.span_sums import forget_span_sums
@@ -21,7 +22,8 @@ class TelemetryForget:
 
     def reconcile(self) -> None:
         """Forget. A table at a time, so that nobody waits long."""
-        before = self.clock.now() - timedelta(days=self.kept_days)
+        with self.database.write() as tx:
+            before = retention_now(tx, self.clock, "telemetry") - timedelta(days=self.kept_days)
         for measure in (USAGE, TRAFFIC):
             with self.database.write() as tx:
                 forget_samples(tx, measure, int(before.timestamp() // 3600))

@@ -74,7 +74,7 @@ def request_out(request: CapacityRequest) -> CapacityRequestOut:
 def dry_run_out(submission: Submission, *, principal: Principal, context: WebContext) -> CapacityRequestOut:
     """What would become of it. Raises Problem (403) for another's."""
     require_owner(principal, submission.owner)
-    judgement = preview(context.database, context.clock, submission)
+    judgement = preview(context.database, context.clock, submission, token_id=principal.token_id)
     reservation = submission.reservation
     return CapacityRequestOut(
         capacity_request_id=None,

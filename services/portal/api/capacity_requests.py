@@ -23,7 +23,7 @@ from libs.store.capacity_requests import (
     spec_json,
 )
 from libs.store.database import Transaction
-from libs.store.jobs import enqueue
+from libs.store.jobs import drop_queued, enqueue
 from libs.web.auth import Asking, require, require_owner
 from libs.web.context import Context, WebContext
 from libs.web.cursors import Paging, next_cursor
@@ -40,6 +40,7 @@ from services.portal.reconcilers.capacity_requests_enqueue import ASSESS
 from services.portal.submissions import (
     Submission,
     check_amendment,
+    require_few_undecided,
     require_live,
     require_region,
     submit_create,
@@ -94,11 +95,15 @@ def answer_submission(
     context: WebContext,
     status_code: int,
 ) -> Answer:
-    """Keep it, queue its assessment, and answer with the request to poll. Raises Problem (403) for another's."""
+    """Keep it, queue its assessment, and answer with the request to poll.
+
+    Raises Problem: 403 for another's, 429 where the owner has too many requests that are not decided.
+    """
     require_owner(principal, submission.owner)
+    require_few_undecided(tx, submission)
     request = keep(tx, submission, actor=principal.name, given_reason=given_reason, now=context.clock.now())
     if request.phase is CapacityRequestPhase.SUBMITTED:
-        enqueue(tx, ASSESS, str(request.capacity_request_id))
+        enqueue(tx, ASSESS, str(request.capacity_request_id), lane=request.owner)
     location = {"Location": f"/v1/capacity-requests/{request.capacity_request_id}"}
     return Answer(status_code, request_out(request), etag(request.generation) | location)
 
@@ -197,7 +202,7 @@ def amend_request(
         request = amend_capacity_request(
             tx, before, spec, given_reason=reason, actor=principal.name, message=message, now=now
         )
-        enqueue(tx, ASSESS, str(capacity_request_id))
+        enqueue(tx, ASSESS, str(capacity_request_id), lane=request.owner)
         _audit_change(tx, "amend", before, request, principal, body.reason, now)
         return Answer(200, request_out(request), etag(request.generation))
 
@@ -225,6 +230,7 @@ def withdraw_capacity_request(
         now = context.clock.now()
         before = _require_undecided(tx, capacity_request_id, principal, expected, "withdrawn")
         supersede_of_request(tx, capacity_request_id, actor=principal.name, reason="Withdrawn", now=now)
+        drop_queued(tx, ASSESS, str(capacity_request_id))
         request = change_phase(
             tx,
             before,

@@ -12,6 +12,7 @@ from libs.ras.explain.deciders import Decider
 from libs.ras.explain.explanation import Explanation
 from libs.ras.explain.move import MoveEffect
 from libs.ras.explain.words import claim, effect_words, paragraph, server_words
+from libs.web.auth import Asking
 from libs.web.context import Context
 from libs.web.model import ResponseModel, SomeName
 from libs.web.openapi import problems
@@ -173,6 +174,7 @@ class ServerExplanationOut(ResponseModel):
 def get_explanation(
     reservation_id: ReservationId,
     context: Context,
+    principal: Asking,
     server: Annotated[SomeName | None, Query(description="Why this server is where it is, instead")] = None,
     to: Annotated[
         SomeName | None, Query(description="With server: what binding it there would change; or free")
@@ -180,12 +182,12 @@ def get_explanation(
 ) -> ExplanationOut | ServerExplanationOut:
     """Why it has this mix of hardware and this spread. What is said to decide is found by solving again without it."""
     if server is not None:
-        effects = explain_server(context.database, reservation_id, server, to)
+        effects = explain_server(context.database, reservation_id, server, to, token_id=principal.token_id)
         moves = [_move_out(effect) for effect in effects]
         return ServerExplanationOut(summary=server_words(effects, asked=to is not None), moves=moves)
     if to is not None:
         raise invalid(FieldError(field="server", location="query", code="missing", message="is required with `to`"))
-    return _out(explain_reservation(context.database, reservation_id))
+    return _out(explain_reservation(context.database, reservation_id, token_id=principal.token_id))
 
 
 def _out(e: Explanation) -> ExplanationOut:

@@ -26,6 +26,8 @@ from services.portal.submissions import require_region
 
 router = APIRouter(prefix="/v1/quotas", tags=["quotas"])
 _NOUN = "quotas"
+_ONE = "/{region}/{owner:path}"
+"""An owner's name may hold a slash, and servers decode %2F before they route."""
 _OPERATOR = [Depends(require(Role.OPERATOR))]
 RegionName = Annotated[SomeName, Path(description="Name of the region")]
 OwnerName = Annotated[SomeName, Path(description="Name of the owner")]
@@ -68,9 +70,7 @@ def get_quotas(
     return PageOf(items=items, next_cursor=next_cursor(_NOUN, page.next_cursor))
 
 
-@router.get(
-    "/{region}/{owner}", operation_id="get_quota", responses={200: {"headers": headers("ETag")}, **problems(404)}
-)
+@router.get(_ONE, operation_id="get_quota", responses={200: {"headers": headers("ETag")}, **problems(404)})
 def get_quota(region: RegionName, owner: OwnerName, context: Context, response: Response) -> QuotaOut:
     """What an owner may have and has, also where there is no limit."""
     with context.database.snapshot() as tx:
@@ -80,7 +80,7 @@ def get_quota(region: RegionName, owner: OwnerName, context: Context, response: 
 
 
 @router.put(
-    "/{region}/{owner}",
+    _ONE,
     operation_id="put_quota",
     response_model=QuotaOut,
     dependencies=_OPERATOR,
@@ -104,7 +104,7 @@ def put_quota(
 
 
 @router.delete(
-    "/{region}/{owner}",
+    _ONE,
     operation_id="delete_quota",
     response_model=QuotaOut,
     dependencies=_OPERATOR,

@@ -115,8 +115,8 @@ def _covered(reservation: Reservation) -> Condition:
             type="Covered",
             status="Unknown",
             reason="Scheduled",
-            message=f"Begins at {reservation.spec.starts_at.isoformat()} and takes nothing before; what it gets is "
-            "decided then.",
+            message=f"Begins at {reservation.spec.starts_at.isoformat()} and holds no server until then. The decision "
+            "is made when it begins.",
             observed_generation=None,
             last_transition=None,
         )

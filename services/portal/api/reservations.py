@@ -103,6 +103,9 @@ def get_reservations(
     name: Annotated[SomeName | None, Query(description="Of this name only")] = None,
     kind: Annotated[ReservationKind | None, Query(description="Of this kind only")] = None,
     phase: Annotated[ReservationPhase | None, Query(description="In this phase only; deleted ones only so")] = None,
+    short: Annotated[
+        bool | None, Query(description="Only those that are short by their targets, or only others")
+    ] = None,
 ) -> PageOf[ReservationOut]:
     """Reservations in the order in which they came. Server counts by type and MSB are in the single ones only."""
     after = paging.after(_NOUN)
@@ -110,7 +113,15 @@ def get_reservations(
         if region is not None:
             require_region(tx, region, location="query")
         page = list_reservations(
-            tx, region=region, owner=owner, name=name, kind=kind, phase=phase, after=after, limit=paging.limit
+            tx,
+            region=region,
+            owner=owner,
+            name=name,
+            kind=kind,
+            phase=phase,
+            short=short,
+            after=after,
+            limit=paging.limit,
         )
     items = [reservation_out(reservation) for reservation in page.items]
     return PageOf(items=items, next_cursor=next_cursor(_NOUN, page.next_cursor))

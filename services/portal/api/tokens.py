@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Response
@@ -173,8 +173,7 @@ def post_rotate(
         if before.revoked_at is not None:
             detail = f"{before.name} was revoked: a new secret would open nothing. Make another token."
             raise Problem(409, "wrong_phase", detail)
-        until = now + timedelta(seconds=body.grace_s)
-        token = rotate_token(tx, token_id, secret_sha256=digest(secret), previous_until=until, generation=expected)
+        token = rotate_token(tx, token_id, secret_sha256=digest(secret), grace_s=body.grace_s, generation=expected)
         _audit(tx, "rotate", before, token, principal, now)
     return _with_secret(token, secret, 200)
 

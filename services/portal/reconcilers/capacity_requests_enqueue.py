@@ -21,6 +21,6 @@ class CapacityRequestsEnqueue:
         """How many assessments were queued."""
         with self._database.write() as tx:
             waiting = list_unassessed(tx, job_kind=ASSESS, limit=AT_ONCE_MAX)
-            for capacity_request_id in waiting:
-                enqueue(tx, ASSESS, str(capacity_request_id))
+            for capacity_request_id, owner in waiting:
+                enqueue(tx, ASSESS, str(capacity_request_id), lane=owner)
         return len(waiting)

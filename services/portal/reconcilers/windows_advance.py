@@ -10,6 +10,7 @@ from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.store import audit
 from libs.store.capacity_requests import change_phase, load_capacity_request
+from libs.store.certain_time import certain_now
 from libs.store.database import Database, Transaction
 from libs.store.jobs import enqueue
 from libs.store.reservations import load_reservation
@@ -35,7 +36,7 @@ class WindowsAdvance:
     def reconcile(self) -> tuple[int, int]:
         """How many began to be assessed, and how many ended."""
         with self._database.snapshot() as tx:
-            over = list_over(tx, self._region, now=self._clock.now(), limit=AT_ONCE_MAX)
+            over = list_over(tx, self._region, now=certain_now(tx, self._clock), limit=AT_ONCE_MAX)
         # One transaction each: one that holds a reservation's servers and waits for the next reservation would wait
         # for a solve that waits for those servers.
         ended = sum(self._commit(partial(self._end, reservation_id=reservation_id)) for reservation_id in over)
@@ -50,7 +51,7 @@ class WindowsAdvance:
 
     def _end(self, tx: Transaction, reservation_id: int) -> int:
         """Also what should have begun by now and has not: its time is over."""
-        now, reservation = self._clock.now(), load_reservation(tx, reservation_id)
+        now, reservation = certain_now(tx, self._clock), load_reservation(tx, reservation_id)
         ends_at = reservation.spec.ends_at
         if reservation.deleted_at is not None or ends_at is None or ends_at > now:
             return 0  # somebody was quicker
@@ -59,13 +60,13 @@ class WindowsAdvance:
         return 1
 
     def _begin(self, tx: Transaction) -> int:
-        now, phase, why = self._clock.now(), CapacityRequestPhase.SUBMITTED, "WindowBegins"
+        now, phase, why = certain_now(tx, self._clock), CapacityRequestPhase.SUBMITTED, "WindowBegins"
         due = list_beginning(tx, self._region, now=now, limit=AT_ONCE_MAX)
         for capacity_request_id in due:
             request = load_capacity_request(tx, capacity_request_id)
             message = "Its time has come: it is assessed as if it were asked for now."
             change_phase(tx, request, phase, reason=why, message=message, numbers={}, now=now)
-            enqueue(tx, ASSESS, str(capacity_request_id))
+            enqueue(tx, ASSESS, str(capacity_request_id), lane=request.owner)
             audit.append(
                 tx,
                 actor=ACTOR,

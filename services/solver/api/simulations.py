@@ -23,7 +23,7 @@ from libs.web.openapi import headers, problems
 from libs.web.problems import Problem
 from libs.web.reasons import ReasonQuery
 from services.solver.api.what_if import SimulationIn, to_what_if
-from services.solver.applying import apply_simulation
+from services.solver.applying import apply_simulation, load_ground
 from services.solver.tasks import SIMULATE
 
 router = APIRouter(prefix="/v1/simulations", tags=["simulations"])
@@ -139,10 +139,12 @@ def post_apply(
     Quotas hold. Where an approval limit is exceeded this is the approval: it needs a reason and, with four eyes,
     somebody else than who simulated.
     """
+    with context.database.snapshot() as reading:
+        ground = load_ground(reading, simulation_id)
 
     def effect(tx: Transaction) -> Answer:
         actor, now = principal.name, context.clock.now()
-        applied = apply_simulation(tx, context.database, simulation_id, actor=actor, reason=reason, now=now)
+        applied = apply_simulation(tx, ground, simulation_id, actor=actor, reason=reason, now=now)
         return Answer(200, _out(applied))
 
     return write.once(effect)

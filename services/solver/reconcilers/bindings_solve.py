@@ -11,6 +11,7 @@ import structlog
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.plan import Plan, PlanKind, SolveStatus
 from libs.jobs.progress import ProgressRecorder
+from libs.observability.logs import redact_text
 from libs.observability.tallies import SOLVE_S, SOLVES, STALE
 from libs.observability.traces import annotate, span
 from libs.plan_check.check import check_plan, require_clean
@@ -25,7 +26,7 @@ from libs.store.plans import commit_plan
 from libs.store.regions import load_region
 from libs.store.shared_buffers import size_shared_buffers
 from libs.store.snapshot import load_fleet_snapshot
-from libs.store.solve_runs import finish_solve_run, record_bundle, record_progress, start_solve_run
+from libs.store.solve_runs import fail_left_runs, finish_solve_run, record_bundle, record_progress, start_solve_run
 from services.solver.bundles import keep_bundle
 from services.solver.findings import record_solve_findings
 from services.solver.phase_spans import PhaseSpans
@@ -99,7 +100,7 @@ class BindingsSolve:
             return SolveStatus.STALE
         except Exception as error:
             # Said where operators look for it; the job that runs this reports and retries it.
-            self._finish(solve_run_id, SolveStatus.FAILED, error=f"{type(error).__name__}: {error}")
+            self._finish(solve_run_id, SolveStatus.FAILED, error=redact_text(f"{type(error).__name__}: {error}"))
             raise
 
     def _begin(self) -> tuple[FleetSnapshot, int]:
@@ -112,6 +113,7 @@ class BindingsSolve:
         with self.database.snapshot() as tx:
             snapshot = load_fleet_snapshot(tx, self.region)
         with self.database.write() as tx:
+            left = fail_left_runs(tx, region.region_id, now=now)
             solve_run_id = start_solve_run(
                 tx,
                 region.region_id,
@@ -122,6 +124,8 @@ class BindingsSolve:
             )
             crash_point("solver.begin.before")
         crash_point("solver.begin.after")
+        if left:
+            SOLVES.count(self.region, SolveStatus.FAILED.value, "killed", by=left)
         return snapshot, solve_run_id
 
     def _commit(self, snapshot: FleetSnapshot, result: SolveResult, solve_run_id: int) -> SolveStatus:

@@ -12,6 +12,7 @@ from libs.domain.fleet import FREE, FleetSnapshot
 from libs.domain.simulation import SimulatedChange, Simulation, SimulationStatus, rests_on
 from libs.domain.what_if import imagine
 from libs.jobs.progress import ProgressRecorder
+from libs.observability.logs import redact_text
 from libs.plan_check.check import check_plan, require_clean
 from libs.ras.admission import refusal_of
 from libs.ras.difference import difference
@@ -61,7 +62,7 @@ class SimulationRun:
         try:
             return self._run(simulation)
         except Exception as error:
-            text = f"{type(error).__name__}: {error}"
+            text = redact_text(f"{type(error).__name__}: {error}")
             with self.database.write() as tx:
                 finish_simulation(
                     tx, self.simulation_id, SimulationStatus.FAILED, now=self.clock.now(), error=text[:2000]

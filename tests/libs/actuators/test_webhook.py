@@ -1,9 +1,14 @@
 """The webhook actuator against a real HTTP server on loopback, which does what a test says, and that is seldom nice."""
 
+import hashlib
+import hmac
 import json
 import socket
+import ssl
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from pathlib import Path
@@ -12,7 +17,7 @@ from types import SimpleNamespace
 import pytest
 
 from libs.actuators.actuator import StepRequest, StepState
-from libs.actuators.signature import is_signed, sign
+from libs.actuators.signature import Call, is_signed, sign
 from libs.actuators.webhook import WebhookActuator, WebhookSettings
 from libs.domain.move import MoveStep
 from tests.libs.actuators.test_simulated import T0
@@ -41,7 +46,9 @@ class Receiver:
                     receiver.headers.append(dict(self.headers))
                     signature = self.headers["Plimsoll-Signature"]
                     at_s = int(signature.split(",")[0].removeprefix("t="))
-                    receiver.signed.append(is_signed(signature, body, [SECRET.encode()], now_s=at_s))
+                    key = self.headers["Idempotency-Key"]
+                    call = Call(method=self.command, target=self.path, key=key, body=body)
+                    receiver.signed.append(is_signed(signature, call, [SECRET.encode()], now_s=at_s))
                     receiver._now += 1
                     receiver.at_a_time = max(receiver.at_a_time, receiver._now)
                 try:
@@ -136,17 +143,70 @@ def test_while_secrets_change_either_is_enough(receiver: Receiver) -> None:
     assert receiver.signed == [True, True, False]
 
 
-def test_a_signature_is_of_this_body_this_secret_and_this_moment() -> None:
+CALL = Call(method="POST", target="/steps?to=lab", key="1/clean/2", body=b"body")
+
+
+def test_a_signature_is_of_this_call_this_secret_and_this_moment() -> None:
     secrets = [b"one", b"two"]
-    header = sign(b"body", secrets, at_s=1000)
-    assert is_signed(header, b"body", [b"two"], now_s=1299.0)
-    assert not is_signed(header, b"body", [b"two"], now_s=1301.0)
-    assert not is_signed(header, b"body", [b"two"], now_s=690.0)
-    assert not is_signed(header, b"bodY", secrets, now_s=1000.0)
-    assert not is_signed(header, b"body", [b"three"], now_s=1000.0)
-    assert not is_signed(header.replace("t=1000", "t=1001"), b"body", secrets, now_s=1000.0)
-    for broken in ("", "t=1000", "v1=00", "t=,v1=", "t=1000,t=1000," + header, "t=9" * 9999, "v1=\u00e9,t=1000"):
-        assert not is_signed(broken, b"body", secrets, now_s=1000.0)
+    header = sign(CALL, secrets, at_s=1000)
+    assert is_signed(header, CALL, [b"two"], now_s=1299.0)
+    assert not is_signed(header, CALL, [b"two"], now_s=1301.0)
+    assert not is_signed(header, CALL, [b"two"], now_s=690.0)
+    assert not is_signed(header, CALL, [b"three"], now_s=1000.0)
+    assert not is_signed(header.replace("t=1000", "t=1001"), CALL, secrets, now_s=1000.0)
+    for broken in ("", "t=1000", "v2=00", "t=,v2=", "t=1000,t=1000," + header, "t=9" * 9999, "v2=\u00e9,t=1000"):
+        assert not is_signed(broken, CALL, secrets, now_s=1000.0)
+
+
+@pytest.mark.parametrize("changed", [{"method": "PUT"}, {"target": "/steps"}, {"key": "1/clean/99"}, {"body": b"bodY"}])
+def test_a_captured_call_cannot_be_sent_as_another(changed: dict) -> None:
+    """The receiver works by the key: it must be signed too."""
+    header = sign(CALL, [b"one"], at_s=1000)
+    assert not is_signed(header, replace(CALL, **changed), [b"one"], now_s=1000.0)
+
+
+def test_receivers_from_before_find_the_signature_that_they_know() -> None:
+    old = hmac.new(b"one", b"1000.body", hashlib.sha256).hexdigest()
+    header = sign(CALL, [b"one"], at_s=1000)
+    assert f"v1={old}" in header.split(",")
+    assert not is_signed(f"t=1000,v1={old}", CALL, [b"one"], now_s=1000.0), "it is not enough any more"
+
+
+@pytest.mark.parametrize("url", ["http://10.0.0.1/steps", "http://receiver/steps", "http://localhost.example/"])
+def test_http_to_another_host_must_be_allowed(url: str) -> None:
+    with pytest.raises(ValueError, match="PLIMSOLL_WEBHOOK_HTTP_ALLOWED=true"):
+        actuator(url)
+    actuator(url, PLIMSOLL_WEBHOOK_HTTP_ALLOWED=True)
+
+
+@pytest.mark.parametrize("url", ["https://10.0.0.1/steps", "http://127.0.0.9:1/", "http://[::1]/", "http://localhost/"])
+def test_https_and_loopback_need_no_permission(url: str) -> None:
+    actuator(url)
+
+
+def test_a_private_authority_may_vouch_for_the_receiver(receiver: Receiver, tmp_path: Path) -> None:
+    ca = authority(tmp_path)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(ca, tmp_path / "key.pem")
+    receiver.server.socket = tls.wrap_socket(receiver.server.socket, server_side=True)
+    url = receiver.url.replace("http:", "https:")
+    (stranger,) = actuator(url).perform(steps())
+    assert (stranger.state, stranger.call) == (StepState.UNKNOWN, "unreachable")
+    (known,) = actuator(url, PLIMSOLL_WEBHOOK_CA=ca).perform(steps())
+    assert known.state is StepState.DONE
+    with pytest.raises(ValueError, match="not a readable file of PEM"):
+        actuator(url, PLIMSOLL_WEBHOOK_CA=tmp_path / "missing.pem")
+
+
+def authority(folder: Path) -> Path:
+    """A certificate for 127.0.0.1 that vouches for itself."""
+    ca = folder / "ca.pem"
+    subject = ["-subj", "/CN=receiver", "-addext", "subjectAltName=IP:127.0.0.1"]
+    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", folder / "key.pem"]
+    subprocess.run(
+        ["openssl", "req", "-x509", "-days", "2", *key, "-out", ca, *subject], check=True, capture_output=True
+    )
+    return ca
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from libs.domain.execution_plan import Action, Phase
-from libs.flux.execution import plan_execution, scheduled
+from libs.flux.execution import SMALL, plan_execution, scheduled
 from libs.flux.placement import plan_placement
 from libs.flux.problem import joint_problem
 from libs.plan_check.execution import check_execution
@@ -45,7 +45,8 @@ def test_carried_out_in_any_order_it_ends_in_the_plan_and_always_fits(planned):
             if a.service is not None:
                 used[kind[a.hardware_type], at[a.region]] += a.after - a.before
         assert (used <= p.supply[0] + solved.plan.deficit[0] + 1e-6).all()
-    assert used == pytest.approx(p.pooled(solved.plan.capacity[0] + solved.plan.growth[0]), rel=1e-4)
+    # What is left out is small, each by definition and all of a pool together here.
+    assert used == pytest.approx(p.pooled(solved.plan.capacity[0] + solved.plan.growth[0]), rel=5e-3)
 
 
 def test_services_are_large_enough_before_traffic_comes_and_until_it_is_gone(planned):
@@ -57,6 +58,37 @@ def test_services_are_large_enough_before_traffic_comes_and_until_it_is_gone(pla
         if a.phase is Phase.DOWNSIZE and a.waits_for:
             assert all(b.startswith("shift/") for b in a.waits_for)
     assert any(a.phase is Phase.GROW for a in execution.actions)
+
+
+def test_changes_too_small_to_matter_are_left_out_where_there_is_room(planned):
+    words, models, inputs, _, solved, _ = planned
+    capacity = models.capacity[words.placement_service][:, None]
+    before = models.baseline + inputs.ledger
+    change = 0.5 * SMALL * capacity * np.where(np.arange(before.size).reshape(before.shape) % 2, 1.0, -1.0)
+    plenty, none = np.full_like(solved.plan.spare, 1e9), np.zeros_like(solved.plan.spare)
+
+    def resizes(spare):
+        target = solved.plan.capacity.copy()
+        target[0] = before + change
+        plan = replace(solved.plan, capacity=target, spare=spare)
+        return [a for a in plan_execution(words, models, inputs, plan).actions if a.phase in ("upsize", "downsize")]
+
+    assert resizes(plenty) == []
+    found = resizes(none)
+    assert {a.phase for a in found} == {Phase.DOWNSIZE}
+    smaller = {(words.placement_service[k], words.placement_type[k], r) for k, r in np.argwhere(change < 0)}
+    assert len(found) == len(smaller)
+
+
+def test_growth_begins_where_the_resize_before_it_ended(planned):
+    *_, execution = planned
+    resized = [a for a in execution.actions if a.phase in (Phase.UPSIZE, Phase.DOWNSIZE)]
+    ends = {(a.service, a.region, a.hardware_type): a.after for a in resized}
+    grows = [a for a in execution.actions if a.phase is Phase.GROW]
+    assert grows
+    for a in grows:
+        place = (a.service, a.region, a.hardware_type)
+        assert a.before == ends.get(place, a.before)
 
 
 def test_people_are_asked_where_it_is_not_certain(planned):

@@ -84,6 +84,7 @@ BAD = {
     "rack in two MSBs": (S, "rack", ["k0", "k1", "k1", "k2"], 2, "another MSB"),
     "MSB in two datacenters": (S, "datacenter", ["dc-0", "dc-1", "dc-1", "dc-1"], 1, "another datacenter"),
     "missing column": (S, "available", None, None, "missing"),
+    "up and down": (S, "unavailability", ["none", "unplanned", "none", "none"], 1, "make them agree"),
     "wrong type": (S, "in_use", ["yes", "no", "no", "no"], None, "not booleans"),
     "null boolean": (S, "in_use", pa.array([True, None, False, False]), 1, "null"),
     "all null": (S, "hardware_type", pa.nulls(4), 0, "null"),
@@ -202,6 +203,8 @@ def test_round_trip_keeps_everything(tmp_path):
         (R, "owner", pa.array([None, "me"], pa.string())),
         (R, "unit", pa.array(["rru", "count"]).dictionary_encode()),
         (R, "host_profile", [None, "kernel-6"]),
+        (S, "unavailability", ["planned", "none", "none", "none"]),
+        (S, "vcpu", [64.0, 64.0, 64.0, 64.0]),
         (S, "unknown_column", [[1], [2], [], [4]]),
         (R, "generation", ["of", "ours"]),
     ]
@@ -213,13 +216,16 @@ def test_round_trip_keeps_everything(tmp_path):
     assert region.server_deleted_current.tolist() == [None, None, "gone", None]
     assert region.server_deleted_target.tolist() == [None, "dead", None, None]
     assert region.server_host_profile.tolist() == ["a", "default", "b", "b"]
+    assert region.server_in_maintenance.tolist() == [True, False, False, False]
+    assert {figures["vcpu"] for figures in region.hardware_type_attributes.values()} == {64.0}
     assert region.reservation_kind.tolist() == ["guaranteed", "elastic"]
     assert region.reservation_unit.tolist() == ["rru", "count"]
     assert region.reservation_owner.tolist() == ["unknown", "me"]
     assert region.reservation_host_profile.tolist() == ["default", "kernel-6"]
     for field in dataclasses.fields(region):
         if field.name != "snapshot":
-            assert getattr(region, field.name).tolist() == getattr(again, field.name).tolist(), field.name
+            one, other = getattr(region, field.name), getattr(again, field.name)
+            assert one == other if isinstance(one, dict) else one.tolist() == other.tolist(), field.name
     assert again.snapshot.region == "here"
     assert dump_region(region)[S] == dump_region(again)[S]
 

@@ -1,4 +1,6 @@
+import pytest
 from fastapi.testclient import TestClient
+from starlette.websockets import WebSocketDisconnect
 
 from libs.domain.principal import Role
 from libs.observability.logs import HIDDEN
@@ -83,3 +85,9 @@ def test_a_database_that_is_gone_is_503_and_not_500() -> None:
         answer = client.get("/v1/x", headers={"Authorization": "Bearer plim_x"})
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
     database.close()
+
+
+def test_a_websocket_is_closed_and_is_no_mistake_of_ours(anyone: TestClient) -> None:
+    with pytest.raises(WebSocketDisconnect) as closed, anyone.websocket_connect("/v1/ships"):
+        pass
+    assert closed.value.code == 1008

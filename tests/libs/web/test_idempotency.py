@@ -1,10 +1,18 @@
 import threading
 
+import pytest
+import sqlalchemy as sa
+from fastapi import APIRouter, Response
 from fastapi.testclient import TestClient
+from pydantic import BaseModel
 
 from libs.domain.principal import Role
-from libs.store.database import Database
+from libs.reconcile.clock import SystemClock
+from libs.store.database import Database, Transaction
 from libs.store.idempotency import forget_keys
+from libs.web import idempotency
+from libs.web.app import create_app
+from libs.web.idempotency import Answer, Write
 from tests.libs.web.conftest import Dock, bearer
 
 KEY = {"Idempotency-Key": "launch-1"}
@@ -79,3 +87,42 @@ def test_keys_are_bounded_and_forgotten_in_the_end(client: TestClient, database:
     with database.write() as tx:
         assert forget_keys(tx, older_than_s=0) == 1
     assert client.post("/v1/ships", json={"name": "Boat"}, headers=KEY).status_code == 201
+
+
+def test_a_large_answer_is_not_kept_and_the_write_still_done_once(
+    client: TestClient, dock: Dock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client chooses how many keys there are for a day; what each takes is bounded."""
+    monkeypatch.setattr(idempotency, "ANSWER_BYTES_MAX", 20)
+    first = client.post("/v1/ships", json={"name": "Ark"}, headers=KEY)
+    assert (first.status_code, first.json()["ship"]) == (201, "Ark")
+    again = client.post("/v1/ships", json={"name": "Ark"}, headers=KEY)
+    assert (again.status_code, again.json()["code"]) == (409, "answer_not_kept")
+    assert "answered 201" in again.json()["detail"]
+    assert dock.launches == 1
+
+
+class Depth(BaseModel):
+    metres: float
+
+
+def test_an_answer_that_cannot_be_sent_was_not_done(database: Database) -> None:
+    """No number is NaN in JSON: that it cannot be said is known before the commit, and not behind it."""
+    router = APIRouter(prefix="/v1/soundings")
+
+    @router.post("")
+    def sound(write: Write) -> Response:
+        def effect(tx: Transaction) -> Answer:
+            tx.execute(sa.text("CREATE TABLE soundings (id int)"))
+            return Answer(200, Depth(metres=float("nan")))
+
+        return write.once(effect)
+
+    app = create_app(title="t", version="1", database=database, clock=SystemClock(), routers=[router])
+    headers = bearer(database, Role.ADMIN)
+    with TestClient(app, headers=headers, raise_server_exceptions=False) as client:
+        answer = client.post("/v1/soundings")
+    assert answer.status_code == 500
+    assert "Nothing was changed" not in answer.text
+    with database.snapshot() as tx:
+        assert tx.execute(sa.text("SELECT to_regclass('soundings')")).scalar_one() is None

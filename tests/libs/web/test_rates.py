@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from libs.domain.principal import Role
 from libs.reconcile.clock import SystemClock
 from libs.store.database import Database
-from libs.web import rates
+from libs.web import auth, rates
 from libs.web.app import create_app
 from libs.web.rates import Buckets, RateLimits
 from tests.libs.web.conftest import Dock, bearer, ships
@@ -59,6 +59,19 @@ def test_each_token_has_its_own_bucket(anyone: TestClient, database: Database, s
     assert statuses(anyone, 3, headers=one) == [200, 200, 429]
     seconds.now += 1000.0
     assert statuses(anyone, 4, headers=one) == [200, 200, 200, 429], "a bucket holds no more than its burst"
+
+
+def test_who_is_refused_costs_the_database_nothing(anyone: TestClient, database: Database, monkeypatch) -> None:
+    known, asked = bearer(database, Role.VIEWER, "known"), []
+    load = auth.load_principal
+
+    def counted(*arguments: object) -> object:
+        asked.append(arguments)
+        return load(*arguments)
+
+    monkeypatch.setattr(auth, "load_principal", counted)
+    assert statuses(anyone, 9, headers=known) == [200] * 3 + [429] * 6
+    assert len(asked) == 3
 
 
 def test_strangers_share_their_address_and_hold_up_nobody_else(anyone, database: Database, monkeypatch) -> None:

@@ -15,7 +15,7 @@ NODES = Path(__file__).parents[2] / "libs" / "interchange" / "nodes"
 def test_nodes_become_a_region_that_is_solved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "west"
     convert(NODES / "bare_metal.json", out, labels=NODES / "bare_metal.toml")
-    assert "2 servers in 2 racks, 2 MSBs and 1 datacenters, of 2 hardware types" in capsys.readouterr().out
+    assert "2 servers in 2 racks, 2 MSBs and 1 datacenter, of 2 hardware types" in capsys.readouterr().out
     snapshot = load_bundle(out).region.snapshot
     assert snapshot.servers.name.tolist() == ["a-16", "a-17"]
     assert len(snapshot.reservations) == 0

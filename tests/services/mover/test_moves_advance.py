@@ -176,9 +176,9 @@ def test_a_step_without_an_answer_fails(mover: Mover) -> None:
     mover.actuator.say = lambda step: StepState.RUNNING
     mover.tick()
     mover.tick(601.0)
-    messages = set()
+    messages, moves = set(), mover.moves()
     with mover.database.snapshot() as tx:
-        for move in mover.moves():
+        for move in moves:
             messages |= {record.message for record in load_step_records(tx, move.move_id)}
     assert messages == {"no answer in 600 s"}
 

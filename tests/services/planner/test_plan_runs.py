@@ -22,6 +22,7 @@ from services.planner.reconcilers.plan_runs_schedule import PlanRunsSchedule
 from services.planner.settings import PlannerSettings
 from tests.builders.measured import measure_world
 from tests.builders.planning_inputs import put, put_world
+from tests.builders.race import elsewhere
 
 DAY_ZERO = datetime(2026, 11, 2, tzinfo=UTC)
 
@@ -260,9 +261,12 @@ def test_an_attempt_that_was_replaced_commits_nothing(client, planner, ask, worl
     put_world(client, world)
     run = ask()
 
-    def replaced(tx, words, **window):
+    def take():
         with database.write() as other:
             take_plan_run(other, window=(DAY_ZERO, DAY_ZERO), now=DAY_ZERO)
+
+    def replaced(tx, words, **window):
+        elsewhere(take)
         return measure_world(world, DAY_ZERO)(tx, words, **window)
 
     assert planner(measure=replaced).reconcile() is PlanRunStatus.STALE
@@ -276,7 +280,7 @@ def test_another_plan_meanwhile_makes_it_stale_and_asks_again(client, planner, a
     put_world(client, world)
     run = ask(reason="mine")
 
-    def overtaken(tx, words, **window):
+    def overtake():
         with database.write() as other:
             made = create_plan_run(other, trigger=PlanTrigger.SCHEDULE, now=DAY_ZERO)
             commit_placement_plan(
@@ -290,6 +294,9 @@ def test_another_plan_meanwhile_makes_it_stale_and_asks_again(client, planner, a
                 files={"plan.json": b"{}"},
                 now=DAY_ZERO,
             )
+
+    def overtaken(tx, words, **window):
+        elsewhere(overtake)
         return measure_world(world, DAY_ZERO)(tx, words, **window)
 
     assert planner(measure=overtaken).reconcile() is PlanRunStatus.STALE

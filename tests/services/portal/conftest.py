@@ -68,7 +68,7 @@ def assess_all(database: Database) -> Callable[[], None]:
     def run() -> None:
         with database.snapshot() as tx:
             waiting = list_unassessed(tx, job_kind="none", limit=100)
-        for capacity_request_id in waiting:
+        for capacity_request_id, _ in waiting:
             CapacityRequestAssess(database, SystemClock(), capacity_request_id).reconcile()
 
     return run

@@ -86,3 +86,21 @@ def test_many_at_once_stay_within_it(app: FastAPI, admin, database: Database) ->
         thread.join()
     quota = admin.get("/v1/quotas/west/team").json()
     assert (quota["used_rru"], quota["pending_rru"]) == (8, 0)
+
+
+def test_an_owner_may_have_a_slash_in_its_name_everywhere(app: FastAPI, admin: TestClient, database: Database) -> None:
+    """Names of owners may hold one, and servers decode %2F before they route."""
+    made = admin.post("/v1/tokens", json={"name": "ci", "role": "requester", "owners": ["team/a"]})
+    assert made.status_code == 201
+    with TestClient(app, headers={"Authorization": f"Bearer {made.json()['secret']}"}) as client:
+        asked = client.post("/v1/capacity-requests", json=create(owner="team/a"))
+        assert (asked.status_code, asked.json()["owner"]) == (201, "team/a")
+        for path in ("/v1/quotas/west/team%2Fa", "/v1/quotas/west/team/a"):
+            found = client.get(path)
+            assert (found.status_code, found.json()["owner"], found.json()["pending_rru"]) == (200, "team/a", 6)
+    limited = admin.put("/v1/quotas/west/team%2Fa", json={"limit_rru": 1}, headers={"If-Match": '"0"'})
+    assert (limited.status_code, limited.json()["limit_rru"]) == (200, 1)
+    assert [q["owner"] for q in admin.get("/v1/quotas?region=west").json()["items"]] == ["team/a"]
+    assert assess(database, asked.json()["capacity_request_id"]).reason == "QuotaExceeded"
+    lifted = admin.delete("/v1/quotas/west/team%2Fa", headers={"If-Match": '"1"'})
+    assert lifted.json()["limit_rru"] is None

@@ -3,6 +3,7 @@
 import pytest
 from fastapi.testclient import TestClient
 
+from libs.web.problems import Problem
 from services.portal import slots
 from tests.services.portal.conftest import WEB, create
 
@@ -122,12 +123,17 @@ def test_a_host_profile_is_not_changed_in_place(client, assess_all) -> None:
 
 
 def test_more_dry_runs_than_it_can_bear_are_turned_away(client) -> None:
-    for _ in range(slots.AT_ONCE_MAX):
-        assert slots._slots.acquire(blocking=False)
-    try:
+    with slots.solving_slot(-1), slots.solving_slot(-2):
         answer = client.post("/v1/capacity-requests", params={"dry_run": "true"}, json=create())
-    finally:
-        for _ in range(slots.AT_ONCE_MAX):
-            slots._slots.release()
-    assert (answer.status_code, answer.json()["code"], answer.headers["Retry-After"]) == (503, "unavailable", "2")
+    assert (answer.status_code, answer.json()["code"], answer.headers["Retry-After"]) == (429, "rate_limited", "2")
     assert client.post("/v1/capacity-requests", params={"dry_run": "true"}, json=create()).status_code == 200
+
+
+def test_one_token_has_one_dry_run_at_a_time() -> None:
+    with slots.solving_slot(1):
+        with pytest.raises(Problem, match="of this token"), slots.solving_slot(1):
+            pass
+        with slots.solving_slot(2):
+            pass
+    with slots.solving_slot(1):
+        pass

@@ -146,7 +146,8 @@ def test_a_dry_run_says_what_would_be_and_keeps_nothing(client: TestClient, asse
     assert client.post("/v1/reservations?dry_run=true", json=body).json()["status"]["phase"] == "granted"
     delete = {"kind": "delete", "region": "west", "reservation": "old"}
     answer = client.post("/v1/capacity-requests?dry_run=true", json=delete).json()
-    assert answer["status"]["numbers"] == {"released_servers": 2}
+    assert answer["status"]["numbers"] == {"released_servers": 2, "servers_in_use": 0}
+    assert answer["status"]["message"] == "old would be deleted: the mover frees its 2 servers, none of them in use."
     assert client.get("/v1/capacity-requests").json()["items"] == []
     assert client.get("/v1/reservations?name=web").json()["items"] == []
     old = client.get("/v1/reservations?name=old").json()["items"][0]

@@ -5,6 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
 from libs.reconcile.clock import SystemClock
@@ -23,7 +24,7 @@ def test_a_token_is_shown_once_used_and_revoked(app, admin: TestClient, client: 
     assert secret.startswith("plim_")
     assert made.headers["cache-control"] == "no-store"
     listed = admin.get("/v1/tokens?limit=1000").json()["items"]
-    assert [token["name"] for token in listed] == ["boss", "tester", "ci"] or len(listed) == 3
+    assert [token["name"] for token in listed] == ["boss", "tester", "ci"]
     assert secret not in admin.get("/v1/tokens").text
     header = {"Authorization": f"Bearer {secret}"}
     with TestClient(app, headers=header) as viewer:
@@ -131,8 +132,11 @@ def test_a_rotation_leaves_the_old_secret_for_a_while(app, admin: TestClient, da
     assert admin.post(url, json={}, headers={"If-Match": '"1"'}).json()["code"] == "stale_generation"
 
     def opens(secret: str, after: timedelta = timedelta()) -> bool:
-        with database.snapshot() as tx:
-            return load_principal(tx, digest(secret), now=SystemClock().now() + after) is not None
+        with database.write() as tx:
+            tx.execute(sa.text("UPDATE tokens SET previous_until = previous_until - :after"), {"after": after})
+            found = load_principal(tx, digest(secret)) is not None
+            tx.rollback()
+        return found
 
     old, new = made["secret"], first.json()["secret"]
     assert (opens(old), opens(new)) == (True, True)

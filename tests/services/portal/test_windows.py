@@ -53,7 +53,7 @@ def assess_waiting(database: Database, clock: ManualClock) -> None:
 
     with database.snapshot() as tx:
         waiting = list_unassessed(tx, job_kind="none", limit=100)
-    for capacity_request_id in waiting:
+    for capacity_request_id, _ in waiting:
         CapacityRequestAssess(database, clock, capacity_request_id).reconcile()
 
 
@@ -113,7 +113,8 @@ def test_it_begins_and_ends(owner: TestClient, database: Database, clock: Manual
     gone = owner.get(f"/v1/reservations/{web['reservation_id']}").json()
     assert (gone["status"]["phase"], gone["status"]["target"]["servers"]) == ("deleted", 0)
     [delete] = [r for r in owner.get("/v1/capacity-requests").json()["items"] if r["kind"] == "delete"]
-    assert (delete["requested_by"], delete["status"]["numbers"]) == ("portal.windows", {"released_servers": servers})
+    freed = {"released_servers": servers, "servers_in_use": 0}
+    assert (delete["requested_by"], delete["status"]["numbers"]) == ("portal.windows", freed)
     with database.snapshot() as tx:
         *_, last = list_entries(tx, subject_kind="reservation", subject_id=web["reservation_id"]).items
     assert (last.actor, last.action) == ("portal.windows", "delete")

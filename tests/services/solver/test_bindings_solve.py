@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from libs.domain.plan import PlanKind, SolveRun, SolveStatus
 from libs.domain.reservation import ReservationPhase
 from libs.interchange.bundle import load_bundle
+from libs.observability.tallies import take
 from libs.plan_check.check import PlanRefusedError
 from libs.ras import phases
 from libs.ras.evaluate import coverage_of
@@ -19,7 +20,7 @@ from libs.reconcile.clock import SystemClock
 from libs.store.database import Database
 from libs.store.plans import commit_plan, load_plan
 from libs.store.reservations import load_reservation, update_spec
-from libs.store.solve_runs import list_solve_runs, start_solve_run
+from libs.store.solve_runs import fail_left_runs, list_solve_runs, start_solve_run
 from services.solver.reconcilers import bindings_solve
 from services.solver.reconcilers.bindings_solve import BindingsSolve
 from services.solver.settings import SolverSettings
@@ -124,7 +125,9 @@ def test_an_illegal_plan_is_never_committed(
 def test_a_run_that_a_dead_worker_left_running_is_marked_failed(database: Database, solver: Solver) -> None:
     with database.write() as tx:
         left = start_solve_run(tx, 1, trigger="test", seed=0, parent_plan_id=None, now=SystemClock().now())
+    take()
     solver().reconcile()
+    assert take()["plimsoll_solves", ("west", "failed", "killed")] == 1, "it counts as one that failed"
     with database.snapshot() as tx:
         runs = {run.solve_run_id: run for run in list_solve_runs(tx, region=None, after=None, limit=10).items}
     assert runs[left].status is SolveStatus.FAILED
@@ -138,6 +141,7 @@ def test_a_run_that_was_given_up_meanwhile_commits_nothing(
 
     def outlived(snapshot, *arguments, **options):
         with database.write() as tx:
+            assert fail_left_runs(tx, 1, now=SystemClock().now()) == 1
             start_solve_run(tx, 1, trigger="again", seed=0, parent_plan_id=None, now=SystemClock().now())
         return plan_target_bindings(snapshot, *arguments, **options)
 

@@ -145,6 +145,21 @@ def test_what_no_region_can_be_fails_and_says_why(
     assert client.post(f"/v1/simulations/{number}/apply").json()["code"] == "wrong_phase"
 
 
+def test_one_that_failed_does_not_break_the_list(
+    client: TestClient, database: Database, settings: SolverSettings
+) -> None:
+    body = {"region": "west", "demand": [{"scale": 1000}] * 5}
+    for _ in range(2):
+        number = client.post("/v1/simulations", json=body).json()["simulation_id"]
+        with pytest.raises(ImpossibleWhatIf):
+            SimulationRun(database, SystemClock(), settings, number).reconcile()
+    with database.write() as tx:  # as versions up to 0.1 stored it
+        tx.execute(sa.text("UPDATE simulations SET report = 'null' WHERE simulation_id = :one"), {"one": number})
+    listed = client.get("/v1/simulations", params={"region": "west"})
+    assert listed.status_code == 200
+    assert [(one["status"], one["report"]) for one in listed.json()["items"]] == [("failed", None)] * 2
+
+
 def test_one_that_has_not_begun_has_no_demand_yet(
     client: TestClient, database: Database, simulate: Callable[..., dict]
 ) -> None:

@@ -191,3 +191,17 @@ def test_of_two_that_pull_at_once_one_gives_way(database, operator):
         with closing(Overtaken(fake.url)) as prometheus:
             MetricsPull(database, StandingClock(NOW), settings, prometheus, lambda: None).reconcile()
     assert seen(database).usage[STORE, EAST].tolist() == [4.0]
+
+
+@pytest.mark.parametrize("value", [None, "", "many", {}])
+def test_an_answer_with_a_value_that_is_no_number_does_not_hold_up_the_other_sources(database, operator, value):
+    put(operator, name="broken")
+    put(operator, name="whole")
+    zero, labels = MIDNIGHT.timestamp(), {"app": "store", "region": "east"}
+    good, bad = (200, matrix((labels, [(zero, "1")]))), (200, matrix((labels, [(zero, value)])))
+    with FakePrometheus(bad, good).serving() as fake:
+        pull(database, fake.url)
+    assert "no number" in status(database, "broken").error
+    assert status(database, "broken").pulled_until == MIDNIGHT
+    assert status(database, "whole").pulled_until == NOW
+    assert status(database, "whole").error is None

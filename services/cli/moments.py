@@ -6,13 +6,20 @@ from datetime import UTC, datetime
 
 from services.cli.failure import CliFailure
 
+MOMENT = "TIME"
+"""The metavar of an option that takes a moment."""
+_EXAMPLES = "2026-11-02, 2026-11-02T09:30 (UTC) or 2026-11-02T09:30+01:00"
+
 
 def moment(option: str, text: str | None) -> str | None:
-    """A date, or a date and time, as the interface takes it: in UTC where it names no zone. Raises: CliFailure."""
+    """Return a date, or a date and time, as the interface takes it. An offset is kept; without one it is UTC.
+
+    Raises: CliFailure.
+    """
     if text is None:
         return None
     try:
         found = datetime.fromisoformat(text)
     except ValueError as error:
-        raise CliFailure(f"{option} {text}: is no time such as 2026-11-02, or 2026-11-02T09:30:00Z") from error
+        raise CliFailure(f"{option} {text} is no time. Write one such as {_EXAMPLES}") from error
     return (found if found.tzinfo is not None else found.replace(tzinfo=UTC)).isoformat()

@@ -1,0 +1,34 @@
+"""Calls that leave this host: encrypted, and to whom our own settings say."""
+
+from __future__ import annotations
+
+import ssl
+from ipaddress import ip_address
+from pathlib import Path
+from urllib.parse import urlsplit
+
+
+def require_encrypted(url: str, *, plain_allowed: bool, setting: str) -> None:
+    """Raises ValueError for http to another host, unless `setting` is set, whose name the error tells."""
+    parts = urlsplit(url)
+    if parts.scheme == "https" or plain_allowed or _is_loopback(parts.hostname or ""):
+        return
+    raise ValueError(f"http to another host hides nothing: use https, or set {setting}=true where something else does")
+
+
+def trusted_by(ca: Path | None) -> ssl.SSLContext:
+    """What checks the other side's certificate: by the authorities in this PEM file alone, or by the usual ones.
+
+    Raises ValueError where the file cannot be read, or holds no certificates.
+    """
+    try:
+        return ssl.create_default_context(cafile=ca)
+    except (OSError, ssl.SSLError) as error:
+        raise ValueError(f"{ca} is not a readable file of PEM certificates: {error}") from error
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False

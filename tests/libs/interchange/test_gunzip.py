@@ -1,0 +1,29 @@
+import gzip
+
+import pytest
+
+from libs.interchange.gunzip import TooLong, gunzip
+
+
+def test_all_members_count() -> None:
+    assert gunzip(gzip.compress(b"one") + gzip.compress(b"") + gzip.compress(b"two"), 6) == b"onetwo"
+
+
+@pytest.mark.parametrize("bytes_max", [0, 1, 5])
+def test_no_more_is_unpacked_than_is_taken(bytes_max: int) -> None:
+    with pytest.raises(TooLong, match=f"more than {bytes_max} bytes"):
+        gunzip(gzip.compress(b"one") + gzip.compress(b"two" * 1_000_000), bytes_max)
+
+
+@pytest.mark.parametrize(
+    ("packed", "reason"),
+    [
+        (b"", "cut off"),
+        (b"plain", "no gzip"),
+        (gzip.compress(b"one" * 100, mtime=0)[:-9], "cut off"),
+        (gzip.compress(b"one", mtime=0) + b"tail", "no gzip"),
+    ],
+)
+def test_what_is_no_gzip(packed: bytes, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        gunzip(packed, 1000)

@@ -1,0 +1,32 @@
+"""Filters go by the names that the table shows."""
+
+import pytest
+import typer
+
+from services.cli.get import COLUMNS, FILTERS, _pair
+from services.cli.noun import Noun
+
+
+@pytest.mark.parametrize(
+    ("typed", "sent"),
+    [
+        ("current=web", ("current_reservation", "web")),
+        ("TYPE=hw-01", ("hardware_type", "hw-01")),
+        ("hardware-type=hw-01", ("hardware_type", "hw-01")),
+        ("msb=msb-003", ("msb", "msb-003")),
+        ("name=a=b", ("name", "a=b")),
+    ],
+)
+def test_a_column_is_a_filter(typed: str, sent: tuple[str, str]) -> None:
+    assert _pair(typed, FILTERS[Noun.SERVERS]) == sent
+
+
+def test_what_is_renamed_is_a_column() -> None:
+    for noun, renamed in FILTERS.items():
+        headings = {heading.lower().replace(" ", "_"): path for heading, path in COLUMNS[noun].items()}
+        assert renamed == {name: headings[name] for name in renamed}
+
+
+def test_a_filter_without_a_value_says_how_to_write_it() -> None:
+    with pytest.raises(typer.BadParameter, match="region=west"):
+        _pair("region", {})

@@ -1,0 +1,17 @@
+"""What `plimsoll plan` says of a run."""
+
+from services.cli.plan import _short
+
+RUN = {"solve_run_id": 2, "region": "west", "status": "committed", "plan_id": 4, "error": None, "bundle": None}
+
+
+def test_a_gap_that_is_penalty_is_told_as_such() -> None:
+    report = {"solve_s": 3.0, "gap": 5.2368, "penalty": 4700.0, "least_penalty": 500.0, "total": 6000.0}
+    told = _short({**RUN, "report": report})["report"]
+    assert told["gap"] == "at most 523.68% above the best possible"
+    assert told["penalty"] == "4,700 of the total, for what is short or off its affinity; every plan has at least 500"
+
+
+def test_a_run_without_penalty_says_nothing_of_it() -> None:
+    told = _short({**RUN, "report": {"solve_s": 3.0, "gap": 0.01, "penalty": 0.0, "least_penalty": 0.0}})["report"]
+    assert told == {"solve_s": 3.0, "gap": "at most 1.00% above the best possible", "penalty": 0.0}

@@ -1,0 +1,59 @@
+"""What an operator exposes: addresses that are believed, tokens in the clear, a password that a power cut keeps."""
+
+import os
+from pathlib import Path
+
+import pytest
+import uvicorn
+from typer.testing import CliRunner
+
+from services.cli.main import app
+from services.standalone import platform, postgres_cluster
+from services.standalone.postgres_cluster import create_cluster
+
+
+def _parsed(trusted: str | None) -> dict[str, object]:
+    """What uvicorn makes of the arguments that the API is started with."""
+    arguments = [*platform._proxy_headers(trusted), "services.standalone.api:make_app"]
+    found: dict[str, object] = uvicorn.main.make_context("uvicorn", arguments).params
+    return found
+
+
+def test_no_client_chooses_its_address_unless_a_proxy_is_named() -> None:
+    assert _parsed(None)["proxy_headers"] is False
+    named = _parsed("10.0.0.7")
+    assert (named["proxy_headers"], named["forwarded_allow_ips"]) == (True, "10.0.0.7")
+
+
+@pytest.mark.parametrize(("host", "warned"), [("0.0.0.0", True), ("127.0.0.1", False)])
+def test_tokens_in_the_clear_are_warned_of(
+    host: str, warned: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def no_platform(*_: object, **__: object) -> None:
+        raise OSError("not today")
+
+    monkeypatch.setenv("PLIMSOLL_STATE_DIR", str(tmp_path))
+    monkeypatch.setattr(platform, "running_platform", no_platform)
+    said = CliRunner().invoke(app, ["up", "--host", host]).output
+    assert ("plain HTTP" in said) == warned, said
+
+
+def test_the_password_is_on_the_disk_before_the_database_is_there(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Else a power cut might leave a database to which there is no way in."""
+    done: list[tuple[str, bool]] = []
+    data, sync = tmp_path / "postgres" / "data", os.fsync
+
+    def noted(descriptor: int) -> None:
+        done.append((Path(os.readlink(f"/proc/self/fd/{descriptor}")).name, data.exists()))
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    monkeypatch.setattr(postgres_cluster, "find_binaries", lambda _: tmp_path)
+    monkeypatch.setattr(postgres_cluster, "give_to_server", lambda _: None)
+    monkeypatch.setattr(postgres_cluster, "_run", lambda *_, **__: None)
+    (tmp_path / "secrets").mkdir()
+    create_cluster(data, tmp_path / "secrets" / "password", durable=True)
+    assert done[0] == ("password", False)
+    assert set(done[1:]) == {("secrets", True), ("postgres", True)}
