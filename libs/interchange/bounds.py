@@ -23,6 +23,10 @@ ROWS_MAX_OTHERWISE = 50_000_000
 """Of measurements, which come by the minute."""
 FILE_BYTES_MAX = 512 << 20
 """Of one file, decompressed."""
+PAGE_BYTES_MAX = 64 << 20
+"""Of one page, decompressed: writers make them of 1 MiB, so that a longer one is of few values, each very long."""
+_TEXT_FACTOR, _NUMBER_FACTOR = 4, 2
+"""A column's pages, Arrow's columns of them, and of texts the encoded ones and those of Python."""
 FOOTER_BYTES_MAX = 8 << 20
 """Of a footer, which is decoded before anything of it can be looked at."""
 _TAIL_BYTES = 8
@@ -59,12 +63,17 @@ def require_decodable(file: str, stream: BinaryIO, footer: pq.FileMetaData, fiel
     if rows > rows_max:
         raise InterchangeError([Problem(file, None, None, f"has {rows} rows; at most {rows_max} are taken")])
     _require_few_bytes(file, sum(chunk.total_uncompressed_size for chunk in chunks))
-    size = 0
+    size = taken = 0
     for chunk in chunks:
+        factor = _TEXT_FACTOR if chunk.physical_type == "BYTE_ARRAY" else _NUMBER_FACTOR
         try:
             for page in pages_of(stream, chunk):
                 size += page.bytes
+                taken += factor * page.bytes
                 _require_few_bytes(file, size)
+                if page.bytes > PAGE_BYTES_MAX:
+                    message = f"has a page of {page.bytes >> 20} MiB; at most {PAGE_BYTES_MAX >> 20} are taken"
+                    raise InterchangeError([Problem(file, None, chunk.path_in_schema, message)])
                 # A value in this encoding may repeat most of the one before it without taking space.
                 if page.encoding == DELTA_BYTE_ARRAY:
                     message = "is encoded as DELTA_BYTE_ARRAY: write it plain or as a dictionary"
@@ -74,7 +83,7 @@ def require_decodable(file: str, stream: BinaryIO, footer: pq.FileMetaData, fiel
             raise InterchangeError([Problem(file, None, chunk.path_in_schema, message)]) from error
     stream.seek(0)
     columns = len({chunk.path_in_schema for chunk in chunks})
-    charge(2 * size + rows * columns * CELL_BYTES)
+    charge(taken + rows * columns * CELL_BYTES)
 
 
 def _require_few_bytes(file: str, size: int) -> None:

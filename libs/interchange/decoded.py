@@ -16,9 +16,13 @@ CELL_BYTES = 32
 """Of a column's cell: the one that Arrow decodes, NumPy's copy and a mask."""
 ROW_OBJECT_BYTES, CELL_OBJECT_BYTES = 250, 100
 """Of rows as dictionaries in Python."""
-PROTOBUF_FACTOR = 82
-"""Bytes for a byte of an export: an empty span is two bytes, and an object all the same."""
+OBJECTS_MAX = 400_000
+"""Objects and lists of one JSON document: a parser lets no other thread run until it has made all of them."""
 _CHUNK = 1 << 20
+
+
+class TooLarge(ValueError):
+    """It holds more than is decoded at a time, however few bytes it is. The message reads on from its name."""
 
 
 class Purse(Protocol):
@@ -65,28 +69,55 @@ def json_bytes(content: bytes) -> int:
     return 2 * len(content) + 64 * count(b",") + 72 * count(b"[") + 96 * count(b"{") + 100 * count(b":")
 
 
+def objects_in(content: bytes) -> int:
+    """How many objects and lists a JSON document holds at most."""
+    return content.count(b"{") + content.count(b"[")
+
+
+def require_few_objects(number: int) -> None:
+    """Raises TooLarge where one JSON document has more objects and lists than are decoded at a time."""
+    if number > OBJECTS_MAX:
+        raise TooLarge(f"has more than {OBJECTS_MAX:,} objects and lists in one document: split it")
+
+
+def charge_json(content: bytes) -> None:
+    """Count what a document takes, MiB by MiB: other threads run in between, and a bomb is refused at its beginning.
+
+    Raises TooLarge where it holds more objects than are decoded at a time.
+    """
+    objects = 0
+    for at in range(0, len(content), _CHUNK):
+        part = content[at : at + _CHUNK]
+        objects += objects_in(part)
+        require_few_objects(objects)
+        charge(json_bytes(part))
+
+
 def csv_bytes(content: bytes, *, line: int, cell: int) -> int:
     """What a CSV table takes at most, by so many bytes for a line and a cell."""
     lines = content.count(b"\n") + content.count(b"\r") + 1
     return 2 * len(content) + line * lines + cell * (lines + content.count(b","))
 
 
-def charge_csv(stream: BinaryIO) -> None:
-    """Count the columns of a CSV table, and go back to its beginning."""
+def charge_csv(stream: BinaryIO, *, line: int = 0, cell: int = CELL_BYTES) -> None:
+    """Count a CSV table, MiB by MiB, by so many bytes for a line and a cell, and go back to its beginning."""
     if _PURSE.get() is None:
         return
     while chunk := stream.read(_CHUNK):
-        charge(csv_bytes(chunk, line=0, cell=CELL_BYTES))
+        charge(csv_bytes(chunk, line=line, cell=cell))
     stream.seek(0)
 
 
 def read_json(stream: BinaryIO, bytes_max: int) -> bytes:
     """All of a stream that is one JSON document, counted as it comes with all that it will become.
 
-    So a bomb is refused after its first few MiB. Raises ValueError where it is longer.
+    So a bomb is refused after its first few MiB. Raises ValueError where it is longer, TooLarge where it holds more
+    objects than are decoded at a time.
     """
-    parts, length = [], 0
+    parts, length, objects = [], 0, 0
     while chunk := stream.read(_CHUNK):
+        objects += objects_in(chunk)
+        require_few_objects(objects)
         charge(2 * len(chunk) + json_bytes(chunk))
         parts.append(chunk)
         length += len(chunk)

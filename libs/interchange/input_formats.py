@@ -6,16 +6,18 @@ import csv
 import io
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
+from itertools import islice
+from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from libs.interchange.bounds import open_parquet, require_decodable
-from libs.interchange.decoded import CELL_OBJECT_BYTES, ROW_OBJECT_BYTES, charge, csv_bytes, json_bytes
+from libs.interchange.decoded import CELL_OBJECT_BYTES, ROW_OBJECT_BYTES, TooLarge, charge, charge_csv, charge_json
 from libs.interchange.errors import InterchangeError, Problem, Problems
-from libs.interchange.input_rows import Row, require_few
+from libs.interchange.input_rows import ROWS_MAX, Row, require_few
 from libs.interchange.input_tables import ColumnKind, InputTable
 
 _ARROW = {
@@ -24,17 +26,20 @@ _ARROW = {
     ColumnKind.FLAG: pa.float64(),
     ColumnKind.TIME: pa.timestamp("us", tz="UTC"),
 }
+LINE_CHARACTERS_MAX = 1 << 20
 _FORMULA = re.compile(r"\A'*[=+@\t\r-]")
 _LABEL = re.compile(r"^'(?='*[=+@\t\r-])")
 
 
 def rows_of_json(table: InputTable, body: bytes) -> list[Row]:
     """`{"rows": [{...}]}`. Raises: InterchangeError."""
-    charge(json_bytes(body))
     try:
+        charge_json(body)
         found = json.loads(body)
         if b"\\u" in body:
             json.dumps(found, ensure_ascii=False).encode()  # half of a surrogate pair has no UTF-8
+    except TooLarge as error:
+        raise InterchangeError([Problem(table.name, None, None, str(error))]) from error
     except (ValueError, RecursionError) as error:
         raise InterchangeError([Problem(table.name, None, None, f"is not JSON: {error}")]) from error
     rows = found.get("rows") if isinstance(found, dict) and set(found) == {"rows"} else None
@@ -45,9 +50,10 @@ def rows_of_json(table: InputTable, body: bytes) -> list[Row]:
 
 def rows_of_csv(table: InputTable, body: bytes) -> list[Row]:
     """A header and a row a line; an empty cell is one that is not there. Raises: InterchangeError."""
-    charge(csv_bytes(body, line=ROW_OBJECT_BYTES, cell=CELL_OBJECT_BYTES))
+    stream = io.BytesIO(body)
+    charge_csv(stream, line=ROW_OBJECT_BYTES, cell=CELL_OBJECT_BYTES)
     try:
-        lines = list(csv.reader(io.StringIO(body.decode("utf-8-sig"), newline=""), strict=True))
+        lines = list(islice(csv.reader(_short_lines(table, stream), strict=True), ROWS_MAX + 2))
     except (UnicodeDecodeError, csv.Error) as error:
         raise InterchangeError([Problem(table.name, None, None, f"is not CSV: {error}")]) from error
     if not lines:
@@ -64,6 +70,15 @@ def rows_of_csv(table: InputTable, body: bytes) -> list[Row]:
         for line in lines[1:]
         if line
     ]
+
+
+def _short_lines(table: InputTable, stream: BinaryIO) -> Iterator[str]:
+    """Its lines: the parser lets no other thread run while it reads one."""
+    for line in io.TextIOWrapper(stream, "utf-8-sig", newline=""):
+        if len(line) > LINE_CHARACTERS_MAX:
+            message = f"has a line of more than {LINE_CHARACTERS_MAX:,} characters"
+            raise InterchangeError([Problem(table.name, None, None, message)])
+        yield line
 
 
 def rows_of_parquet(table: InputTable, body: bytes) -> list[Row]:

@@ -22,6 +22,8 @@ from libs.web.problems import Problem
 SLOTS = 4
 """Bodies that are decoded at a time: more would keep the process from answering anything else."""
 SLOT_S_MAX = 1.0
+_BODY_FACTOR = 2
+"""A body in one piece: what has come of it, and all of it."""
 _RETRY_S = 2
 _LOOK_S = 0.02
 
@@ -82,14 +84,15 @@ class Allowance:
 
 
 async def room(request: Request) -> AsyncIterator[None]:
-    """Until the answer is out, what is decoded for the request counts; a body in one piece counts as announced."""
+    """Until the answer is out, what is decoded for the request counts; a body in one piece, as announced, twice."""
     allowance = Allowance(request.app.state.decoding)
     charging(allowance)
     announced = request.headers.get("Content-Length", "")
     try:
         # A form is kept in files. Of a body without a length the limit of bodies is all that is known.
         if not request.headers.get("Content-Type", "").lower().startswith("multipart/"):
-            charge(int(announced) if announced.isdecimal() else request.scope["state"].get("body_bytes_max", 0))
+            body = int(announced) if announced.isdecimal() else request.scope["state"].get("body_bytes_max", 0)
+            charge(_BODY_FACTOR * body)
         yield
     finally:
         allowance.close()

@@ -24,8 +24,10 @@ from libs.web.model import ResponseModel
 from libs.web.problems import Problem
 from services.planner.telemetry_settings import TelemetrySettings
 
-TABLE_BYTES_MAX = 100_000_000
-"""Three million rows of CSV. PLIMSOLL_DECODING_BYTES bounds the rows of Parquet: 160 bytes each."""
+TABLE_BYTES_MAX = 32_000_000
+"""A million rows of CSV: putting the pieces of a body together lets no other thread run. `plimsoll flux send` splits.
+
+PLIMSOLL_DECODING_BYTES bounds the rows of Parquet: 160 bytes each."""
 CSV, PARQUET = "text/csv", "application/vnd.apache.parquet"
 _SUFFIXES = {CSV: "csv", PARQUET: "parquet"}
 _BINARY = {"type": "string", "format": "binary"}

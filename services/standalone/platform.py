@@ -45,10 +45,15 @@ WORLD_CYCLES: Mapping[str, float] = {
 }
 """Likewise, of jobs that belong to no region."""
 
-_LITTLE_MEMORY = {"MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": str(1 << 20)}
-"""For glibc: what one thread has decoded and freed, the others can use, and large blocks go back to the system.
+_LITTLE_MEMORY = {
+    "MALLOC_ARENA_MAX": "2",
+    "MALLOC_MMAP_THRESHOLD_": str(1 << 20),
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+}
+"""What one thread has decoded and freed, the others can use, and large blocks go back to the system.
 
-The environment's own values come first. Other C libraries do not look at these.
+The first two are for glibc, which the third makes Arrow use: its own pool keeps what was freed. The environment's own
+values come first.
 """
 
 

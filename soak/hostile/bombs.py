@@ -24,7 +24,7 @@ from soak.hostile.parquet_bombs import (
 REFUSED = frozenset({413, 422})
 BUSY = 429
 """Fits everywhere: the client is told to come again. It says nothing of the bomb."""
-PARQUET, FORM = "application/vnd.apache.parquet", "application/x-www-form-urlencoded"
+PARQUET, CSV, FORM = "application/vnd.apache.parquet", "text/csv", "application/x-www-form-urlencoded"
 _USAGE: Row = {"minute": 0.0, "service": "a", "region": "r", "hardware_type": "h", "used": 0.0}
 _TRAFFIC: Row = {"minute": 0.0, "product": "a", "region": "r", "requests_per_s": 0.0}
 _SERVER: Row = {"name": "a", "rack": "r"}
@@ -76,8 +76,8 @@ def _trace_file(name: str, content: bytes, *, fits: frozenset[int] = REFUSED) ->
     return Bomb(path="/v1/trace-files", files={"file": (name, content)}, fits=fits)
 
 
-def _table(path: str, content: bytes) -> Bomb:
-    return Bomb(path=path, content=content, headers={"Content-Type": PARQUET})
+def _table(path: str, content: bytes, media: str = PARQUET) -> Bomb:
+    return Bomb(path=path, content=content, headers={"Content-Type": media})
 
 
 def _input(content: bytes, media: str = PARQUET) -> Bomb:
@@ -102,9 +102,17 @@ def _long_time() -> Bomb:
 
 
 def _two_bytes(number: int) -> bytes:
-    """Protobuf: field 1 of no bytes, so many times, within the fields that a span is in."""
-    content = b"\x12\x00" * number
-    for tag in (b"\x12", b"\x0a"):  # ScopeSpans.spans are field 2; scope_spans 2; resource_spans 1
+    """Protobuf: a span of no bytes, so many times, within the fields that a span is in."""
+    return _within(b"\x12\x00" * number, b"\x12", b"\x0a")  # ScopeSpans.spans are field 2; scope_spans 2
+
+
+def _empty_attributes(spans: int, each: int) -> bytes:
+    """Protobuf: so many spans of so many attributes of no bytes."""
+    return _within(_within(b"\x4a\x00" * each, b"\x12") * spans, b"\x12", b"\x0a")
+
+
+def _within(content: bytes, *tags: bytes) -> bytes:
+    for tag in tags:
         content = tag + _length(len(content)) + content
     return content
 
@@ -132,16 +140,21 @@ BOMBS: Mapping[str, Callable[[], Bomb]] = {
     "otlp json fits": lambda: _spans(_packed(b'{"resourceSpans":[{}', b",{}", _OTLP_FEW, b"]}"), _JSON, fits=_ANSWERED),
     "otlp protobuf": lambda: _spans(_one_member(_two_bytes(32 << 20)), _PROTOBUF),
     "otlp protobuf fits": lambda: _spans(_one_member(_two_bytes(3_100_000)), _PROTOBUF, fits=_ANSWERED),
+    "otlp resources": lambda: _spans(_one_member(b"\x0a\x00" * 3_100_000), _PROTOBUF),
+    "otlp attributes": lambda: _spans(_one_member(_empty_attributes(24, 130_000)), _PROTOBUF, fits=_ANSWERED),
     "gzip members": lambda: _spans(_one_member(b" " * (1 << 20)) * 1000, _JSON),
     "usage rows": lambda: _table("/v1/usage", constant_rows(_USAGE, 50_000_000)),
     "usage fits": lambda: _table("/v1/usage", last_row_is_bad(_USAGE, 4_500_000, minute=1e9)),
     "usage shared name": lambda: _table("/v1/usage", shared_long_name(_USAGE, "service", 1_000_000)),
     "usage names repeat": lambda: _table("/v1/usage", names_that_repeat(_USAGE, "service")),
     "usage false footer": lambda: _table("/v1/usage", under_a_false_footer(one_long_value(_USAGE, "service"))),
+    "usage lines": lambda: _table("/v1/usage", b"minute,service,region,hardware_type,used" + b"\n" * 90_000_000, CSV),
     "traffic rows": lambda: _table("/v1/traffic", constant_rows(_TRAFFIC, 50_000_000)),
     "inputs rows": lambda: _input(constant_rows(_GROWTH, 20_000_000)),
     "inputs false footer": lambda: _input(under_a_false_footer(one_long_value(_GROWTH, "product"))),
     "inputs json": lambda: _input(b'{"rows":[' + b"{}," * 16_000_000 + b"{}]}", _JSON),
+    "inputs lines": lambda: _input(b"step,product,growth" + b"\n" * 48_000_000, CSV),
+    "inputs commas": lambda: _input(b"," * 7_000_000, CSV),
     "import rows": lambda: _import(constant_rows(_SERVER, 50_000_000)),
     "import false footer": lambda: _import(under_a_false_footer(one_long_value(_SERVER, "name"))),
     "colons": lambda: Bomb(method="GET", path="/x://" + ":" * 15_000, fits=frozenset({400, 404, 414})),

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from libs.domain.spans import Spans
-from libs.interchange.decoded import PROTOBUF_FACTOR, held, json_bytes, read_json
+from libs.interchange.decoded import held, json_bytes, read_json
 from libs.interchange.errors import InterchangeError, Problem
 from libs.interchange.traces.intake import Intake, Rows
 from libs.interchange.traces.jaeger import add_jaeger
 from libs.interchange.traces.otlp_json import OTLP_JSON
 from libs.interchange.traces.otlp_proto import OTLP_PROTO, messages
+from libs.interchange.traces.otlp_wire import decoded_bytes
 from libs.interchange.traces.span_csv import read_span_csv
 from libs.interchange.traces.zipkin import add_zipkin
 
@@ -113,7 +114,7 @@ def _otlp_json(stream: BinaryIO, intake: Intake) -> Iterator[Spans]:
 
 def _otlp_proto(stream: BinaryIO, intake: Intake) -> Iterator[Spans]:
     def add(message: bytes, intake: Intake, rows: Rows) -> None:
-        with held(PROTOBUF_FACTOR * len(message)):
+        with held(decoded_bytes(message)):
             OTLP_PROTO.add_request(message, intake, rows)
 
     return _batches(messages(stream), add, intake)

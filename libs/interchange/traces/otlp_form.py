@@ -6,7 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from libs.interchange.decoded import TooLarge
 from libs.interchange.traces.intake import Intake, Rows
+
+ATTRIBUTES_MAX = 1_000
+"""Of one span: the SDKs keep 128. What has more is no span."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +26,8 @@ class Scope:
 class OtlpForm:
     """How a form of OTLP is read.
 
-    parse   the body of an export -> the request; raises ValueError, where it is none
-    scopes  its scopes, in order
+    parse   the body of an export -> the request; raises ValueError, where it is none, and TooLarge
+    scopes  its scopes, in order; raises TooLarge
     add     append spans of one service, whose number and entry points are given; what is no span counts as malformed
     """
 
@@ -39,9 +43,14 @@ class OtlpForm:
         self.add(scope.spans, intake.service(scope.service), intake.operations(scope.service), intake, rows)
 
     def add_request(self, content: bytes, intake: Intake, rows: Rows) -> None:
-        """Append the spans of one request of a file. What is no request counts as one malformed thing."""
+        """Append the spans of one request of a file. What is no request counts as one malformed thing.
+
+        Raises: TooLarge; TooManyServicesError.
+        """
         try:
             request = self.parse(content)
+        except TooLarge:
+            raise
         except ValueError:
             intake.malformed += 1
             return

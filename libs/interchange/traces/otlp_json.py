@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from libs.interchange.decoded import TooLarge, objects_in, require_few_objects
 from libs.interchange.traces.intake import (
     CPU,
     KIND_OF_OTLP,
@@ -17,10 +18,12 @@ from libs.interchange.traces.intake import (
     Rows,
     probability_of,
 )
-from libs.interchange.traces.otlp_form import OtlpForm, Scope
+from libs.interchange.traces.otlp_form import ATTRIBUTES_MAX, OtlpForm, Scope
+from libs.interchange.traces.otlp_wire import PARTS_MAX
 
 
 def _parse(content: bytes) -> Any:
+    require_few_objects(objects_in(content))
     request = orjson.loads(content)
     if request == {}:  # an export of nothing, which the protocol has succeed
         return {"resourceSpans": []}
@@ -30,6 +33,7 @@ def _parse(content: bytes) -> Any:
 
 
 def _scopes(request: Mapping[str, Any]) -> Iterator[Scope]:
+    parts = _few(len(request["resourceSpans"]))
     for r, resource in enumerate(request["resourceSpans"]):
         where = f"resourceSpans[{r}]"
         try:
@@ -37,9 +41,17 @@ def _scopes(request: Mapping[str, Any]) -> Iterator[Scope]:
         except (LookupError, TypeError, AttributeError):
             yield Scope(where, UNKNOWN, None)
             continue
+        parts = _few(parts + len(scopes))
         for s, scope in enumerate(scopes):
             spans = (scope.get("spans") or []) if isinstance(scope, dict) else None
+            parts = _few(parts + (len(spans) if isinstance(spans, list) else 0))
             yield Scope(f"{where}.scopeSpans[{s}]", service, spans if isinstance(spans, list) else None)
+
+
+def _few(parts: int) -> int:
+    if parts > PARTS_MAX:
+        raise TooLarge(f"has more than {PARTS_MAX:,} resources, scopes and spans")
+    return parts
 
 
 def _service(resource: Mapping[str, Any]) -> str:
@@ -54,7 +66,10 @@ def _add(spans: Any, service: int, operations: Mapping[str, int], intake: Intake
     for span in spans:
         try:
             cpu = probability = NAN
-            for attribute in span.get("attributes") or ():
+            attributes = span.get("attributes") or ()
+            if len(attributes) > ATTRIBUTES_MAX:
+                raise ValueError(f"a span of more than {ATTRIBUTES_MAX} attributes")
+            for attribute in attributes:
                 key = attribute["key"]
                 if key == CPU:
                     cpu = _number(attribute["value"])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
 from google.protobuf.message import DecodeError
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.resource.v1.resource_pb2 import Resource
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from libs.interchange.traces.intake import (
     CPU,
@@ -18,24 +19,26 @@ from libs.interchange.traces.intake import (
     Rows,
     probability_of,
 )
-from libs.interchange.traces.otlp_form import OtlpForm, Scope
+from libs.interchange.traces.otlp_form import ATTRIBUTES_MAX, OtlpForm, Scope
+from libs.interchange.traces.otlp_wire import PART_BYTES_MAX, ResourceParts, split_export
 
 MESSAGE_BYTES_MAX = 16 << 20
 
 
-def _parse(content: bytes) -> Any:
+def _scopes(request: Sequence[ResourceParts]) -> Iterator[Scope]:
+    for r, parts in enumerate(request):
+        service = _service(parts.resource)
+        for s, spans in enumerate(parts.scopes):
+            yield Scope(f"resource_spans[{r}].scope_spans[{s}]", service or UNKNOWN, None if service is None else spans)
+
+
+def _service(resource: bytes) -> str | None:
+    """Its name, "" where it has none; None where the resource cannot be decoded."""
     try:
-        return ExportTraceServiceRequest.FromString(content)
-    except DecodeError as error:
-        raise ValueError("is no ExportTraceServiceRequest") from error
-
-
-def _scopes(request: Any) -> Iterator[Scope]:
-    for r, resource in enumerate(request.resource_spans):
-        named = (a.value.string_value for a in resource.resource.attributes if a.key == "service.name")
-        service = next(named, "") or UNKNOWN
-        for s, scope in enumerate(resource.scope_spans):
-            yield Scope(f"resource_spans[{r}].scope_spans[{s}]", service, scope.spans)
+        found = Resource.FromString(resource)
+    except DecodeError:
+        return None
+    return next((str(a.value.string_value) for a in found.attributes if a.key == "service.name"), "")
 
 
 def messages(stream: BinaryIO) -> Iterator[bytes]:
@@ -51,9 +54,10 @@ def messages(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def _add(spans: Any, service: int, operations: Mapping[str, int], intake: Intake, rows: Rows) -> None:
-    for span in spans:
+    for content in spans:
         cpu = probability = NAN
         try:
+            span = _span(content)
             for attribute in span.attributes:
                 key = attribute.key
                 if key == CPU:
@@ -65,7 +69,7 @@ def _add(spans: Any, service: int, operations: Mapping[str, int], intake: Intake
             trace, identifier, parent = span.trace_id, span.span_id, span.parent_span_id
             gateway, kind = operations.get(span.name, -1), KIND_OF_OTLP[span.kind]
             took_ns = span.end_time_unix_nano - span.start_time_unix_nano
-        except (LookupError, ValueError):
+        except (LookupError, ValueError, DecodeError):
             intake.malformed += 1
             continue
         rows.trace.append(trace)
@@ -79,9 +83,19 @@ def _add(spans: Any, service: int, operations: Mapping[str, int], intake: Intake
         rows.probability.append(probability)
 
 
+def _span(content: bytes) -> Any:
+    """Raises DecodeError, or ValueError where it holds more than any span does."""
+    if len(content) > PART_BYTES_MAX:
+        raise ValueError(f"a span of more than {PART_BYTES_MAX >> 10} KiB")
+    span = Span.FromString(content)
+    if len(span.attributes) > ATTRIBUTES_MAX:
+        raise ValueError(f"a span of more than {ATTRIBUTES_MAX} attributes")
+    return span
+
+
 def _number(value: Any) -> float:
     form = value.WhichOneof("value")
     return float(getattr(value, form)) if form in ("int_value", "double_value", "string_value") else NAN
 
 
-OTLP_PROTO = OtlpForm(_parse, _scopes, _add)
+OTLP_PROTO = OtlpForm(split_export, _scopes, _add)

@@ -34,7 +34,7 @@ from libs.web.reasons import GivenReason
 from services.planner.input_put import propose
 
 router = APIRouter(prefix="/v1/planning-inputs", tags=["planning inputs"])
-INPUT_BYTES_MAX = 50_000_000
+INPUT_BYTES_MAX = 32_000_000
 DIFF_ROWS_MAX = 1000
 _NOUN = "planning-inputs"
 CSV, PARQUET = "text/csv", "application/vnd.apache.parquet"

@@ -14,12 +14,13 @@ from fastapi import APIRouter, Depends, Request, Response
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
 from libs.domain.principal import Role
-from libs.interchange.decoded import PROTOBUF_FACTOR, charge, json_bytes
+from libs.interchange.decoded import TooLarge, charge, charge_json
 from libs.interchange.gunzip import TooLong, gunzip
 from libs.interchange.traces.intake import TooManyServicesError
 from libs.interchange.traces.otlp_export import WANTED, Export, read_export
 from libs.interchange.traces.otlp_json import OTLP_JSON
 from libs.interchange.traces.otlp_proto import OTLP_PROTO
+from libs.interchange.traces.otlp_wire import decoded_bytes
 from libs.web.auth import require
 from libs.web.decoding import Slot, room
 from libs.web.openapi import problems
@@ -95,9 +96,14 @@ def post_traces(request: Request, body: Annotated[bytes, Depends(_body)], door: 
     if media not in FORMS:
         raise Problem(415, "unsupported_media_type", f"Send Content-Type: {PROTOBUF} or {JSON}.")
     content = _unpacked(body, request.headers.get("Content-Encoding", "identity").strip().lower())
-    charge(json_bytes(content) if media == JSON else PROTOBUF_FACTOR * len(content))
     try:
+        if media == JSON:
+            charge_json(content)
+        else:
+            charge(decoded_bytes(content))
         export = read_export(FORMS[media], content, door.reader())
+    except TooLarge as error:
+        raise Problem(413, "too_large", f"The body {error}.") from error
     except ValueError as error:
         raise Problem(400, "bad_request", f"The body is no export of spans: {str(error)[:200]}.") from error
     except TooManyServicesError as error:

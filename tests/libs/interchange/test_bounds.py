@@ -70,6 +70,13 @@ def test_names_that_repeat_each_other_are_not_unfolded(files):
     assert "is encoded as DELTA_BYTE_ARRAY" in refusal(files | {S: content})
 
 
+def test_one_value_of_many_mib_is_never_decompressed(files):
+    names = pa.array(["x" * (bounds.PAGE_BYTES_MAX + 1)] + ["y"] * 19)
+    content = with_column(files[S], "server", names, use_dictionary=False, compression="zstd")
+    assert len(content) < 1_000_000
+    assert "has a page of 64 MiB; at most 64 are taken" in refusal(files | {S: content})
+
+
 def test_hardware_types_are_bounded(files, monkeypatch):
     monkeypatch.setattr("libs.interchange.region.COLUMNS_MAX", 1)
     assert "different names; at most 1 are taken" in refusal(files)

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from libs.interchange.bounds import open_parquet, require_decodable
-from libs.interchange.decoded import charge, charging, held, json_bytes, read_json
+from libs.interchange.decoded import TooLarge, charge, charging, held, json_bytes, read_json
 from libs.interchange.errors import InterchangeError
 from libs.interchange.parquet_pages import DELTA_BYTE_ARRAY, pages_of
 
@@ -69,10 +69,17 @@ def test_a_document_is_refused_before_much_of_it_is_read() -> None:
                 raise MemoryError
 
     charging(Full())
-    stream = io.BytesIO(b"{}," * (10 << 20))
+    stream = io.BytesIO(b"1," * (10 << 20))
     with pytest.raises(MemoryError):
         read_json(stream, 512 << 20)
     assert stream.tell() <= 3 << 20
+
+
+def test_a_document_of_too_many_objects_is_refused_before_much_of_it_is_read() -> None:
+    stream = io.BytesIO(b"[{}]," * (10 << 20))
+    with pytest.raises(TooLarge, match="400,000 objects and lists"):
+        read_json(stream, 512 << 20)
+    assert stream.tell() <= 2 << 20
 
 
 def parquet(values: pa.Array, **options: object) -> io.BytesIO:

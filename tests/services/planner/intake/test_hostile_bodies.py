@@ -75,6 +75,19 @@ def test_what_can_never_be_decoded_is_413_and_leaves_nothing_counted(make_app, d
         assert client.post("/v1/traces", json=shop_trace(1)).status_code == 200
 
 
+def test_an_export_of_too_many_spans_is_413_however_few_bytes_it_is(reporter, database):
+    spans = b"\x12\x00" * 100_001
+    for tag in (b"\x12", b"\x0a"):
+        spans = tag + bytes([len(spans) & 127 | 128, len(spans) >> 7 & 127 | 128, len(spans) >> 14]) + spans
+    answer = reporter.post("/v1/traces", content=spans, headers=PROTO)
+    assert answer.status_code == 413
+    assert b"more than 100,000 resources, scopes and spans" in answer.content
+    objects = b'{"resourceSpans":[' + b"1," * 100_001 + b"1]}"
+    answer = reporter.post("/v1/traces", content=objects, headers=JSON)
+    assert (answer.status_code, answer.json()["code"]) == (413, 8)
+    assert waiting(database) == 0
+
+
 def test_what_does_not_fit_now_is_429_and_goes_in_later(make_app, database, gateways):
     app = make_app()
     usage = {"content": "minute,service,region,hardware_type,used\n", "headers": {"Content-Type": "text/csv"}}
