@@ -18,13 +18,13 @@ from services.standalone.supervisor import Supervisor
 from soak.deck import cards
 from soak.disk import SmallDisk
 from soak.history import Recorder
-from soak.proxy import DatabaseProxy
+from soak.proxy_process import ProxyProcess
 from soak.world import Receiver
 
 _PROGRAMS = ("api", "solver", "worker", "scheduler", "planner")
 _POOLS = ("solver", "worker", "planner")
-_JUMPS_S = (600.0, 7200.0, 80_000.0)
-"""On the Clock. Two of the longest are more than a day; one is less than a step of a move may take."""
+_JUMPS_S = (600.0, 7200.0, 40_000.0)
+"""On the Clock. A run has several; two of the longest in a row are less than a step of a move may take."""
 _JUMPS_BACK_S = (-60.0, -600.0, -3600.0)
 _JUMPS_FAR_S = (100_000.0,)
 
@@ -34,20 +34,23 @@ class Faults:
     """Does harm to a platform, by the random numbers of `chance`. Only in the main thread."""
 
     supervisor: Supervisor
-    proxy: DatabaseProxy
+    proxy: ProxyProcess
     receiver: Receiver
     disk: SmallDisk | None
     clock: ScaledClock
     recorder: Recorder
     chance: random.Random
     provoke: frozenset[str] = frozenset()
+    only: frozenset[str] = frozenset()
+    """These and no others; empty: all that can be done here."""
     _deck: list[str] = field(default_factory=list)
     _later: list[tuple[float, Callable[[], object]]] = field(default_factory=list)
 
     def one(self) -> None:
         """Do one thing: the next card. One that meets nothing, such as a process that is dead, goes back."""
         if not self._deck:
-            self._deck = [name for name, number in cards(self.disk is not None).items() for _ in range(number)]
+            whole = cards(self.disk is not None).items()
+            self._deck = [name for name, n in whole if not self.only or name in self.only for _ in range(n)]
             self.chance.shuffle(self._deck)
         name = self._deck.pop()
         detail = getattr(self, f"_{name}")()
@@ -152,9 +155,10 @@ class Faults:
         return name, pids.get(name)
 
     def _pool_process(self) -> tuple[str, int | None]:
-        name = self.chance.choice(_POOLS)
-        pids = _children(self.supervisor.pids().get(name), "")
-        return name, self.chance.choice(pids) if pids else None
+        pids = self.supervisor.pids()
+        pools = {name: found for name in _POOLS if name in pids and (found := _children(pids[name], ""))}
+        name = self.chance.choice(list(pools) or ["none"])
+        return name, self.chance.choice(pools[name]) if name in pools else None
 
     def _backends(self) -> list[int]:
         return _children(self.supervisor.pids().get("postgres"), "postgres: plimsoll")

@@ -33,7 +33,7 @@ def soak_faults(arguments: list[str]) -> int:
         "--fault-every", type=float, default=2.5, metavar="S", help="seconds between faults, on average"
     )
     parser.add_argument("--speed", type=float, default=60.0, help="of the platform's clock")
-    parser.add_argument("--settle", type=float, default=120.0, metavar="S", help="within which it must be quiet after")
+    parser.add_argument("--settle", type=float, default=300.0, metavar="S", help="within which it must be quiet after")
     parser.add_argument("--history", type=Path, help="file to record in; left out: in the folder of the run")
     parser.add_argument("--require-small-disk", action="store_true", help="fail where no disk can be filled here")
     off = "; ".join(f"{name}: {what}" for name, what in PROVOKE.items())

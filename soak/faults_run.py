@@ -26,9 +26,10 @@ from soak.caller import Caller
 from soak.disk import SmallDisk
 from soak.faults import Faults
 from soak.history import Recorder
-from soak.proxy import DatabaseProxy
+from soak.proxy_process import ProxyProcess
 from soak.settle import settle
 from soak.work import Client, Site, work
+from soak.work.planned_world import bring_world
 from soak.world import SECRET, TIMEOUT_S, Receiver, World
 
 REGION, QUIET_REGION = "soak", "soak-quiet"
@@ -39,14 +40,14 @@ _CYCLE_S = 5.0
 """Real seconds between the solves of a cycle, between the ticks of the mover, and at least between all others."""
 _BUFFER_SHARE = 0.06
 """Of each hardware type, kept as its shared buffer from the start."""
-_ANSWERS_BETWEEN, _PATIENCE_S = 5, 20.0
+_ANSWERS_BETWEEN, _PATIENCE_S = 5, 8.0
 """The next fault waits for so many answers, and at most so long: on a busy machine all would be faults otherwise."""
 _LIMIT_SHARE = 0.05
 """Of the region's servers: a request for more waits for a person."""
 ENVIRONMENT = {
     "PLIMSOLL_JOB_LEASE_S": "3",
     "PLIMSOLL_JOB_HEARTBEAT_S": "0.5",
-    "PLIMSOLL_JOB_RESEND_S": "2",
+    "PLIMSOLL_JOB_RESEND_S": "4",
     "PLIMSOLL_JOB_TICK_S": "0.2",
     "PLIMSOLL_SOLVE_S_MAX": "3",
     "PLIMSOLL_MOVES_MSB_SHARE_MAX": "0.5",
@@ -80,6 +81,8 @@ class Plan:
     speed: float
     settle_s: float
     provoke: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
+    """Faults to deal; empty: all."""
     more: Mapping[str, str] = field(default_factory=dict)
     """What the environment of the platform's processes holds beside all else."""
 
@@ -104,7 +107,7 @@ def run_faults(
         recorder = kept.enter_context(Recorder(history))
         world = World(recorder, plan.seed)
         receiver = kept.enter_context(Receiver(world, recorder))
-        proxy = kept.enter_context(DatabaseProxy(socket))
+        proxy = kept.enter_context(ProxyProcess(socket))
         kept.callback(shutil.copytree, settings.log_dir, folder / "logs", dirs_exist_ok=True)
         platform = kept.enter_context(
             running_platform(
@@ -121,7 +124,8 @@ def run_faults(
         admin = AdminClient(platform.url, platform.token_file.read_text().strip())
         chance = random.Random(plan.seed)
         provoke = frozenset(plan.provoke)
-        faults = Faults(platform.supervisor, proxy, receiver, disk, clock, recorder, chance, provoke)
+        only = frozenset(plan.only)
+        faults = Faults(platform.supervisor, proxy, receiver, disk, clock, recorder, chance, provoke, only)
         over, gone = threading.Event(), threading.Event()
         clients = _clients(plan, platform, admin, faults, world, gone)
         threads = [threading.Thread(target=work, args=(one, over), name=one.name, daemon=True) for one in clients]
@@ -171,6 +175,10 @@ def _clients(
     limits = {"size_rru": _LIMIT_SHARE * plan.servers}
     admin.put(f"/v1/regions/{REGION}/approval-limits", limits, generation=0)
     image = made_up_fleet(REGION, servers=plan.servers, seed=plan.seed)
+    types = list(image.snapshot.hardware_types)
+    secret = admin.post("/v1/tokens", {"name": "planner", "role": "operator"})["secret"]
+    planner = Caller(platform.url, secret, "planner", faults.recorder, gone)
+    bring_world(planner, (REGION, QUIET_REGION), types[0], faults.clock.now())
     found = []
     for number in range(plan.clients):
         name, role = f"client-{number}", "operator" if number else "admin"
@@ -181,7 +189,7 @@ def _clients(
             quiet_region=QUIET_REGION,
             servers=list(image.snapshot.servers.name),
             racks=list(image.snapshot.topology.racks),
-            hardware_types=list(image.snapshot.hardware_types),
+            hardware_types=types,
             region_files=lambda region, servers, seed=seed: region_files(region, servers, seed),  # type: ignore[misc]
             now=lambda: faults.clock.now(),
             world=world,

@@ -15,14 +15,16 @@ MINUTELY: Mapping[str, float] = {
     "replacements drawn": 1.0,
     "servers joined in the world": 8.0,
     "answers of the receiver unheard": 4.0,
+    "placement plans made": 0.5,
 }
 """At least so many in a minute of work."""
 _OPERATIONS = 0.5
 """At least so many acknowledged operations of each kind in a minute."""
 _LEAST_S = 60.0
 """A shorter run has no floor: on a busy machine the platform has hardly begun by then."""
-_FAULTS = 0.5
-"""Share of the faults that a run of its length deals, on average, that must have met something."""
+_FAULTS, _ONCE_S = 0.33, 120.0
+"""Share of the faults that a run of its length deals, on average, that must have met something; and how long a run is
+in which each must have done so."""
 
 
 def what_happened(history: History) -> dict[str, int]:
@@ -36,6 +38,7 @@ def what_happened(history: History) -> dict[str, int]:
         "replacements drawn": sum(plan["changes"] > 0 for plan in final.get("replacements", [])),
         "servers joined in the world": sum(done["step"] == "join" for done in history.world),
         "answers of the receiver unheard": len(history.unheard),
+        "placement plans made": len(final.get("placement_plans", [])),
     }
     done = Counter(operation.what for operation in history.operations if operation.done is not None)
     hit = Counter(fault["name"] for fault in history.faults if fault.get("hit"))
@@ -49,11 +52,13 @@ def floor(history: History) -> dict[str, int]:
     if not run or run["duration_s"] < _LEAST_S:
         return {}
     minutes, dealt = run["duration_s"] / 60, run["duration_s"] / run["fault_every_s"]
-    deck = cards(run["small_disk"])
+    only = run.get("only")
+    deck = {name: number for name, number in cards(run["small_disk"]).items() if not only or name in only}
     share = _FAULTS * dealt / sum(deck.values())
     least = {name: int(number * minutes) for name, number in MINUTELY.items()}
     least |= {f"operations {kind}": int(_OPERATIONS * minutes) for kind in KINDS}
-    return least | {f"faults {name}": int(share * number) for name, number in deck.items()}
+    once = int(run["duration_s"] >= _ONCE_S)
+    return least | {f"faults {name}": max(once, int(share * number)) for name, number in deck.items()}
 
 
 def below_floor(history: History) -> Iterator[str]:

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from libs.domain.job import JobStatus
+import sqlalchemy as sa
+
 from libs.store.database import Database
 from libs.store.errors import UNAVAILABLE
-from libs.store.jobs import list_jobs
 from services.cli.client import Client
 from services.cli.failure import CliFailure
 from soak.history import Json, Recorder
@@ -32,6 +32,7 @@ LISTS = {
     "plan_runs": "/v1/plan-runs",
     "grants": "/v1/plans?kind=grant",
     "replacements": "/v1/plans?kind=replacement",
+    "placement_plans": "/v1/placement-plans",
     "traced_services": "/v1/telemetry/services?days=366",
 }
 _TROUBLE: tuple[type[Exception], ...] = (CliFailure, *UNAVAILABLE)
@@ -45,12 +46,13 @@ def settle(admin: Client, database: Database, recorder: Recorder, tend: Callable
     It is read in one still moment: where a cycle of solves has changed something meanwhile, once more.
     """
     began_s = time.monotonic()
-    asked = _solve_all(admin)
+    asked: dict[str, int] = {}
     waits_for, quiet_s = "anything", None
     found: dict[str, Any] = {}
     while waits_for and time.monotonic() - began_s < s_max:
         tend()
         try:
+            asked = asked or _solve_all(admin)
             waits_for = _unquiet(admin, database, asked)
             if not waits_for:
                 quiet_s = round(time.monotonic() - began_s, 1)
@@ -63,7 +65,10 @@ def settle(admin: Client, database: Database, recorder: Recorder, tend: Callable
         time.sleep(0.5)
     if waits_for:
         quiet_s, found = None, _read_back(admin)
-    recorder.write("final", quiet_s=quiet_s, waits_for=waits_for, jobs=_jobs(database), **found)
+    since_sent_s = _since_sent_s(database)
+    recorder.write(
+        "final", quiet_s=quiet_s, waits_for=waits_for, jobs=_jobs(database), since_sent_s=since_sent_s, **found
+    )
 
 
 def _standing(admin: Client) -> list[tuple[str, int]]:
@@ -127,7 +132,7 @@ def _unquiet(admin: Client, database: Database, asked: Mapping[str, int]) -> str
     if waiting_spans:
         return f"{waiting_spans} spans wait to be summed"
     for job in _jobs(database):
-        if job["kind"] == "assess" and job["status"] != JobStatus.FAILED:
+        if job["kind"] == "assess" and job["status"] != "failed":
             return f"job {job['job_id']} ({job['kind']} {job['subject']}) is {job['status']}"
     for region, after in asked.items():
         runs = admin.get("/v1/solve-runs", region=region, limit=20)["items"]
@@ -140,10 +145,17 @@ def _unquiet(admin: Client, database: Database, asked: Mapping[str, int]) -> str
 
 
 def _jobs(database: Database) -> list[Json]:
-    found: list[Json] = []
+    """Those that wait, run or have failed for good; how long ago their leases ended, which REST does not show."""
+    query = """
+        SELECT job_id, kind, subject, status, attempts, error,
+               CAST(extract(epoch FROM now() - lease_expires_at) AS float) AS lease_over_s
+        FROM jobs WHERE status <> 'done' ORDER BY job_id LIMIT 3000"""
     with database.snapshot() as tx:
-        for status in (JobStatus.QUEUED, JobStatus.RUNNING, JobStatus.FAILED):
-            for job in list_jobs(tx, status=status, limit=1000).items:
-                names = ("job_id", "kind", "subject", "attempts", "error")
-                found.append({name: getattr(job, name) for name in names} | {"status": job.status.value})
-    return found
+        return [dict(row) for row in tx.execute(sa.text(query)).mappings()]
+
+
+def _since_sent_s(database: Database) -> float:
+    """How long ago the scheduler last sent the message of a job."""
+    query = "SELECT CAST(extract(epoch FROM now() - max(sent_at)) AS float) FROM jobs"
+    with database.snapshot() as tx:
+        return float(tx.execute(sa.text(query)).scalar_one())

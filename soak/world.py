@@ -23,8 +23,8 @@ SECRET = "a secret of the soak alone"  # noqa: S105  # of a receiver on loopback
 TIMEOUT_S = 3.0
 """That the mover waits for an answer."""
 _DELAY_S_MAX = 1.5
-_FAILS, _BROKEN = 0.04, 0.04
-"""Shares: of attempts that fail, and of steps of a move that fail at every attempt."""
+_FAILS, _BROKEN, _BROKEN_CLEAN = 0.04, 0.06, 0.2
+"""Shares: of attempts that fail, and of steps of a move that fail at every attempt; of cleaning, which is rarer."""
 _LOST, _LATE, _ERROR = 0.06, 0.03, 0.03
 """Shares of answers."""
 
@@ -63,9 +63,14 @@ class World:
             return (202, "") if work.state == "under way" else (422, f"the world could not: {work.state}")
 
     def do_by_hand(self, step: Json) -> None:
-        """What an operator does before he says so: the step is done, now."""
+        """What an operator does before he says so: the step is done, now, unless it is done or a later move has begun.
+
+        Of two operators who saw the same dead letter, the slower one must not clean what has joined meanwhile.
+        """
         with self._lock:
-            self._do(step, by="hand")
+            is_late = step["move_id"] < self._newest.get((step["region"], step["server"]), 0)
+            if not is_late and (step["move_id"], step["step"]) not in self._done:
+                self._do(step, by="hand")
 
     def work(self, over: threading.Event) -> None:
         """Do what is due, until told to stop."""
@@ -91,7 +96,8 @@ class World:
         if work.state != "under way":
             return
         whole = f"{work.step['move_id']}/{work.step['step']}"
-        if self._luck("broken", whole) < _BROKEN or self._luck("fails", _key(work.step)) < _FAILS:
+        broken = _BROKEN_CLEAN if work.step["step"] == "clean" else _BROKEN
+        if self._luck("broken", whole) < broken or self._luck("fails", _key(work.step)) < _FAILS:
             work.state = "failed"
         else:
             self._do(work.step, by="receiver")

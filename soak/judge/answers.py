@@ -79,7 +79,8 @@ def no_internal_error(history: History) -> Iterator[Violation]:
 def one_key_one_answer(history: History) -> Iterator[Violation]:
     """Whoever sends a key again is told the same: what was done stays done, what was refused may yet be done once.
 
-    A refusal keeps no key, so a later attempt may succeed; after a success there is that answer and no other.
+    A refusal keeps no key, so a later attempt may succeed; after a success there is that answer and no other. 429 is
+    no refusal: it says to come again.
     """
     by_key: dict[tuple[str, str], list[Any]] = defaultdict(list)
     for operation in history.operations:
@@ -95,7 +96,7 @@ def one_key_one_answer(history: History) -> Iterator[Violation]:
             if attempt.done and (attempt.status, attempt.body) != (first.status, first.body):
                 said = f"{client} {operation.what} {key}: answered {_short(first.body)}, then {_short(attempt.body)}"
                 yield Violation("one_key_one_answer", said, ops)
-            if attempt.refused and attempt.began_s > first.ended_s:
+            if attempt.refused and attempt.status != 429 and attempt.began_s > first.ended_s:
                 said = f"{client} {operation.what} {key}: done, and sent again answered {attempt.status}"
                 yield Violation("one_key_one_answer", f"{said} {_short(attempt.body)}", ops)
 

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from soak.history import History, Json
+from soak.judge.answers import seen_rows
 from soak.judge.violation import Violation
 
 
@@ -55,7 +56,15 @@ def moves_end_where_they_say(history: History) -> Iterator[Violation]:
 
 
 def granted_is_covered(history: History) -> Iterator[Violation]:
-    """What is granted at rest has its servers: counted here, by definition, from the list of servers."""
+    """What is granted at rest has its servers: counted here, by definition, from the list of servers.
+
+    Those that are down count for nothing, and neither do those that were announced to be retired.
+    """
+    leaving = {
+        (one["region"], one["scope"], one["scope_name"])
+        for one in history.at_rest.get("retirements", [])
+        if one["status"] == "announced"
+    }
     by_target: dict[tuple[str, str], list[Json]] = defaultdict(list)
     for server in history.at_rest.get("servers", []):
         if server["target_reservation"] is not None:
@@ -66,7 +75,8 @@ def granted_is_covered(history: History) -> Iterator[Violation]:
             continue
         by_msb: dict[str, float] = defaultdict(float)
         for server in by_target[reservation["region"], reservation["name"]]:
-            if server["unavailability"] != "unplanned":
+            at = {(server["region"], "server", server["name"]), (server["region"], "rack", server.get("rack"))}
+            if server["unavailability"] != "unplanned" and not at & leaving:
                 by_msb[server["msb"]] += spec["rru"].get(server["hardware_type"], 0.0)
         lost = max(by_msb.values(), default=0.0) if spec["survives_msb_loss"] else 0.0
         short = spec["capacity_rru"] - (sum(by_msb.values()) - lost)
@@ -79,7 +89,10 @@ def granted_is_covered(history: History) -> Iterator[Violation]:
 
 
 def lineage_is_a_chain(history: History) -> Iterator[Violation]:
-    """No two solves of a region follow the same plan: the second one rests on targets that are no more."""
+    """No two solves of a region follow the same plan: the second one rests on targets that are no more.
+
+    Neither do two placement plans, of those that were made to be carried out.
+    """
     first: dict[tuple[str, int], int] = {}
     for plan in sorted(history.final.get("plans", []), key=lambda plan: plan["plan_id"]):
         if plan["kind"] == "solve" and plan["parent_plan_id"] is not None:
@@ -88,14 +101,29 @@ def lineage_is_a_chain(history: History) -> Iterator[Violation]:
                 said = f"plans {first[parent]} and {plan['plan_id']} of {parent[0]} both follow plan {parent[1]}"
                 yield Violation("lineage_is_a_chain", said)
             first.setdefault(parent, plan["plan_id"])
+    followed: dict[int | None, int] = {}
+    for made in sorted(history.final.get("placement_plans", []), key=lambda made: made["placement_plan_id"]):
+        number, rests_on = made["placement_plan_id"], made["parent_placement_plan_id"]
+        if made["committed"] and followed.setdefault(rests_on, number) != number:
+            said = f"placement plans {followed[rests_on]} and {number} both follow {rests_on}"
+            yield Violation("lineage_is_a_chain", said)
 
 
 def grants_take_what_is_free(history: History) -> Iterator[Violation]:
-    """A grant binds servers that are free, and takes none from another reservation."""
-    own = {one["capacity_request_id"]: one["reservation"] for one in history.final.get("capacity_requests", [])}
+    """A grant takes servers that are free, and none from another reservation: as clients saw it, and at the end."""
+    own = {seen.row_id: seen.row["reservation"] for seen in seen_rows(history) if seen.noun == "capacity request"}
+    request_of: dict[int, int] = {}
+    made: dict[int, list[Json]] = {}
+    for operation in history.operations:
+        if operation.done is not None and operation.what == "list_grants":
+            request_of |= {plan["plan_id"]: plan["capacity_request_id"] for plan in operation.done.body["items"]}
+        elif operation.done is not None and operation.what == "list_changes":
+            made[int(operation.path.split("/")[3])] = operation.done.body["items"]
     for grant in history.final.get("grants", []):
-        reservation = own.get(grant["capacity_request_id"])
-        for change in grant.get("made", []):
-            if change["from_reservation"] not in (None, reservation):
-                said = f"plan {grant['plan_id']} granted {reservation} server {change['server']}, and took it from "
+        request_of[grant["plan_id"]], made[grant["plan_id"]] = grant["capacity_request_id"], grant["made"]
+    for plan_id, changes in made.items():
+        reservation = own.get(request_of.get(plan_id, 0))
+        for change in changes:
+            if reservation is not None and change["from_reservation"] not in (None, reservation):
+                said = f"plan {plan_id} granted {reservation} server {change['server']}, and took it from "
                 yield Violation("grants_take_what_is_free", f"{said}{change['from_reservation']}")

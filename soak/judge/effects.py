@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import reduce
 from typing import Any
 
@@ -31,6 +31,8 @@ def done_is_kept(history: History) -> Iterator[Violation]:
             rows[kind.rows] = {row[field]: row for row in final[listed]}
         row_id = done.body[field]
         row, about = rows[kind.rows].get(row_id), f"{operation.client} did {operation.what}: {field} {row_id}"
+        if row is None and kind.kept is not None and len(final[listed]) >= kind.kept:
+            continue
         if row is None:
             yield Violation("done_is_kept", f"{about} is gone", (operation.op,))
             continue
@@ -86,50 +88,55 @@ def _asked_is_as_told(history: History) -> Iterator[Violation]:
 
 def _measured(history: History) -> Iterator[Violation]:
     """Spans and series that were acknowledged are counted, and none that no client sent."""
-    spans: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-    told: set[str] = set()
-    possible: set[str] = set()
-    for operation in by_key(history, ("export_spans", "report_usage")):
-        may_be = not all(attempt.refused for attempt in operation.attempts)
-        if operation.what == "report_usage":
-            series = operation.body.splitlines()[1].split(",", 1)[1].rpartition(",")[0]
-            possible.update({series} if may_be else ())
-            told.update({series} if operation.done is not None else ())
-            continue
-        [resource] = operation.body["resourceSpans"]
-        service = resource["resource"]["attributes"][0]["value"]["stringValue"]
-        number = len(resource["scopeSpans"][0]["spans"])
-        spans[service][0] += number * (operation.done is not None)
-        spans[service][1] += number * may_be
-    counted = {row["name"]: row["spans"] for row in history.final.get("traced_services", [])}
     if not history.at_rest:
         return
+    spans: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    series: dict[str, tuple[set[str], set[str]]] = {"usage": (set(), set()), "traffic": (set(), set())}
+    for operation in by_key(history, ("export_spans", "report_usage", "report_traffic")):
+        done, may_be = operation.done is not None, not all(attempt.refused for attempt in operation.attempts)
+        if operation.what != "export_spans":
+            # A row is a minute, what names the series, and a figure.
+            named = {row.split(",", 1)[1].rpartition(",")[0] for row in operation.body.splitlines()[1:]}
+            told, possible = series[operation.what.removeprefix("report_")]
+            told.update(named if done else ())
+            possible.update(named if may_be else ())
+            continue
+        for resource in operation.body["resourceSpans"]:
+            service = resource["resource"]["attributes"][0]["value"]["stringValue"]
+            number = len(resource["scopeSpans"][0]["spans"])
+            spans[service][0] += number * done
+            spans[service][1] += number * may_be
+    counted = {row["name"]: row["spans"] for row in history.final.get("traced_services", [])}
     for service, (least, most) in spans.items():
         if not least <= counted.get(service, 0) <= most:
             said = f"{least} spans of {service} were acknowledged, {most} may have been; "
             yield Violation("done_is_kept", f"{said}{counted.get(service, 0)} are counted")
     for row in history.final.get("telemetry", []):
-        if not len(told) <= row["usage"]["series"] <= len(possible):
-            said = f"{len(told)} series of use were acknowledged, {len(possible)} may have been; "
-            yield Violation("done_is_kept", f"{said}there are {row['usage']['series']}")
+        for measure, (told, possible) in series.items():
+            if measure in row and not len(told) <= row[measure]["series"] <= len(possible):
+                said = f"{len(told)} series of {measure} were acknowledged, {len(possible)} may have been; "
+                yield Violation("done_is_kept", f"{said}there are {row[measure]['series']}")
 
 
 def done_at_most_once(history: History) -> Iterator[Violation]:
     """However often a key was sent: once where it was acknowledged, never where it was refused, else at most once.
 
     Requests are counted by what they ask of which reservation: a create by its name, which no client uses twice, any
-    other by the reservation and the generation that it rests on. Those that the platform makes itself, at the end of
-    a window, do not count.
+    other by the reservation and the generation that it rests on. A resize of one whose window has not begun shows the
+    generation that it was accepted at instead: where there is a window, resizes are counted by reservation. Requests
+    that the platform makes itself, at the end of a window, do not count.
     """
     if not history.final:
         return
     clients = {operation.client for operation in history.operations}
     requests = [one for one in history.final["capacity_requests"] if one["requested_by"] in clients]
-    made: Counter[str] = Counter(map(_asked, requests))
+    reservations = (*history.final.get("reservations", ()), *history.final.get("deleted_reservations", ()))
+    windowed = {row["reservation_id"] for row in reservations if row["spec"].get("starts_at") is not None}
+    made: Counter[str] = Counter(_asked(request, windowed) for request in requests)
     done: dict[str, set[int]] = defaultdict(set)
     possible: dict[str, set[int]] = defaultdict(set)
     for operation in by_key(history, _MAKES_REQUESTS):
-        effect = _wanted(operation)
+        effect = _wanted(operation, windowed)
         possible[effect].update({operation.op} if any(not attempt.refused for attempt in operation.attempts) else ())
         done[effect].update({operation.op} if operation.done is not None else ())
     for effect in possible.keys() | made.keys():
@@ -139,10 +146,16 @@ def done_at_most_once(history: History) -> Iterator[Violation]:
 
 
 def one_write_a_generation(history: History) -> Iterator[Violation]:
-    """Of writes that rest on the same generation of a row one is acknowledged: else one of them is lost."""
+    """Of writes that change the same generation of a row one is acknowledged: else one of them is lost.
+
+    One that found all as it wants it, such as a retirement that is cancelled already, shows the generation that it
+    rests on, and has changed nothing.
+    """
     first: dict[tuple[str, int | None], Operation] = {}
     for operation in by_key(history, [what for what, kind in KINDS.items() if kind.swaps]):
         if operation.done is None or operation.generation is None:
+            continue
+        if operation.done.body[KINDS[operation.what].version] == operation.generation:
             continue
         row = operation.path
         for verb in ("approve", "reject", "cancel", "rotate"):
@@ -174,13 +187,19 @@ def deletes_stay_deleted(history: History) -> Iterator[Violation]:
             yield Violation("deletes_stay_deleted", f"reservation {row['reservation_id']} was deleted, and is there")
 
 
-def _asked(request: Json) -> str:
+def _asked(request: Json, windowed: Collection[int]) -> str:
     if request["kind"] == "create":
         return f"create {request['reservation']}"
-    return f"{request['kind']} {request['reservation_id']} at generation {request['reservation_generation']}"
+    return _change(request["kind"], request["reservation_id"], request["reservation_generation"], windowed)
 
 
-def _wanted(operation: Operation) -> str:
+def _wanted(operation: Operation, windowed: Collection[int]) -> str:
     if operation.what in ("create", "create_window"):
         return f"create {operation.body['name']}"
-    return f"{operation.what} {operation.path.split('/')[3]} at generation {operation.generation}"
+    return _change(operation.what, int(operation.path.split("/")[3]), operation.generation, windowed)
+
+
+def _change(kind: str, reservation_id: int, generation: int | None, windowed: Collection[int]) -> str:
+    if kind == "resize" and reservation_id in windowed:
+        return f"resize {reservation_id}"
+    return f"{kind} {reservation_id} at generation {generation}"

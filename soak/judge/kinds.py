@@ -13,9 +13,11 @@ class Kind:
     entry     action and noun on the audit trail; None: it has no entry of its own
     subject   field of the answer with the subject's id; None: the answer has no such id
     certain   False: done may also mean that it was so already, without an entry
+    also      entries that it brings about too, each once
     besides   entries that it may bring about under the same name
     rows      list of the final record with its row, and the field that names the row there and in the answer
     version   field with the row's generation; None: it has none
+    kept      so many rows are kept, the latest; None: all of them
     ends      field of that row, with dots, and the values that it may have at rest
     swaps     it rests on If-Match: one write at most is acknowledged on one generation
     keyed     False: it takes no key, and each sending may be carried out
@@ -24,9 +26,11 @@ class Kind:
     entry: tuple[str, str] | None = None
     subject: str | None = None
     certain: bool = True
+    also: tuple[tuple[str, str], ...] = ()
     besides: tuple[tuple[str, str], ...] = ()
     rows: tuple[str, str] | None = None
     version: str | None = "generation"
+    kept: int | None = None
     ends: tuple[str, tuple[object, ...]] | None = None
     swaps: bool = False
     keyed: bool = True
@@ -34,13 +38,15 @@ class Kind:
 
 _REQUEST, _APPROVAL, _POLICY = "capacity_request_id", "approval_id", ("update_policy", "region")
 _EVENT = ("end", "unavailability_event")
+_GONE, _OVERTAKEN = ("delete", "reservation"), ("withdraw", "capacity_request")
+"""The end of a reservation; and of what waited for its window."""
 _SUBMIT = Kind(entry=("submit", "capacity_request"), subject=_REQUEST, rows=("capacity_requests", _REQUEST))
 _ENDED = ("done", "failed", "cancelled", "stale")
 KINDS: Mapping[str, Kind] = {
     "create": _SUBMIT,
     "create_window": _SUBMIT,
     "resize": _SUBMIT,
-    "delete": replace(_SUBMIT, besides=(("withdraw", "capacity_request"),)),  # what waited for the reservation's window
+    "delete": replace(_SUBMIT, also=(_GONE,), besides=(_OVERTAKEN,)),
     "amend": Kind(
         entry=("amend", "capacity_request"), subject=_REQUEST, rows=("capacity_requests", _REQUEST), swaps=True
     ),
@@ -87,13 +93,13 @@ KINDS: Mapping[str, Kind] = {
         subject=_APPROVAL,
         besides=(_POLICY,),
         rows=("approvals", _APPROVAL),
-        ends=("status", ("approved",)),
+        ends=("status", ("approved", "superseded")),  # by an amendment of what was approved, or its refusal
         swaps=True,
     ),
     "reject": Kind(
         entry=("reject", "approval"),
         subject=_APPROVAL,
-        besides=(("withdraw", "reservation"),),
+        besides=(_GONE, _OVERTAKEN),  # where it was scheduled, and its window has begun
         rows=("approvals", _APPROVAL),
         ends=("status", ("rejected",)),
         swaps=True,
@@ -101,7 +107,7 @@ KINDS: Mapping[str, Kind] = {
     "set_quota": Kind(entry=("set_quota", "region"), rows=("quotas", "owner"), swaps=True),
     "set_limits": Kind(entry=("set_approval_limits", "region"), swaps=True),
     "solve": Kind(entry=("ask_for_solve", "region")),
-    "simulate": Kind(rows=("simulations", "simulation_id"), version=None, ends=("status", _ENDED)),
+    "simulate": Kind(rows=("simulations", "simulation_id"), version=None, kept=100, ends=("status", _ENDED)),
     "apply": Kind(
         entry=("apply", "simulation"),
         subject="simulation_id",
@@ -131,6 +137,7 @@ KINDS: Mapping[str, Kind] = {
         ends=("status", _ENDED),
     ),
     "report_usage": Kind(),
+    "report_traffic": Kind(),
     "export_spans": Kind(keyed=False),
     "create_token": Kind(entry=("create", "token"), subject="token_id", rows=("tokens", "token_id"), keyed=False),
     "rotate_token": Kind(
@@ -138,4 +145,4 @@ KINDS: Mapping[str, Kind] = {
     ),
     "revoke_token": Kind(entry=("revoke", "token"), subject="token_id", rows=("tokens", "token_id")),
 }
-"""By the name that clients give it. set_in_use, report_usage and export_spans have rules of their own besides."""
+"""By the name that clients give it. set_in_use, export_spans and reports of use and traffic have rules of their own."""

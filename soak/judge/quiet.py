@@ -9,11 +9,21 @@ from soak.history import History
 from soak.judge.violation import Violation
 
 _DECIDED = frozenset({"granted", "degraded", "rejected", "withdrawn", "awaiting_approval", "scheduled"})
+_DATABASE = (
+    "OperationalError|InterfaceError|InternalError|TimeoutError|DiskFull|AdminShutdown|CrashShutdown|CannotConnectNow"
+)
 _OF_THE_MACHINERY = re.compile(
     r"^the worker .* died or lost the database$"
-    r"|^(OperationalError|InterfaceError|InternalError|DiskFull|AdminShutdown|LeaseLost|TimeoutError|OSError)\b"
+    r"|^the worker ended before the solve did$"
+    r"|^None of \d+ attempts came to an end;"
+    r"|^(StaleGeneration|StalePlan)\b"  # others were quicker, the last time of several that it tried
+    rf"|^({_DATABASE}|LeaseLost|OSError)\b"
 )
-"""Errors of jobs that our faults explain; any other is the platform's own."""
+"""Errors that our faults explain, or others who were quicker; any other is the platform's own."""
+_LEASE_MARGIN_S = 15.0
+"""How much later than the end of a lease a message was sent, at least, where a tick must have seen that it is over."""
+_REFUSALS = ("BadInputs", "CostModel", "PlanRefused")
+"""Why there is no plan: reasons that nothing that the soak puts in may lead to."""
 
 
 def comes_to_rest(history: History) -> Iterator[Violation]:
@@ -39,3 +49,30 @@ def jobs_fail_for_our_faults_only(history: History) -> Iterator[Violation]:
         if job["status"] == "failed" and not _OF_THE_MACHINERY.match(job["error"] or ""):
             said = f"job {job['job_id']} ({job['kind']} {job['subject']}) failed: {job['error']}"
             yield Violation("jobs_fail_for_our_faults_only", said)
+
+
+def runs_fail_for_our_faults_only(history: History) -> Iterator[Violation]:
+    """Nor does a solve, a simulation or a plan: jobs are tried again, so that their errors would go unseen."""
+    final = history.final
+    for field in ("solve_run_id", "simulation_id", "plan_run_id"):
+        for run in final.get(field.removesuffix("_id") + "s", []):
+            error, reason = run.get("error") or "", run.get("reason")
+            explained = reason not in (None, "Crashed", *_REFUSALS) or _OF_THE_MACHINERY.match(error)
+            if run["status"] == "failed" and not explained:
+                said = f"{field} {run[field]} failed: {reason or ''} {error}"
+                yield Violation("runs_fail_for_our_faults_only", said)
+
+
+def leases_are_taken_back(history: History) -> Iterator[Violation]:
+    """No job is held by a worker that was silent for longer than its lease.
+
+    Every tick takes back such jobs before it sends messages: one that was sent since shows that there was a tick.
+    """
+    final = history.final
+    for job in final.get("jobs", []):
+        over_s = job.get("lease_over_s")
+        if job["status"] == "running" and over_s is not None and over_s > final["since_sent_s"] + _LEASE_MARGIN_S:
+            said = (
+                f"job {job['job_id']} ({job['kind']} {job['subject']}) is held by a worker whose lease is over since "
+            )
+            yield Violation("leases_are_taken_back", f"{said}{over_s:.0f} s")

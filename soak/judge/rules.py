@@ -21,7 +21,12 @@ from soak.judge.bindings import (
 )
 from soak.judge.effects import deletes_stay_deleted, done_at_most_once, done_is_kept, one_write_a_generation
 from soak.judge.phases import phases_go_forward
-from soak.judge.quiet import comes_to_rest, jobs_fail_for_our_faults_only
+from soak.judge.quiet import (
+    comes_to_rest,
+    jobs_fail_for_our_faults_only,
+    leases_are_taken_back,
+    runs_fail_for_our_faults_only,
+)
 from soak.judge.trail import done_is_on_the_trail
 from soak.judge.violation import Violation
 from soak.judge.world import joined_clean, joined_once, world_agrees
@@ -38,6 +43,7 @@ AT_ANY_TIME: tuple[Rule, ...] = (
     one_write_a_generation,
     joined_once,
     joined_clean,
+    grants_take_what_is_free,
 )
 """Rules that can be asked while a run goes on."""
 RULES: tuple[Rule, ...] = (
@@ -49,10 +55,11 @@ RULES: tuple[Rule, ...] = (
     moves_end_where_they_say,
     granted_is_covered,
     lineage_is_a_chain,
-    grants_take_what_is_free,
     world_agrees,
     comes_to_rest,
+    leases_are_taken_back,
     jobs_fail_for_our_faults_only,
+    runs_fail_for_our_faults_only,
 )
 
 

@@ -27,6 +27,9 @@ def done_is_on_the_trail(history: History) -> Iterator[Violation]:
         if kind.entry is not None:
             told[operation.client, *kind.entry] += done if kind.certain else 0
             possible[operation.client, *kind.entry] += may_be
+        for entry in kind.also:
+            told[operation.client, *entry] += done
+            possible[operation.client, *entry] += may_be
         for entry in kind.besides:
             possible[operation.client, *entry] += may_be
         if kind.entry is not None and kind.subject is not None and operation.done is not None and kind.certain:

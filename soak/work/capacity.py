@@ -7,6 +7,7 @@ from soak.work.client import Client
 
 _REQUEST_SHARE_MAX = 0.06
 """Of the region's servers in one reservation, at most."""
+_RUSH = 3
 
 
 def create(client: Client) -> None:
@@ -19,6 +20,12 @@ def create_window(client: Client) -> None:
     starts_at = client.in_a_while(60.0, 600.0)
     ends_at = client.in_a_while(900.0, 1800.0)
     _create(client, "create_window", {"starts_at": starts_at.isoformat(), "ends_at": ends_at.isoformat()})
+
+
+def rush(client: Client) -> None:
+    """Ask for several owners at the same moment: those who decide see the same free servers."""
+    for number in range(_RUSH):
+        _create(client, "create", {}, owner=f"{client.name}-{number}")
 
 
 def follow(client: Client) -> None:
@@ -46,6 +53,7 @@ def delete(client: Client) -> None:
     if found is not None:
         path = f"/v1/reservations/{found['reservation_id']}"
         if client.write("delete", "DELETE", path, generation=found["generation"]) is not None:
+            client.mine.pop(found["name"], None)
             client.read("get_reservation", path)
 
 
@@ -88,7 +96,7 @@ def _count(client: Client) -> int:
     return client.chance.randint(1, max(1, int(len(client.site.servers) * _REQUEST_SHARE_MAX)))
 
 
-def _create(client: Client, what: str, window: Json) -> str | None:
+def _create(client: Client, what: str, window: Json, *, owner: str | None = None) -> str | None:
     """The name of the reservation that was asked for; None where nothing is known to have been."""
     name, types = client.next_name("r"), list(client.site.hardware_types)
     spec = {
@@ -97,7 +105,7 @@ def _create(client: Client, what: str, window: Json) -> str | None:
         "survives_msb_loss": client.chance.random() < 0.5,
         **window,
     }
-    body = {"region": client.site.region, "name": name, "owner": client.name, "spec": spec}
+    body = {"region": client.site.region, "name": name, "owner": owner or client.name, "spec": spec}
     made = client.write(what, "POST", "/v1/reservations", body)
     if made is None:
         return None
@@ -106,11 +114,14 @@ def _create(client: Client, what: str, window: Json) -> str | None:
 
 
 def _request(client: Client) -> Json | None:
-    """One of its requests as it is now."""
+    """One of its requests as it is now. One that came to nothing is not asked for again."""
     if not client.mine:
         return None
     name = client.chance.choice(list(client.mine))
-    return client.read("get_request", f"/v1/capacity-requests/{client.mine[name]}")
+    found = client.read("get_request", f"/v1/capacity-requests/{client.mine[name]}")
+    if found is not None and found["kind"] == "create" and found["status"]["phase"] in ("rejected", "withdrawn"):
+        client.mine.pop(name)
+    return found
 
 
 def _reservation(client: Client) -> Json | None:

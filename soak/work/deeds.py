@@ -9,7 +9,8 @@ from soak.work import access, capacity, fleet, operating, planning
 from soak.work.client import Client
 
 DEEDS: Mapping[Callable[[Client], None], int] = {
-    capacity.create: 8,
+    capacity.create: 4,
+    capacity.rush: 2,
     capacity.create_window: 1,
     capacity.follow: 5,
     capacity.resize: 5,
@@ -32,11 +33,13 @@ DEEDS: Mapping[Callable[[Client], None], int] = {
     operating.set_quota: 1,
     operating.set_limits: 2,
     operating.solve: 1,
+    operating.look_at_grants: 2,
     operating.simulate: 1,
     operating.apply_simulation: 3,
     operating.deal_with_dead_letter: 3,
     planning.export_spans: 2,
     planning.report_usage: 2,
+    planning.report_traffic: 1,
     planning.put_input: 1,
     planning.run_plan: 1,
     access.make_token: 2,

@@ -61,6 +61,13 @@ def solve(client: Client) -> None:
     client.write("solve", "POST", "/v1/solve-runs", {"region": client.site.region})
 
 
+def look_at_grants(client: Client) -> None:
+    """See which servers the latest grants took, and from whom."""
+    listed = client.read("list_grants", f"/v1/plans?region={client.site.region}&kind=grant&limit=4")
+    for plan in (listed or {"items": []})["items"]:
+        client.read("list_changes", f"/v1/plans/{plan['plan_id']}/changes?limit=1000")
+
+
 def simulate(client: Client) -> None:
     """Imagine other costs in the quiet region."""
     body = {"region": client.site.quiet_region, "policy": {"spread_cost": round(client.chance.uniform(0.5, 8.0), 6)}}

@@ -1,8 +1,9 @@
-"""What tracing systems, metrics and planners do: spans, use, planning inputs, plans."""
+"""What tracing systems, metrics and planners do: spans, use, traffic, planning inputs, plans."""
 
 from __future__ import annotations
 
 from soak.work.client import Client
+from soak.work.planned_world import PRODUCT, spans_of, supply
 
 SPANS = 3
 """In one export: a gateway's, and two below it."""
@@ -11,23 +12,11 @@ _PLANS_MAX = 3
 
 
 def export_spans(client: Client) -> None:
-    """Send one whole trace of the client's own service, as an OpenTelemetry SDK does."""
-    trace = f"{client.chance.getrandbits(127) | 1:032x}"
+    """Send one whole trace of the client's own service."""
+    trace = client.chance.getrandbits(127) | 1
     ids = [f"{client.chance.getrandbits(63) | 1:016x}" for _ in range(SPANS)]
-    began_ns = int(client.site.now().timestamp() * 1e9)
-    spans = [
-        {
-            "traceId": trace,
-            "spanId": span,
-            "parentSpanId": parent,
-            "name": "GET /",
-            "startTimeUnixNano": str(began_ns),
-            "endTimeUnixNano": str(began_ns + 1_000_000),
-        }
-        for span, parent in zip(ids, ("", *ids), strict=False)
-    ]
-    named = {"attributes": [{"key": "service.name", "value": {"stringValue": service_of(client)}}]}
-    body = {"resourceSpans": [{"resource": named, "scopeSpans": [{"spans": spans}]}]}
+    spans = [{"spanId": span, "parentSpanId": parent} for span, parent in zip(ids, ("", *ids), strict=False)]
+    body = {"resourceSpans": [spans_of(service_of(client), trace, spans, client.site.now())]}
     client.caller.write("export_spans", "POST", "/v1/traces", body, key="")
 
 
@@ -39,23 +28,29 @@ def report_usage(client: Client) -> None:
     client.write("report_usage", "POST", "/v1/usage", csv=f"minute,service,region,hardware_type,used\n{row}\n")
 
 
+def report_traffic(client: Client) -> None:
+    """Report the traffic of the last minute, of the product that is planned or of one of the client's own."""
+    minute, product = int(client.site.now().timestamp() // 60), client.chance.choice((PRODUCT, client.name))
+    row = f"{minute},{product},{client.site.region},{client.chance.uniform(400, 600):.3f}"
+    client.write("report_traffic", "POST", "/v1/traffic", csv=f"minute,product,region,requests_per_s\n{row}\n")
+
+
 def put_input(client: Client) -> None:
-    """Put the next version of a table: what the region will have."""
+    """Put the next version of a table: what the regions will have."""
     path = "/v1/planning-inputs/supply"
     found = client.read_etag("get_input", path)
     if found is not None:
-        rows = [
-            {"step": 0, "region": client.site.region, "hardware_type": one, "capacity": client.chance.uniform(1, 99)}
-            for one in client.site.hardware_types
-        ]
+        regions = (client.site.region, client.site.quiet_region)
+        capacity = [client.chance.uniform(2.0, 9.0) for _ in regions]
+        rows = supply(regions, client.site.hardware_types[0], capacity)
         client.swap("put_input", "PUT", path, {"rows": rows}, generation=found[1])
 
 
 def run_plan(client: Client) -> None:
-    """Ask for a plan; without all inputs it ends with a reason, and it must end."""
+    """Ask for a plan."""
     if client.plans < _PLANS_MAX:
         client.plans += 1
-        client.write("run_plan", "POST", "/v1/plan-runs", {"dry_run": client.chance.random() < 0.5})
+        client.write("run_plan", "POST", "/v1/plan-runs", {"dry_run": client.chance.random() < 0.3})
 
 
 def service_of(client: Client) -> str:

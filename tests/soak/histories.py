@@ -104,19 +104,22 @@ class Records:
         return self._op
 
     def world(self, move: int, server: int, step: str, *, of: str | None = None, to: str | None = None) -> None:
-        """Something that was done to a server, in truth; before the end, where that is written already."""
-        ended = self.records.pop() if self.records and self.records[-1]["type"] == "final" else None
+        """Something that was done to a server, in truth."""
         about = {"region": "soak", "server": f"server-{server}", "move_id": move, "step": step, "attempt": 1}
         self._add("world", **about, from_reservation=of, to_reservation=to, by="receiver")
-        if ended is not None:
-            self.records.append(ended)
 
     def final(self, **fields: Any) -> None:
         self._add("final", **fields)
 
     def _add(self, kind: str, **record: Any) -> None:
+        """The end, where it is written already, stays the end."""
+        ended = self.records.pop() if self.records and self.records[-1]["type"] == "final" else None
         self._at_s += 1.0
         self.records.append(copy.deepcopy({"type": kind, "at_s": self._at_s, **record}))
+        if ended is not None:
+            self._at_s += 1.0
+            ended["at_s"] = self._at_s
+            self.records.append(ended)
 
 
 def entry(action: str, noun: str, subject: int) -> Json:
@@ -168,3 +171,39 @@ def well() -> Records:
 
 def history(records: Records) -> History:
     return History.of(records.records)
+
+
+def late(told: Records, what: str, path: str, status: int, answer: Json, **fields: Any) -> None:
+    """Something that a client was told just before the end."""
+    told.op(what, "GET", path, (status, answer), **fields)
+
+
+def swap(told: Records, key: str, generation: int) -> None:
+    """An approval that was given on a generation."""
+    body = approval("approved", generation + 1)
+    told.op("approve", "POST", "/v1/approvals/6/approve", (200, body), key=key, generation=generation)
+
+
+def saw_grant(told: Records, taken_from: str | None) -> None:
+    """A client that looked at what a grant made, in a run that has no end."""
+    told.records.pop()
+    told.op("list_grants", "GET", "/v1/plans", (200, {"items": [plan(1, None, "grant")]}))
+    items = {"items": [{"server": "server-1", "from_reservation": taken_from}]}
+    told.op("list_changes", "GET", "/v1/plans/1/changes", (200, items))
+
+
+def deleted(told: Records) -> None:
+    """An acknowledged delete, just before the end."""
+    answer = request("granted", 5, kind="delete", capacity_request_id=2, reservation_id=5)
+    late(told, "delete", "/v1/reservations/5", 202, answer, key="k9", generation=1)
+
+
+def resized_in_a_window(told: Records, end: Json, *, times: int) -> None:
+    """A reservation that is to begin later, and was resized: the request then shows what it was accepted at."""
+    end["reservations"][0]["spec"] = SPEC | {"starts_at": "2026-11-03"}
+    resize = {"kind": "resize", "reservation_id": 5, "reservation_generation": 2}
+    answer = request("submitted", 1, capacity_request_id=2, **resize | {"reservation_generation": 1})
+    late(told, "resize", "/v1/reservations/5", 202, answer, key="k9", generation=1)
+    for number in range(times):
+        end["capacity_requests"].append(request("granted", 4, capacity_request_id=2 + number, **resize))
+    end["audit"].append(entry("submit", "capacity_request", 2))

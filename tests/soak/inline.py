@@ -26,6 +26,7 @@ from soak.history import History, Recorder
 from soak.judge import AT_ANY_TIME, judge
 from soak.settle import settle
 from soak.work import Client, Site, work
+from soak.work.planned_world import bring_world
 from soak.world import Receiver, World
 
 SERVERS, CLIENTS, SPEED, SETTLE_S = 60, 4, 60.0, 30.0
@@ -77,6 +78,9 @@ def _run(
     admin.post(f"/v1/regions/{REGION}/import", files=region_files(REGION, SERVERS, 1, policy))
     admin.post(f"/v1/regions/{QUIET_REGION}/import", files=region_files(QUIET_REGION, 24, 1))
     fleet = made_up_fleet(REGION, servers=SERVERS, seed=1).snapshot
+    secret = admin.post("/v1/tokens", {"name": "planner", "role": "operator"})["secret"]
+    planner = Caller(url, secret, "planner", recorder, over)
+    bring_world(planner, (REGION, QUIET_REGION), fleet.hardware_types[0], clock.now())
     threads = []
     for number in range(CLIENTS):
         secret = admin.post("/v1/tokens", {"name": f"client-{number}", "role": "operator"})["secret"]

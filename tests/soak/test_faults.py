@@ -25,11 +25,12 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(1200)
 def test_a_short_soak_finds_nothing(tmp_path: Path) -> None:
     recorded = tmp_path / "history.jsonl"
-    sizes = ["--duration", "15", "--fault-every", "1.5", "--clients", "3", "--region-servers", "60", "--settle", "250"]
+    sizes = ["--duration", "15", "--fault-every", "1.5", "--clients", "3", "--region-servers", "60", "--settle", "600"]
     command = [sys.executable, "-m", "soak", "faults", "--seed", "11", "--history", str(recorded), *sizes]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=560, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=1100, check=False)
     said = done.stdout + done.stderr
     assert done.returncode == 0, said
     history = History.read(recorded)
@@ -57,11 +58,11 @@ class Nothing:
         assert duration_s > 0
 
 
-def dealt(folder: Path, number: int, *provoke: str) -> tuple[dict[str, Any], ...]:
+def dealt(folder: Path, number: int, *provoke: str, only: tuple[str, ...] = ()) -> tuple[dict[str, Any], ...]:
     now, path, nothing = datetime.now(UTC), folder / "history.jsonl", Nothing()
     with Recorder(path) as recorder:
         given: Any = (nothing, nothing, nothing, None, ScaledClock(now, now, 60.0), recorder, random.Random(5))
-        faults = Faults(*given, provoke=frozenset(provoke))
+        faults = Faults(*given, provoke=frozenset(provoke), only=frozenset(only))
         for _ in range(number):
             faults.one()
     return History.read(path).faults
@@ -73,6 +74,10 @@ def test_a_fault_that_met_nothing_is_said_to_and_is_dealt_again(tmp_path: Path) 
     missed = Counter(fault["name"] for fault in faults if not fault["hit"])
     assert missed.keys() == cards(small_disk=False).keys() - {"stall", "jump_clock", "no_receiver"}
     assert missed["kill"] > cards(small_disk=False)["kill"]
+
+
+def test_no_faults_but_those_that_are_asked_for(tmp_path: Path) -> None:
+    assert {fault["name"] for fault in dealt(tmp_path, 20, only=("stall", "cut"))} == {"stall", "cut"}
 
 
 def test_the_clock_goes_back_only_where_that_is_asked_for(tmp_path: Path) -> None:

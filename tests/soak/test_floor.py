@@ -3,6 +3,7 @@
 from soak.deck import cards
 from soak.floor import below_floor, floor, what_happened
 from soak.history import History
+from soak.judge import judge
 from soak.judge.kinds import KINDS
 from soak.work.deeds import DEEDS
 from tests.soak.histories import Records, history, well
@@ -21,7 +22,7 @@ def quiet() -> Records:
 
 def test_a_run_in_which_nothing_happened_is_below_the_floor() -> None:
     missing = list(below_floor(history(quiet())))
-    assert "faults kill: 0, and at least 4 must have been" in missing
+    assert "faults kill: 0, and at least 3 must have been" in missing
     assert any(one.startswith("requests granted: 1, and at least 10") for one in missing)
     assert any(one.startswith("operations skip_step: 0") for one in missing)
 
@@ -38,6 +39,12 @@ def test_what_met_something_counts() -> None:
     for _ in range(4):
         told.records.insert(1, {"type": "fault", "at_s": 1.0, "name": "kill", "detail": "api 7", "hit": True})
     assert not any(one.startswith("faults kill:") for one in below_floor(history(told)))
+
+
+def test_faults_that_were_not_to_be_dealt_are_not_asked_for() -> None:
+    told = quiet()
+    told.records[0] = RUN | {"only": ["stall"]}
+    assert [name for name in floor(history(told)) if name.startswith("faults ")] == ["faults stall"]
 
 
 def test_a_disk_that_cannot_be_filled_is_not_asked_for() -> None:
@@ -58,3 +65,9 @@ def test_a_record_of_no_run_is_below_the_floor() -> None:
 
 def test_there_are_deeds() -> None:
     assert len(DEEDS) > 30
+
+
+def test_a_run_that_did_not_end_is_no_success() -> None:
+    told = well()
+    told.records.pop()
+    assert {violation.rule for violation in judge(history(told))} == {"done_is_kept"}

@@ -5,22 +5,24 @@ from typing import Any
 
 import pytest
 
-from soak.history import History
 from soak.judge import RULES, judge
-from soak.judge.trail import done_is_on_the_trail
 from tests.soak.histories import (
     Json,
     Records,
-    approval,
+    deleted,
     entry,
     event,
     history,
     job,
+    late,
     move,
     plan,
     request,
     reservation,
+    resized_in_a_window,
+    saw_grant,
     server,
+    swap,
     well,
 )
 
@@ -29,21 +31,6 @@ Spoil = Callable[[Records, Json], Any]
 
 def test_a_history_in_which_all_is_well_is_accepted() -> None:
     assert judge(history(well())) == []
-
-
-def late(told: Records, what: str, path: str, status: int, answer: Json, **fields: Any) -> None:
-    """Something that a client was told just before the end."""
-    final = told.records.pop()
-    told.op(what, "GET", path, (status, answer), **fields)
-    told.records.append(final)
-
-
-def swap(told: Records, key: str, generation: int) -> None:
-    """An approval that was given on a generation."""
-    final = told.records.pop()
-    body = approval("approved", generation + 1)
-    told.op("approve", "POST", "/v1/approvals/6/approve", (200, body), key=key, generation=generation)
-    told.records.append(final)
 
 
 LIES: list[tuple[str, str, Spoil]] = [
@@ -241,6 +228,58 @@ LIES: list[tuple[str, str, Spoil]] = [
         "a job fails for an error of its own",
         lambda told, end: end["jobs"].append(job("failed", "KeyError: 'rack-7'")),
     ),
+    (
+        "runs_fail_for_our_faults_only",
+        "a solve fails for an error of its own",
+        lambda told, end: end.update(solve_runs=[{"solve_run_id": 1, "status": "failed", "error": "KeyError: 'x'"}]),
+    ),
+    (
+        "runs_fail_for_our_faults_only",
+        "a plan is made that must not be carried out",
+        lambda told, end: end.update(
+            plan_runs=[{"plan_run_id": 1, "status": "failed", "reason": "PlanRefused", "error": "x"}]
+        ),
+    ),
+    (
+        "leases_are_taken_back",
+        "a dead worker keeps its job",
+        lambda told, end: (
+            end["jobs"].append(job("running") | {"lease_over_s": 60.0}),
+            end.update(since_sent_s=2.0),
+        ),
+    ),
+    (
+        "lineage_is_a_chain",
+        "two placement plans follow the same one",
+        lambda told, end: end.update(
+            placement_plans=[
+                {"placement_plan_id": number, "parent_placement_plan_id": 1, "committed": True} for number in (2, 3)
+            ]
+        ),
+    ),
+    (
+        "grants_take_what_is_free",
+        "a client sees a grant that takes a server from another reservation",
+        lambda told, end: saw_grant(told, "db"),
+    ),
+    (
+        "done_is_on_the_trail",
+        "a deleted reservation has no entry",
+        lambda told, end: (deleted(told), end["audit"].append(entry("submit", "capacity_request", 2))),
+    ),
+    (
+        "done_at_most_once",
+        "a resize in a window was carried out twice",
+        lambda told, end: resized_in_a_window(told, end, times=2),
+    ),
+    (
+        "done_is_kept",
+        "a series of traffic is lost",
+        lambda told, end: (
+            late(told, "report_traffic", "/v1/traffic", 200, {}, body="minute,product,region,per_s\n1,shop,soak,2\n"),
+            end["telemetry"][0].update(traffic={"series": 0}),
+        ),
+    ),
 ]
 
 
@@ -253,51 +292,3 @@ def test_a_lie_is_found(rule: str, lie: str, spoil: Spoil) -> None:
 
 def test_every_rule_is_tested() -> None:
     assert {rule for rule, _, _ in LIES} == {rule.__name__ for rule in RULES}
-
-
-def test_a_run_that_did_not_end_is_no_success() -> None:
-    told = well()
-    told.records.pop()
-    assert {violation.rule for violation in judge(History.of(told.records))} == {"done_is_kept"}
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        "the worker host:1:ab died or lost the database",
-        "OperationalError: (psycopg.OperationalError) consuming input failed",
-    ],
-)
-def test_a_job_may_lose_its_worker_or_the_database(error: str) -> None:
-    told = well()
-    told.records[-1]["jobs"].append(job("failed", error))
-    assert judge(history(told)) == []
-
-
-def test_an_answer_is_judged_by_its_key_alone() -> None:
-    """The same write sent again with its key is one write, and rests on one generation."""
-    told = well()
-    for _ in range(2):
-        swap(told, "k8", 1)
-    told.records[-1]["audit"].append(entry("approve", "approval", 6))
-    assert judge(history(told)) == []
-
-
-def test_what_is_not_known_may_have_been_done_or_not() -> None:
-    for done in (False, True):
-        told = well()
-        end = told.records.pop()
-        told.op("create", "POST", "/v1/reservations", None, (503, {}), key="k9", body={"name": "db"})
-        if done:
-            end["capacity_requests"].append(request("rejected", 3, capacity_request_id=2, reservation="db"))
-        told.records.append(end)
-        assert judge(history(told)) == []
-
-
-def test_a_delete_may_withdraw_the_request_that_waited_for_the_window() -> None:
-    told = well()
-    end = told.records.pop()
-    told.op("delete", "DELETE", "/v1/reservations/5", (202, request(capacity_request_id=2)), key="k9", generation=1)
-    end["audit"] += [entry("submit", "capacity_request", 2), entry("withdraw", "capacity_request", 1)]
-    told.records.append(end)
-    assert list(done_is_on_the_trail(history(told))) == []

@@ -87,6 +87,14 @@ def test_the_hand_of_an_operator_is_recorded(running: Running) -> None:
     assert running.world.ask(step(5, "clean", attempt=2))[0] == 204
 
 
+def test_of_two_operators_one_does_it_and_neither_after_a_later_move(running: Running) -> None:
+    for _ in range(2):
+        running.world.do_by_hand(step(5, "clean"))
+    assert running.ended(step(7, "preempt")) == 204
+    running.world.do_by_hand(step(6, "clean"))
+    assert running.done() == [(5, "clean", "hand"), (7, "preempt", "receiver")]
+
+
 def call(receiver: Receiver, asked: Json, secret: str = SECRET) -> int:
     body = json.dumps(asked).encode()
     signed = Call(method="POST", target="/steps", key="", body=body)

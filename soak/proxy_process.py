@@ -1,0 +1,71 @@
+"""The proxy in a process of its own: every query passes it, and clients and world would keep it waiting for the GIL.
+
+Commands come as lines of JSON on standard input, each is answered by a line, and the end of the input ends it.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from soak.proxy import DatabaseProxy
+
+
+class ProxyProcess:
+    """A DatabaseProxy elsewhere, with the same methods. Only one thread may use it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._process = subprocess.Popen(  # noqa: S603  # ourselves
+            [sys.executable, "-m", "soak.proxy_process", str(folder)],
+            cwd=Path(__file__).parents[1],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.database_url = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._process.communicate()
+
+    def route(self, database_url: str) -> str:
+        """As DatabaseProxy.route."""
+        self.database_url = database_url
+        return str(self._ask("route", database_url))
+
+    def cut(self, share: float, chance: random.Random) -> int:
+        """As DatabaseProxy.cut; which connections it breaks follows from `chance`."""
+        return int(self._ask("cut", share, chance.getrandbits(32)))
+
+    def stall(self, duration_s: float) -> None:
+        """As DatabaseProxy.stall."""
+        self._ask("stall", duration_s)
+
+    def _ask(self, *command: Any) -> Any:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(command) + "\n")
+        self._process.stdin.flush()
+        return json.loads(self._process.stdout.readline())
+
+
+def main() -> None:
+    """Usage: python -m soak.proxy_process FOLDER."""
+    with DatabaseProxy(Path(sys.argv[1])) as proxy:
+        for line in sys.stdin:
+            name, *given = json.loads(line)
+            if name == "cut":
+                given[1] = random.Random(given[1])
+            sys.stdout.write(json.dumps(getattr(proxy, name)(*given)) + "\n")
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
