@@ -34,6 +34,7 @@ def bench_placement(argv: list[str]) -> dict[str, object]:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--solver", choices=[*SOLVERS], default="auto")
     parser.add_argument("--time-limit", type=float, default=math.inf, help="seconds of the solver")
+    parser.add_argument("--balance", type=float, metavar="WEIGHT", help="a balance goal besides, e.g. 1e-6")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args(argv)
     began, cpu = time.perf_counter(), time.process_time()
@@ -41,7 +42,7 @@ def bench_placement(argv: list[str]) -> dict[str, object]:
     warmed = time.perf_counter()
     folder = load_placement(given.folder)
     loaded = time.perf_counter()
-    problem = placement_problem(folder)
+    problem = placement_problem(folder, balance_weight=given.balance)
     stated, stated_cpu = time.perf_counter(), time.process_time()
     tries = None if given.solver == "local" and math.isfinite(given.time_limit) else SearchLimits().tries_max
     limits = SearchLimits(tries_max=tries, time_s_max=given.time_limit)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from libs.assignment.problem import Problem
+from libs.assignment.specs.balance import BalanceSpec
 from libs.assignment.specs.capacity import CapacitySpec
 from libs.assignment.specs.filter import Filter
 from libs.assignment.specs.group_count import GroupCountSpec
@@ -16,10 +17,11 @@ UNPLACED = "unplaced"
 """The container for tasks that are on no server."""
 
 
-def placement_problem(folder: PlacementFolder) -> Problem:
+def placement_problem(folder: PlacementFolder, *, balance_weight: float | None = None) -> Problem:
     """Tasks are objects, servers and UNPLACED (the last) containers; at first nothing is placed.
 
-    The goal counts priorities as they are, so that the objective is the score of the format, negative.
+    The goal counts priorities as they are, so that the objective is the score of the format, negative. A balance_weight
+    adds a goal that servers are equally full of CPU, which prices alone cannot state.
     """
     servers = len(folder.server_name)
     problem = Problem(
@@ -33,6 +35,8 @@ def placement_problem(folder: PlacementFolder) -> Problem:
         problem.add_constraint(CapacitySpec(dimension=name, filter=placed))
     problem.add_dimension("priority", folder.priority)
     problem.add_goal(MaximizeAllocationSpec(dimension="priority", filter=placed), normalise=False)
+    if balance_weight is not None:
+        problem.add_goal(BalanceSpec(dimension=RESOURCES[0], filter=placed), weight=balance_weight)
     if folder.job_tasks_per_server is not None:
         problem.add_partition("job", folder.job, folder.job_name.tolist())
         limit = Limit(default=float(folder.job_tasks_per_server))

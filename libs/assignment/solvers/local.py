@@ -54,10 +54,12 @@ FIRST_CHUNK = 20_000
 """Tries before anything is known about their speed."""
 SAMPLE, SAMPLE_TRIES = 2_000, 200_000
 """Worsening changes that the temperatures are taken from, and tries to find them."""
-HOT, COLD = 0.9, 0.02
-"""Quantiles of those changes: what makes things worse by so much is let through with a chance of 1/e, at first and
-last.
+HOT, COLD = 0.9, 1 / 45
+"""Quantile of those changes: what makes things worse by so much is let through with a chance of 1/e, at first; and
+that share of it at last.
 """
+LUKEWARM = 0.03
+"""The first quantile where the start is good and is not to be melted down."""
 
 
 def solve_local(
@@ -69,10 +71,13 @@ def solve_local(
     proposer: Proposer | None = None,
     compiled: Compiled | None = None,
     deadline: Deadline | None = None,
+    refine: bool = False,
 ) -> Result:
     """An assignment no worse than the start, at every priority.
 
     start     (N,) where to search from, where that is no worse than where the objects are (legal.begun_at)
+    refine    the start is legal and better than where the objects are: search near it, from a low temperature and
+              within the limits
     proposer  the caller's own changes (docs/assignment/local-search.md)
     compiled  the problem compiled, where a caller has it already
     deadline  the clock of the solve that this one is part of; it counts instead of time_s_max
@@ -81,9 +86,9 @@ def solve_local(
     deadline = deadline or Deadline.after(limits.time_s_max)
     limits, began = replace(limits, time_s_max=deadline.time_s_max), deadline.began
     compiled = compiled or Compiled.of(problem)
-    begin = begun_at(compiled, start)
+    begin = start if refine and start is not None else begun_at(compiled, start)
     program = program_of(compiled, to_search=True, begin=begin)
-    search = Search(program, seed, began, begin, limits.threads, proposer)
+    search = Search(program, seed, began, begin, limits.threads, proposer, refine=refine)
     build_s = time.perf_counter() - began
     stopped_by = search.run(limits)
     final = program.state(search.best)
@@ -116,8 +121,11 @@ class Search:
         start: Ints,
         threads: int = 1,
         proposer: Proposer | None = None,
+        *,
+        refine: bool = False,
     ) -> None:
         self.program, self.began, self.proposer = program, began, proposer
+        self.refine, self.hot = refine, LUKEWARM if refine else HOT
         before = time.perf_counter()
         self.walks = [Walk(program, start, seed * 1_009 + k) for k in range(threads)]
         self.whole_s = (time.perf_counter() - before) / threads
@@ -227,7 +235,7 @@ class Search:
         """Anneal with bent limits, where there are any, and then on from there; else quickly and then slowly."""
         schedule = self._schedule(level, work.tries)
         hot, cold = schedule.temperature(0.0), schedule.temperature(1.0)
-        if level == 1 and hot > cold and self.begin_excess:
+        if level == 1 and hot > cold and self.begin_excess and not self.refine:
             for walk in self.walks:
                 walk.bent = Bent(self.program, hot)
             self._anneal(level, Schedule(hot, max(hot * COOL, cold)), work, BENT)
@@ -335,7 +343,7 @@ class Search:
         found = self.walks[0].sample(level, SAMPLE, min(SAMPLE_TRIES, tries // 10 + 1), least, self.mix.base)
         if not len(found):
             return Schedule(1.0, 1.0)
-        hot, cold = np.quantile(found, (HOT, COLD))
+        hot, cold = np.quantile(found, (self.hot, self.hot * COLD))
         return Schedule(float(hot), float(cold))
 
     def _open(self, level: int) -> bool:

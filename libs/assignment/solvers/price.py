@@ -34,8 +34,10 @@ CLOSE = 1e-9
 """An answer that is this share of the bound away from it is the best. What is broken by less is not broken."""
 WIDE = 0.01
 """A gap to the bound, as a share, from which on local search looks for more."""
-FEW_TRIES = 20
-"""Tries of a local search, for each object, where what it can gain is slight."""
+FEW_TRIES, WORTH_FEW = 20, 0.001
+"""Tries of a local search, for each object, where what it can gain is slight: so many from that share of the value on,
+and fewer in proportion where what prices leave out costs less.
+"""
 POLISHED_MAX = 250_000
 """Objects that one local search copes with."""
 
@@ -150,6 +152,7 @@ class Run:
                 start=best,
                 compiled=compiled,
                 deadline=self.deadline,
+                refine=True,
             )
             after = np.array(compiled.values(polished.assignment))
             if compare(after, last, tolerance) < 0:
@@ -217,9 +220,11 @@ class Run:
         wide = last[level] - bound[level] > WIDE * max(abs(last[level]), CLOSE)
         if not self.reading.left_out and self.reading.strict.exact and last[0] <= CLOSE:
             return few if wide else 0
-        others = np.delete(last - bound, level)
-        slight = last[level] - bound[level] <= 2 * WIDE * abs(placed_gain(self.market, self.state))
-        return few if slight and (others <= CLOSE).all() else limits.tries_max or None
+        others, gain = np.delete(last - bound, level), placed_gain(self.market, self.state)
+        if last[level] - bound[level] > 2 * WIDE * abs(gain) or (others > CLOSE).any():
+            return limits.tries_max or None
+        left_out = last[level] - self.reading.strict.least(gain)
+        return max(min(few, int(few * left_out / (WORTH_FEW * max(abs(gain), CLOSE)))), min(few, size), 1)
 
     def _note(self) -> None:
         """Keep what is placed now; its value is computed at the end, so that placing does not wait for it."""

@@ -14,6 +14,7 @@ from libs.assignment.solvers.price import recognises, solve_price
 from libs.assignment.specs.assignment_affinities import AssignmentAffinitiesSpec
 from libs.assignment.specs.avoid_assignments import AvoidAssignmentsSpec
 from libs.assignment.specs.avoid_moving import AvoidMovingSpec
+from libs.assignment.specs.balance import BalanceSpec
 from libs.assignment.specs.capacity import CapacitySpec
 from libs.assignment.specs.filter import Filter
 from libs.assignment.specs.group_count import GroupCountSpec
@@ -282,3 +283,14 @@ def test_containers_that_are_all_closed_and_objects_that_are_all_alike() -> None
     closed = solve_price(problem)
     assert (closed.assignment == 3).all()
     assert closed.bound == (0.0, 0.0)
+
+
+def test_what_prices_found_is_refined_and_not_melted_down() -> None:
+    gaps = []
+    for seed in range(3):
+        problem = placement(seed, objects=600, containers=20)
+        balanced = BalanceSpec(dimension="r0", filter=Filter(but=[len(problem.containers) - 1]))
+        problem.add_goal(balanced, weight=10.0, normalise=False)
+        result = solve_price(problem, SearchLimits(tries_max=300_000))
+        gaps.append(1.0 - result.objective[1][0] / result.bound[1])
+    assert np.mean(gaps) <= 0.0125
