@@ -28,6 +28,7 @@ from soak.faults import Faults
 from soak.history import Recorder
 from soak.proxy_process import ProxyProcess
 from soak.settle import settle
+from soak.watched_jobs import record_held
 from soak.work import Client, Site, work
 from soak.work.planned_world import bring_world
 from soak.world import SECRET, TIMEOUT_S, Receiver, World
@@ -42,6 +43,8 @@ _BUFFER_SHARE = 0.06
 """Of each hardware type, kept as its shared buffer from the start."""
 _ANSWERS_BETWEEN, _PATIENCE_S = 5, 8.0
 """The next fault waits for so many answers, and at most so long: on a busy machine all would be faults otherwise."""
+_WATCH_EVERY_S = 5.0
+"""Between looks at jobs whose lease is over."""
 _LIMIT_SHARE = 0.05
 """Of the region's servers: a request for more waits for a person."""
 ENVIRONMENT = {
@@ -132,7 +135,9 @@ def run_faults(
         for thread in threads:
             thread.start()
         recorder.write("fault", name="begin", detail="from here on", hit=True)
-        if not _harm(plan, faults, is_enough):
+        database = Database(proxy.database_url, pool_size=2)
+        kept.callback(database.close)
+        if not _harm(plan, faults, database, is_enough):
             gone.set()
             over.set()
             return
@@ -140,11 +145,7 @@ def run_faults(
         over.set()
         tend = platform.supervisor.tend
         _end(threads, gone, tend, plan.settle_s)
-        database = Database(proxy.database_url, pool_size=2)
-        try:
-            settle(admin, database, recorder, tend, s_max=plan.settle_s)
-        finally:
-            database.close()
+        settle(admin, database, recorder, tend, s_max=plan.settle_s)
 
 
 def region_files(region: str, servers: int, seed: int, policy: RegionPolicy | None = None) -> Mapping[str, Any]:
@@ -199,11 +200,12 @@ def _clients(
     return found
 
 
-def _harm(plan: Plan, faults: Faults, is_enough: Callable[[], bool]) -> bool:
+def _harm(plan: Plan, faults: Faults, database: Database, is_enough: Callable[[], bool]) -> bool:
     """One fault after the other until the time is over; False where it was enough before."""
     chance, tend = faults.chance, faults.supervisor.tend
     began_s, answers = time.monotonic(), faults.recorder.answers
     next_s = began_s + chance.expovariate(1 / plan.fault_every_s)
+    watched_s = began_s
     while time.monotonic() < began_s + plan.duration_s:
         tend()
         faults.undo_due()
@@ -212,6 +214,9 @@ def _harm(plan: Plan, faults: Faults, is_enough: Callable[[], bool]) -> bool:
             faults.one()
             answers = faults.recorder.answers
             next_s = time.monotonic() + chance.expovariate(1 / plan.fault_every_s)
+        if time.monotonic() >= watched_s + _WATCH_EVERY_S:
+            watched_s = time.monotonic()
+            record_held(database, faults.recorder)
         if is_enough():
             return False
         time.sleep(0.05)

@@ -7,6 +7,7 @@
     {"type": "lost", "op": 7, "attempt": 0, "at_s": .., "error": ".."}                 nobody knows whether it was done
     {"type": "fault", "at_s": .., "name": "kill", "detail": "..", "hit": true}         hit: it met something
     {"type": "world", "at_s": .., "region": .., "server": .., "step": "join", ...}     done to a server, in truth
+    {"type": "held", "at_s": .., "since_sent_s": .., "jobs": [..]}                     jobs whose lease is over
     {"type": "unheard", "at_s": .., "how": "lost"}                                     an answer that the mover missed
     {"type": "final", "at_s": .., ...}                                                 see soak.settle
 
@@ -83,6 +84,7 @@ class History:
     final: Json
     world: tuple[Json, ...] = ()
     unheard: tuple[Json, ...] = ()
+    held: tuple[Json, ...] = ()
     run: Json = field(default_factory=dict)
 
     @property
@@ -95,7 +97,7 @@ class History:
         """Put together from records in the order in which they were written."""
         calls: dict[int, Mapping[str, Any]] = {}
         attempts: dict[int, dict[int, Attempt]] = {}
-        others: dict[str, list[Json]] = {kind: [] for kind in ("fault", "world", "unheard", "run", "final")}
+        others: dict[str, list[Json]] = {kind: [] for kind in ("fault", "world", "unheard", "held", "run", "final")}
         for record in records:
             kind = record["type"]
             if kind == "call":
@@ -113,8 +115,8 @@ class History:
             for op, call in calls.items()
         )
         final, run = (others[kind][-1] if others[kind] else {} for kind in ("final", "run"))
-        faults, world, unheard = (tuple(others[kind]) for kind in ("fault", "world", "unheard"))
-        return cls(operations, faults, final, world, unheard, run)
+        faults, world, unheard, held = (tuple(others[kind]) for kind in ("fault", "world", "unheard", "held"))
+        return cls(operations, faults, final, world=world, unheard=unheard, held=held, run=run)
 
     @classmethod
     def read(cls, path: Path) -> History:

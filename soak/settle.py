@@ -6,13 +6,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import sqlalchemy as sa
-
 from libs.store.database import Database
 from libs.store.errors import UNAVAILABLE
 from services.cli.client import Client
 from services.cli.failure import CliFailure
 from soak.history import Json, Recorder
+from soak.watched_jobs import load_jobs
 
 LISTS = {
     "regions": "/v1/regions",
@@ -65,10 +64,7 @@ def settle(admin: Client, database: Database, recorder: Recorder, tend: Callable
         time.sleep(0.5)
     if waits_for:
         quiet_s, found = None, _read_back(admin)
-    since_sent_s = _since_sent_s(database)
-    recorder.write(
-        "final", quiet_s=quiet_s, waits_for=waits_for, jobs=_jobs(database), since_sent_s=since_sent_s, **found
-    )
+    recorder.write("final", quiet_s=quiet_s, waits_for=waits_for, **load_jobs(database), **found)
 
 
 def _standing(admin: Client) -> list[tuple[str, int]]:
@@ -131,7 +127,7 @@ def _unquiet(admin: Client, database: Database, asked: Mapping[str, int]) -> str
     waiting_spans = admin.get("/v1/telemetry")["waiting"]["spans"]
     if waiting_spans:
         return f"{waiting_spans} spans wait to be summed"
-    for job in _jobs(database):
+    for job in load_jobs(database)["jobs"]:
         if job["kind"] == "assess" and job["status"] != "failed":
             return f"job {job['job_id']} ({job['kind']} {job['subject']}) is {job['status']}"
     for region, after in asked.items():
@@ -142,20 +138,3 @@ def _unquiet(admin: Client, database: Database, asked: Mapping[str, int]) -> str
         if server["unavailability"] == "none" and server["current_reservation"] != server["target_reservation"]:
             return f"{server['name']} is in {server['current_reservation']}, not in {server['target_reservation']}"
     return ""
-
-
-def _jobs(database: Database) -> list[Json]:
-    """Those that wait, run or have failed for good; how long ago their leases ended, which REST does not show."""
-    query = """
-        SELECT job_id, kind, subject, status, attempts, error,
-               CAST(extract(epoch FROM now() - lease_expires_at) AS float) AS lease_over_s
-        FROM jobs WHERE status <> 'done' ORDER BY job_id LIMIT 3000"""
-    with database.snapshot() as tx:
-        return [dict(row) for row in tx.execute(sa.text(query)).mappings()]
-
-
-def _since_sent_s(database: Database) -> float:
-    """How long ago the scheduler last sent the message of a job."""
-    query = "SELECT CAST(extract(epoch FROM now() - max(sent_at)) AS float) FROM jobs"
-    with database.snapshot() as tx:
-        return float(tx.execute(sa.text(query)).scalar_one())

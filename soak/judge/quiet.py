@@ -20,8 +20,11 @@ _OF_THE_MACHINERY = re.compile(
     rf"|^({_DATABASE}|LeaseLost|OSError)\b"
 )
 """Errors that our faults explain, or others who were quicker; any other is the platform's own."""
-_LEASE_MARGIN_S = 15.0
-"""How much later than the end of a lease a message was sent, at least, where a tick must have seen that it is over."""
+_LEASE_MARGIN_S = 30.0
+"""How much later than the end of a lease a message was sent, at least, where a tick must have seen that it is over.
+
+A process that stands still may hold the row of its job for seconds: ticks pass over it.
+"""
 _REFUSALS = ("BadInputs", "CostModel", "PlanRefused")
 """Why there is no plan: reasons that nothing that the soak puts in may lead to."""
 
@@ -68,11 +71,10 @@ def leases_are_taken_back(history: History) -> Iterator[Violation]:
 
     Every tick takes back such jobs before it sends messages: one that was sent since shows that there was a tick.
     """
-    final = history.final
-    for job in final.get("jobs", []):
-        over_s = job.get("lease_over_s")
-        if job["status"] == "running" and over_s is not None and over_s > final["since_sent_s"] + _LEASE_MARGIN_S:
-            said = (
-                f"job {job['job_id']} ({job['kind']} {job['subject']}) is held by a worker whose lease is over since "
-            )
-            yield Violation("leases_are_taken_back", f"{said}{over_s:.0f} s")
+    said = "is held by a worker whose lease is over since"
+    for seen in (*history.held, history.final):
+        for job in seen.get("jobs", []):
+            over_s = job.get("lease_over_s")
+            if job["status"] == "running" and over_s is not None and over_s > seen["since_sent_s"] + _LEASE_MARGIN_S:
+                about = f"job {job['job_id']} ({job['kind']} {job['subject']})"
+                yield Violation("leases_are_taken_back", f"{about} {said} {over_s:.0f} s")

@@ -44,6 +44,7 @@ AT_ANY_TIME: tuple[Rule, ...] = (
     joined_once,
     joined_clean,
     grants_take_what_is_free,
+    leases_are_taken_back,
 )
 """Rules that can be asked while a run goes on."""
 RULES: tuple[Rule, ...] = (
@@ -57,7 +58,6 @@ RULES: tuple[Rule, ...] = (
     lineage_is_a_chain,
     world_agrees,
     comes_to_rest,
-    leases_are_taken_back,
     jobs_fail_for_our_faults_only,
     runs_fail_for_our_faults_only,
 )

@@ -8,6 +8,8 @@ from soak.work.client import Client
 _REQUEST_SHARE_MAX = 0.06
 """Of the region's servers in one reservation, at most."""
 _RUSH = 3
+_MINE_MAX = 9
+"""Of one client at a time. Were there ever more, most would wait, and few servers would change hands."""
 
 
 def create(client: Client) -> None:
@@ -63,7 +65,8 @@ def withdraw(client: Client) -> None:
     found = None if name is None else client.read_etag("get_request", f"/v1/capacity-requests/{client.mine[name]}")
     if found is not None:
         path = f"/v1/capacity-requests/{found[0]['capacity_request_id']}"
-        client.swap("withdraw", "DELETE", path, generation=found[1])
+        if client.swap("withdraw", "DELETE", path, generation=found[1]) is not None:
+            client.mine.pop(name, None)
 
 
 def amend(client: Client) -> None:
@@ -98,6 +101,8 @@ def _count(client: Client) -> int:
 
 def _create(client: Client, what: str, window: Json, *, owner: str | None = None) -> str | None:
     """The name of the reservation that was asked for; None where nothing is known to have been."""
+    if len(client.mine) >= _MINE_MAX:
+        return None
     name, types = client.next_name("r"), list(client.site.hardware_types)
     spec = {
         "count": _count(client),

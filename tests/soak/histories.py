@@ -108,6 +108,10 @@ class Records:
         about = {"region": "soak", "server": f"server-{server}", "move_id": move, "step": step, "attempt": 1}
         self._add("world", **about, from_reservation=of, to_reservation=to, by="receiver")
 
+    def held(self, job: Json, *, since_sent_s: float) -> None:
+        """A job whose lease is over, as the database has it."""
+        self._add("held", jobs=[job], since_sent_s=since_sent_s)
+
     def final(self, **fields: Any) -> None:
         self._add("final", **fields)
 

@@ -249,6 +249,11 @@ LIES: list[tuple[str, str, Spoil]] = [
         ),
     ),
     (
+        "leases_are_taken_back",
+        "a dead worker keeps its job while the run goes on",
+        lambda told, end: told.held(job("running") | {"lease_over_s": 60.0}, since_sent_s=2.0),
+    ),
+    (
         "lineage_is_a_chain",
         "two placement plans follow the same one",
         lambda told, end: end.update(

@@ -1,6 +1,6 @@
 """Each planted fault is found while the platform runs with it, in one process. Asked for by SOAK_KEPT=FOLDER.
 
-Not part of the usual run: of the six only the skipped clean has been seen to be found (design 0007).
+Not part of the usual run, which judges a recording of each: design 0007 says after how long they were found.
 """
 
 import os

@@ -36,6 +36,10 @@ def test_the_judge_finds_it_in_a_recorded_history(path: Path) -> None:
     assert rule in {violation.rule for violation in judge(History.read(path))}
 
 
+def test_each_has_such_a_history() -> None:
+    assert {path.stem.split(".")[0] for path in HISTORIES.glob("*.jsonl")} == set(MUTANTS)
+
+
 def module_of(replaced: str, **env: str) -> str:
     command = [sys.executable, "-c", ASK, replaced]
     given = {name: value for name, value in os.environ.items() if name != "SOAK_MUTANT"} | env

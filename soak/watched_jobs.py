@@ -1,0 +1,33 @@
+"""Jobs as the database has them: what REST does not show is how long ago their leases ended."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from libs.store.database import Database
+from libs.store.errors import UNAVAILABLE
+from soak.history import Json, Recorder
+
+_JOBS = """
+    SELECT job_id, kind, subject, status, attempts, error,
+           CAST(extract(epoch FROM now() - lease_expires_at) AS float) AS lease_over_s
+    FROM jobs WHERE status <> 'done' ORDER BY job_id LIMIT 3000"""
+_SENT = "SELECT CAST(extract(epoch FROM now() - max(sent_at)) AS float) FROM jobs"
+
+
+def load_jobs(database: Database) -> Json:
+    """jobs: those that wait, run or have failed for good; since_sent_s: how long ago a message was last sent."""
+    with database.snapshot() as tx:  # both of one moment
+        jobs = [dict(row) for row in tx.execute(sa.text(_JOBS)).mappings()]
+        return {"jobs": jobs, "since_sent_s": tx.execute(sa.text(_SENT)).scalar_one()}
+
+
+def record_held(database: Database, recorder: Recorder) -> None:
+    """Write down the jobs whose lease is over and that somebody holds all the same, if the database can be asked."""
+    try:
+        found = load_jobs(database)
+    except UNAVAILABLE:
+        return
+    held = [job for job in found["jobs"] if job["status"] == "running" and (job["lease_over_s"] or 0.0) > 0.0]
+    if held:
+        recorder.write("held", since_sent_s=found["since_sent_s"], jobs=held)
