@@ -138,6 +138,10 @@ GROUPS: dict[str, Commands] = {
             "services.cli.flux.command:app",
             "Plan capacity and traffic over regions: by the service, or from a folder of traces, use and supply.",
         ),
+        "example": (
+            "services.cli.example:example",
+            "Write the folder of a made-up region, to try things with.",
+        ),
         "convert": (
             "services.cli.sources:convert",
             "Turn a list of servers into a region folder, without any platform: all of them free, no reservations.",
