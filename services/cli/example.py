@@ -18,7 +18,7 @@ def example(
     servers: Annotated[int, typer.Option(min=12, max=1_000_000, help="all of them free")] = 2000,
     seed: Annotated[int, typer.Option(min=0, help="another region")] = 0,
 ) -> None:
-    """Write the folder of a made-up region: 12 MSBs in 5 datacenters, 8 hardware types, no reservations."""
+    """Write the folder of a made-up region, all of its servers free, to try things with."""
     if out.exists():
         raise CliFailure(f"{out} is there already: name a folder that does not exist yet")
     image = made_up_fleet(out.name, servers=servers, seed=seed)

@@ -140,7 +140,7 @@ GROUPS: dict[str, Commands] = {
         ),
         "example": (
             "services.cli.example:example",
-            "Write the folder of a made-up region, to try things with.",
+            "Write the folder of a made-up region, all of its servers free, to try things with.",
         ),
         "convert": (
             "services.cli.sources:convert",
