@@ -6,7 +6,7 @@ import os
 import random
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -25,6 +25,8 @@ _PROGRAMS = ("api", "solver", "worker", "scheduler", "planner")
 _POOLS = ("solver", "worker", "planner")
 _JUMPS_S = (600.0, 7200.0, 40_000.0)
 """On the Clock. A run has several; two of the longest in a row are less than a step of a move may take."""
+_WAITING = 0.3
+"""Share of occasions at which a pool process is met though none is at work."""
 _JUMPS_BACK_S = (-60.0, -600.0, -3600.0)
 _JUMPS_FAR_S = (100_000.0,)
 
@@ -43,6 +45,8 @@ class Faults:
     provoke: frozenset[str] = frozenset()
     only: frozenset[str] = frozenset()
     """These and no others; empty: all that can be done here."""
+    holders: Callable[[], Collection[int]] = tuple
+    """Who holds a job now: process ids."""
     _deck: list[str] = field(default_factory=list)
     _later: list[tuple[float, Callable[[], object]]] = field(default_factory=list)
 
@@ -155,10 +159,12 @@ class Faults:
         return name, pids.get(name)
 
     def _pool_process(self) -> tuple[str, int | None]:
-        pids = self.supervisor.pids()
-        pools = {name: found for name in _POOLS if name in pids and (found := _children(pids[name], ""))}
-        name = self.chance.choice(list(pools) or ["none"])
-        return name, self.chance.choice(pools[name]) if name in pools else None
+        """One that is at work. Where none is, now and then one that waits for work."""
+        pids, holders = self.supervisor.pids(), self.holders()
+        found = [(name, pid) for name in _POOLS if name in pids for pid in _children(pids[name], "")]
+        at_work = [(name, pid) for name, pid in found if pid in holders]
+        waiting = found if self.chance.random() < _WAITING else []
+        return self.chance.choice(at_work or waiting or [("none", None)])
 
     def _backends(self) -> list[int]:
         return _children(self.supervisor.pids().get("postgres"), "postgres: plimsoll")

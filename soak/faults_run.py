@@ -28,7 +28,7 @@ from soak.faults import Faults
 from soak.history import Recorder
 from soak.proxy_process import ProxyProcess
 from soak.settle import settle
-from soak.watched_jobs import record_held
+from soak.watched_jobs import load_holders, record_held
 from soak.work import Client, Site, work
 from soak.work.planned_world import bring_world
 from soak.world import SECRET, TIMEOUT_S, Receiver, World
@@ -126,17 +126,26 @@ def run_faults(
         recorder.write("run", **asdict(plan), small_disk=disk is not None)
         admin = AdminClient(platform.url, platform.token_file.read_text().strip())
         chance = random.Random(plan.seed)
-        provoke = frozenset(plan.provoke)
-        only = frozenset(plan.only)
-        faults = Faults(platform.supervisor, proxy, receiver, disk, clock, recorder, chance, provoke, only)
+        database = Database(proxy.database_url, pool_size=2)
+        kept.callback(database.close)
+        faults = Faults(
+            platform.supervisor,
+            proxy,
+            receiver,
+            disk,
+            clock,
+            recorder,
+            chance,
+            provoke=frozenset(plan.provoke),
+            only=frozenset(plan.only),
+            holders=lambda: load_holders(database),
+        )
         over, gone = threading.Event(), threading.Event()
         clients = _clients(plan, platform, admin, faults, world, gone)
         threads = [threading.Thread(target=work, args=(one, over), name=one.name, daemon=True) for one in clients]
         for thread in threads:
             thread.start()
         recorder.write("fault", name="begin", detail="from here on", hit=True)
-        database = Database(proxy.database_url, pool_size=2)
-        kept.callback(database.close)
         if not _harm(plan, faults, database, is_enough):
             gone.set()
             over.set()

@@ -31,3 +31,13 @@ def record_held(database: Database, recorder: Recorder) -> None:
     held = [job for job in found["jobs"] if job["status"] == "running" and (job["lease_over_s"] or 0.0) > 0.0]
     if held:
         recorder.write("held", since_sent_s=found["since_sent_s"], jobs=held)
+
+
+def load_holders(database: Database) -> frozenset[int]:
+    """Ids of the processes that hold a job now; none where the database cannot be asked."""
+    try:
+        with database.snapshot() as tx:
+            found = tx.execute(sa.text("SELECT worker FROM jobs WHERE status = 'running'")).scalars().all()
+    except UNAVAILABLE:
+        return frozenset()
+    return frozenset(int(worker.split(":")[1]) for worker in found)  # host:pid:a number of its own

@@ -20,10 +20,10 @@ _OF_THE_MACHINERY = re.compile(
     rf"|^({_DATABASE}|LeaseLost|OSError)\b"
 )
 """Errors that our faults explain, or others who were quicker; any other is the platform's own."""
-_LEASE_MARGIN_S = 30.0
+_LEASE_MARGIN_S = 20.0
 """How much later than the end of a lease a message was sent, at least, where a tick must have seen that it is over.
 
-A process that stands still may hold the row of its job for seconds: ticks pass over it.
+A process that stands still may hold the row of its job for 8 s: ticks pass over it.
 """
 _REFUSALS = ("BadInputs", "CostModel", "PlanRefused")
 """Why there is no plan: reasons that nothing that the soak puts in may lead to."""

@@ -62,11 +62,12 @@ def delete(client: Client) -> None:
 def withdraw(client: Client) -> None:
     """Ask, and think better of it."""
     name = _create(client, "create", {})
-    found = None if name is None else client.read_etag("get_request", f"/v1/capacity-requests/{client.mine[name]}")
-    if found is not None:
-        path = f"/v1/capacity-requests/{found[0]['capacity_request_id']}"
-        if client.swap("withdraw", "DELETE", path, generation=found[1]) is not None:
-            client.mine.pop(name, None)
+    if name is None:
+        return
+    path = f"/v1/capacity-requests/{client.mine[name]}"
+    found = client.read_etag("get_request", path)
+    if found is not None and client.swap("withdraw", "DELETE", path, generation=found[1]) is not None:
+        client.mine.pop(name)
 
 
 def amend(client: Client) -> None:

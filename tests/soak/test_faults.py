@@ -4,7 +4,9 @@ Where no disk can be filled it goes without that; test_disk.py is then skipped a
 """
 
 import json
+import os
 import random
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -79,6 +81,21 @@ def test_a_fault_that_met_nothing_is_said_to_and_is_dealt_again(tmp_path: Path) 
 
 def test_no_faults_but_those_that_are_asked_for(tmp_path: Path) -> None:
     assert {fault["name"] for fault in dealt(tmp_path, 20, only=("stall", "cut"))} == {"stall", "cut"}
+
+
+def test_of_pool_processes_one_that_is_at_work_is_met(tmp_path: Path) -> None:
+    """Of two children of a "worker", which is this process, the one that holds a job."""
+    waits = [sys.executable, "-c", "import sys; sys.stdin.read()"]
+    children = [subprocess.Popen(waits, stdin=subprocess.PIPE) for _ in range(2)]
+    now, nothing = datetime.now(UTC), Nothing()
+    nothing.pids = lambda: {"worker": os.getpid()}  # type: ignore[method-assign]
+    with Recorder(tmp_path / "history.jsonl") as recorder:
+        given: Any = (nothing, nothing, nothing, None, ScaledClock(now, now, 60.0), recorder, random.Random(5))
+        faults = Faults(*given, only=frozenset({"kill_pool"}), holders=lambda: {children[1].pid})
+        faults.one()
+    for child in children:
+        child.communicate()
+    assert [child.returncode for child in children] == [0, -signal.SIGKILL]
 
 
 def test_the_clock_goes_back_only_where_that_is_asked_for(tmp_path: Path) -> None:

@@ -128,7 +128,7 @@ def test_a_free_server_may_be_granted() -> None:
 
 
 def test_a_lease_that_was_over_only_now_may_be_taken_back_yet() -> None:
-    for over_s, since_sent_s in ((60.0, 58.0), (20.0, 0.1)):
+    for over_s, since_sent_s in ((60.0, 58.0), (15.0, 0.1)):
         told = well()
         told.records[-1]["jobs"].append(job("running") | {"lease_over_s": over_s})
         told.records[-1]["since_sent_s"] = since_sent_s
