@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
+from soak.api_command import soak_api
 from soak.faults_command import judge_again, soak_faults
 from soak.hostile_command import soak_hostile
 from soak.mutants_command import soak_mutants
 from soak.shrink import shrink_history
 
 SOAKS: dict[str, Callable[[list[str]], int]] = {
+    "api": soak_api,
     "faults": soak_faults,
     "hostile": soak_hostile,
     "judge": judge_again,

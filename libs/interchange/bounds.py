@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection
 from typing import BinaryIO
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from libs.interchange.decoded import CELL_BYTES, charge
 from libs.interchange.errors import InterchangeError, Problem
+from libs.interchange.parquet_footer import BYTE_ARRAY, FOOTER_BYTES_MAX, footer_length, read_footer
 from libs.interchange.parquet_pages import DELTA_BYTE_ARRAY, pages_of
 
 ROWS_MAX = {
@@ -27,10 +29,6 @@ PAGE_BYTES_MAX = 64 << 20
 """Of one page, decompressed: writers make them of 1 MiB, so that a longer one is of few values, each very long."""
 _TEXT_FACTOR, _NUMBER_FACTOR = 4, 2
 """A column's pages, Arrow's columns of them, and of texts the encoded ones and those of Python."""
-FOOTER_BYTES_MAX = 8 << 20
-"""Of a footer, which is decoded before anything of it can be looked at."""
-_TAIL_BYTES = 8
-"""The length of the footer, and PAR1."""
 JSON_BYTES_MAX = 1 << 20
 NAME_CHARACTERS_MAX = 200
 COLUMNS_MAX = 1_000
@@ -39,33 +37,34 @@ COLUMNS_MAX = 1_000
 
 def open_parquet(file: str, stream: BinaryIO) -> pq.ParquetFile:
     """Open a Parquet file whose footer is not too much by itself. Raises: InterchangeError; what pyarrow raises."""
-    end = stream.seek(0, os.SEEK_END)
-    stream.seek(max(0, end - _TAIL_BYTES))
-    length, magic = int.from_bytes(stream.read(4), "little"), stream.read(4)
-    if magic == b"PAR1" and length > FOOTER_BYTES_MAX:
+    length = footer_length(stream)
+    if length is not None and length > FOOTER_BYTES_MAX:
         message = f"has a footer of {length >> 20} MiB; at most {FOOTER_BYTES_MAX >> 20} are taken: write larger groups"
         raise InterchangeError([Problem(file, None, None, message)])
     stream.seek(0)
     return pq.ParquetFile(stream)
 
 
-def require_decodable(file: str, stream: BinaryIO, footer: pq.FileMetaData, fields: Collection[str]) -> None:
+def require_decodable(file: str, stream: BinaryIO, fields: Collection[str]) -> int:
     """Refuse what would be too much once decoded, and charge the rest; only the columns of `fields` count.
 
-    The footer is the sender's word: it refuses early, and what counts is what the pages themselves say.
-    Raises: InterchangeError.
+    The footer is the sender's word: it refuses early, and what counts is what the pages themselves say. Returns how
+    many rows there are. Raises: InterchangeError.
     """
-    groups = [footer.row_group(i) for i in range(footer.num_row_groups)]
-    chunks = [group.column(i) for group in groups for i in range(group.num_columns)]
-    chunks = [chunk for chunk in chunks if chunk.path_in_schema in fields]
-    rows = max(footer.num_rows, sum(group.num_rows for group in groups))
+    try:
+        footer = read_footer(stream)
+    except ValueError as error:  # a name that is not UTF-8 as well
+        message = f"is not a Parquet file, or is damaged: {error}"
+        raise InterchangeError([Problem(file, None, None, message)]) from error
+    chunks = [chunk for chunk in footer.chunks if chunk.path in fields]
+    rows = footer.rows
     rows_max = ROWS_MAX.get(file, ROWS_MAX_OTHERWISE)
     if rows > rows_max:
         raise InterchangeError([Problem(file, None, None, f"has {rows} rows; at most {rows_max} are taken")])
     _require_few_bytes(file, sum(chunk.total_uncompressed_size for chunk in chunks))
     size = taken = 0
     for chunk in chunks:
-        factor = _TEXT_FACTOR if chunk.physical_type == "BYTE_ARRAY" else _NUMBER_FACTOR
+        factor = _TEXT_FACTOR if chunk.physical_type == BYTE_ARRAY else _NUMBER_FACTOR
         try:
             for page in pages_of(stream, chunk):
                 size += page.bytes
@@ -73,17 +72,32 @@ def require_decodable(file: str, stream: BinaryIO, footer: pq.FileMetaData, fiel
                 _require_few_bytes(file, size)
                 if page.bytes > PAGE_BYTES_MAX:
                     message = f"has a page of {page.bytes >> 20} MiB; at most {PAGE_BYTES_MAX >> 20} are taken"
-                    raise InterchangeError([Problem(file, None, chunk.path_in_schema, message)])
+                    raise InterchangeError([Problem(file, None, chunk.path, message)])
                 # A value in this encoding may repeat most of the one before it without taking space.
                 if page.encoding == DELTA_BYTE_ARRAY:
                     message = "is encoded as DELTA_BYTE_ARRAY: write it plain or as a dictionary"
-                    raise InterchangeError([Problem(file, None, chunk.path_in_schema, message)])
+                    raise InterchangeError([Problem(file, None, chunk.path, message)])
         except ValueError as error:
             message = f"is not a Parquet file, or is damaged: {error}"
-            raise InterchangeError([Problem(file, None, chunk.path_in_schema, message)]) from error
+            raise InterchangeError([Problem(file, None, chunk.path, message)]) from error
     stream.seek(0)
-    columns = len({chunk.path_in_schema for chunk in chunks})
+    columns = len({chunk.path for chunk in chunks})
     charge(taken + rows * columns * CELL_BYTES)
+    return rows
+
+
+def with_indices_in_bounds(columns: pa.Table) -> pa.Table:
+    """The table. Arrow takes a file's word that its rows point into its dictionaries; later it reads where they point.
+
+    Raises: pa.ArrowInvalid.
+    """
+    for column in columns.itercolumns():
+        if pa.types.is_dictionary(column.type):
+            for chunk in column.iterchunks():
+                ends = pc.min_max(chunk.indices).as_py()
+                if ends["min"] is not None and not 0 <= ends["min"] <= ends["max"] < len(chunk.dictionary):
+                    raise pa.ArrowInvalid("a row points behind its column's dictionary")
+    return columns
 
 
 def _require_few_bytes(file: str, size: int) -> None:

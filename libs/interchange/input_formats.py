@@ -14,7 +14,7 @@ from typing import BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from libs.interchange.bounds import open_parquet, require_decodable
+from libs.interchange.bounds import open_parquet, require_decodable, with_indices_in_bounds
 from libs.interchange.decoded import CELL_OBJECT_BYTES, ROW_OBJECT_BYTES, TooLarge, charge, charge_csv, charge_json
 from libs.interchange.errors import InterchangeError, Problem, Problems
 from libs.interchange.input_rows import ROWS_MAX, Row, require_few
@@ -90,9 +90,10 @@ def rows_of_parquet(table: InputTable, body: bytes) -> list[Row]:
         if len(set(names)) < len(names) or any(pa.types.is_nested(kind) for kind in file.schema_arrow.types):
             raise InterchangeError([Problem(table.name, None, None, "has nested columns, or two of one name")])
         require_few(table, file.metadata.num_rows)
-        require_decodable(table.name, stream, file.metadata, names)
+        require_decodable(table.name, stream, names)
         charge(file.metadata.num_rows * (ROW_OBJECT_BYTES + CELL_OBJECT_BYTES * len(names)))
-        found = _objects(pq.ParquetFile(stream, metadata=file.metadata, read_dictionary=names).read())
+        columns = pq.ParquetFile(stream, metadata=file.metadata, read_dictionary=names).read()
+        found = _objects(with_indices_in_bounds(columns))
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InterchangeError([Problem(table.name, None, None, "is not a Parquet file, or is damaged")]) from error
     return found

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from libs.domain.fleet import Bools, Floats, Indices, Ints, Names
-from libs.interchange.bounds import NAME_CHARACTERS_MAX, open_parquet, require_decodable
+from libs.interchange.bounds import NAME_CHARACTERS_MAX, open_parquet, require_decodable, with_indices_in_bounds
 from libs.interchange.errors import InterchangeError, Problem, Problems
 
 Content = bytes | BinaryIO | Path
@@ -74,7 +74,7 @@ class Table:
         try:
             with open_file(source, name) as stream:
                 self._types, self._table = _read(stream, name, fields)
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last for the names of columns
             raise InterchangeError([Problem(name, None, None, "is not a Parquet file, or is damaged")]) from error
 
     @classmethod
@@ -209,10 +209,10 @@ def _read(stream: BinaryIO, name: str, fields: Collection[str]) -> tuple[Mapping
     types = dict(found)
     if len(types) < len(found):
         raise InterchangeError([Problem(name, None, None, "has two columns of one name")])
-    require_decodable(name, stream, footer.metadata, fields)
+    require_decodable(name, stream, fields)
     names = [field for field, kind in found if _is_string(kind)]
     file = pq.ParquetFile(stream, metadata=footer.metadata, read_dictionary=names)
-    return types, file.read([field for field, kind in found if _is_plain(kind)])
+    return types, with_indices_in_bounds(file.read([field for field, kind in found if _is_plain(kind)]))
 
 
 def _is_plain(kind: pa.DataType) -> bool:

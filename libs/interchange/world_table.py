@@ -18,6 +18,7 @@ from libs.interchange.tables import Source, Table, has_file, indices_of, open_fi
 
 Kind = Literal["name", "number"]
 _BAD_VALUE = re.compile(r"CSV column #(\d+): Row #(\d+): .{0,200}? invalid value (.*)", re.DOTALL)
+_HEADER_BYTES_MAX = 1 << 20
 _FIRST_ROW = 2
 """The line of a file that holds its row 0."""
 _TYPES = {"name": pa.dictionary(pa.int32(), pa.string()), "number": pa.float64()}
@@ -69,6 +70,8 @@ def _read_csv(source: Source, name: str, fields: Mapping[str, Kind]) -> pa.Table
             charge_csv(stream)
             table = pv.read_csv(stream, convert_options=convert)
         return table.select([column for column in table.column_names if column in fields])
+    except UnicodeDecodeError as error:
+        raise InterchangeError([Problem(name, None, None, "has a header that is not UTF-8")]) from error
     except (pa.ArrowException, OSError) as error:
         raise InterchangeError([_bad_csv(source, name, convert, error)]) from error
 
@@ -78,13 +81,20 @@ def _bad_csv(source: Source, name: str, convert: pv.ConvertOptions, error: Excep
     said = str(error)
     try:
         with open_file(source, name) as stream:
-            header = next(csv.reader([stream.readline().decode(errors="replace")]), [])
+            header = _header(stream.readline(_HEADER_BYTES_MAX).decode(errors="replace"))
             stream.seek(0)
             pv.read_csv(stream, pv.ReadOptions(use_threads=False), convert_options=convert)
     except (pa.ArrowException, OSError) as again:
         said = str(again)
     found = _BAD_VALUE.search(said)
-    if found is None:
+    if found is None or int(found[1]) >= len(header):
         return Problem(name, None, None, f"cannot be read: {said}")
     column, row, value = found.groups()
     return Problem(name, int(row) - _FIRST_ROW, header[int(column)], f"{value} is not a number")
+
+
+def _header(line: str) -> list[str]:
+    try:
+        return next(csv.reader([line]), [])
+    except csv.Error:  # a name of more than 131,072 characters
+        return []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import httpx
@@ -25,6 +25,7 @@ REFUSED = frozenset({413, 422})
 BUSY = 429
 """Fits everywhere: the client is told to come again. It says nothing of the bomb."""
 PARQUET, CSV, FORM = "application/vnd.apache.parquet", "text/csv", "application/x-www-form-urlencoded"
+_PIECE_BYTES = 1 << 18
 _USAGE: Row = {"minute": 0.0, "service": "a", "region": "r", "hardware_type": "h", "used": 0.0}
 _TRAFFIC: Row = {"minute": 0.0, "product": "a", "region": "r", "requests_per_s": 0.0}
 _SERVER: Row = {"name": "a", "rack": "r"}
@@ -44,13 +45,21 @@ class Bomb:
 
     def send(self, http: httpx.Client) -> int:
         """The status of the answer. Raises httpx.TransportError where there is none."""
+        content, headers = self.content, dict(self.headers)
+        if content is not None:  # in pieces: in one, the client copies what is left of it at each step
+            headers["Content-Length"] = str(len(content))
         return http.request(
             self.method,
             self.path,
-            content=self.content,
+            content=None if content is None else _pieces(content),
             files=self.files,
-            headers=self.headers,
+            headers=headers,
         ).status_code
+
+
+def _pieces(content: bytes) -> Iterator[bytes]:
+    for at in range(0, len(content), _PIECE_BYTES):
+        yield content[at : at + _PIECE_BYTES]
 
 
 def _packed(first: bytes, again: bytes, times: int, last: bytes) -> bytes:
@@ -148,12 +157,12 @@ BOMBS: Mapping[str, Callable[[], Bomb]] = {
     "usage shared name": lambda: _table("/v1/usage", shared_long_name(_USAGE, "service", 1_000_000)),
     "usage names repeat": lambda: _table("/v1/usage", names_that_repeat(_USAGE, "service")),
     "usage false footer": lambda: _table("/v1/usage", under_a_false_footer(one_long_value(_USAGE, "service"))),
-    "usage lines": lambda: _table("/v1/usage", b"minute,service,region,hardware_type,used" + b"\n" * 90_000_000, CSV),
+    "usage lines": lambda: _table("/v1/usage", b"minute,service,region,hardware_type,used" + b"\n" * 31_000_000, CSV),
     "traffic rows": lambda: _table("/v1/traffic", constant_rows(_TRAFFIC, 50_000_000)),
     "inputs rows": lambda: _input(constant_rows(_GROWTH, 20_000_000)),
     "inputs false footer": lambda: _input(under_a_false_footer(one_long_value(_GROWTH, "product"))),
-    "inputs json": lambda: _input(b'{"rows":[' + b"{}," * 16_000_000 + b"{}]}", _JSON),
-    "inputs lines": lambda: _input(b"step,product,growth" + b"\n" * 48_000_000, CSV),
+    "inputs json": lambda: _input(b'{"rows":[' + b"{}," * 10_000_000 + b"{}]}", _JSON),
+    "inputs lines": lambda: _input(b"step,product,growth" + b"\n" * 31_000_000, CSV),
     "inputs commas": lambda: _input(b"," * 7_000_000, CSV),
     "import rows": lambda: _import(constant_rows(_SERVER, 50_000_000)),
     "import false footer": lambda: _import(under_a_false_footer(one_long_value(_SERVER, "name"))),

@@ -1,15 +1,13 @@
 """Schemathesis over every operation of all services: none answers 5xx, most of them are really reached.
 
-Half of the cases are what the schema allows, half what it forbids; of both, every other one is aimed: its ids, region
-and generation are those of something that is there, and its body is the example that the schema gives.
+Half of the cases are what the schema allows, half what it forbids. Routes that take files get files besides, good
+ones and damaged ones. `./scripts/soak api` does the same for as long as one likes.
 """
 
 from __future__ import annotations
 
-import io
-import itertools
-from collections import defaultdict
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
 
@@ -17,18 +15,9 @@ import pytest
 import schemathesis
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from hypothesis import HealthCheck, given, settings
-from schemathesis import Case, GenerationMode
-from schemathesis.checks import not_a_server_error
-from schemathesis.specs.openapi.checks import (
-    content_type_conformance,
-    response_schema_conformance,
-    status_code_conformance,
-)
+from schemathesis.schemas import APIOperation
 
 from libs.domain.principal import Role
-from libs.interchange.inventory import dump_inventory
-from libs.interchange.servers_csv import load_csv
 from libs.reconcile.clock import SystemClock
 from libs.store.database import Database
 from libs.web.app import create_app
@@ -40,15 +29,17 @@ from services.planner.reconcilers.placement_plan_make import PlacementPlanMake
 from services.planner.settings import PlannerSettings
 from services.portal.api import ROUTERS as PORTAL
 from services.solver.api import ROUTERS as SOLVER
+from soak.fuzz.cases import Fuzz
+from soak.fuzz.seeds import OWNER, Seeds
+from soak.fuzz.uploads import UPLOADS
 from tests.builders.measured import measure_world
 from tests.builders.planning_inputs import put_world
 from tests.libs.web.conftest import bearer
 from tests.services.mover.conftest import ManualClock
-from tests.services.portal.conftest import WEB, assess_all, create, database  # noqa: F401 - fixtures
+from tests.services.portal.conftest import assess_all, database  # noqa: F401 - fixtures
 from tests.worlds import write_world
 
-EXAMPLES = 8
-CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
+EXAMPLES, UPLOADS_EACH = 8, 40
 PLANNED = (
     "/planning-inputs",
     "/plan-runs",
@@ -58,116 +49,6 @@ PLANNED = (
     "/metric-sources",
 )
 """Nouns of which every operation must be reached. What takes files or spans has tests of its own."""
-FUZZ = settings(
-    max_examples=EXAMPLES, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck)
-)
-
-
-class Seeds:
-    """Makes or finds something that is there, for the path parameters of an operation."""
-
-    def __init__(self, client: TestClient, assess: Callable[[], None], world: Callable[[], int]) -> None:
-        self._client, self._assess, self._number = client, assess, itertools.count()
-        self._placement_plan_id = world()
-
-    def parameters(self, path: str, names: list[str]) -> dict[str, object]:
-        noun = path.split("/")[2] if path.count("/") > 1 else ""
-        make = getattr(self, noun.replace("-", "_"), None)
-        if make is None or not names:
-            return {}
-        made = make()
-        found = dict(zip(names, made, strict=True)) if isinstance(made, tuple) else dict.fromkeys(names, made)
-        return found | {name: made for name, made in self._beside(path) if name in names}
-
-    def _beside(self, path: str) -> Iterator[tuple[str, object]]:
-        """What a second parameter of a path is about."""
-        if "{import_id}" in path:
-            yield "import_id", self.imports()
-        if path.endswith("/pictures/{name}.svg"):
-            yield "name", "pools"
-
-    def capacity_requests(self) -> int:
-        return self._client.post("/v1/capacity-requests", json=create(f"asked-{next(self._number)}")).json()[
-            "capacity_request_id"
-        ]
-
-    def simulations(self) -> int:
-        return self._client.post("/v1/simulations", json={"region": "west", "demand": [{"scale": 1.2}]}).json()[
-            "simulation_id"
-        ]
-
-    def reservations(self) -> int:
-        body = create(f"held-{next(self._number)}", WEB | {"capacity_rru": 1, "survives_msb_loss": False})
-        request = self._client.post("/v1/capacity-requests", json=body).json()
-        self._assess()
-        found = self._client.get(f"/v1/capacity-requests/{request['capacity_request_id']}").json()["reservation_id"]
-        return found or self._client.get("/v1/reservations").json()["items"][0]["reservation_id"]
-
-    def tokens(self) -> int:
-        body = {"name": f"t-{next(self._number)}", "role": "requester"}
-        return self._client.post("/v1/tokens", json=body).json()["token_id"]
-
-    def approvals(self) -> int:
-        share = next(self._number) / 1000 + 0.001
-        body = {"policy": {"shared_buffer_share": share}}
-        match = {"If-Match": self._client.get("/v1/regions/west").headers["etag"]}
-        return self._client.patch("/v1/regions/west", json=body, headers=match).json()["approval_id"]
-
-    def quotas(self) -> tuple[str, str]:
-        return "west", "team"
-
-    def regions(self) -> str:
-        return "west"
-
-    def hardware_types(self) -> str:
-        return "hw-a"
-
-    def servers(self) -> object:
-        return self._first("servers", "server_id")
-
-    def plans(self) -> object:
-        return self._first("plans", "plan_id")
-
-    def unavailability_events(self) -> object:
-        server = self._client.get("/v1/servers", params={"limit": 1}).json()["items"][0]["name"]
-        body = {"region": "west", "scope": "server", "scope_name": server, "kind": "planned", "reason": "test"}
-        return self._client.post("/v1/unavailability-events", json=body).json()["unavailability_event_id"]
-
-    def imports(self) -> object:
-        content = dump_inventory(
-            load_csv(io.BytesIO(b"server,datacenter,msb,rack,hardware_type\nx,d,m,r,hw-a\n"), "a.csv")
-        )
-        made = self._client.post("/v1/regions/west/imports", files={"servers": ("servers.parquet", content)})
-        return made.json()["import_id"]
-
-    def retirements(self) -> object:
-        found = self._client.get("/v1/retirements", params={"status": "announced"}).json()["items"]
-        if found:
-            return found[0]["retirement_id"]
-        body = {"region": "west", "scope": "rack", "scope_name": "rack-00", "kind": "decommission", "reason": "test"}
-        made = self._client.post("/v1/retirements", json=body | {"due_at": "2100-01-01T00:00:00Z"})
-        return made.json()["retirement_id"]
-
-    def planning_inputs(self) -> str:
-        return "traffic_growth"
-
-    def plan_runs(self) -> int:
-        return self._client.post("/v1/plan-runs", json={"reason": "test"}).json()["plan_run_id"]
-
-    def placement_plans(self) -> int:
-        return self._placement_plan_id
-
-    def plan_overrides(self) -> int:
-        body = {"kind": "presence", "subject": "feed", "region": "east", "least": 0.0, "reason": "test"}
-        return self._client.post("/v1/plan-overrides", json=body).json()["plan_override_id"]
-
-    def metric_sources(self) -> str:
-        body = {"fills": "traffic", "query": "up", "labels": {"product": "product", "region": "region"}}
-        made = self._client.put(f"/v1/metric-sources/s{next(self._number)}", json=body, headers={"If-Match": '"0"'})
-        return made.json()["name"]
-
-    def _first(self, noun: str, key: str) -> object:
-        return self._client.get(f"/v1/{noun}", params={"limit": 1}).json()["items"][0][key]
 
 
 @pytest.fixture
@@ -207,56 +88,51 @@ def test_every_operation(
     assess_all: Callable[[], None],  # noqa: F811
     planned: Callable[[], int],
 ) -> None:
-    schema = schemathesis.openapi.from_asgi("/openapi.json", app)
-    seeds, statuses = Seeds(client, assess_all, planned), defaultdict(set)
-    turn = itertools.count()
-
-    def send(case: Case) -> None:
-        if next(turn) % 2 == 0:
-            aim(case, client, seeds)
-        case.headers = {k: v for k, v in dict(case.headers or {}).items() if k.lower() != "authorization"}
-        response = case.call(headers={"Authorization": client.headers["Authorization"]})
-        statuses[case.operation.label].add(response.status_code)
-        case.validate_response(response, checks=CHECKS)
-
-    for result in schema.get_all_operations():
-        operation = result.ok()
-        has_input = operation.body or operation.query or operation.path_parameters or operation.headers
-        for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
-            if mode is GenerationMode.POSITIVE or has_input:
-                FUZZ(given(case=operation.as_strategy(generation_mode=mode))(send))()
-    reached = {label for label, seen in statuses.items() if any(200 <= status < 300 for status in seen)}
-    broken = {label: seen for label, seen in statuses.items() if any(status >= 500 for status in seen)}
-    print(f"{len(reached)} of {len(statuses)} operations reached 2xx; not: {sorted(set(statuses) - reached)}")
+    operations = operations_of(app)
+    fuzz = Fuzz(client, [client], Seeds(client, assess=assess_all, placement_plan_id=planned()))
+    for operation in operations:
+        fuzz.every_case(operation, EXAMPLES)
+        fuzz.upload(operation, UPLOADS_EACH)
+    reached = {label for label, seen in fuzz.statuses.items() if any(200 <= status < 300 for status in seen)}
+    broken = {label: seen for label, seen in fuzz.statuses.items() if any(status >= 500 for status in seen)}
+    print(f"{len(reached)} of {len(fuzz.statuses)} operations reached 2xx; not: {sorted(set(fuzz.statuses) - reached)}")
     assert not broken
-    assert len(reached) > len(statuses) / 2, sorted(set(statuses) - reached)
-    planner = {label for label in statuses if any(noun in label for noun in PLANNED)}
+    assert len(reached) > len(fuzz.statuses) / 2, sorted(set(fuzz.statuses) - reached)
+    assert reached >= {label for label in UPLOADS if "/regions/" not in label}
+    planner = {label for label in fuzz.statuses if any(noun in label for noun in PLANNED)}
     assert len(planner) > 20
     assert planner <= reached, sorted(planner - reached)
 
 
-def aim(case: Case, client: TestClient, seeds: Seeds) -> None:
-    """Let the case be about something that is there."""
-    operation = case.operation
-    names = [parameter.name for parameter in operation.path_parameters]
-    case.path_parameters = dict(case.path_parameters or {}) | seeds.parameters(operation.path, names)
-    case.query = {"region": "west"} if "region" in (case.query or {}) else {}
-    headers = dict(case.headers or {})
-    headers.pop("Idempotency-Key", None)
-    definition = operation.definition.raw
-    if any(parameter["name"] == "If-Match" for parameter in definition.get("parameters", ())):
-        url = operation.path.format(**case.path_parameters)
-        read = url.removesuffix("/rotate").removesuffix("/approve").removesuffix("/reject")
-        headers["If-Match"] = client.get(read).headers.get("etag", '"1"')
-    case.headers = headers
-    content = definition.get("requestBody", {}).get("content", {}).get("application/json", {})
-    example = example_of(content.get("schema", {}), client)
-    if example is not None:
-        case.body = example
+@pytest.mark.timeout(1500)
+def test_every_operation_by_every_other_role(
+    app: FastAPI,
+    client: TestClient,
+    database: Database,  # noqa: F811
+    assess_all: Callable[[], None],  # noqa: F811
+) -> None:
+    others = [role for role in Role if role is not Role.ADMIN]
+    with ExitStack() as stack:
+        callers = [
+            stack.enter_context(
+                TestClient(
+                    app,
+                    headers=bearer(database, role, role, owners=(OWNER,) if role is Role.REQUESTER else ()),
+                    raise_server_exceptions=False,
+                )
+            )
+            for role in others
+        ]
+        fuzz = Fuzz(client, callers, Seeds(client, assess=assess_all))
+        for operation in operations_of(app):
+            fuzz.every_case(operation, len(others))
+            fuzz.upload(operation, UPLOADS_EACH)
+    broken = {label: seen for label, seen in fuzz.statuses.items() if any(status >= 500 for status in seen)}
+    assert not broken
+    assert {"POST /v1/traces", "POST /v1/usage"} <= {label for label, seen in fuzz.statuses.items() if 200 in seen}
+    assert 403 in fuzz.statuses["PUT /v1/regions/{region}/approval-limits"]
 
 
-def example_of(schema: dict[str, object], client: TestClient) -> object:
-    """The first example of a body's schema."""
-    name = str(schema.get("$ref", "")).rsplit("/", 1)[-1]
-    schemas = client.get("/openapi.json").json()["components"]["schemas"]
-    return (schemas.get(name, {}).get("examples") or [None])[0]
+def operations_of(app: FastAPI) -> list[APIOperation]:
+    schema = schemathesis.openapi.from_asgi("/openapi.json", app)
+    return [result.ok() for result in schema.get_all_operations()]

@@ -21,7 +21,10 @@ def read_span_csv(stream: BinaryIO, intake: Intake, batch: int) -> Iterator[Span
     Raises: ValueError, where a column is missing.
     """
     table = csv.DictReader(codecs.iterdecode(_lines(stream), "utf-8"))
-    missing = [field for field in FIELDS if field not in (table.fieldnames or ())]
+    try:
+        missing = [field for field in FIELDS if field not in (table.fieldnames or ())]
+    except csv.Error as error:  # which is no ValueError
+        raise ValueError(f"is no CSV: {error}") from error
     if missing:
         raise ValueError(f"lacks the columns {', '.join(missing)}")
     rows = Rows(intake)
@@ -52,7 +55,7 @@ def read_span_csv(stream: BinaryIO, intake: Intake, batch: int) -> Iterator[Span
 def _rows(table: csv.DictReader[str]) -> Iterator[dict[str, str]]:
     try:
         yield from table
-    except csv.Error as error:  # which is no ValueError
+    except csv.Error as error:
         raise ValueError(f"is no CSV: {error}") from error
 
 

@@ -1,6 +1,7 @@
 """Small files that would unfold into more than the memory there is."""
 
 import io
+import random
 
 import numpy as np
 import pyarrow as pa
@@ -75,6 +76,28 @@ def test_one_value_of_many_mib_is_never_decompressed(files):
     content = with_column(files[S], "server", names, use_dictionary=False, compression="zstd")
     assert len(content) < 1_000_000
     assert "has a page of 64 MiB; at most 64 are taken" in refusal(files | {S: content})
+
+
+def test_rows_that_point_behind_their_dictionary_are_damage():
+    good = pa.DictionaryArray.from_arrays(pa.array([0, None, 1]), pa.array(["a", "b"]))
+    bounds.with_indices_in_bounds(pa.table({"name": good, "number": [1, 2, 3]}))
+    behind = pa.DictionaryArray.from_arrays(pa.array([0, None, 2]), pa.array(["a", "b"]), safe=False)
+    with pytest.raises(pa.ArrowInvalid, match="points behind"):
+        bounds.with_indices_in_bounds(pa.table({"name": behind}))
+
+
+def test_damaged_region_files_are_refused_in_words(files):
+    """Whatever byte of whichever file is wrong: never an error of ours."""
+    draw, refused = random.Random(0), 0
+    for _ in range(1500):
+        name = draw.choice([*files])
+        content = bytearray(files[name])
+        content[draw.randrange(len(content))] = draw.randrange(256)
+        try:
+            load_region(files | {name: bytes(content)})
+        except InterchangeError:
+            refused += 1
+    assert refused > 500
 
 
 def test_hardware_types_are_bounded(files, monkeypatch):

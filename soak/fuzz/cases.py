@@ -1,0 +1,140 @@
+"""One request of a drawn case: aimed at something that is there or not, sent, and its answer judged."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+
+import httpx
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis import Case, GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.core import NOT_SET
+from schemathesis.schemas import APIOperation
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from soak.fuzz.seeds import REGION, Seeds, nothing
+from soak.fuzz.uploads import UPLOADS
+
+CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
+
+
+class Fuzz:
+    """Sends cases with the tokens of several clients in turn, and keeps which answers there were.
+
+    Every other case is aimed: its ids, region and generation are those of something that is there, and its body is
+    the example that the schema gives.
+    """
+
+    def __init__(
+        self,
+        maker: httpx.Client,
+        callers: Sequence[httpx.Client],
+        seeds: Seeds,
+        *,
+        seed: int = 0,
+        wait: Callable[[], None] = nothing,
+    ) -> None:
+        """`maker` reads and makes what cases are about; `callers` send them. `wait` is called behind each."""
+        self._maker, self._callers, self._seeds = maker, itertools.cycle(callers), seeds
+        self._turn, self._random = itertools.count(), random.Random(seed)
+        self.statuses: dict[str, set[int]] = defaultdict(set)
+        self.answers: Counter[int] = Counter()
+        self._wait = wait
+        self._schemas: dict[str, dict[str, list[object]]] = {}
+
+    @property
+    def sent(self) -> int:
+        """How many requests there were."""
+        return self.answers.total()
+
+    def every_case(self, operation: APIOperation, examples: int, *, fresh: bool = False) -> None:
+        """So many cases each of what the schema allows and forbids. `fresh` draws others every time.
+
+        Raises what the checks raise.
+        """
+        draw = settings(
+            max_examples=examples,
+            derandomize=not fresh,
+            database=None,
+            deadline=None,
+            phases=[Phase.explicit, Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )
+        has_input = operation.body or operation.query or operation.path_parameters or operation.headers
+        for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
+            if mode is GenerationMode.POSITIVE or has_input:
+                draw(given(case=operation.as_strategy(generation_mode=mode))(self.send))()
+
+    def send(self, case: Case) -> None:
+        """Send it and judge the answer. Raises what the checks raise."""
+        if next(self._turn) % 2 == 0:
+            self._aim(case)
+        case.headers = {k: v for k, v in dict(case.headers or {}).items() if k.lower() != "authorization"}
+        caller = next(self._callers)
+        self._judge(case, case.call(headers=_authorization(caller)))
+
+    def upload(self, operation: APIOperation, times: int) -> None:
+        """Send so many bodies of a route that takes files: good ones, and damaged ones. Raises likewise."""
+        for make in UPLOADS.get(operation.label, ()):
+            for _ in range(times):
+                body = make(self._random)
+                case = operation.Case(path_parameters=self._parameters(operation), body=NOT_SET)
+                self._with_generation(case, operation)
+                caller = next(self._callers)
+                url = operation.path.format(**(case.path_parameters or {}))
+                headers = {str(k): str(v) for k, v in dict(case.headers or {}).items()} | dict(body.headers)
+                answer = caller.request(
+                    operation.method.upper(), url, content=body.content, files=body.files, headers=headers
+                )
+                answer.request.read()  # the judge quotes it
+                self._judge(case, answer)
+
+    def _judge(self, case: Case, answer: httpx.Response | object) -> None:
+        status = int(answer.status_code)  # type: ignore[attr-defined]
+        self.answers[status] += 1
+        self.statuses[case.operation.label].add(status)
+        self._wait()
+        case.validate_response(answer, checks=CHECKS)  # type: ignore[arg-type]
+
+    def _parameters(self, operation: APIOperation) -> dict[str, object]:
+        names = [parameter.name for parameter in operation.path_parameters]
+        return self._seeds.parameters(operation.path, names)
+
+    def _aim(self, case: Case) -> None:
+        operation = case.operation
+        case.path_parameters = dict(case.path_parameters or {}) | self._parameters(operation)
+        case.query = {"region": REGION} if "region" in (case.query or {}) else {}
+        headers = dict(case.headers or {})
+        headers.pop("Idempotency-Key", None)
+        case.headers = headers
+        self._with_generation(case, operation)
+        content = operation.definition.raw.get("requestBody", {}).get("content", {}).get("application/json", {})
+        example = self._example_of(content.get("schema", {}))
+        if example is not None:
+            case.body = example
+
+    def _with_generation(self, case: Case, operation: APIOperation) -> None:
+        if any(parameter["name"] == "If-Match" for parameter in operation.definition.raw.get("parameters", ())):
+            url = operation.path.format(**(case.path_parameters or {}))
+            read = url.removesuffix("/rotate").removesuffix("/approve").removesuffix("/reject")
+            found = self._maker.get(read).headers.get("etag", '"1"')
+            case.headers = dict(case.headers or {}) | {"If-Match": found}
+
+    def _example_of(self, schema: dict[str, object]) -> object:
+        """The first example of a body's schema."""
+        name = str(schema.get("$ref", "")).rsplit("/", 1)[-1]
+        if not self._schemas:
+            self._schemas = self._maker.get("/openapi.json").json()["components"]["schemas"]
+        return (self._schemas.get(name, {}).get("examples") or [None])[0]
+
+
+def _authorization(client: httpx.Client) -> dict[str, str]:
+    """The header that a client's token is in."""
+    return {"Authorization": client.headers["Authorization"]}
