@@ -148,7 +148,7 @@ class Faults:
         self.clock = replace(self.clock, origin=self.clock.origin + timedelta(seconds=jump_s))
         self.supervisor.change_environment(ClockSettings.environment(self.clock))
         pids = self.supervisor.pids()
-        now = [name for name in _PROGRAMS if name in pids and self.chance.random() < 0.7]
+        now = [name for name in _PROGRAMS if name in pids and self.chance.random() < 0.5]
         for name in now:
             _signal(pids[name], signal.SIGKILL)
         return f"{jump_s:+g} s for {', '.join(now)}"

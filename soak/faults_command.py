@@ -30,7 +30,7 @@ def soak_faults(arguments: list[str]) -> int:
     parser.add_argument("--region-servers", type=int, default=120, metavar="N", help="of the made-up region")
     parser.add_argument("--clients", type=int, default=4, metavar="N", help="that work at the same time")
     parser.add_argument(
-        "--fault-every", type=float, default=2.5, metavar="S", help="seconds between faults, on average"
+        "--fault-every", type=float, default=4.0, metavar="S", help="seconds between faults, on average"
     )
     parser.add_argument("--speed", type=float, default=60.0, help="of the platform's clock")
     parser.add_argument("--settle", type=float, default=300.0, metavar="S", help="within which it must be quiet after")

@@ -36,9 +36,12 @@ from soak.world import SECRET, TIMEOUT_S, Receiver, World
 REGION, QUIET_REGION = "soak", "soak-quiet"
 _QUIET_SERVERS = 24
 _SOLVE_EVERY_S = 20.0
-_MOVE_EVERY_S = 1.0
-_CYCLE_S = 5.0
-"""Real seconds between the solves of a cycle, between the ticks of the mover, and at least between all others."""
+_MOVE_EVERY_S = 2.0
+_CYCLE_S = 10.0
+"""Real seconds between the solves of a cycle, between the ticks of the mover, and at least between all others.
+
+Jobs that find nothing to do must not be all that workers do.
+"""
 _BUFFER_SHARE = 0.06
 """Of each hardware type, kept as its shared buffer from the start."""
 _ANSWERS_BETWEEN, _PATIENCE_S = 5, 8.0

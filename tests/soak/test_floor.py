@@ -8,7 +8,7 @@ from soak.judge.kinds import KINDS
 from soak.work.deeds import DEEDS
 from tests.soak.histories import Records, history, well
 
-RUN = {"type": "run", "at_s": 0.0, "duration_s": 150.0, "fault_every_s": 2.5, "small_disk": True}
+RUN = {"type": "run", "at_s": 0.0, "duration_s": 150.0, "fault_every_s": 4.0, "small_disk": True}
 
 
 def quiet() -> Records:
@@ -22,7 +22,7 @@ def quiet() -> Records:
 
 def test_a_run_in_which_nothing_happened_is_below_the_floor() -> None:
     missing = list(below_floor(history(quiet())))
-    assert "faults kill: 0, and at least 3 must have been" in missing
+    assert "faults kill: 0, and at least 1 must have been" in missing
     assert any(one.startswith("requests granted: 1, and at least 10") for one in missing)
     assert any(one.startswith("operations skip_step: 0") for one in missing)
 
