@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
 from libs.store.database import Database
@@ -132,8 +133,14 @@ def _unquiet(admin: Client, database: Database, asked: Mapping[str, int]) -> str
             return f"job {job['job_id']} ({job['kind']} {job['subject']}) is {job['status']}"
     for region, after in asked.items():
         runs = admin.get("/v1/solve-runs", region=region, limit=20)["items"]
-        if not any(run["solve_run_id"] > after and run["status"] in ("committed", "unchanged") for run in runs):
+        ended = [run for run in runs if run["solve_run_id"] > after and run["status"] in ("committed", "unchanged")]
+        if not ended:
             return f"{region} has not been solved since the faults ended"
+        # A reservation is granted by what the last solve saw: what failed since then is seen by the next one.
+        seen_at = max(datetime.fromisoformat(run["started_at"]) for run in ended)
+        for event in _items(admin, f"/v1/unavailability-events?region={region}&open=true", latest=False):
+            if datetime.fromisoformat(event["starts_at"]) >= seen_at:
+                return f"{region} has not been solved since {event['scope_name']} was lost"
     for server in _items(admin, "/v1/servers", latest=False):
         if server["unavailability"] == "none" and server["current_reservation"] != server["target_reservation"]:
             return f"{server['name']} is in {server['current_reservation']}, not in {server['target_reservation']}"
