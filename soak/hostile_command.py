@@ -76,8 +76,13 @@ def _wait_up(target: Target, tend: Callable[[], object]) -> None:
         while target.pid() == 0 or http.get("/readyz").status_code != 200:
             tend()
             time.sleep(0.1)
+    bound_memory(target.pid())
+
+
+def bound_memory(pid: int) -> None:
+    """Bound a process's address space, where Linux can."""
     if hasattr(psutil.Process, "rlimit"):
-        psutil.Process(target.pid()).rlimit(psutil.RLIMIT_AS, (ADDRESS_SPACE_BYTES, ADDRESS_SPACE_BYTES))
+        psutil.Process(pid).rlimit(psutil.RLIMIT_AS, (ADDRESS_SPACE_BYTES, ADDRESS_SPACE_BYTES))
 
 
 def _say(*cells: str) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,7 @@ import typer
 
 from services.cli.client import ApiProblem, Client, Json
 from services.cli.failure import CliFailure
+from services.cli.flux.parts import span_parts, table_parts
 from services.cli.moments import moment
 from services.cli.output import Output, OutputOption, print_json, say
 
@@ -41,7 +43,7 @@ def send(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="have tables judged, and keep nothing")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Send files of spans, use and traffic to the platform. A file is taken whole or not at all."""
+    """Send files of spans, use and traffic. A file is taken whole or not at all, a large one in parts."""
     kinds = {file: kind or _kind_of(file) for file in files}
     if dry_run and Kind.TRACES in kinds.values():
         raise CliFailure("--dry-run judges tables of use and traffic; for traces, see `plimsoll flux traces`")
@@ -75,17 +77,46 @@ def _patiently(file: Path, send_once: Callable[[], Json]) -> Json:
 
 
 def _send(client: Client, file: Path, kind: Kind, zero: str | None, dry_run: bool) -> Json:
-    content = file.read_bytes()
+    answers: list[Json] = []
+    try:
+        for answer in _sent_parts(client, file, kind, zero, dry_run):
+            answers.append(answer)
+    except CliFailure as failure:
+        if answers:
+            raise CliFailure(f"{failure}\n{file} was sent in parts; the first {len(answers)} were taken") from failure
+        raise
+    return _summed(answers)
+
+
+def _sent_parts(client: Client, file: Path, kind: Kind, zero: str | None, dry_run: bool) -> Iterator[Json]:
     if kind is Kind.TRACES:
-        files = {"file": (file.name, content)}
-        return _patiently(file, lambda: client.post("/v1/trace-files", files=files, timeout_s=SEND_S_MAX))
+        for part in span_parts(file):
+            yield _patiently(file, partial(client.post, "/v1/trace-files", files={"file": part}, timeout_s=SEND_S_MAX))
+        return
     media = _MEDIA.get(file.suffix)
     if media is None:
         raise CliFailure(f"{file}: is neither {' nor '.join(_MEDIA)}")
-    path, judged = f"/v1/{kind}", dry_run or None
-    return _patiently(
-        file, lambda: client.post_content(path, content, media, timeout_s=SEND_S_MAX, minute_zero=zero, dry_run=judged)
+    path, query = f"/v1/{kind}", {"minute_zero": zero, "dry_run": dry_run or None}
+    for content in table_parts(file):
+        post = partial(client.post_content, path, content, media, timeout_s=SEND_S_MAX, **query)
+        yield _patiently(file, post)
+
+
+def _summed(answers: list[Json]) -> Json:
+    """One answer of those of a file's parts. Parts may share series: the most that one had are told."""
+    if len(answers) == 1:
+        return answers[0]
+    if "spans" in answers[0]:
+        return {name: sum(answer[name] for answer in answers) for name in ("spans", "rejected")}
+    first, last = (
+        [answer[name] for answer in answers if answer[name]] for name in ("first_minute_at", "last_minute_at")
     )
+    return {
+        "samples": sum(answer["samples"] for answer in answers),
+        "series": max(answer["series"] for answer in answers),
+        "first_minute_at": min(first, default=None),
+        "last_minute_at": max(last, default=None),
+    }
 
 
 def _told(answer: Json) -> str:
