@@ -11,7 +11,6 @@ from soak.hostile.bombs import BOMBS, BUSY
 from soak.hostile_command import RSS_BYTES_MAX, bound_memory
 
 LIVE = (
-    "zipkin fits",
     "otlp json fits",
     "otlp protobuf fits",
     "otlp resources",
@@ -19,7 +18,6 @@ LIVE = (
     "usage false footer",
     "inputs json",
     "inputs commas",
-    "import rows",
 )
 
 
