@@ -9,12 +9,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from libs.assignment.prices import greedy
 from libs.assignment.search import jit
 from libs.assignment.search.descent import descend
-from libs.assignment.search.moves.kernighan_lin import run_between
 
 ROOT = Path(__file__).parents[3]
+SEARCH = ROOT / "libs/assignment/search"
 
 MODULE = """
 from libs.assignment.search.jit import compiled, part
@@ -28,12 +30,11 @@ def outer(x):
 ASK = "import kernels; print(kernels.outer(1), sum(kernels.outer.stats.cache_hits.values()))"
 
 
-def ask(folder: Path, stamp: str, **environment: str) -> str:
-    """Call the kernel in a process of its own whose kernel files have this digest."""
-    code = f"import libs.assignment.search.jit as jit; jit.stamp_of = lambda folder: ({stamp!r}, 1); {ASK}"
+def ask(folder: Path, **environment: str) -> str:
+    """Call the kernel in a process of its own."""
     paths = os.pathsep.join([str(folder), str(ROOT)])
     ran = subprocess.run(
-        [sys.executable, "-B", "-c", code],
+        [sys.executable, "-B", "-c", ASK],
         env={**os.environ, "PYTHONPATH": paths, **environment},
         capture_output=True,
         text=True,
@@ -44,10 +45,10 @@ def ask(folder: Path, stamp: str, **environment: str) -> str:
 
 def test_a_second_process_takes_what_the_first_has_compiled(tmp_path: Path) -> None:
     (tmp_path / "kernels.py").write_text(MODULE.format(added=1))
-    assert ask(tmp_path, "one") == "4 0"
-    assert ask(tmp_path, "one") == "4 1"
+    assert ask(tmp_path) == "4 0"
+    assert ask(tmp_path) == "4 1"
     (tmp_path / "kernels.py").write_text(MODULE.format(added=5))
-    assert ask(tmp_path, "two") == "12 0"
+    assert ask(tmp_path) == "12 0"
 
 
 def test_without_any_place_for_a_cache_it_still_runs(tmp_path: Path) -> None:
@@ -55,24 +56,37 @@ def test_without_any_place_for_a_cache_it_still_runs(tmp_path: Path) -> None:
     source.write_text(MODULE.format(added=1))
     (tmp_path / "__pycache__").write_text("a file where the folder would go")
     nowhere = str(tmp_path / "__pycache__" / "home")
-    assert ask(tmp_path, "one", HOME=nowhere, XDG_CACHE_HOME=nowhere) == "4 0"
+    assert ask(tmp_path, HOME=nowhere, XDG_CACHE_HOME=nowhere) == "4 0"
 
 
-def test_kernels_of_each_folder_are_stamped_with_its_files_and_those_of_local_search() -> None:
-    prices = jit.stamp_of(Path(greedy.__file__).parent)
-    assert prices != jit.stamp_of(jit.HERE)
-    assert greedy.place._cache._cache_file._source_stamp == prices
-    assert descend._cache._cache_file._source_stamp == jit.stamp_of(jit.HERE)
-    assert run_between._cache._cache_file._source_stamp == jit.stamp_of(jit.HERE)
+def test_a_kernel_is_stamped_with_what_it_is_made_of_and_nothing_else() -> None:
+    of_search = {str(file.relative_to(ROOT)) for file in jit.sources_of(SEARCH / "anneal.py")}
+    assert {f"libs/assignment/search/{name}.py" for name in ("anneal", "stack", "moves/swap", "tables")} <= of_search
+    assert "libs/assignment/expressions/step.py" in of_search  # two imports away, and a number of its is compiled in
+    assert not {f"libs/assignment/search/{name}.py" for name in ("bent", "heat", "pack", "walk")} & of_search
+    assert jit.stamp_of(Path(greedy.__file__)) != jit.stamp_of(SEARCH / "anneal.py")
+    assert greedy.place._cache._cache_file._source_stamp == jit.stamp_of(Path(greedy.__file__))
+    assert descend._cache._cache_file._source_stamp == jit.stamp_of(SEARCH / "descent.py")
 
 
-def test_a_stamp_changes_with_a_file(tmp_path: Path) -> None:
-    copy = tmp_path / "prices"
-    shutil.copytree(Path(greedy.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    before = jit.stamp_of(copy)
-    (copy / "held.py").write_text("changed")
+def read_again() -> None:
+    jit._imported.cache_clear()
     jit.stamp_of.cache_clear()
-    assert jit.stamp_of(copy) != before
+
+
+def test_a_stamp_changes_with_a_file_that_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = tmp_path / "libs/assignment"
+    shutil.copytree(SEARCH.parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(jit, "ROOT", tmp_path)
+    kernel = copy / "search/slots.py"
+    stamps = []
+    for file in ("solvers/local.py", "arrays.py"):
+        read_again()
+        stamps.append(jit.stamp_of(kernel))
+        with (copy / file).open("a") as more:
+            more.write("# changed\n")
+    read_again()
+    assert stamps[0] == stamps[1] != jit.stamp_of(kernel)
 
 
 def first_calls(warm: str) -> dict[str, list[str]]:
