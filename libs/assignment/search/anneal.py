@@ -10,7 +10,7 @@ from libs.assignment.search.delta import evaluate, evaluate_single, make
 from libs.assignment.search.draw import random_share, seed_random
 from libs.assignment.search.jit import compiled, part
 from libs.assignment.search.moves.kinds import ask_kind, draw_kind, tries_of
-from libs.assignment.search.tables import LEVELS, MOVES_AT, OBJECTS, OVER_CHANGE, OVER_MAX, State, Tables
+from libs.assignment.search.tables import LEVELS, MOVES_AT, OBJECTS, OVER_CHANGE, OVER_MAX, OVER_ROWS, State, Tables
 
 TRIED, MADE, GAINED = range(3)
 """Columns of a tally: changes evaluated; made; by how much those that were better are better, all together."""
@@ -102,6 +102,7 @@ def anneal(
     levels, objects, asked = g.node[0, LEVELS], g.node[0, OBJECTS], g.node[0, MOVES_AT]
     cooling, temperature = (cold / hot) ** (1.0 / tries), hot
     over, bent = 2 * levels, s.part[2 * levels + OVER_MAX] > 0.0
+    hardest = 1 if bent else 0
     base, total, squares, looks = s.part[level], 0.0, 0.0, 0
     saved, moved, tried = True, len(journal) + 1, 0
     while tried < tries:
@@ -121,14 +122,11 @@ def anneal(
         if bent:
             rise += s.part[over + OVER_CHANGE]
             verdict = 1 if rise > 0.0 else -1
-            for k in range(level):
+        if bent or verdict > 0:
+            for k in range(hardest, level):
                 if s.part[levels + k] > tolerance[k]:
                     verdict = 2
-        if verdict > 0:
-            for k in range(level):
-                if s.part[levels + k] > tolerance[k]:
-                    verdict = 2
-            if verdict == 2 or random_share(g, s) >= math.exp(-rise / temperature):
+            if verdict == 2 or (verdict > 0 and random_share(g, s) >= math.exp(-rise / temperature)):
                 continue
             if not saved:
                 saved = True
@@ -142,12 +140,14 @@ def anneal(
         make(g, s, moves)
         tally[kind, MADE] += 1
         tally[kind, GAINED] += max(-rise, 0.0)
-        if bent:
+        if bent and s.part[over + OVER_ROWS] > 0.0:
             continue
-        for k in range(level + 1):
+        # what is over bent limits comes and goes, so that level 0 is true to rounding only: 0 stays 0
+        first = 1 if bent and best_value[0] <= tolerance[0] else 0
+        for k in range(first, level + 1):
             if s.part[k] < best_value[k] - tolerance[k]:
                 saved = False
-                for j in range(levels):
+                for j in range(first, levels):
                     best_value[j] = s.part[j]
                 break
             if s.part[k] > best_value[k] + tolerance[k]:

@@ -3,8 +3,9 @@
 Where containers are full, few changes fit, and an annealing that only makes changes that fit stays where it began. Here
 going over the limit of a stack's row costs so much per unit. Prices begin where an object of mean size over a limit
 costs one temperature. Between two chunks the price of a row that is over its limit rises, and at first others fall, so
-that each comes to about what room is worth there; later they only rise. Source: strategic oscillation,
-F. Glover (1977); multipliers that follow what is violated, as in Lagrangian relaxation.
+that each comes to about what room is worth there; later they only rise. On the way a walk is within all limits now and
+then, and what it is then counts like any other assignment. Source: strategic oscillation, F. Glover (1977); multipliers
+that follow what is violated, as in Lagrangian relaxation.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from libs.assignment.search.tables import (
     LIMIT,
     OVER,
     OVER_MAX,
+    OVER_ROWS,
     PRICE,
     STACK,
     State,
@@ -66,13 +68,13 @@ class Bent:
 
     def bend(self, state: State, *, falling: bool) -> None:
         """Let prices follow what is over, and write them into a state: from then on its limits bend."""
-        total = 0.0
+        total, exceeded = 0.0, 0
         for one, price, over in zip(self.guards, self.prices, self.excess(state), strict=True):
             price *= np.where(over > 0, RISE, FALL if falling else 1.0)
             np.maximum(price, LEAST * one.base, out=price)
             state.part[one.price :][: price.size] = price.ravel()
-            total += float((price * over).sum())
-        state.part[2 * self.levels + OVER], state.part[2 * self.levels + OVER_MAX] = total, 1.0
+            total, exceeded = total + float((price * over).sum()), exceeded + int(np.count_nonzero(over))
+        state.part[2 * self.levels + np.array([OVER, OVER_MAX, OVER_ROWS])] = total, 1.0, exceeded
 
 
 def _guards(program: Program, hot: float) -> list[Guards]:

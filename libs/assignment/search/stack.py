@@ -33,6 +33,7 @@ from libs.assignment.search.tables import (
     ONE,
     OVER_CHANGE,
     OVER_MAX,
+    OVER_ROWS,
     PRICE,
     ROW_KIND,
     ROW_MAP,
@@ -104,7 +105,8 @@ def add_up(g: Tables, s: State, n: int, moves: int) -> int:
 def check_guards(g: Tables, s: State, n: int, count: int, commit: bool) -> bool:
     """Whether no guard of a stack would be over its limit, or more so than it is. Adds what is broken to level 0.
 
-    Where limits are bent (bent.py) what is over them costs instead, and is forbidden only where it costs too much.
+    Where limits are bent (bent.py) what is over them costs, and is forbidden only where it costs too much: also where
+    it would bring back more at the origin, so that one dear row does not outweigh all others.
     """
     layers, guards, layer = g.node[n, LAYERS], g.node[n, GUARDED], g.node[n, GUARD]
     overs = 2 * g.node[0, LEVELS]
@@ -119,15 +121,16 @@ def check_guards(g: Tables, s: State, n: int, count: int, commit: bool) -> bool:
             y = x + sums[q]
             if y > limit or x > limit:
                 excess = g.node[n, EXCESS] + 2 * (row * guards + i)
+                growth = max(y, limit) - max(x, limit)
                 if s.part[overs + OVER_MAX] > 0.0:
                     limit += g.number[excess]
                     more = max(y, limit) - max(x, limit)
                     s.part[overs + OVER_CHANGE] += s.part[g.node[n, PRICE] + row * guards + i] * more
-                    if s.part[overs + OVER_CHANGE] > s.part[overs + OVER_MAX] and not commit:
+                    if commit:
+                        s.part[overs + OVER_ROWS] += (1.0 if y > limit else 0.0) - (1.0 if x > limit else 0.0)
+                    elif s.part[overs + OVER_CHANGE] > s.part[overs + OVER_MAX]:
                         return False
-                    continue
-                growth = max(y, limit) - max(x, limit)
-                if growth > g.number[excess] and not commit:
+                elif growth > g.number[excess] and not commit:
                     return False
                 s.part[g.node[0, LEVELS]] += g.number[excess + 1] * growth
     return True

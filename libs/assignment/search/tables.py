@@ -15,11 +15,11 @@ MOVES_MAX = 32
 LEAVES_MAX = 8
 """Leaves that a direct cell may have."""
 SCRATCH = 2 * MOVES_MAX * LEAVES_MAX
-OVER, OVER_CHANGE, OVER_MAX = SCRATCH, SCRATCH + 1, SCRATCH + 2
-"""Where, after the levels and their changes: what all that is over bent limits costs; its change; and the most that a
-change may cost, 0 where limits are hard.
+OVER, OVER_CHANGE, OVER_MAX, OVER_ROWS = SCRATCH, SCRATCH + 1, SCRATCH + 2, SCRATCH + 3
+"""Where, after the levels and their changes: what all that is over bent limits costs; its change; the most that a
+change may cost, 0 where limits are hard; and how many limits are exceeded.
 """
-OVERS = 3
+OVERS = 4
 """Numbers of that kind."""
 RANDOM, KEYS = 3 * MOVES_MAX, 3 * MOVES_MAX + 1
 """Where, after the moves asked about, the state of the random numbers is, and the keys of the scratch."""

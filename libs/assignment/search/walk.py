@@ -101,7 +101,8 @@ class Walk:
         self.state = self.program.state(assignment.copy())
 
     def begin_at(self, assignment: Ints) -> None:
-        """Start from an assignment that is the best so far, everything computed whole."""
+        """Start from an assignment that is the best so far, everything computed whole and limits hard."""
+        self.bent = None
         self.best = assignment.copy()
         self.go_to(assignment)
         self.best_value = self.value.copy()

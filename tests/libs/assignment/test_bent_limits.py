@@ -7,9 +7,10 @@ import pytest
 
 from libs.assignment.problem import Problem
 from libs.assignment.search.bent import FALL, RISE, Bent
+from libs.assignment.search.delta import try_moves
 from libs.assignment.search.mix import Mix, usable_kinds
 from libs.assignment.search.program import Program, compile_problem
-from libs.assignment.search.tables import OVER, OVER_MAX
+from libs.assignment.search.tables import OVER, OVER_CHANGE, OVER_MAX, OVER_ROWS
 from libs.assignment.search.walk import Walk
 from libs.assignment.solvers.limits import SearchLimits
 from libs.assignment.solvers.local import solve_local
@@ -51,8 +52,39 @@ def test_what_is_over_costs_its_price_and_is_kept_count_of() -> None:
     assert over.ravel() == pytest.approx(np.maximum(held - cpu.capacities["container"], 0), abs=1e-6)
     assert over.any()
     assert walk.state.part[4 + OVER] == pytest.approx(float((over * price).sum()))
-    assert walk.value[1] == pytest.approx(program.state(walk.assignment.copy()).part[1])
-    assert (walk.best == problem.initial).all()  # what is over limits is no answer
+    whole = program.state(walk.assignment.copy())
+    assert walk.value == pytest.approx(whole.part[:2])
+    assert walk.state.part[4 + OVER_ROWS] == np.count_nonzero(over)
+
+
+def test_the_best_is_kept_while_limits_bend_and_is_never_over_them() -> None:
+    problem = full_house()
+    program = compile_problem(problem, to_search=True)
+    walk, bent = bent_walk(program)
+    shares = Mix(usable_kinds(program, proposals=False)).shares
+    cpu, first, times_over = problem.dimensions["cpu"], walk.best_value[1], 0
+    for k in range(30):
+        bent.bend(walk.state, falling=False)
+        walk.anneal(1, 5.0 * 0.9**k, 4.5 * 0.9**k, 5_000, TOLERANCE, shares)
+        held = np.bincount(walk.best, weights=cpu.objects, minlength=6)
+        assert (held <= cpu.capacities["container"] + 1e-6).all()
+        assert walk.best_value == pytest.approx(program.state(walk.best.copy()).part[:2])
+        times_over += bool(walk.state.part[4 + OVER_ROWS])
+    assert walk.best_value[1] < first - 20
+    assert times_over > 3
+
+
+def test_what_is_too_dear_is_forbidden_whatever_it_brings_back() -> None:
+    program = compile_problem(full_house(), to_search=True)
+    where = np.where(np.arange(60) < 40, 0, 1)  # both are over by far
+    state, bent = program.state(where), Bent(program, 5.0)
+    bent.prices[0][0] *= 50
+    bent.bend(state, falling=False)
+    one, away = np.array([3]), np.array([1])
+    assert not try_moves(program.tables, state, one, away, False)
+    state.part[4 + OVER_MAX] = 1e3
+    assert try_moves(program.tables, state, one, away, False)
+    assert state.part[4 + OVER_CHANGE] < 0
 
 
 def test_prices_rise_where_limits_are_exceeded_and_fall_elsewhere() -> None:
