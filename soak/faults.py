@@ -47,6 +47,7 @@ class Faults:
     """These and no others; empty: all that can be done here."""
     holders: Callable[[], Collection[int]] = tuple
     """Who holds a job now: process ids."""
+    _jumped: bool = False
     _deck: list[str] = field(default_factory=list)
     _later: list[tuple[float, Callable[[], object]]] = field(default_factory=list)
 
@@ -71,10 +72,10 @@ class Faults:
             undo()
 
     def end(self) -> None:
-        """Undo all that lasts, and have every process live by the same time again: those that do not are killed."""
+        """Undo all that lasts. Where the Clock has jumped all are killed, so that they live by the same time again."""
         self.undo_due(all_of_it=True)
         pids = self.supervisor.pids()
-        for name in _PROGRAMS:
+        for name in _PROGRAMS if self._jumped else ():
             _signal(pids.get(name), signal.SIGKILL)
         self.recorder.write("fault", name="over", detail="no more from here on", hit=True)
 
@@ -145,6 +146,7 @@ class Faults:
         """
         jumps = [*_JUMPS_S, *(_JUMPS_BACK_S if "clock_back" in self.provoke else ())]
         jump_s = self.chance.choice([*jumps, *(_JUMPS_FAR_S if "unknown_outcomes" in self.provoke else ())])
+        self._jumped = True
         self.clock = replace(self.clock, origin=self.clock.origin + timedelta(seconds=jump_s))
         self.supervisor.change_environment(ClockSettings.environment(self.clock))
         pids = self.supervisor.pids()

@@ -14,6 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import httpx
+
 from libs.domain.policy import RegionPolicy
 from libs.interchange.region_files import dump_region
 from libs.reconcile.clock import ScaledClock
@@ -157,7 +159,7 @@ def run_faults(
         over.set()
         tend = platform.supervisor.tend
         _end(threads, gone, tend, plan.settle_s)
-        settle(admin, database, recorder, tend, s_max=plan.settle_s)
+        settle(admin, database, recorder, tend, s_max=plan.settle_s, is_up=lambda: _answers(platform.url))
 
 
 def region_files(region: str, servers: int, seed: int, policy: RegionPolicy | None = None) -> Mapping[str, Any]:
@@ -233,6 +235,13 @@ def _harm(plan: Plan, faults: Faults, database: Database, is_enough: Callable[[]
             return False
         time.sleep(0.05)
     return True
+
+
+def _answers(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/healthz", timeout=1.0, trust_env=False).status_code == 200
+    except httpx.TransportError:
+        return False
 
 
 def _end(threads: list[threading.Thread], gone: threading.Event, tend: Any, s_max: float) -> None:

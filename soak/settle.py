@@ -40,10 +40,21 @@ _LATEST = frozenset({"solve_runs", "plans"})
 """Only their latest page: the judge asks nothing of older ones."""
 
 
-def settle(admin: Client, database: Database, recorder: Recorder, tend: Callable[[], None], *, s_max: float) -> None:
+def settle(
+    admin: Client,
+    database: Database,
+    recorder: Recorder,
+    tend: Callable[[], None],
+    *,
+    s_max: float,
+    is_up: Callable[[], bool] = lambda: True,
+) -> None:
     """Write the `final` record: `quiet_s` after the faults (null: never), and everything as REST shows it.
 
     It is read in one still moment: where a cycle of solves has changed something meanwhile, once more.
+
+    tend    restarts what has died; only this thread may, so nothing here waits for long
+    is_up   whether the API answers at once: `admin` would wait for it
     """
     began_s = time.monotonic()
     asked: dict[str, int] = {}
@@ -51,6 +62,10 @@ def settle(admin: Client, database: Database, recorder: Recorder, tend: Callable
     found: dict[str, Any] = {}
     while waits_for and time.monotonic() - began_s < s_max:
         tend()
+        if not is_up():
+            waits_for = "the API"
+            time.sleep(0.2)
+            continue
         try:
             asked = asked or _solve_all(admin)
             waits_for = _unquiet(admin, database, asked)

@@ -83,19 +83,42 @@ def test_no_faults_but_those_that_are_asked_for(tmp_path: Path) -> None:
     assert {fault["name"] for fault in dealt(tmp_path, 20, only=("stall", "cut"))} == {"stall", "cut"}
 
 
+def waiting() -> subprocess.Popen[bytes]:
+    """A process that waits for the end of its input."""
+    return subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
+
+
+def platform_of(folder: Path, pids: dict[str, int], **named: Any) -> Faults:
+    now, nothing = datetime.now(UTC), Nothing()
+    nothing.pids = lambda: pids  # type: ignore[method-assign]
+    clock, recorder = ScaledClock(now, now, 60.0), Recorder(folder / "history.jsonl")
+    given: Any = (nothing, nothing, nothing, None, clock, recorder, random.Random(5))
+    return Faults(*given, **named)
+
+
 def test_of_pool_processes_one_that_is_at_work_is_met(tmp_path: Path) -> None:
     """Of two children of a "worker", which is this process, the one that holds a job."""
-    waits = [sys.executable, "-c", "import sys; sys.stdin.read()"]
-    children = [subprocess.Popen(waits, stdin=subprocess.PIPE) for _ in range(2)]
-    now, nothing = datetime.now(UTC), Nothing()
-    nothing.pids = lambda: {"worker": os.getpid()}  # type: ignore[method-assign]
-    with Recorder(tmp_path / "history.jsonl") as recorder:
-        given: Any = (nothing, nothing, nothing, None, ScaledClock(now, now, 60.0), recorder, random.Random(5))
-        faults = Faults(*given, only=frozenset({"kill_pool"}), holders=lambda: {children[1].pid})
+    children = [waiting(), waiting()]
+    faults = platform_of(tmp_path, {"worker": os.getpid()}, holders=lambda: {children[1].pid}, only={"kill_pool"})
+    with faults.recorder:
         faults.one()
     for child in children:
         child.communicate()
     assert [child.returncode for child in children] == [0, -signal.SIGKILL]
+
+
+@pytest.mark.parametrize("jumps", [False, True])
+def test_at_the_end_all_live_by_the_same_time(jumps: bool, tmp_path: Path) -> None:
+    """The solver never learnt of the jump; where there was none it is left alone."""
+    solver = waiting()
+    faults = platform_of(tmp_path, {}, only=frozenset({"jump_clock"}))
+    with faults.recorder:
+        if jumps:
+            faults.one()
+        faults.supervisor.pids = lambda: {"solver": solver.pid}  # type: ignore[method-assign]
+        faults.end()
+    solver.communicate()
+    assert solver.returncode == (-signal.SIGKILL if jumps else 0)
 
 
 def test_the_clock_goes_back_only_where_that_is_asked_for(tmp_path: Path) -> None:
