@@ -51,9 +51,12 @@ _SELECT = (
 _SHORT = sa.text(f"""
     WITH wanted AS (
         SELECT reservation_id, capacity_rru, survives_msb_loss FROM reservations
-        WHERE deleted_at IS NULL AND NOT scheduled
+        WHERE deleted_at IS NULL AND NOT scheduled AND reservation_id > :short_after
+        AND (CAST(:short_region AS text) IS NULL
+            OR region_id = (SELECT region_id FROM regions WHERE name = :short_region))
+        AND (CAST(:short_owner AS text) IS NULL OR owner = :short_owner)
     ), {coverage_query("target")}
-    SELECT reservation_id FROM coverage WHERE {SHORT}""").columns(sa.column("reservation_id", sa.BigInteger))
+    SELECT reservation_id FROM coverage WHERE {SHORT}""")
 
 
 def create_reservation(
@@ -171,7 +174,9 @@ def list_reservations(
     elif phase in (ReservationPhase.GRANTED, ReservationPhase.DEGRADED):
         query = query.where(_found.c.phase == phase)
     if short is not None:
-        is_short = reservations.c.reservation_id.in_(_SHORT)
+        # Only of those that may be listed: coverage counts every server of a reservation.
+        among = _SHORT.bindparams(short_after=after or 0, short_region=region, short_owner=owner)
+        is_short = reservations.c.reservation_id.in_(among.columns(sa.column("reservation_id", sa.BigInteger)))
         query = query.where(is_short if short else ~is_short)
     if after is not None:
         query = query.where(reservations.c.reservation_id > after)

@@ -115,6 +115,11 @@ def test_status_and_solves_agree_on_what_is_short(database: Database, snapshot: 
         summary = load_region_summary(tx, "west")
         short = list_reservations(tx, region="west", short=True).items
         whole = list_reservations(tx, region="west", short=False).items
+        rest = list_reservations(tx, region="west", short=True, after=short[0].reservation_id).items
+        assert [one.name for one in rest] == [one.name for one in short[1:]]
+        owned = list_reservations(tx, owner=short[0].owner, short=True).items
+        assert {one.name for one in owned} == {one.name for one in short if one.owner == short[0].owner}
+        assert list_reservations(tx, region="east", short=True).items == ()
         [web] = list_reservations(tx, region="west", name="web").items
     covered = coverage_of(fleet, fleet.servers.target).shortfall
     assert summary.degraded == score.reservations_short == len(short)

@@ -1,6 +1,7 @@
 """What-ifs that are applied: as simulated, within quotas and limits, and only if nothing has moved."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -211,3 +212,16 @@ def test_above_a_limit_it_is_an_approval(
     assert (entry.actor, entry.reason, request.given_reason) == ("otto", "agreed in the review", "agreed in the review")
     assert entry.after is not None
     assert len(entry.after["causes"]) == 1
+
+
+def test_ten_who_apply_at_once_leave_connections_for_everybody_else(
+    simulate: Callable[..., dict], client: TestClient, database: Database
+) -> None:
+    """As many as there are connections. Who waited for a second one would be told 503."""
+    path = f"/v1/simulations/{simulate(demand=[{'reservation': 'thin', 'capacity_rru': 4}])['simulation_id']}/apply"
+    with ThreadPoolExecutor(11) as threads:
+        applying = [threads.submit(client.post, path) for _ in range(10)]
+        reading = [threads.submit(client.get, "/v1/simulations") for _ in range(20)]
+        applied = sorted(one.result().status_code for one in applying)
+        assert {one.result().status_code for one in reading} == {200}
+    assert applied == [200] + [409] * 9
