@@ -14,12 +14,16 @@ from libs.assignment.search.bounds import least_levels
 from libs.assignment.search.cell import Cell, Total
 from libs.assignment.search.contradictions import refuse_contradictions
 from libs.assignment.search.linear import Graph
+from libs.assignment.search.reach import PART, Reach, reaches
 from libs.assignment.search.whole import CellValue, compute
 
 NAMES_MAX = 3
 """Specs that are named where many share a cell."""
-THIN = 1e-3
-"""A level of which every weight is smaller is computed in units of the largest: solvers take 1e-9 for nothing."""
+THIN = 1e-5
+"""A level to which no object adds more is computed in units of what one adds: solvers take 1e-9 for nothing."""
+
+TOLERANCE, SUMS = 1e-6, 1e-10
+"""Of a level: what solvers round to, and what sums of very many floats are off."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,13 +99,34 @@ class Compiled:
     @cached_property
     def unit(self) -> tuple[float, ...]:
         """(levels,) what 1 in `totals`, `values` and `least` stands for. A power of 2, so that nothing is rounded."""
-        largest = [0.0] * self.levels
-        for constraint in self.problem.constraints:
-            largest[0] = max(largest[0], constraint.weight)
-        for goal in self.problem.goals:
-            level = 1 + self.priorities.index(goal.priority)
-            largest[level] = max(largest[level], abs(goal.weight))
+        largest, reached = [0.0] * self.levels, self.reaches
+        for cell, k, by in self.parts:
+            term = self.terms[k]
+            largest[term.level] = max(largest[term.level], abs(term.weight * by) * reached[cell].most)
         return tuple(2.0 ** math.floor(math.log2(one)) if 0 < one < THIN else 1.0 for one in largest)
+
+    @cached_property
+    def reaches(self) -> tuple[Reach, ...]:
+        """By how much objects change each cell."""
+        return tuple(reaches(self.graph.cells))
+
+    @cached_property
+    def least_steps(self) -> tuple[float, ...]:
+        """(levels,) the least by which an object changes a level, in its unit, where it changes it; inf: none does."""
+        found = [math.inf] * self.levels
+        for cell, level, weight in self.totals:
+            step = abs(weight) * self.reaches[cell].least
+            if step > 0:
+                found[level] = min(found[level], step)
+        return tuple(found)
+
+    def tolerance(self, level: int, value: float) -> float:
+        """By how much values of a level may differ and count as equal, in its unit.
+
+        A millionth, as solvers round; of a level to which objects add little beside its value, a part of that.
+        """
+        size = max(1.0, abs(value))
+        return max(min(TOLERANCE * size, PART * self.least_steps[level]), SUMS * size)
 
     @cached_property
     def totals(self) -> tuple[Total, ...]:

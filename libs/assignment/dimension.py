@@ -25,8 +25,16 @@ class ByItem:
 
     def of(self, objects: Ints, containers: Ints) -> Floats:
         """The factor of each object in the container given for it; 0 in containers outside the scope."""
-        item = self.scope.item[containers]
-        return np.where(item >= 0, self.table[self.classes[objects], item], 0.0)
+        kind, item = np.broadcast_arrays(self.classes[objects], self.scope.item[containers])
+        inside = item >= 0  # of a scope without items, -1 is no index either
+        found = np.zeros(item.shape)
+        found[inside] = self.table[kind[inside], item[inside]]
+        return found
+
+    def by_container(self, rows: Ints | slice = slice(None)) -> Floats:
+        """(rows, C) the factor of each class in each container, 0 outside the scope."""
+        padded = np.pad(self.table[rows], ((0, 0), (0, 1)))
+        return np.asarray(padded[:, self.scope.item])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -8,14 +8,14 @@ from libs.assignment.arrays import Bools, Ints, checked_indices
 from libs.assignment.compiled import Compiled
 from libs.assignment.matrices import csr
 from libs.assignment.search.cell import Cell
+from libs.assignment.search.reach import tolerance_of
 from libs.assignment.search.walk import compare
 from libs.assignment.search.whole import CellValue, compute
 
 ATTEMPTS = 8
 """Times that objects are sent home before the start is the answer."""
-SLACK = 1e-7
-"""What sums of many floats may be off, of a cell's largest constant or of 1."""
-
+TWICE = 2.0
+"""Times the tolerance of a search: what it lets pass, and computed anew."""
 SAME = 1e-9
 """What sums of floats may differ by, as a share."""
 
@@ -52,17 +52,16 @@ def guilty_of(compiled: Compiled, assignment: Ints) -> Bools:
     guilty = np.zeros(len(initial), dtype=bool)
     moved = assignment != initial
     now = compute(compiled.graph, initial, assignment)
-    for cell, before, after in zip(compiled.graph.cells, compiled.start, now, strict=True):
+    cells = zip(compiled.graph.cells, compiled.reaches, compiled.start, now, strict=True)
+    for cell, reach, before, after in cells:
         if cell.hard:
-            rows, columns = _grown(cell, before, after)
+            rows, columns = _grown(cell, TWICE * tolerance_of(cell, reach), before, after)
             if len(rows):
                 guilty |= moved & _who(cell, rows, columns, initial, assignment)
     return guilty
 
 
-def _grown(cell: Cell, before: CellValue, after: CellValue) -> tuple[Ints, Ints]:
-    largest = max(np.abs(cell.by_row).max(initial=1.0), np.abs(cell.by_column).max(initial=1.0))
-    slack = SLACK * float(largest)
+def _grown(cell: Cell, slack: float, before: CellValue, after: CellValue) -> tuple[Ints, Ints]:
     if cell.dense:
         rows, columns = np.nonzero(np.asarray(after.y - before.y) > slack)
         return rows, columns

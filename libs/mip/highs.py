@@ -18,11 +18,16 @@ import numpy as np
 
 from libs.mip.bound import bound_from_prices
 from libs.mip.model import Floats, Model
+from libs.mip.scaling import Scaling, scaled
 
 Method = Literal["ipm", "pdlp", "simplex"]
 Progress = Callable[[float, float, float], None]
 """incumbent, bound, gap; inf where there is none yet."""
 Cancelled = Callable[[], bool]
+
+
+FINE = 1e-10
+"""The least tolerance there is: for a solver asked once more, where what it said of its answer was not so."""
 
 
 class SolverError(RuntimeError):
@@ -104,7 +109,8 @@ def solve_lp(
     simplex always ends in a vertex. pdlp is for models whose factorisation does not fit, and is the least precise.
     start is the basis of a model of the same shape; simplex goes on from there, whatever the method.
     """
-    highs = _loaded(model, integer=False)
+    scaling = scaled(model)
+    highs = _loaded(scaling.model, integer=False)
     _option(highs, "solver", "simplex" if start is not None else method)
     if start is not None and highs.setBasis(start._inner) != highspy.HighsStatus.kOk:
         raise SolverError("HiGHS refused a basis: the model has another shape")
@@ -112,7 +118,7 @@ def solve_lp(
     if limits.iterations_max is not None:
         for name in ("simplex_iteration_limit", "ipm_iteration_limit", "pdlp_iteration_limit"):
             _option(highs, name, limits.iterations_max)
-    return _run(highs, model, limits, None, cancelled)
+    return _run(highs, model, scaling, limits, None, cancelled)
 
 
 def solve_mip(
@@ -124,6 +130,7 @@ def solve_mip(
     restarts: bool = True,
     heuristics: float = 0.05,
     presolve: bool = True,
+    tolerance: float | None = None,
     progress: Progress | None = None,
     cancelled: Cancelled | None = None,
 ) -> Solution:
@@ -133,14 +140,19 @@ def solve_mip(
     restarts    whether to presolve anew once enough columns are fixed: pays in long searches only
     heuristics  share of the effort that looks for better points rather than bounds
     presolve    whether to make the model smaller first
+    tolerance   by how much rows, whole numbers and prices may be missed; None: HiGHS's own, 1e-6 and 1e-7
     """
-    highs = _loaded(model, integer=True)
+    scaling = scaled(model)
+    highs = _loaded(scaling.model, integer=True)
     _option(highs, "mip_rel_gap", limits.relative_gap)
-    _option(highs, "mip_abs_gap", limits.absolute_gap)
+    _option(highs, "mip_abs_gap", limits.absolute_gap * scaling.objective)
     _option(highs, "mip_heuristic_effort", heuristics)
     _option(highs, "random_seed", seed)
     _option(highs, "mip_allow_restart", restarts)
     _option(highs, "presolve", "choose" if presolve else "off")
+    if tolerance is not None:
+        for name in ("mip_feasibility_tolerance", "primal_feasibility_tolerance", "dual_feasibility_tolerance"):
+            _option(highs, name, tolerance)
     for name, value in (
         ("mip_max_nodes", limits.nodes_max),
         ("mip_max_stall_nodes", limits.stall_nodes_max),
@@ -151,8 +163,8 @@ def solve_mip(
     if start is not None:
         _option(highs, "mip_heuristic_run_feasibility_jump", False)  # finding any point is done
         known = np.flatnonzero(~np.isnan(start)).astype(np.int32)
-        highs.setSolution(len(known), known, start[known])
-    return _run(highs, model, limits, progress, cancelled)
+        highs.setSolution(len(known), known, (start / scaling.column)[known])
+    return _run(highs, model, scaling, limits, progress, cancelled)
 
 
 def _loaded(model: Model, *, integer: bool) -> Any:
@@ -178,10 +190,17 @@ def _option(highs: Any, name: str, value: object) -> None:
         raise SolverError(f"HiGHS refused {name} = {value!r}")
 
 
-def _run(highs: Any, model: Model, limits: Limits, progress: Progress | None, cancelled: Cancelled | None) -> Solution:
+def _run(
+    highs: Any,
+    model: Model,
+    scaling: Scaling,
+    limits: Limits,
+    progress: Progress | None,
+    cancelled: Cancelled | None,
+) -> Solution:
     if math.isfinite(limits.time_s_max):
         _option(highs, "time_limit", max(limits.time_s_max, 0.0))
-    _listen(highs, progress, cancelled)
+    _listen(highs, scaling, progress, cancelled)
     started = time.perf_counter()
     highs.run()
     solve_s = time.perf_counter() - started
@@ -193,10 +212,12 @@ def _run(highs: Any, model: Model, limits: Limits, progress: Progress | None, ca
     limited = timed_out or status in (states.kIterationLimit, states.kSolutionLimit)
     integer = info.mip_node_count >= 0
     empty = status == states.kModelEmpty
-    x = np.array(found.col_value) if empty or (found.value_valid and len(found.col_value) == len(model.cost)) else None
-    price = np.array(found.row_dual) if not integer and len(found.row_dual) == len(model.row_lower) else None
+    known = empty or (found.value_valid and len(found.col_value) == len(model.cost))
+    x = np.array(found.col_value) * scaling.column if known else None
+    priced = not integer and len(found.row_dual) == len(model.row_lower)
+    price = np.array(found.row_dual) * scaling.row / scaling.objective if priced else None
     if integer:
-        bound = float(info.mip_dual_bound)
+        bound = float(info.mip_dual_bound) / scaling.objective - scaling.hidden
     else:
         bound = bound_from_prices(model, price) if price is not None else -math.inf
     return Solution(
@@ -215,7 +236,7 @@ def _run(highs: Any, model: Model, limits: Limits, progress: Progress | None, ca
     )
 
 
-def _listen(highs: Any, progress: Progress | None, cancelled: Cancelled | None) -> None:
+def _listen(highs: Any, scaling: Scaling, progress: Progress | None, cancelled: Cancelled | None) -> None:
     """Subscribe to what the caller wants to hear. A callback costs the GIL, so nothing is subscribed for nobody."""
     if cancelled is not None:
 
@@ -229,7 +250,8 @@ def _listen(highs: Any, progress: Progress | None, cancelled: Cancelled | None) 
 
         def report(event: Any) -> None:
             out = event.data_out
-            progress(float(out.mip_primal_bound), float(out.mip_dual_bound), float(out.mip_gap))
+            unit = scaling.objective
+            progress(float(out.mip_primal_bound) / unit, float(out.mip_dual_bound) / unit, float(out.mip_gap))
 
         highs.cbMipImprovingSolution.subscribe(report)
         highs.cbMipLogging.subscribe(report)

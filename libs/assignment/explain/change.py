@@ -7,17 +7,23 @@ from dataclasses import dataclass
 
 from libs.assignment.arrays import Floats
 from libs.assignment.compiled import Term
+from libs.assignment.search.reach import PART
 
-SAME = 1e-9
+SAME, SUMS = 1e-9, 1e-13
+"""Of a value: what increments are off, and what one sum is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TermChange:
-    """The value of one constraint (all that is in excess) or goal before and after."""
+    """The value of one constraint (all that is in excess) or goal before and after.
+
+    least  no object changes the value by less, where it changes it; inf: none does
+    """
 
     term: Term
     before: float
     after: float
+    least: float
 
     @property
     def change(self) -> float:
@@ -32,7 +38,12 @@ class TermChange:
     @property
     def changed(self) -> bool:
         """More than an error of rounding."""
-        return abs(self.change) > SAME * max(1.0, abs(self.before))
+        return abs(self.change) > self.slack
+
+    @property
+    def slack(self) -> float:
+        """What sums of floats may be off, and less than what one object adds."""
+        return max(min(SAME * max(1.0, abs(self.before)), PART * self.least), SUMS * abs(self.before))
 
     def in_words(self) -> str:
         """One line."""
@@ -40,11 +51,11 @@ class TermChange:
         return f"{self.term.name} ({self.term.kind}): {moved}"
 
 
-def changes(terms: Sequence[Term], before: Floats, after: Floats) -> tuple[TermChange, ...]:
+def changes(terms: Sequence[Term], before: Floats, after: Floats, least: Floats) -> tuple[TermChange, ...]:
     """One for each term."""
     return tuple(
-        TermChange(term=term, before=float(was), after=float(now))
-        for term, was, now in zip(terms, before, after, strict=True)
+        TermChange(term=term, before=float(was), after=float(now), least=float(step))
+        for term, was, now, step in zip(terms, before, after, least, strict=True)
     )
 
 
@@ -60,9 +71,9 @@ def verdict(of: Sequence[TermChange]) -> int:
     """-1: better; 1: worse; 0: no difference; by the first level in which there is one."""
     sizes = [0.0] * (1 + max((one.term.level for one in of), default=0))
     for one in of:
-        sizes[one.term.level] += max(1.0, abs(one.before)) * abs(one.term.weight)
+        sizes[one.term.level] += one.slack * abs(one.term.weight)
     for change, size in zip(by_level(of), sizes, strict=True):
-        if abs(change) > SAME * size:
+        if abs(change) > size:
             return 1 if change > 0 else -1
     return 0
 

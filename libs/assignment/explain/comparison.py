@@ -35,4 +35,4 @@ def compare(problem: Problem, a: Ints, b: Ints) -> Comparison:
     """Start and answer, or the answers of two solvers."""
     terms = Terms(Compiled.of(problem))
     differ = int((np.asarray(a) != np.asarray(b)).sum())
-    return Comparison(differ=differ, changes=changes(terms.all, terms.values(a), terms.values(b)))
+    return Comparison(differ=differ, changes=changes(terms.all, terms.values(a), terms.values(b), terms.least))

@@ -10,18 +10,28 @@ from libs.assignment.search.cell import Total
 from libs.assignment.search.delta import try_moves
 from libs.assignment.search.pack import pack
 from libs.assignment.search.program import Program
+from libs.assignment.search.reach import reaches, tolerance_of
 from libs.assignment.search.tables import State
 from libs.assignment.search.whole import compute
 
 
 class Terms:
-    """A compiled problem with a level for each term instead of one for each priority, and no element forbidden."""
+    """A compiled problem with a level for each term instead of one for each priority, and no element forbidden.
+
+    least  (T,) the least that an object changes the value of each term by, where it changes it; inf: none does
+    """
 
     def __init__(self, compiled: Compiled) -> None:
         problem = compiled.problem
         self.problem, self.all = problem, compiled.terms
         self.graph, place = compiled.graph.settled(limited=False)
         self._cells = tuple(Total(place[cell], term, by) for cell, term, by in compiled.parts)
+        self._reaches = reaches(self.graph.cells)
+        self.least = np.full(len(self.all), np.inf)
+        for one in self._cells:
+            step = abs(one.weight) * self._reaches[one.cell].least
+            if step > 0:
+                self.least[one.level] = min(self.least[one.level], step)
         count = max(len(self.all), 1)
         self._program = Program(
             problem=problem,
@@ -52,8 +62,9 @@ class Terms:
         found = set()
         for one in self._cells:
             if self.all[one.level].hard:
+                cell = self.graph.cells[one.cell]
                 grown = now[one.cell].y - was[one.cell].y
-                most = grown.max(initial=0.0) if self.graph.cells[one.cell].dense else grown.data.max(initial=0.0)
-                if most > 1e-9 * max(1.0, float(np.abs(was[one.cell].total))):
+                most = grown.max(initial=0.0) if cell.dense else grown.data.max(initial=0.0)
+                if most > tolerance_of(cell, self._reaches[one.cell]):
                     found.add(one.level)
         return sorted(found)

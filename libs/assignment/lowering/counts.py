@@ -19,7 +19,7 @@ from libs.assignment.search.whole import CellValue
 
 PAIRS_MAX = 10_000_000
 """Pairs of class and container that are looked at."""
-SLACK = 1e-9
+SLACK = 1e-12
 """What a limit may be missed by, as a share of it: sums of floats."""
 
 
@@ -120,7 +120,7 @@ def _room(cell: Cell, value: CellValue, key: Ints) -> Floats:
         empty = empty + np.asarray(cell.grid[rows, columns]).ravel()
     limit = start_of(cell, value, key)
     if cell.function == STEP:  # an item that holds something already may hold more: it is one item either way
-        limit = np.where(limit > STEP_TOLERANCE, np.inf, 0.0)
+        limit = np.where(limit > STEP_TOLERANCE, np.inf, STEP_TOLERANCE)
     elif cell.function != IDENTITY:
         limit = np.maximum(limit, 0.0)
     return np.asarray(limit - empty, dtype=np.float64)

@@ -13,8 +13,8 @@ from libs.assignment.lowering.linked import counts_alone
 from libs.assignment.lowering.wants import Want
 from libs.assignment.matrices import csr
 
-EXACT = 1e-9
-"""What counts as zero, as a share of the numbers at hand."""
+EXACT = 1e-14
+"""What counts as zero, as a share of the numbers at hand: what their sums are off. 1 beside 1e9 is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -47,7 +47,7 @@ def add_positive_part(a: Assembly, name: str, x: Affine, want: Want, most: Float
     Rows: one, or three where large values are wanted, per element that can be on both sides.
     """
     least, greatest = a.bounds_of(x)
-    scale = EXACT * np.maximum(1.0, np.maximum(np.abs(least), np.abs(greatest)))
+    scale = EXACT * np.maximum(np.abs(x.constant), np.maximum(np.abs(least), np.abs(greatest)))
     below, above = greatest <= scale, (least >= -scale) & (not a.named)
     zero: Bools = below.copy()
     if most is not None:

@@ -33,7 +33,7 @@ class Steps:
 def add_step(a: Assembly, name: str, x: Affine, want: Want, most: Floats | None) -> Image:
     """Add y = 1 if x > 0 else 0, with least <= x <= greatest; y in {0, 1}.
 
-        x <= greatest y                              where 0 is wanted
+        x <= free + (greatest - free) y              where 0 is wanted; free: STEP_TOLERANCE where x may be less, else 0
         x >= grain y + least (1 - y)                 where 1 is wanted; grain: the least that x is where it is positive
 
     most  (E,) a hard limit on y: where it is 0 there is a row x <= 0 and no column
@@ -46,27 +46,30 @@ def add_step(a: Assembly, name: str, x: Affine, want: Want, most: Floats | None)
     if most is not None:
         none = ~zero & (most < 1)
         rows = np.flatnonzero(none)
-        a.add_rows(name, "none", x.keys[rows], x.shape[1], entries_of(x.matrix, rows), upper=-x.constant[rows])
+        most_there = _free(grain(a, x, rows)) - x.constant[rows]
+        a.add_rows(name, "none", x.keys[rows], x.shape[1], entries_of(x.matrix, rows), upper=most_there)
         zero = zero | none
     some = np.flatnonzero(~zero & ~one)
     y = a.add_columns(len(some), least=0.0, most=1.0, integer=True)
     column = np.full(len(x.keys), -1)
     column[some] = y
     at, shape = np.arange(len(some)), x.shape[1]
+    fine = grain(a, x, some)
     if want.small or not want.large:
+        free = _free(fine)
         a.add_rows(
             name,
             "none unless counted",
             x.keys[some],
             shape,
             entries_of(x.matrix, some),
-            (at, y, -greatest[some]),
-            upper=-x.constant[some],
+            (at, y, free - greatest[some]),
+            upper=free - x.constant[some],
         )
         alone = counts_alone(a, x.matrix, some[x.constant[some] == 0], least=2 * STEP_TOLERANCE)
         a.steps.append((csr(x.matrix)[alone], column[alone]))
     if want.large:
-        fine = grain(a, x, some)
+        fine = np.maximum(fine, STEP_TOLERANCE)
         a.add_rows(
             name,
             "some if counted",
@@ -79,3 +82,8 @@ def add_step(a: Assembly, name: str, x: Affine, want: Want, most: Floats | None)
     a.completions.append(Steps(x=x, some=some, y=y))
     nothing = np.zeros(len(x.keys))
     return Image(column=column, copied=np.zeros(len(x.keys), np.bool_), constant=np.where(one, 1.0, 0.0), error=nothing)
+
+
+def _free(fine: Floats) -> Floats:
+    """What x may be and count as 0: nothing, where whatever is above 0 is above the tolerance of steps."""
+    return np.where(fine > STEP_TOLERANCE, 0.0, STEP_TOLERANCE)

@@ -50,7 +50,8 @@ def used_or_not(problem: Problem) -> tuple[Bools, dict[int, str]]:
         for lookup in _under_steps(expressions):
             item = lookup.scope.item
             alone = np.bincount(item[item >= 0], minlength=len(lookup.scope)) == 1
-            who = np.flatnonzero((item >= 0) & alone[item])
+            inside = np.flatnonzero(item >= 0)
+            who = inside[alone[item[inside]]]
             asked[who] = True
             for container in who.tolist():
                 by.setdefault(container, spec)

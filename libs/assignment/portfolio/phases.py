@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -19,7 +20,7 @@ from libs.assignment.portfolio.restoring import is_broken, restored
 from libs.assignment.portfolio.rounding import round_counts
 from libs.assignment.portfolio.shares import shares_of
 from libs.assignment.steps.walk import Walk
-from libs.mip.highs import Limits, solve_mip
+from libs.mip.highs import FINE, Limits, solve_mip
 from libs.mip.model import Model
 
 LEAST_GAIN = 1e-9
@@ -167,25 +168,29 @@ class Phases:
     def _whole(self, counts: Ints) -> Ints:
         """Few enough columns: branch and bound on all of them."""
         limits = Limits(
-            time_s_max=self.watch.time_left(),
             nodes_max=self.limits.exact_nodes_max,
             relative_gap=self.limits.exact_gap,
             absolute_gap=1e-6,
         )
         known = self.lowered.point_of(counts)
-        found = solve_mip(
-            self.model,
-            limits,
-            start=known,
-            seed=self.seed,
-            progress=lambda incumbent, bound, _: self.watch.found(known, bound),
-            cancelled=self.watch.stop,
-        )
-        self.watch.note(timed_out=found.timed_out)
-        self.tried, self.proven, self.tree_bound = 1, found.optimal, found.bound
-        if found.x is None:
-            return counts
-        whole = np.rint(found.x[: len(counts)]).astype(np.int64)
-        better = self.better(self._restored(whole, counts), counts)
-        self.improved = int(better is not counts)
-        return better
+        for tolerance in (None, FINE):
+            found = solve_mip(
+                self.model,
+                replace(limits, time_s_max=self.watch.time_left()),
+                start=known,
+                seed=self.seed,
+                tolerance=tolerance,
+                progress=lambda incumbent, bound, _: self.watch.found(known, bound),
+                cancelled=self.watch.stop,
+            )
+            self.watch.note(timed_out=found.timed_out)
+            self.tried, self.proven, self.tree_bound = self.tried + 1, found.optimal, max(self.tree_bound, found.bound)
+            if found.x is None:
+                break
+            whole = np.rint(found.x[: len(counts)]).astype(np.int64)
+            better = self.better(self._restored(whole, counts), counts)
+            self.improved, counts = self.improved or int(better is not counts), better
+            cost = self.cost(counts)
+            if not found.optimal or cost <= self.tree_bound + self.limits.exact_gap * max(1.0, abs(cost)):
+                break
+        return counts

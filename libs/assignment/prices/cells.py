@@ -226,9 +226,12 @@ def _read_groups(compiled: Compiled, found: Read, name: str, cell: Cell, leaf: L
     row, scale = _row_of(leaf)
     there = (leaf.values > 0) & (row[compiled.problem.initial] >= 0)
     plain = leaf.flavour is Flavour.AFTER or (leaf.flavour is Flavour.NEW and not there.any())
-    if not plain or leaf.factor is not None or cell.grid is not None or np.ptp(cell.by_row) or np.ptp(scale[row >= 0]):
+    if not plain or leaf.factor is not None or cell.grid is not None or np.ptp(cell.by_row):
         return False
-    limit = -(cell.by_column + cell.by_row[0]) / scale[row >= 0].max(initial=1.0)
+    of_rows = scale[row >= 0] if (row >= 0).any() else np.ones(1)
+    if np.ptp(of_rows):
+        return False
+    limit = -(cell.by_column + cell.by_row[0]) / of_rows.max(initial=1.0)
     members = csr(columns.multiply(leaf.values[None, :]))
     known = (one for one in compiled.problem.partitions.values() if one.matrix is columns)
     found.crowds.append(Crowd(name=name, members=members, limit=limit, item=row, partition=next(known, None)))

@@ -89,15 +89,14 @@ def _shapes(worth: list[Worth], bans: list[Ban], capacity: Floats, outs: Bools) 
 def _alike_items(one: ByItem) -> Ints:
     """(C,) the same number for containers in which every class of objects has the same factor."""
     number = np.unique(one.table.T, axis=0, return_inverse=True)[1].reshape(-1)
-    return np.where(one.scope.item >= 0, number[one.scope.item], -1)
+    return np.append(number, -1)[one.scope.item]
 
 
 def _factor(by_item: ByItem | None, objects: Ints, containers: Ints) -> Floats:
     """(objects, containers) what an object's value is multiplied by."""
     if by_item is None:
         return np.ones((len(objects), len(containers)))
-    item = by_item.scope.item[containers]
-    return np.where(item >= 0, by_item.table[by_item.classes[objects]][:, item], 0.0)
+    return np.asarray(by_item.by_container(by_item.classes[objects])[:, containers])
 
 
 def _alike(columns: Sequence[Column], size: int) -> tuple[Ints, Ints]:

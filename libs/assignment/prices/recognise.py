@@ -154,17 +154,14 @@ def _outside(found: Read, need: Floats, limit: Floats, groups: Groups, bans: lis
 def _banned_somebody(ban: Ban) -> Bools:
     if ban.factor is None:
         return ban.where & bool(ban.who.any())
-    item = ban.factor.scope.item
-    table = ban.factor.table[np.unique(ban.factor.classes[ban.who])]
-    some: Bools = np.asarray((table > 0).any(axis=0))
-    return np.asarray(ban.where & (item >= 0) & some[item])
+    classes = np.unique(ban.factor.classes[ban.who])
+    return np.asarray(ban.where & (ban.factor.by_container(classes) > 0).any(axis=0))
 
 
 def _table(one: Worth) -> Floats:
     """(K, C) the factor of each class in each container, with the scale."""
     assert one.factor is not None
-    item = one.factor.scope.item
-    return np.asarray(np.where(item >= 0, one.factor.table[:, item], 0.0) * one.scale)
+    return np.asarray(one.factor.by_container() * one.scale)
 
 
 def _value_of_all(one: Worth) -> Floats:

@@ -107,16 +107,6 @@ class Total(NamedTuple):
     weight: float
 
 
-TOLERANCE_SHARE = 1e-9
-"""Of a hard element, relative to the largest number in its cell."""
-
-
-def tolerance_of(cell: Cell) -> float:
-    """By how much a hard element may grow: what sums of floats leave."""
-    largest = max(np.abs(cell.by_row).max(initial=1.0), np.abs(cell.by_column).max(initial=1.0))
-    return TOLERANCE_SHARE * float(largest)
-
-
 def never_negative(cell: Cell) -> bool:
     """Whether a cell's value is 0 or more whatever the assignment."""
     return cell.function in (POSITIVE_PART, STEP, LOG, POWER)

@@ -106,11 +106,11 @@ def _potential(leaf: Leaf, slope: Floats, initial: Ints, assignment: Ints) -> Fl
 def _ends(leaf: Leaf, slope: Floats) -> tuple[Floats, Floats]:
     """(N,) the least and the most that the factor of each object makes of the slopes."""
     assert leaf.factor is not None
-    table, item = leaf.factor.table, leaf.factor.scope.item
-    low, high = np.zeros(len(table)), np.zeros(len(table))
-    step = max(PLACES_MAX // max(len(item), 1), 1)
-    for first in range(0, len(table), step):
+    size = len(leaf.factor.table)
+    low, high = np.zeros(size), np.zeros(size)
+    step = max(PLACES_MAX // max(len(slope), 1), 1)
+    for first in range(0, size, step):
         part = slice(first, first + step)
-        by = np.where(item >= 0, table[part][:, item], 0.0) * slope
+        by = leaf.factor.by_container(part) * slope
         low[part], high[part] = by.min(axis=1), by.max(axis=1)
     return low[leaf.factor.classes], high[leaf.factor.classes]

@@ -6,8 +6,9 @@ import numpy as np
 
 from libs.assignment.arrays import Bools, Floats, Ints
 from libs.assignment.flavour import Flavour
-from libs.assignment.search.cell import POSITIVE_PART, Cell, Leaf, fan, tolerance_of
+from libs.assignment.search.cell import POSITIVE_PART, Cell, Leaf, fan
 from libs.assignment.search.linear import Graph
+from libs.assignment.search.reach import reaches, tolerance_of
 
 PLACES_MAX = 20_000_000
 """Classes of a factor times containers; a larger table is not looked at."""
@@ -22,9 +23,11 @@ def movable_objects(graph: Graph, initial: Ints, start: Ints) -> Ints:
     if graph.containers < 2:
         return np.zeros(0, dtype=np.int64)
     free: Bools = np.ones(graph.objects, dtype=np.bool_)
-    for cell in graph.cells:
-        if cell.hard and _adds_up(cell) and _holds(cell, initial, start):
-            free &= ~_kept(cell, cell.leaves[0], initial, start)
+    for cell, reach in zip(graph.cells, reaches(graph.cells), strict=True):
+        if cell.hard and _adds_up(cell):
+            slack = tolerance_of(cell, reach) - cell.by_row - cell.by_column[0]
+            if _holds(cell, slack, initial, start):
+                free &= ~_kept(cell.leaves[0], slack, initial, start)
     return np.flatnonzero(free)
 
 
@@ -40,9 +43,8 @@ def _adds_up(cell: Cell) -> bool:
     return bool(positive and even and fan(leaf.columns) <= 1)
 
 
-def _holds(cell: Cell, initial: Ints, start: Ints) -> bool:
-    """Whether no element is broken at the start."""
-    slack = tolerance_of(cell) - cell.by_row - cell.by_column[0]
+def _holds(cell: Cell, slack: Floats, initial: Ints, start: Ints) -> bool:
+    """Whether no element is broken at the start; slack (rows,) is what each may hold."""
     if (slack < 0).any():
         return False
     held = cell.leaves[0].contribution(initial, start)
@@ -50,9 +52,8 @@ def _holds(cell: Cell, initial: Ints, start: Ints) -> bool:
     return bool((held.data <= slack[rows]).all())
 
 
-def _kept(cell: Cell, leaf: Leaf, initial: Ints, start: Ints) -> Bools:
+def _kept(leaf: Leaf, slack: Floats, initial: Ints, start: Ints) -> Bools:
     """(N,) objects that a cell lets go nowhere but where they are."""
-    slack = tolerance_of(cell) - cell.by_row - cell.by_column[0]
     values = leaf.values if leaf.columns is None else leaf.values * np.asarray(leaf.columns.sum(axis=0))
     most = _most_there(leaf, slack)
     if most is None or (leaf.flavour is Flavour.AFTER and fan(leaf.rows) > 1):
@@ -79,8 +80,7 @@ def _most_there(leaf: Leaf, slack: Floats) -> Floats | None:
     elif len(leaf.factor.table) * leaf.rows.shape[1] > PLACES_MAX:
         return None
     else:
-        item = leaf.factor.scope.item
-        by = np.where(item >= 0, leaf.factor.table[:, item], 0.0)
+        by = leaf.factor.by_container()
     room = np.full(leaf.rows.shape[1], np.inf)
     counted = entries.data > 0
     np.minimum.at(room, containers[counted], slack[rows[counted]] / entries.data[counted])

@@ -11,10 +11,11 @@ from libs.assignment.classes import equivalent
 from libs.assignment.expressions.max import Over
 from libs.assignment.flavour import Flavour
 from libs.assignment.search.alike import alike
-from libs.assignment.search.cell import Cell, Total, tolerance_of
+from libs.assignment.search.cell import Cell, Total
 from libs.assignment.search.layout import lay_out
 from libs.assignment.search.linear import Graph
 from libs.assignment.search.maps import Maps
+from libs.assignment.search.reach import reaches, tolerance_of
 from libs.assignment.search.slots import EMPTY, fill_slots
 from libs.assignment.search.stacking import Stack, curve_numbers, guard_numbers
 from libs.assignment.search.tables import (
@@ -107,7 +108,7 @@ def pack(
     real = np.zeros((len(node), 2))
     first_leaf, first_link = 1 + len(cells), 1 + len(cells) + len(leaves)
     values, value_of = _distinct([leaf.values for leaf in leaves])
-    sizes = lay_out(graph, levels)
+    sizes, reached = lay_out(graph, levels), reaches(cells)
     leaf_at, link_at = first_leaf, first_link
     for n, cell in enumerate(cells, 1):
         row = node[n]
@@ -121,7 +122,7 @@ def pack(
         row[LEAF], row[LEAVES], row[LINK] = leaf_at, own, link_at
         row[READ] = any(reader[0] >= 0 for reader in readers[n - 1])
         leaf_at, link_at = leaf_at + own, link_at + len(readers[n - 1])
-        real[n] = cell.parameter, tolerance_of(cell)
+        real[n] = cell.parameter, tolerance_of(cell, reached[n - 1])
     node[1 + len(cells), LINK] = link_at
     factors: dict[int, tuple[int, int]] = {}
     for k, leaf in enumerate(leaves):

@@ -11,12 +11,13 @@ from itertools import repeat
 import numpy as np
 
 from libs.assignment.arrays import Floats, Ints
-from libs.assignment.compiled import Compiled
-from libs.assignment.legal import begun_at
+from libs.assignment.compiled import TOLERANCE, Compiled
+from libs.assignment.legal import begun_at, made_legal
 from libs.assignment.lowering.impossible import clash_of
 from libs.assignment.lowering.lower import lower_compiled
 from libs.assignment.lowering.lowered import Lowered
 from libs.assignment.problem import Problem
+from libs.assignment.solvers.claim import claimed, is_proven
 from libs.assignment.solvers.deadline import Deadline
 from libs.assignment.solvers.limits import MipLimits, SearchLimits, StoppedBy
 from libs.assignment.solvers.record import Record
@@ -27,8 +28,6 @@ from libs.mip.model import Model
 Progress = Callable[[int, float, float, float], None]
 """level (0: what is broken), incumbent, bound, gap; inf where there is none yet."""
 
-TOLERANCE = 1e-6
-"""What counts as equal, as a share of a level's value: what solvers round to."""
 SLACK = 1e-9
 """What a level may lose to those below it, besides: HiGHS's presolve goes wrong on rows that are wider by 1e-6."""
 
@@ -74,6 +73,7 @@ def solve_mip(
         tree.offer(begun_at(lowered.compiled, start))
     stopped_by = tree.run()
     first, last = tree.first, tree.value
+    bound, stopped_by = claimed(lowered.compiled, last, tree.bound, stopped_by, limits.relative_gap)
     impossible = _impossible(problem, began + limits.time_s_max, build_s) if last[0] > TOLERANCE else ()
     return Result(
         assignment=tree.best,
@@ -87,7 +87,7 @@ def solve_mip(
         build_s=build_s,
         solve_s=time.perf_counter() - began,
         timeline=tuple(tree.record.steps),
-        bound=tuple(tree.bound),
+        bound=bound,
         solver="mip",
         notes=(*tree.notes, *impossible),
     ).as_stated(lowered.compiled.unit)
@@ -153,18 +153,11 @@ class Tree:
                     self.lowered = lower_compiled(self.lowered.compiled, near=self.seen)
                 elif gap == self.limits.relative_gap:
                     break
-            if ended is StoppedBy.OPTIMAL and self.lowered.levels[level].error and not self._proven(level):
-                ended = StoppedBy.DONE  # pieces of curves were not fine enough
         return ended
 
     def _left_s(self) -> float:
         """Seconds for the solver. HiGHS looks at its clock only now and then, so some are kept back."""
         return (1.0 - KEPT_BACK) * self.limits.time_s_max - (time.perf_counter() - self.began)
-
-    def _proven(self, level: int) -> bool:
-        """Whether the best answer is as good as the bound, up to the gap asked for."""
-        value = float(self.value[level])
-        return value - self.bound[level] <= max(self.limits.relative_gap, TOLERANCE) * max(1.0, abs(value))
 
     def _gaps(self, level: int) -> Iterator[float]:
         """The gap to be reached by each solve of a level: curves coarsely at first, to learn where they matter."""
@@ -187,8 +180,8 @@ class Tree:
     def offer(self, assignment: Ints) -> None:
         """Take an assignment for the best, if it is better at the first level at which they differ."""
         value = self.lowered.compiled.values(assignment)
-        for new, old in zip(value, self.value, strict=True):
-            tolerance = TOLERANCE * max(1.0, abs(old))
+        for level, (new, old) in enumerate(zip(value, self.value, strict=True)):
+            tolerance = self.lowered.compiled.tolerance(level, old)
             if new > old + tolerance:
                 return
             if new < old - tolerance:
@@ -201,18 +194,30 @@ class Tree:
         model = lowered.at(level, most)
         error = 0.0 if lowered.sound else lowered.levels[level].error
         least = lowered.levels[level].least(model) - error
-        if self.value[level] <= least + TOLERANCE * max(1.0, abs(least)):
+        if self.value[level] <= least + lowered.compiled.tolerance(level, least):
             self.bound[-1] = max(self.bound[-1], least)
             return None
         found = self._solved(model, level, gap, error)
-        self.bound[-1] = max(self.bound[-1], found.bound - error, least)
-        if found.x is not None:
-            self.seen.append(self._assignment(found.x))
-            self.true = lowered.compiled.values(self.seen[-1])
-            self.offer(self.seen[-1])
+        self._take(found, error, least)
+        exact = not lowered.levels[level].error and len(model.cost) <= LARGE
+        proven = is_proven(lowered.compiled, level, self.value[level], self.bound[-1], gap)
+        if found.optimal and exact and not proven and self._left_s() > 0:
+            found = self._solved(model, level, gap, error, tolerance=highs.FINE)
+            self._take(found, error, least)
         return found
 
-    def _solved(self, model: Model, level: int, gap: float, error: float) -> highs.Solution:
+    def _take(self, found: highs.Solution, error: float, least: float) -> None:
+        """Its bound, and its answer if that keeps every hard constraint: rows are kept up to a tolerance only."""
+        compiled = self.lowered.compiled
+        self.bound[-1] = max(self.bound[-1], found.bound - error, least)
+        if found.x is not None:
+            self.seen.append(made_legal(compiled, self._assignment(found.x)))
+            self.true = compiled.values(self.seen[-1])
+            self.offer(self.seen[-1])
+
+    def _solved(
+        self, model: Model, level: int, gap: float, error: float, tolerance: float | None = None
+    ) -> highs.Solution:
         """Branch and bound from the best so far, and again where HiGHS 1.15 is known to be wrong.
 
         Its presolve may lose the start, which is a point, and call the model infeasible; and with a start it may call
@@ -221,15 +226,19 @@ class Tree:
         began = time.perf_counter()
         left = sum(one.cost.any() for one in self.lowered.levels[level:])
         share = max(self._left_s() / left, 0.0)
+        absolute = self.lowered.compiled.tolerance(level, self.value[level])
 
         def solve(start: Floats | None, *, presolve: bool = True) -> highs.Solution:
             time_s = max(share - (time.perf_counter() - began), 0.0)
             found = highs.solve_mip(
                 model,
-                highs.Limits(time_s_max=time_s, nodes_max=self.limits.nodes_max, relative_gap=gap),
+                highs.Limits(
+                    time_s_max=time_s, nodes_max=self.limits.nodes_max, relative_gap=gap, absolute_gap=absolute
+                ),
                 start=start,
                 seed=self.seed,
                 presolve=presolve,
+                tolerance=tolerance,
                 progress=self._listener(level),
                 cancelled=self.cancelled,
             )

@@ -13,11 +13,13 @@ import numpy as np
 
 from libs.assignment.arrays import Floats, Ints
 from libs.assignment.compiled import Compiled
+from libs.assignment.legal import begun_at
 from libs.assignment.lowering.lower import lower_compiled
 from libs.assignment.lowering.lowered import Lowered
 from libs.assignment.portfolio.limits import PortfolioLimits
 from libs.assignment.portfolio.phases import Phases
 from libs.assignment.problem import Problem
+from libs.assignment.solvers.claim import claimed
 from libs.assignment.solvers.deadline import Deadline
 from libs.assignment.solvers.limits import SearchLimits, StoppedBy
 from libs.assignment.solvers.record import Record
@@ -35,8 +37,6 @@ MOMENTS_MAX, MOMENTS_MIN = 100, 2
 """Steps of a timeline."""
 MOMENTS_SHARE, MOMENTS_S = 0.02, 0.1
 """Of the time, or seconds if that is more: what may go into turning steps into moves of objects at the end."""
-TOLERANCE = 1e-6
-"""What a level may lose to those below it, as a share of its value: what solvers round to."""
 
 
 def solve_portfolio(
@@ -67,9 +67,10 @@ def solve_portfolio(
     for level in range(len(lowered.levels)):
         run.solve(level)
     placing = time.perf_counter()
-    best = lowered.assignment(run.counts)
+    best = begun_at(lowered.compiled, lowered.assignment(run.counts))  # rows are kept up to a solver's tolerance only
     timeline = run.timeline(time.perf_counter() - placing)
     first, last = lowered.compiled.values(problem.initial), lowered.compiled.values(best)
+    bound, stopped_by = claimed(lowered.compiled, last, run.bound, run.stopped_by, limits.exact_gap)
     return Result(
         assignment=best,
         broken=(first[0], last[0]),
@@ -78,11 +79,11 @@ def solve_portfolio(
         moved=int((best != problem.initial).sum()),
         tries=run.tried,
         seed=seed,
-        stopped_by=run.stopped_by,
+        stopped_by=stopped_by,
         build_s=build_s,
         solve_s=time.perf_counter() - began,
         timeline=timeline,
-        bound=tuple(run.bound),
+        bound=bound,
         solver="portfolio",
         notes=run.notes(),
     ).as_stated(lowered.compiled.unit)
@@ -130,7 +131,8 @@ class _Run:
         model = lowered.at(level, self._most)
         value = model.objective(lowered.point_of(self.counts))
         none = least = lowered.levels[level].least(model)
-        if value > least + TOLERANCE * max(1.0, abs(least)) and not self.stop():
+        tolerance = lowered.compiled.tolerance
+        if value > least + tolerance(level, least) and not self.stop():
             levels = sum(one.cost.any() for one in lowered.levels[level:])
             self._until = time.perf_counter() + (self._ends - time.perf_counter()) / levels
             phases = Phases(lowered, model, self.limits, self.seed, self)
@@ -147,11 +149,11 @@ class _Run:
             point = lowered.point_of(self.counts)
             self._remember(point)
             value = model.objective(point)
-            near = max(self.limits.exact_gap, TOLERANCE) * max(1.0, abs(value))
+            near = self.limits.exact_gap * abs(value) + tolerance(level, value)
             if value > least + near and self.stopped_by is StoppedBy.OPTIMAL:
                 self.stopped_by = StoppedBy.WORK  # who of a class leaves was proven together with the counts
         self.bound.append(least - (0.0 if lowered.sound else lowered.levels[level].error))
-        room = TOLERANCE * max(1.0, abs(value))
+        room = tolerance(level, value)
         self._most.append(value if value <= none + room else value + room)  # at its least it is held by bounds
 
     def notes(self) -> tuple[str, ...]:

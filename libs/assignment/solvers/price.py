@@ -24,6 +24,7 @@ from libs.assignment.prices.settings import Granularity, PriceSettings
 from libs.assignment.prices.state import State, start
 from libs.assignment.problem import Problem
 from libs.assignment.search.walk import compare
+from libs.assignment.solvers.claim import claimed
 from libs.assignment.solvers.deadline import Deadline
 from libs.assignment.solvers.limits import SearchLimits, StoppedBy
 from libs.assignment.solvers.local import solve_local
@@ -163,7 +164,8 @@ class Run:
             bound = self._bound(float(last[0])) if last[0] <= CLOSE < first[0] else bound
             notes += ("local search polished the placement",)
         near = last - bound <= CLOSE * np.maximum(np.abs(last), np.abs(bound))
-        stopped_by = StoppedBy.TIME if self.cut else StoppedBy.OPTIMAL if near.all() else StoppedBy.DONE
+        ended = StoppedBy.TIME if self.cut else StoppedBy.OPTIMAL if near.all() else StoppedBy.DONE
+        kept, stopped_by = claimed(self.compiled, _levels(last), _levels(bound), ended, CLOSE)
         moved = int((best != initial).sum())
         return Result(
             assignment=best.copy(),
@@ -177,7 +179,7 @@ class Run:
             build_s=build_s,
             solve_s=self.deadline.elapsed_s,
             timeline=tuple(record.steps),
-            bound=tuple(bound.tolist()),
+            bound=kept,
             prices=prices_of(self.market, self.relaxed),
             solver="price",
             notes=notes,
