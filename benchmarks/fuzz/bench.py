@@ -23,11 +23,13 @@ from benchmarks.fuzz.runs import ODD, PLAIN, Run
 from benchmarks.fuzz.script import script_of
 from benchmarks.fuzz.shrink import shrink
 from benchmarks.fuzz.truth import Truth
-from benchmarks.fuzz.words import draw_case
+from benchmarks.fuzz.words import draw_case, draw_market
 from libs.assignment.errors import ModelError
 
 ASSIGNMENTS, ASSIGNMENTS_MOST = 300, 16_384
 """Of a case: mostly at most so many, one time in twenty the most."""
+MARKETS = 0.25
+"""The share of cases that are markets."""
 STATING = "problem"
 """Stands for a solver where stating the problem fails."""
 Key = tuple[str, str]
@@ -44,6 +46,7 @@ class Tally:
     cases: int = 0
     runs: Counter[str] = field(default_factory=Counter)
     best: Counter[str] = field(default_factory=Counter)
+    answered: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
     kinds: Counter[Key] = field(default_factory=Counter)
     scripts: dict[Key, str] = field(default_factory=dict)
@@ -51,7 +54,7 @@ class Tally:
     def add(self, other: Tally) -> None:
         """Those of other cases too."""
         self.cases += other.cases
-        for name in ("runs", "best", "refused", "kinds"):
+        for name in ("runs", "answered", "best", "refused", "kinds"):
             getattr(self, name).update(getattr(other, name))
         self.scripts |= {key: script for key, script in other.scripts.items() if key not in self.scripts}
 
@@ -77,6 +80,7 @@ def bench_fuzz(argv: list[str]) -> dict[str, object]:
     return {
         "cases": tally.cases,
         "runs": dict(tally.runs),
+        "answered": dict(tally.answered),
         "best": dict(tally.best),
         "refused": dict(tally.refused),
         "findings": {f"{solver}: {kind}": times for (solver, kind), times in sorted(tally.kinds.items())},
@@ -159,7 +163,8 @@ def case_of(seed: int, number: int) -> tuple[Case, np.random.Generator]:
     """Drawn from seed and number alone."""
     rng = np.random.default_rng([seed, number])
     most = ASSIGNMENTS_MOST if rng.random() < 0.05 else ASSIGNMENTS
-    return draw_case(Draw(rng, most)), rng
+    drawn = draw_market if rng.random() < MARKETS else draw_case
+    return drawn(Draw(rng), most), rng
 
 
 def look(case: Case, run: Run, seed: int, *, twice: bool) -> Judged:
@@ -193,6 +198,8 @@ def _count(tally: Tally, run: Run, judged: Judged) -> None:
     tally.runs[run.solver] += 1
     if judged.refused:
         tally.refused[f"{run.solver}: {judged.refused}"] += 1
+    else:
+        tally.answered[run.solver] += 1
     if judged.loss is not None and judged.loss <= 1e-6:
         tally.best[run.solver] += 1
 

@@ -33,13 +33,17 @@ class PartitionWords:
 
 @dataclass(frozen=True, kw_only=True)
 class DimensionWords:
-    """What `Problem.add_dimension` is given. `by_item`: scope, class of each object, and a row of factors per class."""
+    """What `Problem.add_dimension` is given. `by_item`: scope, class of each object, and a row of factors per class.
+
+    unit  what amounts are multiples of, for limits to be drawn in
+    """
 
     objects: Numbers
     containers: Numbers | None = None
     signed: bool = False
     by_item: tuple[str, Indices, tuple[Numbers, ...]] | None = None
     capacities: tuple[tuple[str, Numbers], ...] = ()
+    unit: float = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.fuzz.case import Case
 from benchmarks.fuzz.runs import Run
-from benchmarks.fuzz.truth import NEAR, Truth
+from benchmarks.fuzz.truth import NEAR, ROUNDING, Truth
 from libs.assignment.arrays import Floats
 from libs.assignment.errors import Contradiction, ModelError, NotLowerable
 from libs.assignment.explain.explainer import Explainer
@@ -99,7 +99,7 @@ def _wrong(case: Case, truth: Truth, run: Run, result: Result) -> list[tuple[str
         found.append(("misreported", f"{moved} moved, said {result.moved}"))
     if not (here.hard[0] - truth.at_start.hard[0] <= truth.slack).all():
         found.append(("hard-worse", f"{assignment}: an element by {here.worse[0]:g}"))
-    if _compare(now, start, near) > 0:
+    if _verdicts(now, start, truth) == {1}:
         found.append(("worse than the start", f"{now}, start {start}"))
     for level, bound in enumerate(result.bound):
         least = truth.least(level, now)
@@ -114,7 +114,26 @@ def _wrong(case: Case, truth: Truth, run: Run, result: Result) -> list[tuple[str
         )
     elif run.solver == "auto" and not run.cut:
         found += _not_best(truth, now, near, FAR, "far")
+    if result.stopped_by is StoppedBy.LOCAL:
+        found += _not_local(case, here)
     return found
+
+
+def _not_local(case: Case, here: Truth) -> list[tuple[str, str]]:
+    """An allowed move, or a swap of two, that improves what is said to be improved by none."""
+    assignment = here.world.assignments[0]
+    around = [assignment]
+    for o in range(case.objects):
+        around += [np.where(np.arange(case.objects) == o, c, assignment) for c in range(case.containers)]
+        for p in range(o):
+            swapped = assignment.copy()
+            swapped[[o, p]] = assignment[[p, o]]
+            around.append(swapped)
+    near_by = Truth(case, np.stack(around))
+    for k in np.flatnonzero(near_by.allowed):
+        if _compare(near_by.levels[k], near_by.levels[0], NEAR * near_by.size) < 0:
+            return [("not-local", f"{near_by.levels[0]}, and {near_by.levels[k]} by {around[k]}")]
+    return []
 
 
 def _wrong_explained(case: Case, truth: Truth, result: Result, seed: int) -> list[tuple[str, str]]:
@@ -134,11 +153,11 @@ def _wrong_explained(case: Case, truth: Truth, result: Result, seed: int) -> lis
         levels[:, one.term.level] += one.term.weight * np.array([one.before, one.after])
     if (np.abs(levels - both.levels) > near).any():
         return [("misexplained", f"object {o} to {c}: {both.levels.tolist()}, said {levels.tolist()}")]
-    allowed = bool((both.hard[1] - both.hard[0] <= truth.slack).all())
-    if said.allowed != allowed:
+    worse = both.hard[1] - both.hard[0]
+    allowed = {bool((worse <= by * truth.slack).all()) for by in (1.0, ROUNDING / NEAR)}
+    if said.allowed not in allowed:
         return [("misexplained", f"object {o} to {c} is allowed: {allowed}, said {said.allowed}")]
-    better = _compare(both.levels[1], both.levels[0], near)
-    if said.verdict != better:
+    if said.verdict not in _verdicts(both.levels[1], both.levels[0], truth):
         return [("misexplained", f"object {o} to {c}: {both.levels.tolist()}, verdict {said.verdict}")]
     return []
 
@@ -150,6 +169,12 @@ def _not_best(truth: Truth, now: Floats, near: Floats, gap: float, kind: str) ->
         if value > least + near[level] + gap * abs(least):
             return [(kind, f"level {level}: {value:g}, and {least:g} can be reached ({now}, best {truth.best})")]
     return []
+
+
+def _verdicts(one: Floats, other: Floats, truth: Truth) -> set[int]:
+    """What may be said of two: small differences may count, and need not."""
+    slacks = NEAR * truth.size, ROUNDING * truth.size, ROUNDING * np.maximum(np.abs(one), np.abs(other))
+    return {_compare(one, other, slack) for slack in slacks}
 
 
 def _compare(one: Floats, other: Floats, near: Floats) -> int:

@@ -12,9 +12,13 @@ from benchmarks.fuzz.world import World
 from libs.assignment.arrays import Bools, Floats, Ints
 
 NEAR = 1e-6
-"""What counts as equal, as a share of a level's size; for elements of constraints, as a number."""
+"""What counts as equal, as a share of a level's size, and of what an element of a constraint comes to (or of 1, if it
+comes to more).
+"""
 ROUNDING = 1e-12
-"""Of the largest number that an element comes to: what sums of floats are off."""
+"""Of the largest amount that there is in a case: what sums of floats are off."""
+
+TINY = 1e-300
 
 
 class Truth:
@@ -47,29 +51,23 @@ class Truth:
         return found
 
     @cached_property
-    def unit(self) -> Floats:
-        """(L,) the largest weight of a level; 1 where nothing weighs anything."""
-        found = np.zeros(1 + len(self.priorities))
-        for wish in self.case.wishes:
-            level = 1 + self.priorities.index(wish.priority) if wish.goal else 0
-            found[level] = max(found[level], abs(wish.weight))
-        return np.where(found > 0, found, 1.0)
-
-    @cached_property
     def size(self) -> Floats:
-        """(L,) how large the numbers are that a level is the sum of: what floats and solvers are exact to.
-
-        At least the largest weight, which is what a goal of a size of 1 comes to.
-        """
-        found = self.unit.copy()
+        """(L,) how large the numbers are that a level is the sum of: what floats and solvers are exact to."""
+        found = np.full(1 + len(self.priorities), TINY)
         for wish, means in zip(self.case.wishes, self.meanings, strict=True):
             if wish.goal:
                 scale = (means.scale if wish.normalise else 1.0) or 1.0
-                most = np.abs(means.cost).max(initial=0.0)
-                found[1 + self.priorities.index(wish.priority)] += abs(wish.weight / scale) * most
+                by, level, values = wish.weight / scale, 1 + self.priorities.index(wish.priority), means.cost
             else:
-                found[0] += wish.weight * excess_of(means).sum(axis=1).max(initial=0.0)
+                by, level, values = wish.weight, 0, excess_of(means).sum(axis=1)
+            found[level] += abs(by) * (np.abs(values).max(initial=0.0) + ROUNDING / NEAR * self.largest)
         return found
+
+    @cached_property
+    def largest(self) -> float:
+        """The largest amount in the case: what is in excess of any room is made of amounts."""
+        amounts = [one for words in self.case.dimensions.values() for one in words.objects]
+        return float(np.abs([1.0, *amounts]).max())
 
     @cached_property
     def hard(self) -> Floats:
@@ -89,18 +87,25 @@ class Truth:
     @cached_property
     def slack(self) -> Floats:
         """(elements,) by how much a hard element may be larger and count as equal."""
-        return np.asarray(NEAR + ROUNDING * np.abs(self.hard).max(axis=0, initial=0.0))
+        most = np.abs(self.hard).max(axis=0, initial=0.0)
+        return np.asarray(NEAR * np.minimum(most, 1.0) + ROUNDING * np.maximum(most, self.largest))
 
     @cached_property
     def allowed(self) -> Bools:
-        """(A,) no hard element is worse than at the start."""
+        """(A,) no hard element is worse than at the start, up to what may count as equal."""
         return np.asarray((self.hard - self.at_start.hard <= self.slack).all(axis=1))
 
+    @cached_property
+    def legal(self) -> Bools:
+        """(A,) likewise up to sums of floats alone: what bounds and optima must hold for."""
+        exact = ROUNDING * np.maximum(np.abs(self.hard).max(axis=0, initial=0.0), self.largest)
+        return np.asarray((self.hard - self.at_start.hard <= exact).all(axis=1))
+
     def least(self, level: int, above: Floats) -> float:
-        """The least that a level is among allowed assignments that are as good as `above` (L,) on all levels before."""
-        among = self.allowed.copy()
+        """The least that a level is among legal assignments that are as good as `above` (L,) on all levels before."""
+        among = self.legal.copy()
         for k in range(level):
-            among &= self.levels[:, k] <= above[k] + 1e-9 * self.size[k]
+            among &= self.levels[:, k] <= above[k] + ROUNDING * self.size[k]
         return float(self.levels[among, level].min(initial=np.inf))
 
     @cached_property

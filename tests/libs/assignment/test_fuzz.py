@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.fuzz.bench import Tally, fuzz_one, look
+from benchmarks.fuzz.bench import Tally, case_of, fuzz_one, look
 from benchmarks.fuzz.case import Case, DimensionWords, Wish
 from benchmarks.fuzz.definitions import DEFINITIONS
 from benchmarks.fuzz.judge import judge
@@ -19,7 +19,7 @@ from libs.assignment.specs.filter import Filter
 from libs.assignment.specs.maximize_allocation import MaximizeAllocationSpec
 from libs.assignment.specs.registry import all_specs
 
-SEED, CASES, A_TIME = 21, 50, 10
+SEED, CASES, A_TIME = 21, 100, 20
 """Of the problems drawn, and how many a test looks at."""
 SOLVERS = tuple(run.solver for run in PLAIN)
 
@@ -36,6 +36,15 @@ def test_solvers_say_what_is_so(first, solver) -> None:
     found = [finding for k in range(A_TIME) for finding in fuzz_one(SEED, first + k, tally, solver)]
     assert found == [], tally.scripts
     assert tally.runs
+
+
+def test_cases_are_of_many_kinds() -> None:
+    """Markets that prices answer, and amounts far from 1."""
+    cases = [case_of(SEED, k)[0] for k in range(CASES)]
+    amounts = [value for case in cases for words in case.dimensions.values() for value in words.objects if value]
+    assert sum("worth" in case.dimensions for case in cases) > CASES / 10
+    assert min(map(abs, amounts)) < 1e-6
+    assert max(map(abs, amounts)) > 1e6
 
 
 def liar(**said) -> Run:

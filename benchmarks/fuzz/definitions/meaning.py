@@ -1,0 +1,118 @@
+"""What a spec comes to in every assignment, and the words that definitions are written in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from benchmarks.fuzz.case import number_of
+from benchmarks.fuzz.own import OwnSpec, own
+from benchmarks.fuzz.world import World
+from libs.assignment.arrays import Floats
+from libs.assignment.specs.limit import Limit, LimitType
+from libs.assignment.specs.spec import Spec
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Meaning:
+    """A spec in every assignment.
+
+    excess  (A, elements) as a constraint: 0 where it holds; None where it can only be a goal
+    cost    (A,) as a goal
+    scale   what the cost of a normalised goal is divided by, 0 for itself
+    """
+
+    excess: Floats | None
+    cost: Floats
+    scale: float
+
+
+Definition = Callable[[World, Any], Meaning]
+DEFINITIONS: dict[str, Definition] = {}
+"""By the name of the spec: a spec without one fails a test."""
+
+
+def over(values: Floats) -> Floats:
+    """max(0, x)."""
+    return np.maximum(values, 0.0)
+
+
+def present(values: Floats) -> Floats:
+    """Step(x): sums of floats seldom hit 0, so a millionth counts as 0."""
+    return np.where(values > 1e-6, 1.0, 0.0)
+
+
+def flat(*parts: Floats) -> Floats:
+    """(A, elements) of arrays (A, …)."""
+    return np.concatenate([part.reshape(len(part), -1) for part in parts], axis=1)
+
+
+def broken(*parts: Floats, scale: float) -> Meaning:
+    """A spec that is a constraint first: as a goal, the sum of its excess."""
+    excess = flat(*parts)
+    return Meaning(excess=excess, cost=excess.sum(axis=1), scale=scale)
+
+
+def wished(cost: Floats, scale: float) -> Meaning:
+    """A spec that can only be a goal."""
+    return Meaning(excess=None, cost=cost, scale=scale)
+
+
+def each(given: Any, default: float, size: int) -> Floats:
+    """A number for each: an array, a mapping from names, or the default."""
+    if given is None:
+        return np.full(size, default)
+    if isinstance(given, dict):
+        values = np.full(size, default)
+        for name, value in given.items():
+            values[number_of(name)] = value
+        return values
+    return np.broadcast_to(np.array(given, dtype=np.float64), (size,)).copy()
+
+
+def item_limits(world: World, limit: Limit, scope: str, dimension: str) -> Floats:
+    """(I,) RELATIVE: shares of the items' capacity."""
+    values = each(limit.items, limit.default, world.items(scope))
+    if limit.type is LimitType.RELATIVE:
+        capacity = world.capacity(dimension, scope)
+        values = values * (np.nan if capacity is None else capacity)
+    return values
+
+
+def group_totals(world: World, partition: str, dimension: str) -> Floats:
+    """(G,) what the objects of each group take together, at most."""
+    largest = world.largest(dimension)
+    return np.array([largest[members].sum() for members in world.members(partition)])
+
+
+def excess_of(found: Meaning) -> Floats:
+    """As a constraint."""
+    if found.excess is None:
+        raise ValueError("a spec that can only be a goal")
+    return found.excess
+
+
+def scale_of(found: Meaning) -> float:
+    """As it is."""
+    return found.scale
+
+
+def means(kind: type[Spec]) -> Callable[[Definition], Definition]:
+    """Note what a kind of spec means."""
+
+    def note(definition: Definition) -> Definition:
+        DEFINITIONS[kind.__name__] = definition
+        return definition
+
+    return note
+
+
+def meaning(world: World, spec: Spec) -> Meaning:
+    """Of a spec in every assignment of a world."""
+    if isinstance(spec, OwnSpec):
+        excess, cost = own(world, spec)
+        return Meaning(excess=excess, cost=cost, scale=float(world.case.objects))
+    return DEFINITIONS[type(spec).__name__](world, spec)

@@ -1,0 +1,8 @@
+"""Random words for each spec, and random wishes of them."""
+
+from benchmarks.fuzz.words import composed, groups, limits, movement, use
+from benchmarks.fuzz.words.book import GENERATORS
+from benchmarks.fuzz.words.markets import draw_market
+from benchmarks.fuzz.words.wishes import draw_case
+
+__all__ = ["GENERATORS", "composed", "draw_case", "draw_market", "groups", "limits", "movement", "use"]
