@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from libs.assignment.arrays import Ints
+from libs.assignment.errors import BadValues
 from libs.assignment.problem import Problem
 from libs.assignment.search.bounds import least_levels
 from libs.assignment.search.cell import Cell, Total
@@ -67,7 +68,7 @@ class Compiled:
     def of(cls, problem: Problem) -> Compiled:
         """Build the graph of all goals and constraints. Size and time grow with objects + containers.
 
-        Raises: Contradiction where hard constraints rule each other out.
+        Raises: Contradiction where hard constraints rule each other out; BadValues where a value may overflow.
         """
         graph = Graph(len(problem.containers), len(problem.objects))
         terms: list[Term] = []
@@ -89,7 +90,16 @@ class Compiled:
             terms.append(
                 Term(name=goal.spec.where, level=level, hard=False, weight=weight, priority=goal.priority),
             )
-        return cls(problem=problem, graph=graph, terms=tuple(terms), parts=tuple(parts), priorities=priorities)
+        found = cls(problem=problem, graph=graph, terms=tuple(terms), parts=tuple(parts), priorities=priorities)
+        found._refuse_overflow()
+        return found
+
+    def _refuse_overflow(self) -> None:
+        """A weight times all that there is may be no number any more."""
+        for cell, k, by in self.parts:
+            term, most = self.terms[k], self.reaches[cell].total
+            if not math.isfinite(abs(term.weight * by) * most):
+                raise BadValues(f"{term.name}: amounts of {most:g} times a weight of {term.weight:g} are not finite")
 
     @property
     def levels(self) -> int:

@@ -23,7 +23,8 @@ def large_containers(loads: Floats, parts: int) -> Ints:
     In the words of POP this is client splitting where containers are what asks, and resource splitting where objects
     are.
     """
-    most = max(LARGE * float(loads.sum()) / parts, UNLIKE * float(loads.mean()))
+    total = float(loads.sum())
+    most = max(LARGE * total / parts, UNLIKE * total / max(len(loads), 1))
     return np.flatnonzero(loads > most)
 
 

@@ -74,6 +74,8 @@ def _counts_once(leaf: Leaf) -> bool:
 
 def least_leaf(leaf: Leaf, weight: float = 1.0) -> float:
     """The least that a leaf adds to `weight` times a cell's total."""
+    if not len(leaf.values):
+        return 0.0
     by_object = weight * leaf.values * (1.0 if leaf.columns is None else np.asarray(leaf.columns.sum(axis=0)))
     by_container = np.asarray(leaf.rows.sum(axis=0))
     if leaf.factor is None:

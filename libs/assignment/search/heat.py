@@ -90,7 +90,7 @@ def _potential(leaf: Leaf, slope: Floats, initial: Ints, assignment: Ints) -> Fl
     where = initial if leaf.flavour is Flavour.OLD else assignment
     if leaf.factor is None:
         here = slope[where]
-        low, high = np.full(len(values), slope.min()), np.full(len(values), slope.max())
+        low, high = np.full(len(values), slope.min(initial=np.inf)), np.full(len(values), slope.max(initial=-np.inf))
     else:
         objects = np.arange(len(values))
         here = slope[where] * leaf.factor.of(objects, where)

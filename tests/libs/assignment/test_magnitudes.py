@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from libs.assignment.compiled import Compiled
+from libs.assignment.errors import BadValues
 from libs.assignment.explain.explainer import Explainer
 from libs.assignment.problem import Problem
 from libs.assignment.search.reach import reaches, tolerance_of
@@ -143,6 +144,24 @@ def test_groups_in_racks_that_have_no_container(solve) -> None:
     problem.add_constraint(GroupCountSpec(partition="job", scope="rack", filter=Filter(but=[1])))
     problem.add_goal(MaximizeAllocationSpec(), normalise=False)
     assert solve(problem).objective[1] == (-1.0,)
+
+
+@pytest.mark.parametrize("solve", [solve_local, solve_partitioned, *EXACT])
+def test_nothing_in_no_container(solve) -> None:
+    problem = Problem(objects=0, containers=0, initial=[])
+    problem.add_dimension("cpu", [], containers=[])
+    problem.add_constraint(CapacitySpec(dimension="cpu"))
+    problem.add_goal(MaximizeAllocationSpec())
+    problem.add_goal(MinimizeMovementSpec())
+    assert solved(solve, problem).objective[1] == (0.0,)
+
+
+@pytest.mark.parametrize("solve", EVERY)
+def test_weights_that_overflow_are_refused_by_name(solve) -> None:
+    problem = to_place([1.0, 2.0], 2.0)
+    problem.add_constraint(CapacitySpec(dimension="cpu", name="soft room"), hard=False, weight=1e308)
+    with pytest.raises(BadValues, match=r"soft room.*not finite"):
+        solved(solve, problem)
 
 
 def test_claims_are_held_against_the_answer() -> None:
