@@ -6,12 +6,15 @@ import itertools
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import httpx
 from hypothesis import HealthCheck, Phase, given, settings
+from requests.structures import CaseInsensitiveDict
 from schemathesis import Case, GenerationMode
 from schemathesis.checks import not_a_server_error
 from schemathesis.core import NOT_SET
+from schemathesis.core.transport import Response
 from schemathesis.schemas import APIOperation
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
@@ -22,6 +25,8 @@ from schemathesis.specs.openapi.checks import (
 from soak.fuzz.seeds import REGION, Seeds, nothing
 from soak.fuzz.uploads import UPLOADS
 
+Operation = APIOperation[Any, Any, Any, Any]
+AnyCase = Case[Operation]
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 
 
@@ -47,14 +52,14 @@ class Fuzz:
         self.statuses: dict[str, set[int]] = defaultdict(set)
         self.answers: Counter[int] = Counter()
         self._wait = wait
-        self._schemas: dict[str, dict[str, list[object]]] = {}
+        self._schemas: dict[str, dict[str, list[Any]]] = {}
 
     @property
     def sent(self) -> int:
         """How many requests there were."""
         return self.answers.total()
 
-    def every_case(self, operation: APIOperation, examples: int, *, fresh: bool = False) -> None:
+    def every_case(self, operation: Operation, examples: int, *, fresh: bool = False) -> None:
         """So many cases each of what the schema allows and forbids. `fresh` draws others every time.
 
         Raises what the checks raise.
@@ -72,15 +77,16 @@ class Fuzz:
             if mode is GenerationMode.POSITIVE or has_input:
                 draw(given(case=operation.as_strategy(generation_mode=mode))(self.send))()
 
-    def send(self, case: Case) -> None:
+    def send(self, case: AnyCase) -> None:
         """Send it and judge the answer. Raises what the checks raise."""
         if next(self._turn) % 2 == 0:
             self._aim(case)
-        case.headers = {k: v for k, v in dict(case.headers or {}).items() if k.lower() != "authorization"}
+        kept = {k: v for k, v in dict(case.headers or {}).items() if k.lower() != "authorization"}
+        case.headers = CaseInsensitiveDict(kept)
         caller = next(self._callers)
         self._judge(case, case.call(headers=_authorization(caller)))
 
-    def upload(self, operation: APIOperation, times: int) -> None:
+    def upload(self, operation: Operation, times: int) -> None:
         """Send so many bodies of a route that takes files: good ones, and damaged ones. Raises likewise."""
         for make in UPLOADS.get(operation.label, ()):
             for _ in range(times):
@@ -96,38 +102,38 @@ class Fuzz:
                 answer.request.read()  # the judge quotes it
                 self._judge(case, answer)
 
-    def _judge(self, case: Case, answer: httpx.Response | object) -> None:
-        status = int(answer.status_code)  # type: ignore[attr-defined]
+    def _judge(self, case: AnyCase, answer: httpx.Response | Response) -> None:
+        status = answer.status_code
         self.answers[status] += 1
         self.statuses[case.operation.label].add(status)
         self._wait()
-        case.validate_response(answer, checks=CHECKS)  # type: ignore[arg-type]
+        case.validate_response(answer, checks=CHECKS)
 
-    def _parameters(self, operation: APIOperation) -> dict[str, object]:
+    def _parameters(self, operation: Operation) -> dict[str, object]:
         names = [parameter.name for parameter in operation.path_parameters]
         return self._seeds.parameters(operation.path, names)
 
-    def _aim(self, case: Case) -> None:
+    def _aim(self, case: AnyCase) -> None:
         operation = case.operation
         case.path_parameters = dict(case.path_parameters or {}) | self._parameters(operation)
         case.query = {"region": REGION} if "region" in (case.query or {}) else {}
         headers = dict(case.headers or {})
         headers.pop("Idempotency-Key", None)
-        case.headers = headers
+        case.headers = CaseInsensitiveDict(headers)
         self._with_generation(case, operation)
         content = operation.definition.raw.get("requestBody", {}).get("content", {}).get("application/json", {})
         example = self._example_of(content.get("schema", {}))
         if example is not None:
             case.body = example
 
-    def _with_generation(self, case: Case, operation: APIOperation) -> None:
+    def _with_generation(self, case: AnyCase, operation: Operation) -> None:
         if any(parameter["name"] == "If-Match" for parameter in operation.definition.raw.get("parameters", ())):
             url = operation.path.format(**(case.path_parameters or {}))
             read = url.removesuffix("/rotate").removesuffix("/approve").removesuffix("/reject")
             found = self._maker.get(read).headers.get("etag", '"1"')
-            case.headers = dict(case.headers or {}) | {"If-Match": found}
+            case.headers = CaseInsensitiveDict(dict(case.headers or {}) | {"If-Match": found})
 
-    def _example_of(self, schema: dict[str, object]) -> object:
+    def _example_of(self, schema: dict[str, object]) -> Any:
         """The first example of a body's schema."""
         name = str(schema.get("$ref", "")).rsplit("/", 1)[-1]
         if not self._schemas:

@@ -20,15 +20,21 @@ from libs.simulator.fleet import made_up_fleet
 _JSON, _PROTOBUF = "application/json", "application/x-protobuf"
 _CSV, _PARQUET = "text/csv", "application/vnd.apache.parquet"
 _MEDIA = (_JSON, _PROTOBUF, _CSV, _PARQUET, "text/plain")
-_USAGE = {
+_Columns = Mapping[str, Sequence[object]]
+_USAGE: _Columns = {
     "minute": [0.0, 1.0],
     "service": ["a", "b"],
     "region": ["west", "west"],
     "hardware_type": ["h", "h"],
     "used": [1.0, 2.0],
 }
-_TRAFFIC = {"minute": [0.0, 1.0], "product": ["a", "b"], "region": ["west", "west"], "requests_per_s": [1.0, 2.0]}
-_GROWTH = {"step": [0.0, 1.0], "product": ["feed", "feed"], "growth": [0.02, 0.03]}
+_TRAFFIC: _Columns = {
+    "minute": [0.0, 1.0],
+    "product": ["a", "b"],
+    "region": ["west", "west"],
+    "requests_per_s": [1.0, 2.0],
+}
+_GROWTH: _Columns = {"step": [0.0, 1.0], "product": ["feed", "feed"], "growth": [0.02, 0.03]}
 _FILE_NAMES = ("t.jsonl", "t.pb", "t.zipkin.json", "t.jaeger.json", "t.csv", "t.jsonl.gz", "t.csv.gz", "t.txt", "")
 
 
@@ -43,10 +49,11 @@ class Upload:
 
 def damaged(content: bytes, draw: random.Random) -> bytes:
     """The content, or something that was made of it."""
+    if draw.random() < 0.4:
+        return content
     at = draw.randrange(len(content) + 1)
     return draw.choice(
         (
-            content,
             content[:at],
             content[:at] + draw.randbytes(draw.randrange(1, 9)) + content[at:],
             content[:at] + draw.randbytes(4) + content[at + 4 :],
