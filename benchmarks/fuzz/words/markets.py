@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.fuzz.case import Case, DimensionWords, PartitionWords, Wish
-from benchmarks.fuzz.draw import Draw
+from benchmarks.fuzz.draw import Draw, Name
 from benchmarks.fuzz.words.wishes import stated
 from benchmarks.fuzz.worlds import UNITS, draw_scopes, in_unit
 from libs.assignment.flavour import Flavour
@@ -90,8 +90,10 @@ def _crowd(draw: Draw) -> GroupCountSpec:
 
 def _ban(draw: Draw, flavour: Flavour) -> AvoidAssignmentsSpec:
     scope = draw.scope()
-    pairs = [(o, [*draw.some(draw.items(scope))]) for o in draw.some(draw.case.objects)]
-    return AvoidAssignmentsSpec(assignments=[(o, list(items)) for o, items in pairs], scope=scope, flavour=flavour)
+    pairs: list[tuple[Name | list[Name], list[Name]]] = [
+        (o, list(draw.some(draw.items(scope)))) for o in draw.some(draw.case.objects)
+    ]
+    return AvoidAssignmentsSpec(assignments=pairs, scope=scope, flavour=flavour)
 
 
 def _unpriced(draw: Draw) -> Wish:
@@ -99,7 +101,7 @@ def _unpriced(draw: Draw) -> Wish:
     soft = Wish(spec=CapacitySpec(dimension="cpu", limit=Limit(default=draw.number(6))), goal=False, hard=False)
     small = draw.one((1e-6, 1e-3, 0.1, 1.0))
     movement = Wish(spec=MinimizeMovementSpec(), goal=True, weight=draw.one((1e-3, 0.1, 1.0, 3.0)))
-    scope, after = draw.scope(), draw.maybe(0.5)
+    scope, hard = draw.scope(), draw.maybe(0.5)
     balance = BalanceSpec(dimension="cpu", formula=draw.member(BalanceFormula), filter=_inside(draw))
     return draw.one(
         (
@@ -110,9 +112,9 @@ def _unpriced(draw: Draw) -> Wish:
             movement,
             replace(movement, priority=2),
             Wish(spec=_ban(draw, draw.member(Flavour)), goal=False),
-            Wish(spec=NonAcceptingSpec(items=draw.some(draw.items(scope)), scope=scope), goal=False, hard=after),
-            Wish(spec=ToFreeSpec(items=draw.some(draw.items(scope)), scope=scope), goal=False, hard=after),
-            Wish(spec=AvoidMovingSpec(objects=draw.some(draw.case.objects)), goal=False, hard=after),
+            Wish(spec=NonAcceptingSpec(items=draw.some(draw.items(scope)), scope=scope), goal=False, hard=hard),
+            Wish(spec=ToFreeSpec(items=draw.some(draw.items(scope)), scope=scope), goal=False, hard=hard),
+            Wish(spec=AvoidMovingSpec(objects=draw.some(draw.case.objects)), goal=False, hard=hard),
             Wish(spec=AssignmentAffinitiesSpec(dimension="worth", scope=scope), goal=True),
             Wish(spec=CapacitySpec(dimension="cpu", flavour=draw.member(Flavour), filter=_inside(draw)), goal=False),
         )
