@@ -23,7 +23,7 @@ SECRET = "a secret of the soak alone"  # noqa: S105  # of a receiver on loopback
 TIMEOUT_S = 3.0
 """That the mover waits for an answer."""
 _DELAY_S_MAX = 1.5
-_FAILS, _BROKEN, _BROKEN_CLEAN = 0.04, 0.06, 0.2
+_FAILS, _BROKEN, _BROKEN_CLEAN = 0.04, 0.1, 0.3
 """Shares: of attempts that fail, and of steps of a move that fail at every attempt; of cleaning, which is rarer."""
 _LOST, _LATE, _ERROR = 0.06, 0.03, 0.03
 """Shares of answers."""
