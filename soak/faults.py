@@ -23,8 +23,9 @@ from soak.world import Receiver
 
 _PROGRAMS = ("api", "solver", "worker", "scheduler", "planner")
 _POOLS = ("solver", "worker", "planner")
-_JUMPS_S = (600.0, 7200.0, 40_000.0)
-"""On the Clock. A run has several; two of the longest in a row are less than a step of a move may take."""
+_JUMPS_S = (600.0, 7200.0, 15_000.0)
+"""On the Clock. Even four of the longest, and minutes of work at the usual speed, are less than a step may take: a step
+that times out has an outcome that nobody knows, which is a fault of PROVOKE."""
 _WAITING = 0.3
 """Share of occasions at which a pool process is met though none is at work."""
 _JUMPS_BACK_S = (-60.0, -600.0, -3600.0)
