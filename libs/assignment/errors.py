@@ -34,6 +34,10 @@ class NotLowerable(ModelError):
     """The problem cannot be stated as a mixed-integer program; local search can still solve it."""
 
 
+class TimeUp(Exception):
+    """The clock of a solve ran out while its model was being built."""
+
+
 def shown(values: Iterable[object]) -> str:
     """The first few values, for a message."""
     listed = list(values)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Sequence
 
 import numpy as np
 
 from libs.assignment.arrays import Floats, Ints
 from libs.assignment.compiled import Compiled
+from libs.assignment.errors import TimeUp
 from libs.assignment.flavour import Flavour
 from libs.assignment.lowering.affine import Affine, Image
 from libs.assignment.lowering.argument import Arguments
@@ -35,15 +38,19 @@ def lower(problem: Problem) -> Lowered:
     return lower_compiled(Compiled.of(problem))
 
 
-def lower_compiled(compiled: Compiled, *, near: Sequence[Ints] = (), named: bool = False) -> Lowered:
+def lower_compiled(
+    compiled: Compiled, *, near: Sequence[Ints] = (), named: bool = False, until: float = math.inf
+) -> Lowered:
     """The same for a graph that is there already.
 
     near   assignments (N,) at which curves that need no binaries are to be exact
     named  as in Assembly
+    until  when to give up, by time.perf_counter(). Raises: TimeUp then
     """
     problem, cells = compiled.problem, compiled.graph.cells
     wanted = wants(compiled)
     moved = movement(compiled, wanted)
+    _require_time(until)
     counts = count_columns(compiled, moved)
     a = Assembly(counts, moved.classes.size, named=named)
     leaving = add_leaving(a, moved, linear=_linear(compiled, moved))
@@ -51,9 +58,11 @@ def lower_compiled(compiled: Compiled, *, near: Sequence[Ints] = (), named: bool
     seen = [compute(compiled.graph, problem.initial, assignment) for assignment in near]
     values: list[Affine] = []
     for number, cell in enumerate(cells):
+        _require_time(until)
         x = arguments.of(number, values)
         at = np.array([start_of(cell, each[number], x.keys) for each in seen]).reshape(len(seen), len(x.keys))
         values.append(_value(a, compiled, number, x, wanted[number], at))
+    _require_time(until)
     add_links(a)
     levels = _levels(a, compiled, values)
     model = a.mip.build()
@@ -74,6 +83,11 @@ def lower_compiled(compiled: Compiled, *, near: Sequence[Ints] = (), named: bool
         completions=tuple(a.completions),
         sound=a.sound,
     )
+
+
+def _require_time(until: float) -> None:
+    if time.perf_counter() > until:
+        raise TimeUp
 
 
 def _linear(compiled: Compiled, moved: Movement) -> bool:

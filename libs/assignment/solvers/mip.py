@@ -12,6 +12,7 @@ import numpy as np
 
 from libs.assignment.arrays import Floats, Ints
 from libs.assignment.compiled import TOLERANCE, Compiled
+from libs.assignment.errors import TimeUp
 from libs.assignment.legal import begun_at, made_legal
 from libs.assignment.lowering.impossible import clash_of
 from libs.assignment.lowering.lower import lower_compiled
@@ -22,6 +23,7 @@ from libs.assignment.solvers.deadline import Deadline
 from libs.assignment.solvers.limits import MipLimits, SearchLimits, StoppedBy
 from libs.assignment.solvers.record import Record
 from libs.assignment.solvers.result import Result
+from libs.assignment.solvers.unbuilt import unbuilt
 from libs.mip import highs
 from libs.mip.model import Model
 
@@ -66,7 +68,11 @@ def solve_mip(
         limits = MipLimits() if limits is None else MipLimits(time_s_max=limits.time_s_max)
     deadline = deadline or Deadline.after(limits.time_s_max)
     limits, began = replace(limits, time_s_max=deadline.time_s_max), deadline.began
-    lowered = lower_compiled(compiled or Compiled.of(problem))
+    compiled = compiled or Compiled.of(problem)
+    try:
+        lowered = lower_compiled(compiled, until=began + limits.time_s_max)
+    except TimeUp:
+        return unbuilt(compiled, deadline, solver="mip", seed=seed, start=start)
     build_s = time.perf_counter() - began
     tree = Tree(lowered, limits, began, seed, progress, cancelled, build_s)
     if start is not None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from libs.assignment.arrays import Floats, Ints
 from libs.assignment.compiled import Compiled
+from libs.assignment.errors import TimeUp
 from libs.assignment.legal import begun_at
 from libs.assignment.lowering.lower import lower_compiled
 from libs.assignment.lowering.lowered import Lowered
@@ -24,6 +25,7 @@ from libs.assignment.solvers.deadline import Deadline
 from libs.assignment.solvers.limits import SearchLimits, StoppedBy
 from libs.assignment.solvers.record import Record
 from libs.assignment.solvers.result import Result, Step
+from libs.assignment.solvers.unbuilt import unbuilt
 
 Progress = Callable[[int, float, float], None]
 """level (0: what is broken), the best value so far, and a bound on it."""
@@ -61,7 +63,11 @@ def solve_portfolio(
         limits = PortfolioLimits() if limits is None else PortfolioLimits(time_s_max=limits.time_s_max)
     deadline = deadline or Deadline.after(limits.time_s_max)
     limits, began = replace(limits, time_s_max=deadline.time_s_max), deadline.began
-    lowered = lower_compiled(compiled or Compiled.of(problem))
+    compiled = compiled or Compiled.of(problem)
+    try:
+        lowered = lower_compiled(compiled, until=began + limits.time_s_max)
+    except TimeUp:
+        return unbuilt(compiled, deadline, solver="portfolio", seed=seed)
     build_s = time.perf_counter() - began
     run = _Run(lowered, limits, began, seed, progress, cancelled)
     for level in range(len(lowered.levels)):
