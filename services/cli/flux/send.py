@@ -43,7 +43,10 @@ def send(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="have tables judged, and keep nothing")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Send files of spans, use and traffic. A file is taken whole or not at all, a large one in parts."""
+    """Send files of spans, use and traffic to the platform.
+
+    A file is taken whole or not at all, a large one in parts.
+    """
     kinds = {file: kind or _kind_of(file) for file in files}
     if dry_run and Kind.TRACES in kinds.values():
         raise CliFailure("--dry-run judges tables of use and traffic; for traces, see `plimsoll flux traces`")
