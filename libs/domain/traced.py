@@ -45,3 +45,13 @@ class TracedCaller:
     traced_service_id: int
     name: str
     calls: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedBy:
+    """How many names of services and series a token brought; named_by is None for those of no token."""
+
+    named_by: str | None
+    services: int
+    usage_series: int
+    traffic_series: int

@@ -15,6 +15,7 @@ from libs.domain.fleet import Ints
 from libs.domain.telemetry import Samples
 from libs.store.bulk import copy_out
 from libs.store.database import Transaction, raw
+from libs.store.named_by import count_named
 from libs.store.records import replace_records, stage_records
 from libs.store.refusals import NotPossible
 from libs.store.tables import traffic_hours, traffic_series, usage_hours, usage_series
@@ -60,15 +61,22 @@ class Measured:
 
 
 def put_samples(
-    tx: Transaction, measure: Measure, series: Sequence[tuple[str, ...]], samples: Samples, *, series_max: int
+    tx: Transaction,
+    measure: Measure,
+    series: Sequence[tuple[str, ...]],
+    samples: Samples,
+    *,
+    series_max: int,
+    named_by: str | None = None,
 ) -> None:
     """Write samples over what is there; the last of several for one minute counts.
 
-    series   the names of each, distinct, in the order of measure.names
-    Raises NotPossible, where there would be more than `series_max` series.
+    series     the names of each, distinct, in the order of measure.names
+    named_by   the token that brings them, which has its share of the series; None: we fetched them ourselves
+    Raises NotPossible, where there would be more than `series_max` series, or more new ones than the token's share.
     """
     measure.lock(tx)
-    ids = _number_series(tx, measure, series, series_max)
+    ids = _number_series(tx, measure, series, series_max, named_by)
     if not len(samples):
         return
     found, of = np.unique(_one_key(samples.minute // HOUR_MINUTES, ids[samples.series]), return_inverse=True)
@@ -132,18 +140,22 @@ def forget_samples(tx: Transaction, measure: Measure, before_hour: int) -> int:
     return forgotten
 
 
-def _number_series(tx: Transaction, measure: Measure, series: Sequence[tuple[str, ...]], series_max: int) -> Ints:
+def _number_series(
+    tx: Transaction, measure: Measure, series: Sequence[tuple[str, ...]], series_max: int, named_by: str | None
+) -> Ints:
     """(N,) ids of these series, those of new ones included."""
     parameters = {f"n{i}": [names[i] for names in series] for i in range(len(measure.names))}
     given = ", ".join(f"CAST(:n{i} AS text[])" for i in range(len(measure.names)))
     listed = ", ".join(measure.names)
-    tx.execute(
-        sa.text(f"INSERT INTO {measure.series.name} ({listed}) SELECT * FROM unnest({given}) ON CONFLICT DO NOTHING"),
-        parameters,
-    )
-    count = tx.execute(sa.select(sa.func.count()).select_from(measure.series)).scalar_one()
-    if count > series_max:
-        raise NotPossible(measure.noun, f"there would be {count:,} series; at most {series_max:,} are taken")
+    insert = f"""INSERT INTO {measure.series.name} ({listed}, named_by)
+        SELECT *, CAST(:named_by AS text) FROM unnest({given}) ON CONFLICT DO NOTHING"""
+    new = tx.execute(sa.text(insert), parameters | {"named_by": named_by}).rowcount
+    named = count_named(tx, measure.series, named_by or "")
+    if named.total > series_max:
+        raise NotPossible(measure.noun, f"there would be {named.total:,} series; at most {series_max:,} are taken")
+    if new and named_by is not None and named.room(series_max) < 0:
+        free = f"{named.own:,} series would be of this token and {series_max - named.total:,} free"
+        raise NotPossible(measure.noun, f"{free}: one token has no more than are free, docs/operating.md")
     query = f"""SELECT nth - 1, {measure.key} FROM unnest({given}) WITH ORDINALITY AS given ({listed}, nth)
         JOIN {measure.series.name} USING ({listed})"""
     found = np.zeros(len(series), np.int64)

@@ -57,6 +57,14 @@ def load_token(tx: Transaction, token_id: int) -> Token:
     return _token(row)
 
 
+def find_token(tx: Transaction, name: str) -> Token:
+    """The token of this name, revoked or not. Raises NotFound."""
+    row = tx.execute(sa.select(*_COLUMNS).where(tokens.c.name == name)).mappings().one_or_none()
+    if row is None:
+        raise NotFound("token", name)
+    return _token(row)
+
+
 def list_tokens(tx: Transaction, *, after: int | None, limit: int) -> Page[Token]:
     """In the order they were made; `after` is the id that the last page ended with."""
     query = sa.select(*_COLUMNS).order_by(tokens.c.token_id).limit(limit + 1)

@@ -11,6 +11,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from libs.domain.fleet import Bools, Ints
 from libs.store.database import Transaction
+from libs.store.named_by import count_named
 from libs.store.tables import call_sums, demand_sums, entry_sums, span_sums, traced_products, traced_services
 
 NAME_LENGTH_MAX = 200
@@ -21,17 +22,20 @@ def is_name(name: str) -> bool:
     return 0 < len(name) <= NAME_LENGTH_MAX and name.isprintable()
 
 
-def number_services(tx: Transaction, names: Sequence[str], *, most: int) -> dict[str, int]:
-    """Ids of these services; new ones are taken in while there are no more than `most`. Those left out have none."""
+def number_services(tx: Transaction, names: Sequence[str], *, most: int, named_by: str) -> dict[str, int]:
+    """Ids of these services; those left out have none.
+
+    New ones are taken in while there are no more than `most`, and the token `named_by` has its share of them.
+    """
     known = load_services(tx, names)
     new = sorted(set(names) - set(known))
     if not new:
         return known
     # One at a time: whoever counts must see what the one before took in.
     tx.execute(sa.text("SELECT pg_advisory_xact_lock(hashtext('traced_services'))"))
-    room = most - tx.execute(sa.select(sa.func.count()).select_from(traced_services)).scalar_one()
+    room = count_named(tx, traced_services, named_by).room(most)
     if room > 0:
-        _insert(tx, traced_services, new[:room])
+        _insert(tx, traced_services, new[:room], named_by=named_by)
     return load_services(tx, names)
 
 
@@ -80,7 +84,6 @@ def _load(tx: Transaction, table: sa.Table, key: sa.Column[int], names: Sequence
     return {name: number for name, number in tx.execute(query)}  # noqa: C416  rows are no pairs to dict()
 
 
-def _insert(tx: Transaction, table: sa.Table, names: Sequence[str]) -> None:
-    tx.execute(
-        insert(table).values([{"name": name, "named_at": sa.func.now()} for name in names]).on_conflict_do_nothing()
-    )
+def _insert(tx: Transaction, table: sa.Table, names: Sequence[str], **same: str) -> None:
+    rows = [{"name": name, "named_at": sa.func.now(), **same} for name in names]
+    tx.execute(insert(table).values(rows).on_conflict_do_nothing())

@@ -16,6 +16,7 @@ from libs.interchange.measurements import Series
 from libs.reconcile.environment import read_environment
 from libs.store.database import Transaction
 from libs.store.measures import Measure, put_samples
+from libs.web.auth import Asking
 from libs.web.bad_files import bad_files
 from libs.web.context import Context
 from libs.web.decoding import Slot
@@ -58,6 +59,7 @@ class Upload:
 
     context: Context
     write: Write
+    named_by: str
     content: bytes
     media: str
     minute_zero: datetime
@@ -81,7 +83,7 @@ class Upload:
 
         def effect(tx: Transaction) -> Answer:
             if not self.dry_run:
-                put_samples(tx, measure, series, samples, series_max=settings.series_max)
+                put_samples(tx, measure, series, samples, series_max=settings.series_max, named_by=self.named_by)
             return Answer(200, out)
 
         return self.write.once(effect)
@@ -91,6 +93,7 @@ def _upload(
     request: Request,
     context: Context,
     write: Write,
+    principal: Asking,
     content: Annotated[bytes, Depends(_content)],
     _slot: Slot,
     minute_zero: Annotated[
@@ -99,7 +102,7 @@ def _upload(
     dry_run: Annotated[bool, Query(description="Read and judge the table, and keep nothing")] = False,
 ) -> Upload:
     media = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
-    return Upload(context, write, content, media, minute_zero, dry_run)
+    return Upload(context, write, principal.name, content, media, minute_zero, dry_run)
 
 
 Uploaded = Annotated[Upload, Depends(_upload)]

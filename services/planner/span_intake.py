@@ -88,18 +88,23 @@ class SpanIntake:
                 self._known_until = time.monotonic() + KNOWN_S
             return self._entry_points.afresh()
 
-    def keep(self, spans: Spans, services: Sequence[str], *, rejected: int = 0) -> Kept:
-        """Write spans down, numbered as the store numbers services. When it returns they may be acknowledged."""
+    def keep(self, spans: Spans, services: Sequence[str], *, named_by: str, rejected: int = 0) -> Kept:
+        """Write spans down, numbered as the store numbers services. When it returns they may be acknowledged.
+
+        named_by   the token that brings them: see libs.store.named_by
+        """
         self.require_room(len(spans))
         with self.database.write() as tx:
-            kept = self.keep_in(tx, spans, services, rejected=rejected)
+            kept = self.keep_in(tx, spans, services, named_by=named_by, rejected=rejected)
         with self._lock:
             self._waiting += kept.spans
         return kept
 
-    def keep_in(self, tx: Transaction, spans: Spans, services: Sequence[str], *, rejected: int = 0) -> Kept:
+    def keep_in(
+        self, tx: Transaction, spans: Spans, services: Sequence[str], *, named_by: str, rejected: int = 0
+    ) -> Kept:
         """As keep, in the caller's transaction, who has asked for room."""
-        known = self._numbers(tx, services)
+        known = self._numbers(tx, services, named_by)
         service = np.array([known.get(name, -1) for name in services], np.int32)[spans.service]
         good = service >= 0
         taken = spans if good.all() else spans.take(good)
@@ -109,12 +114,12 @@ class SpanIntake:
         unnamed = tuple(name for name in services if name not in known)
         return Kept(spans=len(taken), rejected=rejected, unnamed=unnamed)
 
-    def _numbers(self, tx: Transaction, services: Sequence[str]) -> dict[str, int]:
+    def _numbers(self, tx: Transaction, services: Sequence[str], named_by: str) -> dict[str, int]:
         with self._lock:
             known = {name: self._services[name] for name in services if name in self._services}
         if len(known) < len(services):
             names = [name for name in services if is_name(name)]
-            known = number_services(tx, names, most=self.settings.traced_services_max)
+            known = number_services(tx, names, most=self.settings.traced_services_max, named_by=named_by)
             with self._lock:
                 self._services.update(known)
         return known

@@ -17,8 +17,8 @@ class TelemetrySettings(Settings):
     trace_window_s        a trace is complete when none of its spans came for so long
     spans_waiting_max     spans that wait to be summed: beyond, intake answers 429. 58 bytes each, and in a sweep 300
     trace_bodies_bytes    bodies of exports that one process reads at a time, as they are sent
-    traced_services_max   names of services that spans may bring
-    series_max            series of use, and of traffic, that may be measured
+    traced_services_max   names of services that spans may bring; one token has no more than are free
+    series_max            series of use, and of traffic, that may be measured; of these likewise
     telemetry_kept_days   measurements and sums older than this are forgotten
     prometheus_url        where `metric_sources` are asked; none: nothing is pulled
     prometheus_token      a bearer token for it, sent over http to another host only where that is allowed

@@ -128,6 +128,8 @@ MAY = {
     "GET /v1/telemetry": EVERYBODY,
     "GET /v1/telemetry/services": EVERYBODY,
     "GET /v1/telemetry/callers": EVERYBODY,
+    "GET /v1/telemetry/names": OPERATING,
+    "DELETE /v1/telemetry/names": OPERATING,
     "GET /v1/metric-sources": EVERYBODY,
     "GET /v1/metric-sources/{name}": EVERYBODY,
     "PUT /v1/metric-sources/{name}": OPERATING,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, datetime
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
@@ -28,12 +28,22 @@ def _by_group(name: str) -> sa.Column[list[float]]:
     return sa.Column(name, ARRAY(sa.Double), nullable=False)
 
 
+def _named_by() -> sa.Column[str]:
+    """The token that brought a name first; null: none did, or it is not known."""
+    return text("named_by", nullable=True)
+
+
+def _named_at() -> sa.Column[datetime]:
+    return sa.Column("named_at", sa.DateTime(timezone=True), nullable=False, server_default=sa.func.now())
+
+
 traced_services = sa.Table(
     "traced_services",
     metadata,
     key("traced_service_id"),
     text("name"),
     at("named_at"),
+    _named_by(),
     sa.UniqueConstraint("name"),
 )
 traced_products = sa.Table(
@@ -107,6 +117,8 @@ usage_series = sa.Table(
     text("service"),
     text("region"),
     text("hardware_type"),
+    _named_at(),
+    _named_by(),
     sa.UniqueConstraint("service", "region", "hardware_type"),
 )
 traffic_series = sa.Table(
@@ -115,6 +127,8 @@ traffic_series = sa.Table(
     key("traffic_series_id"),
     text("product"),
     text("region"),
+    _named_at(),
+    _named_by(),
     sa.UniqueConstraint("product", "region"),
 )
 

@@ -2,6 +2,7 @@
 
 from services.planner.api import (
     metric_sources,
+    named_by,
     placement_plans,
     plan_overrides,
     plan_runs,
@@ -27,6 +28,7 @@ ROUTERS = (
     traffic.router,
     metric_sources.router,
     telemetry.router,
+    named_by.router,
 )
 """For create_app."""
 

@@ -14,7 +14,7 @@ from libs.interchange.errors import InterchangeError
 from libs.interchange.traces.files import read_trace_stream
 from libs.interchange.traces.intake import Intake, Rows, TooManyServicesError
 from libs.store.database import Transaction
-from libs.web.auth import require
+from libs.web.auth import Asking, require
 from libs.web.decoding import Slot, room
 from libs.web.idempotency import Answer, Write
 from libs.web.model import ResponseModel
@@ -46,6 +46,7 @@ def post_trace_file(
     file: Annotated[UploadFile, File(description="The end of its name says its format, docs/flux.md")],
     write: Write,
     door: SpanDoor,
+    principal: Asking,
     _slot: Slot,
 ) -> Response:
     """Take the spans of a file: all of them, or none. 429 asks to send it again after Retry-After."""
@@ -55,7 +56,8 @@ def post_trace_file(
     door.require_room(len(spans))
 
     def effect(tx: Transaction) -> Answer:
-        kept = door.keep_in(tx, spans, tuple(intake.services), rejected=intake.malformed)
+        services = tuple(intake.services)
+        kept = door.keep_in(tx, spans, services, named_by=principal.name, rejected=intake.malformed)
         return Answer(200, TraceFileOut(spans=kept.spans, rejected=kept.rejected))
 
     return write.once(effect)

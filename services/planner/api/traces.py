@@ -21,7 +21,7 @@ from libs.interchange.traces.otlp_export import WANTED, Export, read_export
 from libs.interchange.traces.otlp_json import OTLP_JSON
 from libs.interchange.traces.otlp_proto import OTLP_PROTO
 from libs.interchange.traces.otlp_wire import decoded_bytes
-from libs.web.auth import require
+from libs.web.auth import Asking, require
 from libs.web.decoding import Slot, room
 from libs.web.openapi import problems
 from libs.web.problems import Problem
@@ -87,7 +87,9 @@ async def _body(request: Request, door: SpanDoor) -> AsyncIterator[bytes]:
         **problems(400, 401, 403, 408, 413, 415, 422, 429, 500, 503, content=_STATUS),
     },
 )
-def post_traces(request: Request, body: Annotated[bytes, Depends(_body)], door: SpanDoor, _slot: Slot) -> Response:
+def post_traces(
+    request: Request, body: Annotated[bytes, Depends(_body)], door: SpanDoor, principal: Asking, _slot: Slot
+) -> Response:
     """Take the spans of an ExportTraceServiceRequest. They are written down before they are acknowledged.
 
     What is no span is left out and named in partialSuccess. 429 and 503 ask to send the same again after Retry-After.
@@ -109,7 +111,7 @@ def post_traces(request: Request, body: Annotated[bytes, Depends(_body)], door: 
     except TooManyServicesError as error:
         raise Problem(400, "bad_request", f"The body names {error}.") from error
     try:
-        kept = door.keep(export.spans, export.services, rejected=export.malformed)
+        kept = door.keep(export.spans, export.services, named_by=principal.name, rejected=export.malformed)
     except Problem:
         REFUSED.inc()
         raise
@@ -124,7 +126,8 @@ def _said(export: Export, kept: Kept) -> str:
         said.append(f"{export.malformed} left out, of these {', '.join(export.bad)}: {WANTED}")
     if kept.unnamed:
         named = ", ".join(repr(name[:80]) for name in kept.unnamed[:3])
-        said.append(f"{len(kept.unnamed)} services are no names, or too many, and their spans were left out: {named}")
+        why = "are no names, or more than this token may bring"
+        said.append(f"{len(kept.unnamed)} services {why}, and their spans were left out: {named}")
     return "; ".join(said)
 
 

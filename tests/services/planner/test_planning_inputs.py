@@ -1,5 +1,6 @@
 """Planning inputs over REST: versions, checks with row and field, history and differences."""
 
+import csv
 import io
 
 import pyarrow as pa
@@ -102,6 +103,17 @@ def test_csv_and_parquet_are_the_same_rows(client):
     text = client.get("/v1/planning-inputs/traffic_growth", headers={"Accept": "text/csv"}).text
     assert text.splitlines() == ["step,product,growth", "1,feed,0.02", "2,feed,0.05"]
     assert put_csv(client, "traffic_growth", text, version=1).json()["changed"] is False
+
+
+@pytest.mark.parametrize("product", ["=HYPERLINK(0)", "+1", "-1", "@SUM(A1)", "'=1", "''+1"])
+def test_a_name_is_no_formula_to_a_spreadsheet_and_comes_back_as_it_was(client, product):
+    put(client, "traffic_growth", [{"step": 1, "product": product, "growth": 0.1}])
+    text = client.get("/v1/planning-inputs/traffic_growth", headers={"Accept": "text/csv"}).text
+    [row] = csv.DictReader(io.StringIO(text))
+    assert row == {"step": "1", "product": "'" + product, "growth": "0.1"}
+    assert put_csv(client, "traffic_growth", text, version=1).json()["changed"] is False
+    kept = client.get("/v1/planning-inputs/traffic_growth", headers={"Accept": PARQUET}).content
+    assert pq.read_table(io.BytesIO(kept))["product"].to_pylist() == [product]
 
 
 @pytest.mark.parametrize(
