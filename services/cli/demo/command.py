@@ -88,7 +88,7 @@ def _run(
         summary = _day(platform, clock, servers=servers, requests=requests, seed=seed)
     _tell(summary, output)
     if not serve:
-        note("Next: `plimsoll up` starts a platform that stays; the tour in README.md goes on from there.")
+        note("Next: `plimsoll up` starts a platform that stays; docs/tour.md goes on from there.")
     if summary.troubles:
         raise CliFailure("the day did not go as it should")
     if serve:
