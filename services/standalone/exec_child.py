@@ -3,7 +3,7 @@
 Run as a file by `processes.Process`; it imports nothing of ours, so it costs milliseconds. It is a program and not a
 `preexec_fn` because that may deadlock in a process with threads.
 
-    exec_child.py PARENT_PID ORPHAN_SIGNAL keep-root|drop-root PROGRAM [ARGUMENT ...]
+    exec_child.py PARENT_PID ORPHAN_SIGNAL -|USER PROGRAM [ARGUMENT ...]
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def _require(done: int, what: str) -> None:
         raise OSError(code, f"{what}: {os.strerror(code)}")
 
 
-def drop_root() -> None:
-    """Become NOBODY and keep one power of root: to look into folders closed to others, as a 0700 home is.
+def drop_root(user: int = NOBODY) -> None:
+    """Become this user and group, and keep one power of root: to look into folders closed to others, as a 0700 home is.
 
     Containers often withhold CAP_DAC_READ_SEARCH and grant the wider CAP_DAC_OVERRIDE; with neither, only folders open
     to everybody work. Raises OSError where even the change of user is not allowed.
@@ -43,8 +43,8 @@ def drop_root() -> None:
     if libc.prctl(_PR_SET_SECUREBITS, _NO_SETUID_FIXUP | _KEEP_CAPS, 0, 0, 0) != 0:
         _require(libc.prctl(_PR_SET_KEEPCAPS, 1, 0, 0, 0), "prctl(PR_SET_KEEPCAPS)")
     os.setgroups([])
-    os.setresgid(NOBODY, NOBODY, NOBODY)
-    os.setresuid(NOBODY, NOBODY, NOBODY)
+    os.setresgid(user, user, user)
+    os.setresuid(user, user, user)
     bits = 0 if kept is None else 1 << kept
     sets = (ctypes.c_uint32 * 6)(bits, bits, bits, 0, 0, 0)
     _require(libc.capset(header, sets), "capset")
@@ -54,14 +54,14 @@ def drop_root() -> None:
 
 def main(arguments: list[str]) -> None:
     """Never returns: becomes the program, or exits 127 with the reason on stderr."""
-    parent, orphan_signal, root, program = int(arguments[0]), int(arguments[1]), arguments[2], arguments[3:]
+    parent, orphan_signal, user, program = int(arguments[0]), int(arguments[1]), arguments[2], arguments[3:]
     # What a shell ignores for a background job, or the parent blocks, the program must hear again.
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
     try:
-        if root == "drop-root":
-            drop_root()
+        if user != "-":
+            drop_root(int(user))
         if sys.platform == "linux":  # after the change of user, which clears it
             _require(ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, orphan_signal, 0, 0, 0), "prctl")
             if os.getppid() != parent:

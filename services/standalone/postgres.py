@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
+from services.standalone.exec_child import NOBODY
 from services.standalone.postgres_cluster import (
     DATABASE,
     ROLE,
@@ -22,6 +23,7 @@ from services.standalone.postgres_cluster import (
     create_cluster,
     find_binaries,
     give_to_server,
+    hand_over,
 )
 from services.standalone.postmaster import end_orphan, live_postmaster, pid_file
 from services.standalone.processes import Command, Process
@@ -64,6 +66,8 @@ def prepared_postgres(home: Path, *, durable: bool = True) -> Iterator[PostgresS
         if not data.exists():
             create_cluster(data, password_file, durable=durable)
         end_orphan(data)
+        if data.stat().st_uid == NOBODY:  # made by an earlier version
+            hand_over(data)
         with _socket_folder(home, data) as socket:
             password = password_file.read_text()
             url = f"postgresql://{ROLE}:{password}@/{DATABASE}?host={quote(str(socket))}"
@@ -104,7 +108,7 @@ def _command(data: Path, socket: Path, durable: bool) -> Command:
         ready=lambda: live_postmaster(data) is not None and pid_file(data)[7:] == ["ready"],
         stop_signal=fast,
         orphan_signal=fast,
-        drop_root=True,
+        run_as=data.stat().st_uid,
         needed_by_others=True,
     )
 
@@ -138,7 +142,7 @@ def _socket_folder(home: Path, data: Path) -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="plimsoll-", dir=parent))
     link.symlink_to(folder)
     try:
-        give_to_server(folder)
+        give_to_server(folder, data.stat().st_uid)
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import grp
 import os
+import pwd
 import secrets
 import shutil
 import subprocess
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -13,6 +16,7 @@ from services.standalone.exec_child import NOBODY
 from services.standalone.processes import Command
 
 ROLE = DATABASE = "plimsoll"
+_DYNAMIC_USERS = range(61184, 65520)
 SERVER_ENV = {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}
 
 _HBA = f"""# Written by plimsoll. The superuser cannot log in: `postgres --single` is its way in.
@@ -48,11 +52,36 @@ def _major(binaries: Path) -> int:
     return int(line.split()[2])
 
 
-def give_to_server(folder: Path) -> None:
-    """Make an empty folder private to the user PostgreSQL runs as: ourselves, or NOBODY when we are root."""
+def give_to_server(folder: Path, user: int) -> None:
+    """Make an empty folder private to the user PostgreSQL runs as: ourselves, or `user` when we are root."""
     folder.chmod(0o700)
     if os.geteuid() == 0:
-        os.chown(folder, NOBODY, NOBODY)
+        os.chown(folder, user, user)
+
+
+def hand_over(data: Path) -> None:
+    """When we are root, give a data folder that no server runs on to a user of its own.
+
+    NOBODY's other programs could rewrite it. Where we may give it to no such user, as in a container with few ids, it
+    stays NOBODY's.
+    """
+    if os.geteuid() != 0:
+        return
+    user = _unused_user()
+    with suppress(OSError):  # an id that is not mapped here
+        for folder, folders, files in os.walk(data):
+            for name in (*folders, *files):
+                os.chown(Path(folder) / name, user, user, follow_symlinks=False)
+        os.chown(data, user, user)  # last: where we are killed before, the next start does it again
+
+
+def _unused_user() -> int:
+    """An id by which no user or group goes, and no process runs: one of those that systemd keeps for such services."""
+    taken = {user.pw_uid for user in pwd.getpwall()} | {group.gr_gid for group in grp.getgrall()}
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            taken.add(process.stat().st_uid)
+    return secrets.choice([user for user in _DYNAMIC_USERS if user not in taken] or [NOBODY])
 
 
 def create_cluster(data: Path, password_file: Path, *, durable: bool) -> None:
@@ -64,7 +93,7 @@ def create_cluster(data: Path, password_file: Path, *, durable: bool) -> None:
     new = data.with_name(data.name + ".new")
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
-    give_to_server(new)
+    give_to_server(new, NOBODY)  # for now: initdb wants a user that has a name
     binaries = find_binaries(new)
     sync = [] if durable else ["--no-sync"]
     locale = ["--encoding=UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"]
@@ -82,6 +111,7 @@ def create_cluster(data: Path, password_file: Path, *, durable: bool) -> None:
         ],
     )
     (new / "pg_hba.conf").write_text(_HBA)
+    hand_over(new)
     password_file.touch(mode=0o600)
     with password_file.open("w") as file:
         file.write(password)
@@ -98,7 +128,7 @@ def create_cluster(data: Path, password_file: Path, *, durable: bool) -> None:
 
 
 def _run(argv: list[str], *, cwd: Path, lines: list[str] | None = None) -> None:
-    command = Command(name=Path(argv[0]).name, argv=argv, env=SERVER_ENV, drop_root=True)
+    command = Command(name=Path(argv[0]).name, argv=argv, env=SERVER_ENV, run_as=NOBODY)
     done = subprocess.run(  # noqa: S603
         command.wrapped_argv(),
         env=SERVER_ENV,

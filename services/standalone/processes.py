@@ -56,7 +56,7 @@ class Command:
     stop_signal     asks the child to end in order
     orphan_signal   what the kernel sends it when we are killed; only Linux does. SIGKILL unless the child has work to
                     finish or children of its own to end.
-    drop_root       run as an unprivileged user when we are root
+    run_as          the id of the user and group it runs as when we are root; None: as we do
     needed_by_others    stopped only when the others have ended, which need it to end well
     pass_fds        file descriptors the child inherits, such as a listening socket
     cwd             its working folder; ours when None
@@ -68,15 +68,15 @@ class Command:
     ready: Callable[[], bool] = always_ready
     stop_signal: signal.Signals = signal.SIGTERM
     orphan_signal: signal.Signals = signal.SIGKILL
-    drop_root: bool = False
+    run_as: int | None = None
     needed_by_others: bool = False
     pass_fds: Sequence[int] = ()
     cwd: Path | None = None
 
     def wrapped_argv(self) -> list[str]:
         """The command behind `exec_child`, which becomes it: same process id."""
-        root = "drop-root" if self.drop_root and os.geteuid() == 0 else "keep-root"
-        ours = [sys.executable, "-I", "-S", exec_child.__file__, str(os.getpid()), str(int(self.orphan_signal)), root]
+        user = "-" if self.run_as is None or os.geteuid() != 0 else str(self.run_as)
+        ours = [sys.executable, "-I", "-S", exec_child.__file__, str(os.getpid()), str(int(self.orphan_signal)), user]
         return [*ours, *self.argv]
 
 

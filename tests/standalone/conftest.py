@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from services.standalone.exec_child import NOBODY
 from services.standalone.postgres import prepared_postgres
 
 REPO = Path(__file__).parents[2]
@@ -59,11 +60,12 @@ def ready(made: Path) -> Callable[[Path], Path]:
 def python() -> Callable[..., list[str]]:
     """The command that runs Python code with ours importable; as an ordinary user where we are root."""
 
-    def argv(code: str, *arguments: object, ordinary: bool = False) -> list[str]:
+    def argv(code: str, *arguments: object, ordinary: bool = False, user: int = NOBODY) -> list[str]:
         prelude = f"import sys; sys.path.insert(0, {str(REPO)!r})\n"
         if ordinary and os.geteuid() == 0:
             # Nobody, but able to look into the clone, which may lie in a closed home.
-            prelude += "from services.standalone.exec_child import drop_root; drop_root()\n"
+            prelude += "from services.standalone.exec_child import drop_root; "
+            prelude += f"drop_root({user})\n"
         return [sys.executable, "-c", prelude + code, *map(str, arguments)]
 
     return argv

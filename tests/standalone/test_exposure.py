@@ -51,7 +51,8 @@ def test_the_password_is_on_the_disk_before_the_database_is_there(
 
     monkeypatch.setattr(os, "fsync", noted)
     monkeypatch.setattr(postgres_cluster, "find_binaries", lambda _: tmp_path)
-    monkeypatch.setattr(postgres_cluster, "give_to_server", lambda _: None)
+    monkeypatch.setattr(postgres_cluster, "give_to_server", lambda *_: None)
+    monkeypatch.setattr(postgres_cluster, "hand_over", lambda _: None)
     monkeypatch.setattr(postgres_cluster, "_run", lambda *_, **__: None)
     (tmp_path / "secrets").mkdir()
     create_cluster(data, tmp_path / "secrets" / "password", durable=True)

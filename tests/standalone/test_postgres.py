@@ -1,4 +1,5 @@
 import os
+import pwd
 import shutil
 import signal
 import stat
@@ -87,7 +88,8 @@ def test_a_stale_process_id_that_is_now_another_process_does_not_matter(
         write(url)
         crashed = (home / "data" / "postmaster.pid").read_text().splitlines()
     # Another process of the user that PostgreSQL runs as, so that PostgreSQL alone would take it for a server.
-    other = subprocess.Popen(python("sys.stdin.read()", ordinary=True), stdin=subprocess.PIPE)
+    user = (home / "data").stat().st_uid
+    other = subprocess.Popen(python("sys.stdin.read()", ordinary=True, user=user), stdin=subprocess.PIPE)
     try:
         (home / "data" / "postmaster.pid").write_text("\n".join([str(other.pid), *crashed[1:]]) + "\n")
         with running_postgres(home, durable=False) as url:
@@ -196,19 +198,32 @@ def test_a_folder_of_an_unknown_version_is_refused_and_left_alone(home: Path) ->
 
 
 @AS_ROOT
-def test_under_root_the_server_is_nobody_and_no_folder_is_opened_up(home: Path) -> None:
+def test_under_root_the_server_is_a_user_of_its_own_and_no_folder_is_opened_up(home: Path) -> None:
     closed = home / "closed"
     closed.mkdir(mode=0o700)
     with running_postgres(closed / "postgres", durable=False):
         status = Path(f"/proc/{live_postmaster(closed / 'postgres' / 'data')}/status").read_text()
         fields = dict(line.split(":\t", 1) for line in status.splitlines())
-        assert fields["Uid"].split() == [str(NOBODY)] * 4
-        assert fields["Gid"].split() == [str(NOBODY)] * 4
+        user = (closed / "postgres" / "data").stat().st_uid
+        assert fields["Uid"].split() == [str(user)] * 4
+        assert fields["Gid"].split() == [str(user)] * 4
+        assert user not in {NOBODY, 0, *(known.pw_uid for known in pwd.getpwall())}, "no other program runs as it"
+        assert {path.lstat().st_uid for path in (closed / "postgres" / "data").rglob("*")} == {user}
         assert fields["Groups"].split() == []
         assert {int(fields[name], 16) for name in ("CapEff", "CapPrm", "CapInh", "CapAmb")} <= {0b100, 0b10}
     assert stat.S_IMODE(home.stat().st_mode) == stat.S_IMODE(closed.stat().st_mode) == 0o700
     assert (home.stat().st_uid, closed.stat().st_uid) == (0, 0)
-    assert (closed / "postgres" / "data").stat().st_uid == NOBODY
+
+
+@AS_ROOT
+def test_a_folder_of_nobody_gets_a_user_of_its_own(home: Path, ready: Ready) -> None:
+    """As the versions before left it."""
+    ready(home)
+    for path in (home / "data", *(home / "data").rglob("*")):
+        os.chown(path, NOBODY, NOBODY)
+    with running_postgres(home, durable=False) as url:
+        write(url)
+        assert NOBODY not in {path.lstat().st_uid for path in (home / "data", *(home / "data").rglob("*"))}
 
 
 @AS_ROOT
