@@ -7,9 +7,11 @@ import pytest
 import uvicorn
 from typer.testing import CliRunner
 
+from libs.reconcile.clock import SystemClock
 from services.cli.main import app
 from services.standalone import platform, postgres_cluster
 from services.standalone.postgres_cluster import create_cluster
+from services.standalone.settings import StandaloneSettings
 
 
 def _parsed(trusted: str | None) -> dict[str, object]:
@@ -58,3 +60,24 @@ def test_the_password_is_on_the_disk_before_the_database_is_there(
     create_cluster(data, tmp_path / "secrets" / "password", durable=True)
     assert done[0] == ("password", False)
     assert set(done[1:]) == {("secrets", True), ("postgres", True)}
+
+
+def test_what_tells_of_all_owners_is_the_users_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Logs, bundles and messages: also where an earlier version made the folders, and under any umask."""
+
+    def no_port(*_: object) -> None:
+        raise OSError("not today")
+
+    monkeypatch.setattr(platform, "listen", no_port)
+    (tmp_path / "bundles").mkdir(mode=0o755)
+    before = os.umask(0)
+    try:
+        with (
+            pytest.raises(OSError, match="not today"),
+            platform.running_platform(StandaloneSettings(PLIMSOLL_STATE_DIR=tmp_path), clock=SystemClock()),
+        ):
+            pass
+    finally:
+        os.umask(before)
+    modes = {name: (tmp_path / name).stat().st_mode & 0o777 for name in ("logs", "bundles", "queue")}
+    assert modes == dict.fromkeys(modes, 0o700)
