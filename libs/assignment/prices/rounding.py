@@ -114,4 +114,5 @@ def _place(market: Market, offer: Offer, state: State, ranking: Ranking, order: 
 def _size(market: Market, who: Ints) -> Floats:
     """(n,) the largest part that an object takes of what the largest container holds of any dimension."""
     whole = np.where(market.bounded, market.capacity, 0.0).max(axis=0, initial=0.0)
-    return np.asarray((market.need[who] / np.maximum(whole, 1e-300)).max(axis=1, initial=0.0))
+    with np.errstate(over="ignore"):  # of what no container has any, an object takes an infinite part
+        return np.asarray((market.need[who] / np.maximum(whole, 1e-300)).max(axis=1, initial=0.0))
