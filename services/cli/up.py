@@ -17,14 +17,13 @@ from services.standalone.settings import StandaloneSettings
 
 def up(
     host: Annotated[str, typer.Option(help="address to listen on")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes the last one here, or a free one")] = 0,
 ) -> None:
     """Run the platform here: API, worker, scheduler and, unless DATABASE_URL is set, a database."""
     settings = read_environment(StandaloneSettings)
     note(f"starting in {settings.state_dir}")
     began_s = time.monotonic()
     # After the first word: the platform's code takes a while to load.
-    from libs.store.errors import UNAVAILABLE
     from services.standalone.platform import running_platform
     from services.standalone.postgres_cluster import PostgresUnavailable
     from services.standalone.processes import ChildFailed
@@ -46,10 +45,17 @@ def up(
             platform.supervisor.run()
     except (ChildFailed, PostgresUnavailable, OSError) as error:
         raise CliFailure(str(error)) from error
-    except UNAVAILABLE as error:
+    except _unavailable() as error:
         raise CliFailure(
             f"the database that DATABASE_URL names does not answer: {str(error).splitlines()[0]}"
         ) from error
     except SystemExit as stopped:
         if stopped.code != 128 + signal.SIGINT:  # Ctrl-C is how it is meant to end
             raise
+
+
+def _unavailable() -> tuple[type[Exception], ...]:
+    # Asked for only where something went wrong: loading a database's client would keep the first processes waiting.
+    from libs.store.errors import UNAVAILABLE
+
+    return UNAVAILABLE

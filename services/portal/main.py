@@ -11,6 +11,7 @@ from libs.store.database import Database
 from libs.web.app import create_app
 from services.portal.api import ROUTERS
 from services.portal.settings import PortalSettings
+from services.portal.solving_code import load_solving_code
 
 
 def make_app() -> FastAPI:
@@ -18,7 +19,7 @@ def make_app() -> FastAPI:
     settings = read_environment(PortalSettings)
     configure_logging("portal", level=settings.log_level)
     configure_tracing("portal")
-    return create_app(
+    app = create_app(
         title="Plimsoll portal",
         version="1",
         database=Database.from_settings(settings),
@@ -26,3 +27,5 @@ def make_app() -> FastAPI:
         routers=ROUTERS,
         rates=settings.limits(),
     )
+    load_solving_code()
+    return app

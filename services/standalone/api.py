@@ -21,6 +21,7 @@ from services.planner.api import LARGE_BODIES as PLANNER_LARGE
 from services.planner.api import ROUTERS as PLANNER
 from services.planner.otlp_errors import OtlpErrors
 from services.portal.api import ROUTERS as PORTAL
+from services.portal.solving_code import load_solving_code
 from services.solver.api import ROUTERS as SOLVER
 
 
@@ -40,4 +41,5 @@ def make_app() -> FastAPI:
     )
     app.add_middleware(OtlpErrors)
     settle_collection()
+    load_solving_code()
     return app

@@ -10,12 +10,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from socket import socket
 
 from libs.reconcile.clock import Clock
 from libs.reconcile.settings import ClockSettings
-from libs.store.database import Database
-from libs.store.migrate import migrate
-from services.portal.admin_token import ensure_admin_token
 from services.standalone.database import provide_database
 from services.standalone.postgres_age import old_server_note
 from services.standalone.probe import HttpReady
@@ -79,7 +77,9 @@ def running_platform(
     route: Callable[[str], str] = str,
     tell: Tell = tell_nothing,
 ) -> Iterator[Platform]:
-    """Start everything, and stop it in order when the block ends. Port 0 takes a free one.
+    """Start everything, and stop it in order when the block ends.
+
+    Port 0 takes the one that this state folder had last, where that is free, or else any free one.
 
     clock    the processes live by it
     cycles   kind of job -> seconds on the clock between its runs for each region
@@ -94,7 +94,7 @@ def running_platform(
     state.mkdir(parents=True, exist_ok=True, mode=0o711)
     for folder in (settings.log_dir, state / "bundles", state / "queue"):
         _make_private(folder)
-    with listen(host, port) as sock, Supervisor(settings.log_dir, tell=tell) as supervisor:
+    with _listen(host, port, settings.port_file) as sock, Supervisor(settings.log_dir, tell=tell) as supervisor:
         address, taken = sock.getsockname()[:2]
         url = f"http://{address}:{taken}"
         database_url = provide_database(settings, supervisor)
@@ -128,9 +128,8 @@ def running_platform(
             )
         )
         tell("bringing the database to the schema of this version")
-        migrate(database_url)
         token_file = state / "admin-token"
-        _make_token(database_url, token_file, clock)
+        _bring_to_schema(database_url, token_file, clock)
         supervisor.launch(_python("worker", env, "-m", "services.standalone.worker", "others"))
         supervisor.wait_ready("api")
         # The others load while the first requests come: no request waits for a solve.
@@ -144,6 +143,27 @@ def running_platform(
         endpoint.write_text(json.dumps({"url": url, "token_file": str(token_file)}) + "\n")
         supervisor.after_stop.callback(endpoint.unlink, missing_ok=True)
         yield Platform(url, token_file, supervisor)
+
+
+def _listen(host: str, port: int, kept: Path) -> socket:
+    """A listening socket; for port 0 the port that `kept` names, where it is free: addresses that people noted hold."""
+    last = _port_in(kept) if port == 0 else 0
+    try:
+        sock = listen(host, port or last)
+    except OSError:
+        if not last:
+            raise
+        sock = listen(host)
+    kept.write_text(f"{sock.getsockname()[1]}\n")
+    return sock
+
+
+def _port_in(kept: Path) -> int:
+    try:
+        port = int(kept.read_text())
+    except (OSError, ValueError):
+        return 0
+    return port if 0 < port < 1 << 16 else 0
 
 
 def _make_private(folder: Path) -> None:
@@ -161,10 +181,16 @@ def _python(name: str, env: Mapping[str, str], *arguments: str) -> Command:
     return Command(name=name, argv=[sys.executable, *arguments], env=env)
 
 
-def _make_token(database_url: str, path: Path, clock: Clock) -> None:
+def _bring_to_schema(database_url: str, token_file: Path, clock: Clock) -> None:
+    # Not above: the database, and then the API, start while this code loads, which takes longer than what it does.
+    from libs.store.database import Database
+    from libs.store.migrate import migrate
+    from services.portal.admin_token import ensure_admin_token
+
+    migrate(database_url)
     database = Database(database_url, pool_size=1)
     try:
         with database.write() as tx:
-            ensure_admin_token(tx, path, now=clock.now())
+            ensure_admin_token(tx, token_file, now=clock.now())
     finally:
         database.close()

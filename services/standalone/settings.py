@@ -52,3 +52,8 @@ class StandaloneSettings(Settings):
     def endpoint_file(self) -> Path:
         """Where a running platform says where it is: {"url": ..., "token_file": ...}."""
         return self.state_dir / "endpoint.json"
+
+    @property
+    def port_file(self) -> Path:
+        """Which port a platform took here last: the next one takes it again, where nobody names another."""
+        return self.state_dir / "port"

@@ -6,7 +6,7 @@ The platform starts one of each: a solve or a plan takes minutes, and whoever as
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from libs.actuators.webhook import WebhookSettings
 from libs.jobs.kinds import JobKind
@@ -15,24 +15,46 @@ from libs.jobs.settings import WorkerSettings
 from libs.observability.logs import configure_logging
 from libs.observability.traces import configure_tracing
 from libs.reconcile.environment import read_environment
-from services.broker.tasks import KINDS as BROKER
 from services.mover.settings import MoverSettings
-from services.mover.tasks import KINDS as MOVER
 from services.planner.settings import PlannerSettings
-from services.planner.tasks import BESIDE, PLANNING
 from services.planner.telemetry_settings import TelemetrySettings
-from services.portal.tasks import KINDS as PORTAL
 from services.solver.settings import SolverSettings
-from services.solver.tasks import KINDS as SOLVER
 
-OTHERS = (*PORTAL, *BROKER, *MOVER, *BESIDE)
-KINDS: Mapping[str, Sequence[JobKind]] = {
-    "all": (*SOLVER, *PLANNING, *OTHERS),
-    "solver": SOLVER,
-    "planner": PLANNING,
-    "others": OTHERS,
+Kinds = Sequence[JobKind]
+
+
+def _solver() -> Kinds:
+    from services.solver.tasks import KINDS
+
+    return KINDS
+
+
+def _planner() -> Kinds:
+    from services.planner.plan_tasks import PLANNING
+
+    return PLANNING
+
+
+def _others() -> Kinds:
+    from services.broker.tasks import KINDS as BROKER
+    from services.mover.tasks import KINDS as MOVER
+    from services.planner.cycle_tasks import BESIDE
+    from services.portal.tasks import KINDS as PORTAL
+
+    return (*PORTAL, *BROKER, *MOVER, *BESIDE)
+
+
+_PARTS: Mapping[str, Callable[[], Kinds]] = {
+    "all": lambda: (*_solver(), *_planner(), *_others()),
+    "solver": _solver,
+    "planner": _planner,
+    "others": _others,
 }
-"""By the part that the worker is for."""
+
+
+def kinds_of(part: str) -> Kinds:
+    """The kinds of jobs of a part. Loads the code of these alone: it is most of what a worker takes to start."""
+    return _PARTS[part]()
 
 
 def main(part: str = "all") -> None:
@@ -44,7 +66,7 @@ def main(part: str = "all") -> None:
     read_environment(TelemetrySettings)
     if read_environment(MoverSettings).mover_actuator == "webhook":
         read_environment(WebhookSettings)
-    run_worker(read_environment(WorkerSettings), KINDS[part])
+    run_worker(read_environment(WorkerSettings), kinds_of(part))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ from libs.web.auth import require_owner
 from libs.web.context import WebContext
 from libs.web.model import ResponseModel
 from libs.web.specs import SpecOut
-from services.portal.preview import preview
 from services.portal.submissions import Submission
 
 
@@ -74,6 +73,8 @@ def request_out(request: CapacityRequest) -> CapacityRequestOut:
 def dry_run_out(submission: Submission, *, principal: Principal, context: WebContext) -> CapacityRequestOut:
     """What would become of it. Raises Problem (403) for another's."""
     require_owner(principal, submission.owner)
+    from services.portal.preview import preview  # services.portal.solving_code says why here
+
     judgement = preview(context.database, context.clock, submission, token_id=principal.token_id)
     reservation = submission.reservation
     return CapacityRequestOut(

@@ -5,164 +5,16 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import Field
 
-from libs.ras.evaluate import Score
-from libs.ras.explain.deciders import Decider
-from libs.ras.explain.explanation import Explanation
-from libs.ras.explain.move import MoveEffect
-from libs.ras.explain.words import claim, effect_words, paragraph, server_words
 from libs.web.auth import Asking
 from libs.web.context import Context
-from libs.web.model import ResponseModel, SomeName
+from libs.web.model import SomeName
 from libs.web.openapi import problems
 from libs.web.problems import FieldError, invalid
+from services.portal.api.explanation_shapes import ExplanationOut, ServerExplanationOut
 from services.portal.api.reservations import ReservationId
-from services.portal.explaining import explain_reservation, explain_server
 
 router = APIRouter(prefix="/v1/reservations", tags=["reservations"])
-
-
-class CostOut(ResponseModel):
-    """Costs by term, in the policy's currency."""
-
-    stability: float = Field(description="Of servers that leave (expression 1)")
-    rack_spread: float = Field(description="Of capacity above the limit of a rack (2)")
-    msb_spread: float = Field(description="Of capacity above the limit of an MSB (3)")
-    buffer: float = Field(description="Of the embedded buffer (4)")
-    short: float = Field(description="Of capacity that is missing (6)")
-    affinity: float = Field(description="Of capacity outside its datacenters' bands (7)")
-    total: float
-
-
-class StandingOut(ResponseModel):
-    """What a reservation has, servers that are down not counted."""
-
-    total_rru: float
-    worst_msb_rru: float
-    shortfall_rru: float
-    off_affinity_rru: float
-
-
-class HoldingOut(ResponseModel):
-    """Servers of one hardware type in one MSB."""
-
-    msb: str
-    hardware_type: str
-    servers: int
-    rru: float
-
-
-class TypeUseOut(ResponseModel):
-    """A hardware type: what it has of it, and what is free."""
-
-    hardware_type: str
-    rru_per_server: float
-    servers: int
-    free_servers: int
-
-
-class PlaceChangeOut(ResponseModel):
-    """Where two answers differ."""
-
-    msb: str
-    hardware_type: str
-    with_it: int = Field(description="Servers with everything as it is")
-    without_it: int = Field(description="Servers in the best answer without it")
-
-
-class OutcomeOut(ResponseModel):
-    """The best answer without one thing, other reservations' servers as they are."""
-
-    decides: bool | None = Field(description="Whether there is a better answer without it; null: not settled in time")
-    saves: float = Field(description="What that answer saves in all other costs")
-    short_rru: float = Field(description="What it is short of, without it")
-    short_rru_now: float = Field(description="What it is short of, with it")
-    changes: list[PlaceChangeOut]
-
-
-class DeciderOut(ResponseModel):
-    """One constraint or cost, and what would be best without it."""
-
-    name: str = Field(examples=["MsbLoss", "Supply"])
-    subject: str | None = Field(description="The hardware type, for Supply")
-    claim: str = Field(description="For people")
-    now: OutcomeOut = Field(description="With moves at their price: whether it keeps things as they are")
-    afresh: OutcomeOut | None = Field(description="As if moves were free: whether it gives the reservation its shape")
-
-
-class ShortageOut(ResponseModel):
-    """What is missing."""
-
-    reason: str
-    message: str
-    numbers: dict[str, float]
-
-
-class LastSolveOut(ResponseModel):
-    """What the last solve did for it, by today's spec and servers."""
-
-    plan_id: int
-    gained: int
-    lost: int
-    before: CostOut
-    after: CostOut
-
-
-class ExplanationOut(ResponseModel):
-    """Why a reservation has the servers that it has, by targets."""
-
-    summary: str = Field(description="For people: the whole in a paragraph")
-    reservation: str
-    capacity_rru: float
-    survives_msb_loss: bool
-    servers: int
-    standing: StandingOut
-    worst_msb: str | None
-    holdings: list[HoldingOut]
-    types: list[TypeUseOut]
-    cost: CostOut = Field(description="The reservation's own costs")
-    shortage: ShortageOut | None
-    could_save: float = Field(description="What the best of its own and the free servers would save")
-    settled: bool = Field(description="Whether it is proven that no more can be saved")
-    deciders: list[DeciderOut]
-    last_solve: LastSolveOut | None
-
-
-class AffectedOut(ResponseModel):
-    """A reservation that a move takes from or gives to."""
-
-    reservation: str
-    before: StandingOut
-    after: StandingOut
-
-
-class ViolationOut(ResponseModel):
-    """Why no plan may do it."""
-
-    reason: str
-    message: str
-
-
-class MoveEffectOut(ResponseModel):
-    """One server bound elsewhere, all others as they are."""
-
-    summary: str
-    server: str
-    from_reservation: str | None
-    to_reservation: str | None = Field(description="null: free")
-    costs: float = Field(description="What the region's costs grow by; below 0: they fall")
-    before: CostOut = Field(description="The region's costs as it is")
-    after: CostOut
-    affected: list[AffectedOut]
-    violations: list[ViolationOut]
-
-
-class ServerExplanationOut(ResponseModel):
-    """Why a server is where it is: what every other place would change."""
-
-    summary: str
-    moves: list[MoveEffectOut]
 
 
 @router.get(
@@ -181,68 +33,15 @@ def get_explanation(
     ] = None,
 ) -> ExplanationOut | ServerExplanationOut:
     """Why it has this mix of hardware and this spread. What is said to decide is found by solving again without it."""
+    from services.portal.api.explanation_out import (
+        explanation_out,
+        server_explanation_out,
+    )  # services.portal.solving_code
+    from services.portal.explaining import explain_reservation, explain_server
+
     if server is not None:
         effects = explain_server(context.database, reservation_id, server, to, token_id=principal.token_id)
-        moves = [_move_out(effect) for effect in effects]
-        return ServerExplanationOut(summary=server_words(effects, asked=to is not None), moves=moves)
+        return server_explanation_out(effects, asked=to is not None)
     if to is not None:
         raise invalid(FieldError(field="server", location="query", code="missing", message="is required with `to`"))
-    return _out(explain_reservation(context.database, reservation_id, token_id=principal.token_id))
-
-
-def _out(e: Explanation) -> ExplanationOut:
-    last = e.last_solve
-    return ExplanationOut(
-        summary=paragraph(e),
-        reservation=e.reservation,
-        capacity_rru=e.capacity_rru,
-        survives_msb_loss=e.survives_msb_loss,
-        servers=e.servers,
-        standing=StandingOut.model_validate(e.standing),
-        worst_msb=e.worst_msb,
-        holdings=[HoldingOut.model_validate(holding) for holding in e.holdings],
-        types=[TypeUseOut.model_validate(use) for use in e.types],
-        cost=_cost(e.cost),
-        shortage=None if e.shortage is None else ShortageOut.model_validate(e.shortage),
-        could_save=e.deciders.could_save,
-        settled=e.deciders.settled,
-        deciders=[_decider(decider) for decider in e.deciders.deciders],
-        last_solve=None
-        if last is None
-        else LastSolveOut(
-            plan_id=last.plan_id,
-            gained=last.gained,
-            lost=last.lost,
-            before=_cost(last.before),
-            after=_cost(last.after),
-        ),
-    )
-
-
-def _decider(decider: Decider) -> DeciderOut:
-    afresh = decider.afresh
-    return DeciderOut(
-        name=decider.name,
-        subject=decider.subject,
-        claim=claim(decider),
-        now=OutcomeOut.model_validate(decider.now),
-        afresh=None if afresh is None else OutcomeOut.model_validate(afresh),
-    )
-
-
-def _move_out(effect: MoveEffect) -> MoveEffectOut:
-    return MoveEffectOut(
-        summary=effect_words(effect),
-        server=effect.server,
-        from_reservation=effect.from_reservation,
-        to_reservation=effect.to_reservation,
-        costs=effect.costs,
-        before=_cost(effect.before),
-        after=_cost(effect.after),
-        affected=[AffectedOut.model_validate(one) for one in effect.affected],
-        violations=[ViolationOut(reason=v.reason, message=v.message) for v in effect.violations],
-    )
-
-
-def _cost(score: Score) -> CostOut:
-    return CostOut(**{name: getattr(score, name) for name in CostOut.model_fields})
+    return explanation_out(explain_reservation(context.database, reservation_id, token_id=principal.token_id))

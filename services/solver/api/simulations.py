@@ -24,7 +24,7 @@ from libs.web.problems import Problem
 from libs.web.reasons import ReasonQuery
 from services.solver.api.what_if import SimulationIn, to_what_if
 from services.solver.applying import apply_simulation, load_ground
-from services.solver.tasks import SIMULATE
+from services.solver.job_names import SIMULATE
 
 router = APIRouter(prefix="/v1/simulations", tags=["simulations"])
 _NOUN = "simulations"

@@ -22,7 +22,7 @@ from libs.web.idempotency import Answer, Write
 from libs.web.model import ID_MAX, PageOf, RequestModel, ResponseModel, SomeName
 from libs.web.openapi import headers, problems
 from libs.web.problems import Problem
-from services.solver.tasks import SOLVE
+from services.solver.job_names import SOLVE
 
 router = APIRouter(prefix="/v1/solve-runs", tags=["solve runs"])
 _NOUN = "solve runs"

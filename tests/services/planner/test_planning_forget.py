@@ -12,10 +12,10 @@ from libs.store.plan_runs import create_plan_run, finish_plan_run, list_plan_run
 from libs.store.planning_inputs import append_version, list_versions, load_version
 from libs.store.refusals import NotFound
 from libs.store.service_models import save_service_models
+from services.planner.cycle_tasks import BESIDE
 from services.planner.reconcilers import planning_forget
 from services.planner.reconcilers.planning_forget import PlanningForget
 from services.planner.settings import CycleSettings
-from services.planner.tasks import BESIDE
 from services.standalone.platform import WORLD_CYCLES
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

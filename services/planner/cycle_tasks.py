@@ -1,0 +1,30 @@
+"""The planner's kinds of jobs that are short, and are not to wait for a plan. They load nothing that plans."""
+
+from __future__ import annotations
+
+from libs.jobs.kinds import JobRun, job
+from services.planner.reconcilers.plan_runs_schedule import PlanRunsSchedule
+from services.planner.reconcilers.planning_forget import PlanningForget
+from services.planner.settings import CycleSettings, Weekday
+from services.planner.telemetry_tasks import KINDS as TELEMETRY
+
+SCHEDULE_PLAN = "schedule_plan"
+
+
+@job(SCHEDULE_PLAN, serves_many=True)
+def schedule_plan(run: JobRun) -> None:
+    """Ask for the plan of the week, where it is due."""
+    settings = CycleSettings()
+    weekday = list(Weekday).index(settings.plan_weekday)
+    PlanRunsSchedule(run.database, run.clock, weekday, settings.plan_hour).reconcile()
+
+
+@job("forget_planning")
+def forget_planning(run: JobRun) -> None:
+    """Forget old runs and inputs."""
+    settings = CycleSettings()
+    PlanningForget(run.database, run.clock, settings.history_kept_days, settings.executed_plans).reconcile()
+
+
+BESIDE = (schedule_plan, forget_planning, *TELEMETRY)
+"""For make_celery."""

@@ -1,0 +1,25 @@
+"""The kind of job that plans: it takes minutes and much memory, and has a worker of its own."""
+
+from __future__ import annotations
+
+from libs.jobs.kinds import JobRun, job
+from libs.store.jobs import enqueue
+from libs.store.plan_runs import load_open_runs
+from libs.store.schedules import WORLD
+from services.planner.reconcilers.placement_plan_make import PlacementPlanMake
+from services.planner.reconcilers.plan_runs_schedule import PLAN
+from services.planner.settings import PlannerSettings
+
+
+@job(PLAN)
+def plan(run: JobRun) -> None:
+    """Carry out the oldest open plan run, and ask again while there are others."""
+    settings = PlannerSettings()  # type: ignore[call-arg]  # from the environment
+    PlacementPlanMake(run.database, run.clock, settings, lost=lambda: run.lease.lost).reconcile()
+    with run.database.write() as tx:
+        if load_open_runs(tx):
+            enqueue(tx, PLAN, WORLD)
+
+
+PLANNING = (plan,)
+"""For make_celery."""

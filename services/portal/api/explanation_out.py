@@ -1,0 +1,92 @@
+"""An explanation in the shapes of JSON. Loads the solver's code: see services.portal.solving_code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from libs.ras.evaluate import Score
+from libs.ras.explain.deciders import Decider
+from libs.ras.explain.explanation import Explanation
+from libs.ras.explain.move import MoveEffect
+from libs.ras.explain.words import claim, effect_words, paragraph, server_words
+from services.portal.api.explanation_shapes import (
+    AffectedOut,
+    CostOut,
+    DeciderOut,
+    ExplanationOut,
+    HoldingOut,
+    LastSolveOut,
+    MoveEffectOut,
+    OutcomeOut,
+    ServerExplanationOut,
+    ShortageOut,
+    StandingOut,
+    TypeUseOut,
+    ViolationOut,
+)
+
+
+def explanation_out(e: Explanation) -> ExplanationOut:
+    """Of a reservation."""
+    last = e.last_solve
+    return ExplanationOut(
+        summary=paragraph(e),
+        reservation=e.reservation,
+        capacity_rru=e.capacity_rru,
+        survives_msb_loss=e.survives_msb_loss,
+        servers=e.servers,
+        standing=StandingOut.model_validate(e.standing),
+        worst_msb=e.worst_msb,
+        holdings=[HoldingOut.model_validate(holding) for holding in e.holdings],
+        types=[TypeUseOut.model_validate(use) for use in e.types],
+        cost=_cost(e.cost),
+        shortage=None if e.shortage is None else ShortageOut.model_validate(e.shortage),
+        could_save=e.deciders.could_save,
+        settled=e.deciders.settled,
+        deciders=[_decider(decider) for decider in e.deciders.deciders],
+        last_solve=None
+        if last is None
+        else LastSolveOut(
+            plan_id=last.plan_id,
+            gained=last.gained,
+            lost=last.lost,
+            before=_cost(last.before),
+            after=_cost(last.after),
+        ),
+    )
+
+
+def server_explanation_out(effects: Sequence[MoveEffect], *, asked: bool) -> ServerExplanationOut:
+    """Of a server; asked: one place was asked for."""
+    return ServerExplanationOut(
+        summary=server_words(effects, asked=asked), moves=[_move_out(effect) for effect in effects]
+    )
+
+
+def _decider(decider: Decider) -> DeciderOut:
+    afresh = decider.afresh
+    return DeciderOut(
+        name=decider.name,
+        subject=decider.subject,
+        claim=claim(decider),
+        now=OutcomeOut.model_validate(decider.now),
+        afresh=None if afresh is None else OutcomeOut.model_validate(afresh),
+    )
+
+
+def _move_out(effect: MoveEffect) -> MoveEffectOut:
+    return MoveEffectOut(
+        summary=effect_words(effect),
+        server=effect.server,
+        from_reservation=effect.from_reservation,
+        to_reservation=effect.to_reservation,
+        costs=effect.costs,
+        before=_cost(effect.before),
+        after=_cost(effect.after),
+        affected=[AffectedOut.model_validate(one) for one in effect.affected],
+        violations=[ViolationOut(reason=v.reason, message=v.message) for v in effect.violations],
+    )
+
+
+def _cost(score: Score) -> CostOut:
+    return CostOut(**{name: getattr(score, name) for name in CostOut.model_fields})

@@ -1,0 +1,73 @@
+"""What a start does not wait for, and what holds from one to the next."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from services.standalone.platform import _listen
+from services.standalone.supervisor import listen
+from services.standalone.worker import kinds_of
+
+SOLVERS = {"scipy", "highspy", "numba"}
+
+
+def loaded(code: str) -> set[str]:
+    """The packages that are there once this code has run."""
+    code += "\nimport json, sys; print(json.dumps(sorted({name.partition('.')[0] for name in sys.modules})))"
+    ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    return set(json.loads(ran.stdout))
+
+
+@pytest.mark.parametrize(
+    ("code", "absent"),
+    [
+        ("import services.standalone.api", SOLVERS),
+        ("import services.portal.main", SOLVERS),
+        ("import services.standalone.platform", {"sqlalchemy", "alembic", "fastapi", *SOLVERS}),
+        ("import services.cli.up, services.standalone.platform", {"sqlalchemy", "alembic", "fastapi"}),
+        ("from services.standalone.worker import kinds_of; kinds_of('planner')", {"numba"}),
+        ("from services.standalone.worker import kinds_of; kinds_of('others')", {"networkx"}),
+    ],
+)
+def test_a_process_loads_what_it_needs_to_start(code: str, absent: set[str]) -> None:
+    assert loaded(code) & absent == set()
+
+
+def test_an_app_loads_the_solver_once_it_is_made() -> None:
+    wait = "import threading; [t.join() for t in threading.enumerate() if t.name == 'load-solving-code']"
+    code = f"from services.portal.solving_code import load_solving_code; load_solving_code(); {wait}"
+    assert loaded(code) >= SOLVERS
+
+
+def test_the_parts_of_a_worker_are_all_of_it_and_share_no_job() -> None:
+    names = [kind.name for part in ("solver", "planner", "others") for kind in kinds_of(part)]
+    assert sorted(names) == sorted({kind.name for kind in kinds_of("all")})
+
+
+def test_the_port_is_the_last_one_again_where_it_is_free(tmp_path: Path) -> None:
+    kept = tmp_path / "port"
+    with _listen("127.0.0.1", 0, kept) as first:
+        port = first.getsockname()[1]
+    with _listen("127.0.0.1", 0, kept) as second:
+        assert second.getsockname()[1] == port
+        with _listen("127.0.0.1", 0, kept) as third:  # somebody has it
+            other = third.getsockname()[1]
+    assert other != port
+    with _listen("127.0.0.1", port, kept) as named:
+        assert named.getsockname()[1] == port
+    assert int(kept.read_text()) == port
+
+
+@pytest.mark.parametrize("text", ["", "no number", "70000", "-1"])
+def test_a_file_that_names_no_port_is_passed_over(tmp_path: Path, text: str) -> None:
+    (tmp_path / "port").write_text(text)
+    with _listen("127.0.0.1", 0, tmp_path / "port") as sock:
+        assert sock.getsockname()[1] > 0
+
+
+def test_a_port_that_is_named_and_taken_is_refused(tmp_path: Path) -> None:
+    with listen() as taken, pytest.raises(OSError, match="in use"):
+        _listen("127.0.0.1", taken.getsockname()[1], tmp_path / "port")
