@@ -39,7 +39,7 @@ def _adds_up(cell: Cell) -> bool:
     positive = (leaf.values >= 0).all() and (leaf.rows.data >= 0).all()
     positive = positive and (leaf.columns is None or (leaf.columns.data >= 0).all())
     positive = positive and (leaf.factor is None or (leaf.factor.table >= 0).all())
-    even = cell.grid is None and (cell.by_column == cell.by_column[0]).all()
+    even = cell.grid is None and len(cell.by_column) > 0 and (cell.by_column == cell.by_column[0]).all()
     return bool(positive and even and fan(leaf.columns) <= 1)
 
 

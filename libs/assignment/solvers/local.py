@@ -190,7 +190,7 @@ class Search:
         walks = self.walks
         schedule = walks.schedule(level, work.tries, LUKEWARM if self.refine else HOT)
         hot = schedule.temperature(0.0)
-        bends = level == 1 and hot > schedule.temperature(1.0) and bool(self.begin_excess) and not self.refine
+        bends = level == 1 and hot > schedule.temperature(1.0) and self._may_bend()
         if bends:
             walks.bend(hot)
         measured = walks.anneal(level, schedule, work, PILOT, self._note)
@@ -201,6 +201,13 @@ class Search:
         walks.anneal(level, schedule, work, BENT, self._note, span=(0.0, BENT))
         self._mend(work.part(MEND, MEND))
         walks.anneal(level, schedule, work, 1.0, self._note, span=(BENT, 1.0))
+
+    def _may_bend(self) -> bool:
+        """While limits bend, level 0 is not looked at: only where nothing is broken at first, and nothing may be."""
+        if self.refine or not self.begin_excess or not all(one.hard for one in self.program.problem.constraints):
+            return False
+        start = self.program.state(self.program.problem.initial)
+        return bool(start.part[0] <= self.walks.tolerance[0])
 
     def _mend(self, work: Work) -> None:
         """Make limits hard again: from where each walk is come back to them, what is broken being all that counts.

@@ -18,7 +18,9 @@ from libs.assignment.solvers.mip import solve_mip
 from libs.assignment.solvers.partitioned import Partitioning, solve_partitioned
 from libs.assignment.solvers.portfolio import solve_portfolio
 from libs.assignment.solvers.price import solve_price
+from libs.assignment.solvers.registry import SOLVERS
 from libs.assignment.specs.avoid_assignments import AvoidAssignmentsSpec
+from libs.assignment.specs.avoid_moving import AvoidMovingSpec
 from libs.assignment.specs.balance import BalanceFormula, BalanceSpec
 from libs.assignment.specs.capacity import CapacitySpec
 from libs.assignment.specs.drain_capacity import DrainCapacitySpec
@@ -247,3 +249,25 @@ def test_a_limit_on_no_container_at_all_takes_nothing_from_a_market(solve) -> No
     problem.add_constraint(CapacitySpec(dimension="count", limit=Limit(), filter=Filter(items=[])))
     problem.add_goal(MaximizeAllocationSpec(filter=Filter(but=[1])), normalise=False)
     assert solve(problem).objective[1] == (-2.0,)
+
+
+def test_while_limits_bend_nothing_else_is_broken() -> None:
+    for seed in range(4):
+        problem = Problem(objects=3, containers=4, initial=[3, 3, 3])
+        placed = Filter(but=[3])
+        problem.add_dimension("cpu", [0.0, 1.0, 1.0], containers=[0.0, 7.0, 0.0, 0.0])
+        problem.add_constraint(CapacitySpec(dimension="cpu", filter=placed))
+        problem.add_constraint(AvoidMovingSpec(objects=[0]), hard=False)
+        problem.add_goal(MaximizeAllocationSpec(filter=placed), normalise=False)
+        result = solve_local(problem, SearchLimits(tries_max=600), seed=seed)
+        assert result.broken == (0.0, 0.0)
+        assert result.objective[1] == (-2.0,)
+
+
+def test_a_partition_without_groups_limits_nothing() -> None:
+    problem = Problem(objects=1, containers=2, initial=[0])
+    problem.add_overlapping_partition("team", np.array([], int), np.array([], int), 0)
+    problem.add_constraint(GroupCountSpec(partition="team"))
+    for name, solve in SOLVERS.items():
+        if name != "price":  # nothing is worth anything
+            assert solve(problem, SearchLimits(tries_max=600)).broken == (0.0, 0.0)
