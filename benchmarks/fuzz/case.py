@@ -92,7 +92,7 @@ class Case:
             if words.by_item is not None:
                 scope_name, classes, table = words.by_item
                 size = self.containers if scope_name == "container" else self.scopes[scope_name].items
-                by_item = (scope_name, np.array(classes, dtype=np.int64), np.array(table).reshape(-1, size))
+                by_item = (scope_name, np.array(classes, dtype=np.int64), np.array(table).reshape(len(table), size))
             problem.add_dimension(
                 name, words.objects, containers=words.containers, signed=words.signed, by_item=by_item
             )

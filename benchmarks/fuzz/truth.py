@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from functools import cached_property
 
 import numpy as np
@@ -10,13 +11,14 @@ from benchmarks.fuzz.case import Case
 from benchmarks.fuzz.definitions import excess_of, meaning
 from benchmarks.fuzz.world import World
 from libs.assignment.arrays import Bools, Floats, Ints
+from libs.assignment.specs.spec import Spec
 
 NEAR = 1e-6
 """What counts as equal, as a share of a level's size, and of what an element of a constraint comes to (or of 1, if it
 comes to more).
 """
 ROUNDING = 1e-12
-"""Of the largest amount that there is in a case: what sums of floats are off."""
+"""Of the largest amount that a spec reads: the error of a sum of floats."""
 
 TINY = 1e-300
 
@@ -60,24 +62,32 @@ class Truth:
                 by, level, values = wish.weight / scale, 1 + self.priorities.index(wish.priority), means.cost
             else:
                 by, level, values = wish.weight, 0, excess_of(means).sum(axis=1)
-            found[level] += abs(by) * (np.abs(values).max(initial=0.0) + ROUNDING / NEAR * self.largest)
+            amounts = self._largest(wish.spec)
+            found[level] += abs(by) * (np.abs(values).max(initial=0.0) + ROUNDING / NEAR * amounts)
         return found
 
-    @cached_property
-    def largest(self) -> float:
-        """The largest amount in the case: what is in excess of any room is made of amounts."""
-        amounts = [one for words in self.case.dimensions.values() for one in words.objects]
-        return float(np.abs([1.0, *amounts]).max())
+    def _largest(self, spec: Spec) -> float:
+        """The largest amount that a spec reads: an excess is made of the amounts of its own dimensions."""
+        read = [words for name, words in self.case.dimensions.items() if name in _texts(spec)]
+        return float(np.abs([1.0, *(one for words in read for one in words.objects)]).max())
 
     @cached_property
     def hard(self) -> Floats:
-        """(A, elements) what hard constraints find wrong."""
-        parts = [
-            excess_of(means)
-            for wish, means in zip(self.case.wishes, self.meanings, strict=True)
-            if not wish.goal and wish.hard
-        ]
-        return np.concatenate([np.zeros((len(self.world), 0)), *parts], axis=1)
+        """(A, elements) excess of the hard constraints."""
+        return np.concatenate([np.zeros((len(self.world), 0)), *(excess for _, excess in self._hard)], axis=1)
+
+    @cached_property
+    def _hard(self) -> list[tuple[Spec, Floats]]:
+        """Each hard constraint and its (A, elements) excess."""
+        found = zip(self.case.wishes, self.meanings, strict=True)
+        return [(wish.spec, excess_of(means)) for wish, means in found if not wish.goal and wish.hard]
+
+    @cached_property
+    def _rounding(self) -> Floats:
+        """(elements,) the error of the sums of floats in an element of a hard constraint."""
+        amounts = [np.full(excess.shape[1], self._largest(spec)) for spec, excess in self._hard]
+        most = np.abs(self.hard).max(axis=0, initial=0.0)
+        return np.asarray(ROUNDING * np.maximum(most, np.concatenate([np.zeros(0), *amounts])))
 
     @cached_property
     def worse(self) -> Floats:
@@ -88,7 +98,7 @@ class Truth:
     def slack(self) -> Floats:
         """(elements,) by how much a hard element may be larger and count as equal."""
         most = np.abs(self.hard).max(axis=0, initial=0.0)
-        return np.asarray(NEAR * np.minimum(most, 1.0) + ROUNDING * np.maximum(most, self.largest))
+        return np.asarray(NEAR * np.minimum(most, 1.0) + self._rounding)
 
     @cached_property
     def allowed(self) -> Bools:
@@ -98,8 +108,7 @@ class Truth:
     @cached_property
     def legal(self) -> Bools:
         """(A,) likewise up to sums of floats alone: what bounds and optima must hold for."""
-        exact = ROUNDING * np.maximum(np.abs(self.hard).max(axis=0, initial=0.0), self.largest)
-        return np.asarray((self.hard - self.at_start.hard <= exact).all(axis=1))
+        return np.asarray((self.hard - self.at_start.hard <= self._rounding).all(axis=1))
 
     def least(self, level: int, above: Floats) -> float:
         """The least that a level is among legal assignments that are as good as `above` (L,) on all levels before."""
@@ -115,3 +124,14 @@ class Truth:
         for level in range(len(found)):
             found[level] = self.least(level, found)
         return found
+
+
+def _texts(value: object) -> set[str]:
+    """Every string in the fields of a spec, of the specs in it too: names of dimensions are among them."""
+    if isinstance(value, str):
+        return {value}
+    if dataclasses.is_dataclass(value):
+        return set().union(*(_texts(getattr(value, each.name)) for each in dataclasses.fields(value)))
+    if isinstance(value, tuple | list):
+        return set().union(*map(_texts, value))
+    return set()

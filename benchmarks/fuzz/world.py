@@ -61,7 +61,7 @@ class World:
         if words.by_item is None:
             return value
         scope, classes, table = words.by_item
-        factors = np.array(table, dtype=np.float64).reshape(-1, self.items(scope))
+        factors = np.array(table, dtype=np.float64).reshape(len(table), self.items(scope))
         if not self.items(scope):
             return np.zeros(where.shape)
         item = self.item(scope)[where]
@@ -76,7 +76,7 @@ class World:
         if words.by_item is None:
             return value
         scope, classes, table = words.by_item
-        factors = np.abs(np.array(table, dtype=np.float64).reshape(-1, self.items(scope)))
+        factors = np.abs(np.array(table, dtype=np.float64).reshape(len(table), self.items(scope)))
         return np.asarray(value * factors.max(axis=1, initial=0.0)[np.array(classes, dtype=np.int64)])
 
     def members(self, partition: str) -> list[list[int]]:

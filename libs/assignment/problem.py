@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from numbers import Integral
 from typing import TypeVar
 
 import numpy as np
@@ -170,9 +172,10 @@ class Problem:
         """
         if not (math.isfinite(weight) and weight >= 0):
             raise BadValues(f"{spec.where}: a weight of {weight}; expected a finite number, 0 or more")
-        if not priority >= 0:
-            raise BadValues(f"{spec.where}: a priority of {priority}; expected 0 or more")
-        cost = spec.cost(self)
+        if not (isinstance(priority, Integral) and priority >= 0):
+            raise BadValues(f"{spec.where}: a priority of {priority}; expected a whole number, 0 or more")
+        with _naming(spec):
+            cost = spec.cost(self)
         scale = (spec.scale(self) if normalise else 1.0) or 1.0
         if not (math.isfinite(scale) and scale > 0):
             raise BadValues(f"{spec.where}: a scale of {scale:g}; use smaller numbers, or normalise=False")
@@ -184,11 +187,24 @@ class Problem:
         """Let a spec hold. `weight` counts among soft constraints and those that are broken at the start."""
         if not (math.isfinite(weight) and weight > 0):
             raise BadValues(f"{spec.where}: a weight of {weight}; expected a finite number above 0")
-        self.constraints.append(Constraint(spec=spec, excess=spec.excess(self), hard=hard, weight=weight))
+        with _naming(spec):
+            excess = spec.excess(self)
+        self.constraints.append(Constraint(spec=spec, excess=excess, hard=hard, weight=weight))
 
     def _new(self, noun: str, name: str, known: Mapping[str, object]) -> None:
         if name in known:
             raise ModelError(f"{noun} {name!r} is there already")
+
+
+@contextmanager
+def _naming(spec: Spec) -> Iterator[None]:
+    """Name the spec in errors of its expressions, which do not know it."""
+    try:
+        yield
+    except BadValues as error:
+        if spec.where in str(error):
+            raise
+        raise BadValues(f"{spec.where}: {error}") from error
 
 
 def _known(where: str, noun: str, name: str, known: Mapping[str, T]) -> T:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.fuzz.bench import Tally, case_of, fuzz_one, look
-from benchmarks.fuzz.case import Case, DimensionWords, Wish
+from benchmarks.fuzz.case import Case, DimensionWords, ScopeWords, Wish
 from benchmarks.fuzz.definitions import DEFINITIONS
 from benchmarks.fuzz.judge import judge
 from benchmarks.fuzz.runs import PLAIN, Run
@@ -93,3 +93,34 @@ def test_the_judge_finds_each_kind_of_lie(said, kind) -> None:
     crashed = Run(solver="mip", solve=lambda problem, limits, seed: [][0])
     assert look(case, crashed, 0, twice=False).findings[0].kind.startswith("crash IndexError")
     assert look(case, PLAIN[2], 0, twice=True).loss == pytest.approx(0.0)
+
+
+def test_rounding_is_of_the_amounts_that_a_constraint_reads() -> None:
+    """A thousandth over a limit counts, also beside another dimension of a thousand million."""
+    case = Case(
+        objects=1,
+        containers=2,
+        initial=(1,),
+        dimensions={
+            "memory": DimensionWords(objects=(1e-3,), containers=(0.0, 0.0)),
+            "worth": DimensionWords(objects=(1e9,)),
+        },
+        wishes=(
+            Wish(spec=CapacitySpec(dimension="memory", filter=Filter(but=[1])), goal=False),
+            Wish(spec=MaximizeAllocationSpec(dimension="worth", filter=Filter(but=[1])), goal=True),
+        ),
+    )
+    assert Truth(case).legal.tolist() == [False, True]
+
+
+def test_a_table_of_no_classes_can_be_stated() -> None:
+    by_item = ("rack", (), ())
+    case = Case(
+        objects=0,
+        containers=2,
+        initial=(),
+        scopes={"rack": ScopeWords(item=(-1, -1), items=0)},
+        dimensions={"memory": DimensionWords(objects=(), by_item=by_item)},
+    )
+    assert case.problem().dimensions["memory"] is not None
+    assert len(Truth(case).world) == 1

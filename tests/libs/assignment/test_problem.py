@@ -10,6 +10,7 @@ from libs.assignment.problem import Problem
 from libs.assignment.search.program import compile_problem
 from libs.assignment.specs.capacity import CapacitySpec
 from libs.assignment.specs.group_count import GroupCountSpec
+from libs.assignment.specs.largest_group import LargestGroupSpec
 from libs.assignment.specs.limit import Bound, Limit
 from libs.assignment.specs.minimize_movement import MinimizeMovementSpec
 from libs.assignment.specs.minimize_nth_largest_utilization import MinimizeNthLargestUtilizationSpec
@@ -91,8 +92,17 @@ def test_weights_and_priorities_are_checked() -> None:
         problem.add_goal(MinimizeMovementSpec(), weight=-1)
     with pytest.raises(BadValues, match="a priority of -1"):
         problem.add_goal(MinimizeMovementSpec(), priority=-1)
+    with pytest.raises(BadValues, match=r"a priority of 1\.5; expected a whole number"):
+        problem.add_goal(MinimizeMovementSpec(), priority=1.5)
     with pytest.raises(ModelError, match="MinimizeMovementSpec can only be a goal"):
         problem.add_constraint(MinimizeMovementSpec())
+
+
+def test_what_an_expression_refuses_names_the_spec() -> None:
+    problem = small_world()
+    problem.add_overlapping_partition("empty", [], [], 0)
+    with pytest.raises(BadValues, match="LargestGroupSpec 'safe': Max: the largest number 0"):
+        problem.add_goal(LargestGroupSpec(name="safe", partition="empty"))
 
 
 def test_contradictory_hard_constraints_are_refused_by_name() -> None:
