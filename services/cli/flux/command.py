@@ -17,6 +17,10 @@ SECTIONS: dict[str, Commands] = {
             "services.cli.flux.telemetry:telemetry",
             "Show what came in: spans by day, and how far use and traffic reach.",
         ),
+        "names": (
+            "services.cli.flux.names:names",
+            "Show how many names of services and series each token brought, and forget those of one.",
+        ),
         "run": ("services.cli.flux.runs:run", "Have the service plan now, and wait for the plan."),
         "plans": ("services.cli.flux.runs:plans", "Show placement plans, or one of them."),
         "override": (

@@ -101,3 +101,14 @@ def test_a_world_is_put_planned_and_overridden(platform, tmp_path):
     refused = plimsoll("inputs", "put", growth)
     assert refused.returncode == 1
     assert "traffic_growth[0].product" in refused.stderr
+
+    brought = document(plimsoll("names", "list", "-o", "json"))["tokens"]
+    token = next(one["named_by"] for one in brought if one["usage_series"])
+    listed = plimsoll("names", "list").stdout
+    assert token in listed
+    assert "at most" in listed
+    gone = plimsoll("names", "forget", token, "--reason", "a test ran wild")
+    assert gone.returncode == 0, gone.stderr
+    assert "series of usage" in gone.stdout
+    assert document(plimsoll("telemetry", "-o", "json"))["usage"]["series"] == 0
+    assert plimsoll("names", "forget", "ghost").returncode == 1
