@@ -43,6 +43,7 @@ def test_a_page_off_the_style_is_found(style, text, said):
         f"| {'cell ' * 60} |",
         f"[a long link](https://{'x' * 120})",
         "What does it cost?",
+        "## What it costs",
         f"Read `{'code ' * 9}` first.",
     ],
 )
