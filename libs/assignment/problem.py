@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from numbers import Integral
 from typing import TypeVar
 
 import numpy as np
@@ -172,7 +171,7 @@ class Problem:
         """
         if not (math.isfinite(weight) and weight >= 0):
             raise BadValues(f"{spec.where}: a weight of {weight}; expected a finite number, 0 or more")
-        if not (isinstance(priority, Integral) and priority >= 0):
+        if not (priority >= 0 and float(priority).is_integer()):
             raise BadValues(f"{spec.where}: a priority of {priority}; expected a whole number, 0 or more")
         with _naming(spec):
             cost = spec.cost(self)
