@@ -163,10 +163,10 @@ def _wrong_explained(case: Case, truth: Truth, result: Result, seed: int) -> lis
 
 
 def _not_best(truth: Truth, now: Floats, near: Floats, gap: float, kind: str) -> list[tuple[str, str]]:
-    """The first level that could be better with those above as they are."""
+    """The first level that could be better by more than a gap, a share of its value, with those above as they are."""
     for level, value in enumerate(now):
         least = truth.least(level, now)
-        if value > least + near[level] + gap * abs(least):
+        if value > least + near[level] + gap * abs(value):
             return [(kind, f"level {level}: {value:g}, and {least:g} can be reached ({now}, best {truth.best})")]
     return []
 
