@@ -32,7 +32,8 @@ def lazy_group(sections: Mapping[str, Commands]) -> type[TyperGroup]:
         def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
             """Options stand behind the command; a command that there is not is answered with the nearest."""
             first = args[0] if args else "--help"
-            if first != "--help" and first not in commands:
+            own = {name for parameter in self.params for name in parameter.opts}
+            if first != "--help" and first not in own and first not in commands:
                 if first.startswith("-"):
                     example = next(iter(commands))
                     ctx.fail(f"{first} stands behind the command: {ctx.command_path} {example} {first}")

@@ -1,5 +1,7 @@
 """What is typed where no command is: said with what was meant."""
 
+from importlib.metadata import version
+
 import pytest
 
 from services.cli.main import main
@@ -22,3 +24,11 @@ def test_what_is_mistyped_is_said_with_what_was_meant(
         main()
     assert left.value.code == 1
     assert said in capsys.readouterr().err
+
+
+def test_the_version_is_said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.argv", ["plimsoll", "--version"])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code in (0, None)
+    assert capsys.readouterr().out == f"plimsoll {version('plimsoll')}\n"
