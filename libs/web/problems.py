@@ -49,6 +49,10 @@ TITLES = {
 """Each code that libs.web or a service may send, and its title. Clients match codes; titles may be reworded."""
 
 
+ERRORS_MAX = 100
+"""Fields that one answer names: a body of 1 MB may have a hundred thousand that are wrong."""
+
+
 class FieldError(BaseModel):
     """One field that is not as it should be."""
 
@@ -114,10 +118,11 @@ class _ProblemResponse(JSONResponse):
         return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
-def invalid(*errors: FieldError) -> Problem:
-    """422: these fields are not valid."""
+def invalid(*errors: FieldError, unnamed: int = 0) -> Problem:
+    """422: these fields are not valid, and so many more that are not named."""
     detail = "; ".join(f"{error.field}: {error.message}" for error in errors[:3])
-    more = f" (and {len(errors) - 3} more)" if len(errors) > 3 else ""
+    rest = len(errors) - len(errors[:3]) + unnamed
+    more = f" (and {rest} more)" if rest else ""
     return Problem(422, "invalid_request", detail + more, errors=errors)
 
 

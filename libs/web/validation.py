@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 
-from libs.web.problems import FieldError, Problem, invalid
+from libs.web.problems import ERRORS_MAX, FieldError, Problem, invalid
 
 Schema = Mapping[str, Any]
 
@@ -21,7 +21,8 @@ def problem_of(request: Request, error: RequestValidationError) -> Problem:
         if detail["type"] == "json_invalid":
             reason = f"{detail.get('ctx', {}).get('error', 'not JSON')} at character {detail['loc'][-1]}"
             return Problem(400, "bad_request", f"The body is not JSON: {reason}.")
-    return invalid(*(_field_error(request, detail) for detail in details))
+    named = details[:ERRORS_MAX]
+    return invalid(*(_field_error(request, detail) for detail in named), unnamed=len(details) - len(named))
 
 
 async def refuse_unknown_query(request: Request) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from itertools import chain, islice
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
@@ -15,7 +16,7 @@ from libs.store.reservations import live_names
 from libs.store.simulations import load_owners
 from libs.web.model import Flag, Name, Number, RequestModel, SomeName, Whole
 from libs.web.names import unknown_name
-from libs.web.problems import FieldError, Problem, invalid
+from libs.web.problems import ERRORS_MAX, FieldError, Problem, invalid
 from libs.web.specs import SpecIn
 
 _COST_MAX = 1e9
@@ -87,8 +88,8 @@ class SimulationIn(RequestModel):
 
 
 def to_what_if(tx: Transaction, region: Region, body: SimulationIn) -> WhatIf:
-    """What is to be imagined. Raises Problem (422) that names every field that is not as it should be."""
-    errors = [*_ill_formed(body), *_unknown(tx, region, body)]
+    """What is to be imagined. Raises Problem (422) that names up to ERRORS_MAX fields that are not as they should be."""
+    errors = [*islice(chain(_ill_formed(body), _unknown(tx, region, body)), ERRORS_MAX)]
     specs = []
     for k, new in enumerate(body.create):
         try:

@@ -8,6 +8,7 @@ from fastapi.testclient import TestClient
 
 from libs.observability.logs import configure_logging
 from libs.web.bodies import BODY_BYTES_MAX
+from libs.web.problems import ERRORS_MAX
 
 JSON = {"Content-Type": "application/json"}
 
@@ -47,6 +48,12 @@ def test_numbers_are_finite(client: TestClient, number: str) -> None:
     body = f'{{"name": "a", "tonnage": {number}}}'
     answer = client.post("/v1/ships", content=body, headers=JSON)
     assert problem(answer, 422, "invalid_request")["errors"][0]["field"] == "tonnage"
+
+
+def test_no_answer_names_every_field_of_a_flood(client: TestClient) -> None:
+    body = problem(client.post("/v1/ships", json={f"f{k}": 1 for k in range(5000)}), 422, "invalid_request")
+    assert len(body["errors"]) == ERRORS_MAX
+    assert body["detail"].endswith("(and 4998 more)")
 
 
 def test_unknown_fields_are_answered_with_the_nearest_right_name(client: TestClient) -> None:
