@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
+import io
 import math
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 from libs.domain.spans import Spans
 from libs.interchange.decoded import held, json_bytes, read_json
 from libs.interchange.errors import InterchangeError, Problem
+from libs.interchange.gunzip import Unpacking
 from libs.interchange.traces.intake import Intake, Rows
 from libs.interchange.traces.jaeger import add_jaeger
 from libs.interchange.traces.otlp_json import OTLP_JSON
@@ -21,6 +22,7 @@ from libs.interchange.traces.span_csv import read_span_csv
 from libs.interchange.traces.zipkin import add_zipkin
 
 BATCH_SPANS = 50_000
+_UNPACKED_BYTES = 1 << 18
 LINE_BYTES_MAX = 16 << 20
 DOCUMENT_BYTES_MAX = 512 << 20
 """Of a file that is one JSON document, and so has to be read as a whole."""
@@ -57,30 +59,12 @@ def read_trace_stream(
         raise InterchangeError(
             [Problem(file, None, None, f"is of no known format; known are {known}, each also with .gz")]
         )
-    stream = cast(BinaryIO, _Unpacking(raw, unpacked_bytes_max)) if file.endswith(".gz") else raw
+    packed = file.endswith(".gz")
+    stream = io.BufferedReader(Unpacking(raw, unpacked_bytes_max), _UNPACKED_BYTES) if packed else raw
     try:
         yield from reader(stream, intake)
     except (OSError, EOFError, ValueError, zlib.error) as error:
         raise _unreadable(file, error) from error
-
-
-class _Unpacking(gzip.GzipFile):
-    """A packed file that may not unpack without end."""
-
-    def __init__(self, raw: BinaryIO, bytes_max: float) -> None:
-        super().__init__(fileobj=raw, mode="rb")
-        self._bytes_max = bytes_max
-
-    def read(self, size: int | None = -1) -> bytes:
-        return self._bounded(super().read(size))
-
-    def readline(self, size: int | None = -1) -> bytes:
-        return self._bounded(super().readline(-1 if size is None else size))
-
-    def _bounded(self, content: bytes) -> bytes:
-        if self.tell() > self._bytes_max:
-            raise ValueError(f"unpacks to more than {self._bytes_max:,.0f} bytes: split it")
-        return content
 
 
 def _unreadable(file: str, error: Exception) -> InterchangeError:
@@ -90,6 +74,7 @@ def _unreadable(file: str, error: Exception) -> InterchangeError:
 def _batches(parts: Iterator[bytes], add: Callable[[bytes, Intake, Rows], None], intake: Intake) -> Iterator[Spans]:
     rows = Rows(intake)
     for part in parts:
+        intake.look()
         add(part, intake, rows)
         if len(rows) >= BATCH_SPANS:
             yield rows.spans()
@@ -99,23 +84,25 @@ def _batches(parts: Iterator[bytes], add: Callable[[bytes, Intake, Rows], None],
 
 
 def _lines(stream: BinaryIO) -> Iterator[bytes]:
+    """Those of spaces alone as empty ones."""
     while line := stream.readline(LINE_BYTES_MAX):
-        if not line.isspace():
-            yield line
+        yield b"" if line.isspace() else line
 
 
 def _otlp_json(stream: BinaryIO, intake: Intake) -> Iterator[Spans]:
     def add(line: bytes, intake: Intake, rows: Rows) -> None:
-        with held(json_bytes(line)):
-            OTLP_JSON.add_request(line, intake, rows)
+        if line:
+            with held(json_bytes(line)):
+                OTLP_JSON.add_request(line, intake, rows)
 
     return _batches(_lines(stream), add, intake)
 
 
 def _otlp_proto(stream: BinaryIO, intake: Intake) -> Iterator[Spans]:
     def add(message: bytes, intake: Intake, rows: Rows) -> None:
-        with held(decoded_bytes(message)):
-            OTLP_PROTO.add_request(message, intake, rows)
+        if message:
+            with held(decoded_bytes(message)):
+                OTLP_PROTO.add_request(message, intake, rows)
 
     return _batches(messages(stream), add, intake)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import compress
@@ -40,16 +41,29 @@ class Intake:
     gateways   (service, operation) -> index of the product whose entry point it is
     services   name -> number, in order of appearance
     malformed  things that were skipped because they are no spans
+    parts      lines or messages of a file, empty ones too
+    parts_max  how many of these, and of malformed things, are read
     """
 
     gateways: Mapping[tuple[str, str], int]
     services: dict[str, int] = field(default_factory=dict)
     malformed: int = 0
+    parts: int = 0
+    parts_max: float = math.inf
     _operations: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for (service, operation), product in self.gateways.items():
             self._operations.setdefault(service, {})[operation] = product
+
+    def look(self) -> None:
+        """Count a line or a message. Raises ValueError where a file has more of them, or of no spans, than are read.
+
+        An empty message is four bytes: a gzip of 2 MB holds five hundred million of them, and not one span.
+        """
+        self.parts += 1
+        if self.parts + self.malformed > self.parts_max:
+            raise ValueError(f"has more than {self.parts_max:,} lines, messages and things that are no spans: split it")
 
     def afresh(self) -> Intake:
         """The same entry points, and no service known yet: for a request whose services get numbers of their own."""

@@ -20,7 +20,7 @@ def read_span_csv(stream: BinaryIO, intake: Intake, batch: int) -> Iterator[Span
 
     Raises: ValueError, where a column is missing.
     """
-    table = csv.DictReader(codecs.iterdecode(_lines(stream), "utf-8"))
+    table = csv.DictReader(codecs.iterdecode(_lines(stream, intake), "utf-8"))
     try:
         missing = [field for field in FIELDS if field not in (table.fieldnames or ())]
     except csv.Error as error:  # which is no ValueError
@@ -59,8 +59,9 @@ def _rows(table: csv.DictReader[str]) -> Iterator[dict[str, str]]:
         raise ValueError(f"is no CSV: {error}") from error
 
 
-def _lines(stream: BinaryIO) -> Iterator[bytes]:
+def _lines(stream: BinaryIO, intake: Intake) -> Iterator[bytes]:
     while line := stream.readline(_LINE_BYTES_MAX + 1):
         if len(line) > _LINE_BYTES_MAX:
             raise ValueError(f"has a line of more than {_LINE_BYTES_MAX >> 20} MiB")
+        intake.look()  # here: the reader of tables skips lines that are empty
         yield line

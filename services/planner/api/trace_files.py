@@ -25,6 +25,8 @@ router = APIRouter(prefix="/v1/trace-files", tags=["telemetry"])
 FILE_BYTES_MAX = 256_000_000
 UNPACKED_BYTES_MAX = 2_000_000_000
 FILE_SPANS_MAX = 1_000_000
+FILE_PARTS_MAX = 2 * FILE_SPANS_MAX
+"""Lines, messages and things that are no spans: they take time as spans do."""
 SPANS_BYTES = 100 << 20
 """Of so many spans as arrays, of those that are about to become arrays, and of the bytes that are written."""
 
@@ -65,6 +67,7 @@ def post_trace_file(
 
 def _read(door: SpanIntake, file: UploadFile) -> tuple[Intake, Spans]:
     intake, name, parts = door.reader(), (file.filename or "")[-200:], []
+    intake.parts_max = FILE_PARTS_MAX
     try:
         for part in read_trace_stream(file.file, name, intake, unpacked_bytes_max=UNPACKED_BYTES_MAX):
             parts.append(part)

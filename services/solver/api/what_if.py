@@ -88,7 +88,7 @@ class SimulationIn(RequestModel):
 
 
 def to_what_if(tx: Transaction, region: Region, body: SimulationIn) -> WhatIf:
-    """What is to be imagined. Raises Problem (422) that names up to ERRORS_MAX fields that are not as they should be."""
+    """What is to be imagined. Raises Problem (422) that names the fields that are wrong, ERRORS_MAX at most."""
     errors = [*islice(chain(_ill_formed(body), _unknown(tx, region, body)), ERRORS_MAX)]
     specs = []
     for k, new in enumerate(body.create):

@@ -13,6 +13,7 @@ from libs.interchange.errors import InterchangeError
 from libs.interchange.traces.files import READERS, read_traces
 from libs.interchange.traces.intake import SERVICES_MAX, Intake, Rows, TooManyServicesError, probability_of
 from libs.interchange.traces.otlp_json import OTLP_JSON
+from libs.interchange.traces.span_csv import FIELDS
 from services.cli.flux.traces import read_graph
 
 TRACE, ROOT, CALL, INNER = (
@@ -191,6 +192,23 @@ def test_damaged_files_are_named(tmp_path, name, content, says):
     with pytest.raises(InterchangeError, match=says) as caught:
         read(tmp_path / name)
     assert caught.value.file == name
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("traces.pb.gz", b"\0\0\0\0" * 300),
+        ("traces.pb", b"\0\0\0\x02\x0a\0" * 300),
+        ("traces.jsonl", b"\n" * 300),
+        ("traces.jsonl.gz", b"{}\n" * 300),
+        ("traces.csv.gz", ",".join(FIELDS).encode() + b"\n" * 300),
+        ("traces.csv", ",".join(FIELDS).encode() + b"\nx" * 300),
+    ],
+)
+def test_what_holds_no_span_is_not_read_without_end(tmp_path, name, content):
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    with pytest.raises(InterchangeError, match="more than 250 lines, messages"):
+        list(read_traces(tmp_path / name, Intake(gateways={}, parts_max=250)))
 
 
 def test_a_flood_of_service_names_ends():
