@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
@@ -22,14 +24,14 @@ _QUOTA = """
     LEFT JOIN LATERAL (
         SELECT sum(capacity_rru) AS used_rru FROM reservations
         WHERE region_id = :region_id AND reservations.owner = asked.owner AND kind = 'guaranteed'
-          AND deleted_at IS NULL AND name <> :except_name
+          AND deleted_at IS NULL AND name <> ALL(CAST(:except_names AS text[]))
     ) AS used ON true
     LEFT JOIN LATERAL (
         SELECT sum(adds_rru) AS pending_rru FROM (
             SELECT max(greatest(0, CAST(q.spec ->> 'capacity_rru' AS float8) - coalesce(r.capacity_rru, 0))) AS adds_rru
             FROM capacity_requests q LEFT JOIN reservations r ON r.reservation_id = q.reservation_id
             WHERE q.region_id = :region_id AND q.owner = asked.owner AND q.phase = ANY(:undecided)
-              AND q.kind <> 'delete' AND q.reservation_name <> :except_name
+              AND q.kind <> 'delete' AND q.reservation_name <> ALL(CAST(:except_names AS text[]))
               AND (CAST(:before AS bigint) IS NULL OR q.capacity_request_id < :before)
             GROUP BY q.reservation_name
         ) AS by_name
@@ -38,19 +40,25 @@ _QUOTA = """
 
 
 def load_quota(
-    tx: Transaction, region: str, owner: str, *, before: int | None = None, except_name: str = "", lock: bool = False
+    tx: Transaction,
+    region: str,
+    owner: str,
+    *,
+    before: int | None = None,
+    except_names: Collection[str] = (),
+    lock: bool = False,
 ) -> Quota:
     """An owner's limit in a region, and what counts toward it. Raises NotFound for the region.
 
     before        of the requests that are not decided only those before this id; None: all
-    except_name   what is about the reservation of this name is left out: it is what is being asked for
+    except_names  what is about the reservations of these names is left out: they are what is being asked for
     lock          nobody else changes the limit, or decides by it, until the transaction ends
     """
     region_id = load_region(tx, region).region_id
     if lock:
         row = sa.select(quotas.c.quota_id).where(quotas.c.region_id == region_id, quotas.c.owner == owner)
         tx.execute(row.with_for_update())
-    [found] = _load(tx, region, region_id, [owner], before, except_name)
+    [found] = _load(tx, region, region_id, [owner], before, except_names)
     return found
 
 
@@ -69,7 +77,7 @@ def list_quotas(tx: Transaction, region: str | None, *, after: int | None, limit
     loaded: dict[tuple[int, str], Quota] = {}
     for region_id, name in {(row.region_id, row.name) for row in rows}:  # one statement for each region on the page
         owners = [row.owner for row in rows if row.region_id == region_id]
-        loaded |= {(region_id, quota.owner): quota for quota in _load(tx, name, region_id, owners, None, "")}
+        loaded |= {(region_id, quota.owner): quota for quota in _load(tx, name, region_id, owners, None, ())}
     ids = {(row.region_id, row.owner): row.quota_id for row in rows}
     region_ids = {row.name: row.region_id for row in rows}
     found = [loaded[row.region_id, row.owner] for row in rows]
@@ -93,13 +101,13 @@ def set_quota(tx: Transaction, region: str, owner: str, limit_rru: float | None,
 
 
 def _load(
-    tx: Transaction, region: str, region_id: int, owners: list[str], before: int | None, except_name: str
+    tx: Transaction, region: str, region_id: int, owners: list[str], before: int | None, except_names: Collection[str]
 ) -> list[Quota]:
     values = {
         "region_id": region_id,
         "owners": owners,
         "before": before,
-        "except_name": except_name,
+        "except_names": list(except_names),
         "undecided": [phase.value for phase in UNDECIDED],
     }
     return [Quota(region=region, **row) for row in tx.execute(sa.text(_QUOTA), values).mappings()]

@@ -16,6 +16,7 @@ from libs.store.jobs import enqueue
 from libs.store.regions import load_region, update_policy
 from libs.web.problems import Problem
 from services.portal.ending import drop_scheduled_reservation
+from services.portal.promise_rules import lacks_second_person
 from services.portal.reconcilers.capacity_requests_enqueue import ASSESS
 
 
@@ -27,7 +28,7 @@ def approve(tx: Transaction, approval_id: int, *, generation: int, actor: str, r
     approval = _require_pending(tx, approval_id)
     # The region before the approval, as everybody does who changes its policy.
     region = load_region(tx, approval.region, lock=approval.kind is ApprovalKind.REGION_POLICY)
-    if load_approval_limits(tx, region.region_id).four_eyes and actor in approval.asked_by:
+    if lacks_second_person(load_approval_limits(tx, region.region_id), approval.asked_by, actor):
         detail = f"{actor} asked for this; in {approval.region} somebody else must approve it."
         raise Problem(403, "four_eyes", detail, asked_by=list(approval.asked_by))
     decided = _decide(tx, approval, ApprovalStatus.APPROVED, generation=generation, actor=actor, reason=reason, now=now)

@@ -1,6 +1,6 @@
 """The one decision on a request: the assessment commits it, a dry run prints it.
 
-`load_case` reads everything it rests on in one moment, `judge` is pure. What the order is and why:
+Pure: services.portal.case loads what it rests on. What the order is and why:
 docs/designs/0003-access-and-approvals.md.
 """
 
@@ -12,21 +12,14 @@ from datetime import datetime
 
 from libs.domain.approval import ApprovalLimits, Cause
 from libs.domain.approval_causes import approval_causes
-from libs.domain.capacity_request import CapacityRequest, CapacityRequestPhase
+from libs.domain.capacity_request import CapacityRequestPhase
 from libs.domain.fleet import FleetSnapshot, TargetPlan
 from libs.domain.quota import Quota
 from libs.domain.reservation import Reservation, ReservationSpec
 from libs.domain.verdict import Verdict
 from libs.domain.what_if import with_reservation
 from libs.ras.admission import admit
-from libs.store.approval_limits import load_approval_limits
-from libs.store.approvals import is_approved
-from libs.store.database import Transaction
-from libs.store.quotas import load_quota
-from libs.store.regions import load_region
-from libs.store.reservations import find_reservation, load_reservation
-from libs.store.snapshot import load_fleet_snapshot
-from services.portal.submissions import Submission
+from services.portal.promise_rules import exceeds_quota
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,35 +38,6 @@ class Question:
     spec: ReservationSpec
     reservation_id: int | None
     reservation_generation: int | None
-
-    @classmethod
-    def of_request(cls, request: CapacityRequest) -> Question:
-        """A request that was sent."""
-        assert request.spec is not None
-        return cls(
-            capacity_request_id=request.capacity_request_id,
-            region=request.region,
-            name=request.reservation_name,
-            owner=request.owner,
-            spec=request.spec,
-            reservation_id=request.reservation_id,
-            reservation_generation=request.reservation_generation,
-        )
-
-    @classmethod
-    def of_submission(cls, submission: Submission) -> Question:
-        """One that might be."""
-        assert submission.spec is not None
-        reservation = submission.reservation
-        return cls(
-            capacity_request_id=None,
-            region=submission.region.name,
-            name=submission.name,
-            owner=submission.owner,
-            spec=submission.spec,
-            reservation_id=None if reservation is None else reservation.reservation_id,
-            reservation_generation=None if reservation is None else reservation.generation,
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -113,25 +77,8 @@ class Judgement:
     causes: tuple[Cause, ...] = ()
 
 
-def load_case(tx: Transaction, question: Question, *, now: datetime) -> Case:
-    """Everything in one moment: `tx` comes from Database.snapshot(). Raises NotFound."""
-    region_id = load_region(tx, question.region).region_id
-    request_id = question.capacity_request_id
-    return Case(
-        question=question,
-        found=find_reservation(tx, question.region, question.name)
-        if question.reservation_id is None
-        else load_reservation(tx, question.reservation_id),
-        snapshot=load_fleet_snapshot(tx, question.region),
-        quota=load_quota(tx, question.region, question.owner, before=request_id, except_name=question.name),
-        limits=load_approval_limits(tx, region_id),
-        approved=request_id is not None and is_approved(tx, request_id),
-        now=now,
-    )
-
-
 def judge(case: Case) -> Judgement:
-    """The decision. Pure: the same case has the same answer."""
+    """Decide. The same case has the same answer."""
     refused = _overtaken(case) or _over(case) or over_quota(case)
     if refused is not None:
         return refused
@@ -191,7 +138,7 @@ def over_quota(case: Case) -> Judgement | None:
     """The refusal of what its owner's quota does not cover; None where it does, or nothing more is asked for."""
     quota, asked = case.quota, case.question.spec.capacity_rru
     had = 0.0 if case.found is None else case.found.spec.capacity_rru
-    if quota.limit_rru is None or asked <= had or quota.used_rru + quota.pending_rru + asked <= quota.limit_rru:
+    if quota.limit_rru is None or not exceeds_quota(quota, asked_rru=asked, had_rru=had):
         return None
     left = max(0.0, quota.limit_rru - quota.used_rru - quota.pending_rru)
     pending = f", {quota.pending_rru:g} are in requests before this one" if quota.pending_rru else ""

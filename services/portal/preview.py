@@ -6,8 +6,9 @@ from libs.domain.capacity_request import CapacityRequestPhase
 from libs.reconcile.clock import Clock
 from libs.store.database import Database
 from libs.store.reservation_servers import count_in_use
+from services.portal.case import load_case, question_of_submission
 from services.portal.ending import freed_words
-from services.portal.judge import Judgement, Question, judge, load_case
+from services.portal.judge import Judgement, judge
 from services.portal.slots import solving_slot
 from services.portal.submissions import Submission
 
@@ -25,5 +26,5 @@ def preview(database: Database, clock: Clock, submission: Submission, *, token_i
         return Judgement(phase=phase, reason="Deleted", message=message, numbers=numbers)
     with solving_slot(token_id):
         with database.snapshot() as tx:
-            case = load_case(tx, Question.of_submission(submission), now=clock.now())
+            case = load_case(tx, question_of_submission(submission), now=clock.now())
         return judge(case)

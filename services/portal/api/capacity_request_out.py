@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from libs.domain.capacity_request import CapacityRequest, CapacityRequestKind, CapacityRequestPhase
-from libs.domain.principal import Principal
-from libs.web.auth import require_owner
-from libs.web.context import WebContext
 from libs.web.model import ResponseModel
 from libs.web.specs import SpecOut
 from services.portal.submissions import Submission
+
+if TYPE_CHECKING:  # it loads the solver's code: see services.portal.solving_code
+    from services.portal.judge import Judgement
 
 
 class CapacityRequestStatus(ResponseModel):
@@ -70,12 +71,8 @@ def request_out(request: CapacityRequest) -> CapacityRequestOut:
     )
 
 
-def dry_run_out(submission: Submission, *, principal: Principal, context: WebContext) -> CapacityRequestOut:
-    """What would become of it. Raises Problem (403) for another's."""
-    require_owner(principal, submission.owner)
-    from services.portal.preview import preview  # services.portal.solving_code says why here
-
-    judgement = preview(context.database, context.clock, submission, token_id=principal.token_id)
+def would_be_out(submission: Submission, judgement: Judgement, *, requested_by: str) -> CapacityRequestOut:
+    """Return the request that a submission would become, as JSON has it."""
     reservation = submission.reservation
     return CapacityRequestOut(
         capacity_request_id=None,
@@ -94,7 +91,7 @@ def dry_run_out(submission: Submission, *, principal: Principal, context: WebCon
             changed_at=None,
         ),
         given_reason=None,
-        requested_by=principal.name,
+        requested_by=requested_by,
         amended_by=[],
         generation=None,
         created_at=None,

@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Response
-from fastapi.responses import JSONResponse
 from pydantic import ConfigDict, Field
 
 from libs.domain.capacity_request import CapacityRequest, CapacityRequestKind, CapacityRequestPhase
@@ -34,7 +33,8 @@ from libs.web.openapi import headers, problems
 from libs.web.problems import FieldError, Problem, invalid
 from libs.web.reasons import GivenReason, ReasonQuery
 from libs.web.specs import SpecIn
-from services.portal.api.capacity_request_out import CapacityRequestOut, dry_run_out, request_out
+from services.portal.api.capacity_request_out import CapacityRequestOut, request_out
+from services.portal.api.dry_runs import answer_dry_run
 from services.portal.keeping import keep
 from services.portal.reconcilers.capacity_requests_enqueue import ASSESS
 from services.portal.submissions import (
@@ -127,7 +127,7 @@ def create_capacity_request(
     if dry_run:
         with context.database.snapshot() as tx:
             submission = _submission(tx, body, now=context.clock.now())
-        return JSONResponse(dry_run_out(submission, principal=principal, context=context).model_dump(mode="json"))
+        return answer_dry_run(submission, principal=principal, context=context)
 
     def effect(tx: Transaction) -> Answer:
         submission = _submission(tx, body, now=context.clock.now())

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Response
-from fastapi.responses import JSONResponse
 from pydantic import ConfigDict, Field
 
 from libs.domain.principal import Role
@@ -22,8 +21,9 @@ from libs.web.model import ID_MAX, Name, PageOf, RequestModel, SomeName
 from libs.web.openapi import headers, problems
 from libs.web.reasons import GivenReason, ReasonQuery
 from libs.web.specs import SpecIn
-from services.portal.api.capacity_request_out import CapacityRequestOut, dry_run_out
+from services.portal.api.capacity_request_out import CapacityRequestOut
 from services.portal.api.capacity_requests import DryRun, answer_submission
+from services.portal.api.dry_runs import answer_dry_run
 from services.portal.api.reservation_out import ReservationOut, reservation_out
 from services.portal.submissions import require_region, submit_create, submit_delete, submit_resize
 
@@ -83,7 +83,7 @@ def create_reservation(
     if dry_run:
         with context.database.snapshot() as tx:
             submission = submit_create(tx, **wanted, spec=spec, now=context.clock.now())
-        return JSONResponse(dry_run_out(submission, principal=principal, context=context).model_dump(mode="json"))
+        return answer_dry_run(submission, principal=principal, context=context)
 
     def effect(tx: Transaction) -> Answer:
         submission = submit_create(tx, **wanted, spec=spec, now=context.clock.now())
@@ -163,7 +163,7 @@ def resize_reservation(
             reservation = load_reservation(tx, reservation_id)
             spec = body.spec.to_spec(reservation.spec)
             submission = submit_resize(tx, reservation, spec, generation=expected, now=context.clock.now())
-        return JSONResponse(dry_run_out(submission, principal=principal, context=context).model_dump(mode="json"))
+        return answer_dry_run(submission, principal=principal, context=context)
 
     def effect(tx: Transaction) -> Answer:
         reservation = load_reservation(tx, reservation_id)

@@ -26,8 +26,9 @@ from libs.store.quotas import load_quota
 from libs.store.refusals import AlreadyExists, NotFound
 from libs.store.regions import load_region
 from libs.store.reservations import create_reservation, update_spec
+from services.portal.case import load_case, question_of_request
 from services.portal.ending import drop_scheduled_reservation, withdraw_scheduled_requests
-from services.portal.judge import Case, Judgement, Question, judge, load_case, over_quota
+from services.portal.judge import Case, Judgement, judge, over_quota
 
 ATTEMPTS_MAX = 10
 ACTOR = "portal.assess"
@@ -64,7 +65,7 @@ class CapacityRequestAssess:
         if request.phase not in UNASSESSED:
             return request
         with self._database.snapshot() as tx:
-            case = load_case(tx, Question.of_request(request), now=self._clock.now())
+            case = load_case(tx, question_of_request(request), now=self._clock.now())
         judgement = judge(case)
         commits = {
             CapacityRequestPhase.REJECTED: self._reject,
@@ -263,7 +264,7 @@ def _require_quota(tx: Transaction, case: Case) -> None:
     """
     question = case.question
     before, name = question.capacity_request_id, question.name
-    found = load_quota(tx, question.region, question.owner, before=before, except_name=name, lock=True)
+    found = load_quota(tx, question.region, question.owner, before=before, except_names=[name], lock=True)
     if over_quota(replace(case, quota=found)) is not None:
         expected = case.quota.generation
         raise StaleGeneration("quota of", question.owner, expected=expected, found=found.generation)

@@ -1,0 +1,62 @@
+"""Load the case that `services.portal.judge` decides: a question, and all that its answer rests on."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from libs.domain.capacity_request import CapacityRequest
+from libs.store.approval_limits import load_approval_limits
+from libs.store.approvals import is_approved
+from libs.store.database import Transaction
+from libs.store.quotas import load_quota
+from libs.store.regions import load_region
+from libs.store.reservations import find_reservation, load_reservation
+from libs.store.snapshot import load_fleet_snapshot
+from services.portal.judge import Case, Question
+from services.portal.submissions import Submission
+
+
+def question_of_request(request: CapacityRequest) -> Question:
+    """Return what a request that was sent asks. It must have a spec."""
+    assert request.spec is not None
+    return Question(
+        capacity_request_id=request.capacity_request_id,
+        region=request.region,
+        name=request.reservation_name,
+        owner=request.owner,
+        spec=request.spec,
+        reservation_id=request.reservation_id,
+        reservation_generation=request.reservation_generation,
+    )
+
+
+def question_of_submission(submission: Submission) -> Question:
+    """Return what a request would ask that was not sent. It must have a spec."""
+    assert submission.spec is not None
+    reservation = submission.reservation
+    return Question(
+        capacity_request_id=None,
+        region=submission.region.name,
+        name=submission.name,
+        owner=submission.owner,
+        spec=submission.spec,
+        reservation_id=None if reservation is None else reservation.reservation_id,
+        reservation_generation=None if reservation is None else reservation.generation,
+    )
+
+
+def load_case(tx: Transaction, question: Question, *, now: datetime) -> Case:
+    """Everything in one moment: `tx` comes from Database.snapshot(). Raises NotFound."""
+    region_id = load_region(tx, question.region).region_id
+    request_id = question.capacity_request_id
+    return Case(
+        question=question,
+        found=find_reservation(tx, question.region, question.name)
+        if question.reservation_id is None
+        else load_reservation(tx, question.reservation_id),
+        snapshot=load_fleet_snapshot(tx, question.region),
+        quota=load_quota(tx, question.region, question.owner, before=request_id, except_names=[question.name]),
+        limits=load_approval_limits(tx, region_id),
+        approved=request_id is not None and is_approved(tx, request_id),
+        now=now,
+    )
