@@ -23,43 +23,23 @@ from libs.web.context import Context
 from libs.web.cursors import Paging, next_cursor
 from libs.web.generations import ExpectedGeneration, etag
 from libs.web.idempotency import Answer, Write
-from libs.web.model import Flag, Number, PageOf, RequestModel, ResponseModel, SomeName
+from libs.web.model import PageOf, RequestModel, ResponseModel, SomeName
 from libs.web.openapi import headers, problems
+from libs.web.policy_model import policy_change, policy_sent
 from libs.web.reasons import GivenReason
 from services.broker.policy_approval import ask_for_policy
 
 router = APIRouter(prefix="/v1/regions", tags=["regions"])
 _NOUN = "regions"
-_COST_MAX = 1e9
 RegionName = Annotated[SomeName, Path(description="Name of the region")]
 
 
-class PolicyOut(ResponseModel):
+class PolicyOut(policy_sent()):  # type: ignore[misc]  # a base that is made
     """What the solver weighs, in one arbitrary currency."""
 
-    move_cost_idle: float = Field(description="Of moving a server without running containers")
-    move_cost_in_use: float = Field(description="Of moving a server with running containers")
-    spread_cost: float = Field(description="Per RRU above a spread limit")
-    buffer_cost: float = Field(description="Per RRU of embedded buffer")
-    affinity_tolerance: float = Field(description="A fraction of the reservation's capacity")
-    shortfall_cost: float = Field(description="Per RRU of capacity that is not met")
-    affinity_cost: float = Field(description="Per RRU outside the affinity band")
-    shared_buffer_share: float = Field(description="Share of each hardware type kept as its shared buffer; 0: none")
-    fix_first: bool = Field(description="What is short or off its affinity is fixed before any other cost is weighed")
 
-
-class PolicyIn(RequestModel):
+class PolicyIn(policy_change()):  # type: ignore[misc]
     """The parts of the policy that change; what is left out stays."""
-
-    move_cost_idle: Number = Field(default=0.0, ge=0, le=_COST_MAX)
-    move_cost_in_use: Number = Field(default=0.0, ge=0, le=_COST_MAX)
-    spread_cost: Number = Field(default=0.0, ge=0, le=_COST_MAX)
-    buffer_cost: Number = Field(default=0.0, ge=0, le=_COST_MAX)
-    affinity_tolerance: Number = Field(default=0.0, ge=0, le=1)
-    shortfall_cost: Number = Field(default=0.0, ge=0, le=_COST_MAX)
-    affinity_cost: Number = Field(default=0.0, ge=0, le=_COST_MAX)
-    shared_buffer_share: Number = Field(default=0.0, ge=0, lt=1)
-    fix_first: Flag = True
 
 
 class RegionPatch(RequestModel):

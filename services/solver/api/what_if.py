@@ -14,28 +14,19 @@ from libs.store.database import Transaction
 from libs.store.known_names import hardware_types_of, known_datacenters, known_msbs, known_racks
 from libs.store.reservations import live_names
 from libs.store.simulations import load_owners
-from libs.web.model import Flag, Name, Number, RequestModel, SomeName, Whole
+from libs.web.model import Name, Number, RequestModel, SomeName, Whole
 from libs.web.names import unknown_name
+from libs.web.policy_model import policy_change
 from libs.web.problems import ERRORS_MAX, FieldError, Problem, invalid
 from libs.web.specs import SpecIn
 
-_COST_MAX = 1e9
 _PARTS_MAX = 100
 _SERVERS_MAX = 20_000
 """Servers that a what-if may add, in all."""
 
 
-class SimulatedPolicy(RequestModel):
+class SimulatedPolicy(policy_change(simulated=True)):  # type: ignore[misc]  # a base that is made
     """Costs that are other than the region's; what is left out is as it is."""
-
-    move_cost_idle: Number = Field(default=0.0, ge=0, le=_COST_MAX)
-    move_cost_in_use: Number = Field(default=0.0, ge=0, le=_COST_MAX)
-    spread_cost: Number = Field(default=0.0, ge=0, le=_COST_MAX)
-    buffer_cost: Number = Field(default=0.0, ge=0, le=_COST_MAX)
-    affinity_tolerance: Number = Field(default=0.0, ge=0, le=1)
-    shortfall_cost: Number = Field(default=0.0, ge=0, le=_COST_MAX)
-    affinity_cost: Number = Field(default=0.0, ge=0, le=_COST_MAX)
-    fix_first: Flag = True
 
 
 class DemandIn(RequestModel):
