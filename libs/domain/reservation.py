@@ -94,6 +94,18 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NewFinding:
+    """A finding that is not stored yet. The store adds its times. phase: GRANTED or DEGRADED."""
+
+    reservation_id: int
+    observed_generation: int
+    phase: ReservationPhase
+    reason: str
+    message: str
+    numbers: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reservation:
     """A row of the broker: spec, and what is so. `current` and `target` are computed when it is read.
 

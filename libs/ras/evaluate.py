@@ -96,6 +96,11 @@ def coverage_of(snapshot: FleetSnapshot, binding: Indices) -> Coverage:
     )
 
 
+def short_rru(snapshot: FleetSnapshot, covered: Coverage) -> Floats:
+    """(R,) RRU that each reservation is short of; 0 where the shortfall is nothing but rounding."""
+    return np.where(covered.shortfall > ROUNDING * snapshot.reservations.capacity_rru, covered.shortfall, 0.0)
+
+
 def costs_by_reservation(snapshot: FleetSnapshot, covered: Coverage) -> Floats:
     """(R,) expressions 3 and 4 and the penalties of 6 and 7 of what each reservation has."""
     q, policy = snapshot.reservations, snapshot.policy
@@ -128,7 +133,7 @@ def evaluate(snapshot: FleetSnapshot, binding: Indices) -> Score:
         moved_in_use=int((moved & s.in_use).sum()),
         acquired=int(((binding >= 0) & (binding != s.target)).sum()),
         shortfall_rru=float(covered.shortfall.sum()),
-        reservations_short=int((covered.shortfall > ROUNDING * snapshot.reservations.capacity_rru).sum()),
+        reservations_short=int(np.count_nonzero(short_rru(snapshot, covered))),
     )
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 import sqlalchemy as sa
 from psycopg.types.json import Json
 
-from libs.domain.fleet import Ints
-from libs.domain.reservation import ReservationPhase
+from libs.domain.reservation import NewFinding
 from libs.store.database import Transaction
 
 _FOUND = """unnest(CAST(:ids AS bigint[]), CAST(:generations AS bigint[]), CAST(:phases AS text[]),
@@ -50,35 +49,23 @@ _GRANT = """
     FROM covered WHERE capacity_requests.capacity_request_id = covered.capacity_request_id"""
 
 
-def record_findings(
-    tx: Transaction,
-    region_id: int,
-    *,
-    reservation_ids: Ints | Sequence[int],
-    observed_generations: Ints | Sequence[int],
-    phases: Sequence[ReservationPhase],
-    reasons: Sequence[str],
-    messages: Sequence[str],
-    numbers: Sequence[Mapping[str, object]],
-    now: datetime,
-) -> int:
+def record_findings(tx: Transaction, region_id: int, findings: Sequence[NewFinding], *, now: datetime) -> int:
     """Write one finding for each of N reservations, and grant the degraded requests whose reservation is now covered.
 
-    phases   GRANTED or DEGRADED
     A finding at an older generation than the one that is there, or of a deleted reservation, is dropped. changed_at
     stays while the phase does. Returns how many requests became granted.
     """
-    ids = [int(i) for i in reservation_ids]
+    ids = [one.reservation_id for one in findings]
     tx.execute(
         sa.text(_RECORD),
         {
             "region_id": region_id,
             "ids": ids,
-            "generations": [int(g) for g in observed_generations],
-            "phases": [phase.value for phase in phases],
-            "reasons": list(reasons),
-            "messages": list(messages),
-            "numbers": [Json(n) for n in numbers],
+            "generations": [one.observed_generation for one in findings],
+            "phases": [one.phase.value for one in findings],
+            "reasons": [one.reason for one in findings],
+            "messages": [one.message for one in findings],
+            "numbers": [Json(one.numbers) for one in findings],
             "now": now,
         },
     )

@@ -1,6 +1,7 @@
 """The portal's routes: one router per resource."""
 
 from services.portal.api import (
+    applications,
     approval_limits,
     approvals,
     capacity_requests,
@@ -17,6 +18,7 @@ ROUTERS = (
     reservation_servers.router,
     approvals.router,
     approval_limits.router,
+    applications.router,
     quotas.router,
     explanations.router,
     tokens.router,

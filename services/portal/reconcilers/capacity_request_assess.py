@@ -10,7 +10,7 @@ import structlog
 from libs.domain.approval import ApprovalKind
 from libs.domain.capacity_request import CapacityRequest, CapacityRequestPhase
 from libs.domain.plan import PlanKind
-from libs.domain.reservation import ReservationPhase
+from libs.domain.reservation import NewFinding, ReservationPhase
 from libs.domain.what_if import with_reservation
 from libs.observability.tallies import ASSESSMENT_S, ASSESSMENTS, STALE
 from libs.reconcile.clock import Clock
@@ -111,17 +111,15 @@ class CapacityRequestAssess:
                 parent=snapshot.target_plan_id,
                 capacity_request_id=request.capacity_request_id,
             )
-            record_findings(
-                tx,
-                region_id,
-                reservation_ids=[reservation_id],
-                observed_generations=[generation],
-                phases=[ReservationPhase(judgement.phase)],
-                reasons=[judgement.reason],
-                messages=[judgement.message],
-                numbers=[dict(judgement.numbers)],
-                now=now,
+            finding = NewFinding(
+                reservation_id=reservation_id,
+                observed_generation=generation,
+                phase=ReservationPhase(judgement.phase),
+                reason=judgement.reason,
+                message=judgement.message,
+                numbers=dict(judgement.numbers),
             )
+            record_findings(tx, region_id, [finding], now=now)
             request = self._decide(tx, request, judgement, reservation_id)
             crash_point("portal.assess.accept.before")
         crash_point("portal.assess.accept.after")

@@ -15,20 +15,22 @@ from libs.observability.logs import redact_text
 from libs.observability.tallies import SOLVE_S, SOLVES, STALE
 from libs.observability.traces import annotate, span
 from libs.plan_check.check import check_plan, require_clean
+from libs.ras.findings import find
 from libs.ras.limits import SolveLimits
 from libs.ras.phases import plan_target_bindings
 from libs.ras.result import SolveResult
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.reconcile.errors import StalePlan
+from libs.store.coverage import load_coverage
 from libs.store.database import Database
+from libs.store.findings import record_findings
 from libs.store.plans import commit_plan
 from libs.store.regions import load_region
 from libs.store.shared_buffers import size_shared_buffers
 from libs.store.snapshot import load_fleet_snapshot
 from libs.store.solve_runs import fail_left_runs, finish_solve_run, record_bundle, record_progress, start_solve_run
 from services.solver.bundles import keep_bundle
-from services.solver.findings import record_solve_findings
 from services.solver.phase_spans import PhaseSpans
 from services.solver.settings import SolverSettings
 
@@ -141,7 +143,9 @@ class BindingsSolve:
                 parent=result.plan.parent_plan_id,
                 solve_run_id=solve_run_id,
             )
-            record_solve_findings(tx, snapshot, result.plan, now=now)
+            coverage = load_coverage(tx, snapshot.reservations.id.tolist(), "target")
+            region_id = load_region(tx, snapshot.region).region_id
+            record_findings(tx, region_id, find(snapshot, result.plan, coverage), now=now)
             status = SolveStatus.UNCHANGED if plan is None else SolveStatus.COMMITTED
             finished = finish_solve_run(
                 tx,

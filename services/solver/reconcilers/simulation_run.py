@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import structlog
@@ -19,6 +18,7 @@ from libs.ras.difference import difference
 from libs.ras.limits import SolveLimits
 from libs.ras.phases import plan_target_bindings
 from libs.ras.result import SolveResult
+from libs.ras.simulation_report import Refusal, SimulationReport, report_as_json
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.store.database import Database
@@ -98,7 +98,7 @@ class SimulationRun:
                 self.simulation_id,
                 status,
                 now=self.clock.now(),
-                report=self._report(before, imagined, result),
+                report=report_as_json(_report(before, imagined, result)),
                 rests_on=rests_on(before),
                 bundle=str(bundle),
                 changes=_changes(imagined, result) if not simulation.what_if.not_decisions else (),
@@ -109,18 +109,21 @@ class SimulationRun:
         log.info("simulation.done", simulation_id=self.simulation_id, region=simulation.region, status=status.value)
         return status
 
-    def _report(self, before: FleetSnapshot, imagined: FleetSnapshot, result: SolveResult) -> dict[str, Any]:
-        """The difference, the solve, and which of the demand no state of the region could meet."""
-        old, new = before.reservations, imagined.reservations
-        asked = [r for r in range(len(new)) if r >= len(old) or new.capacity_rru[r] != old.capacity_rru[r]]
-        verdicts = [(r, refusal_of(imagined, r)) for r in asked]
-        refused = [
-            {"reservation": str(new.name[r]), "reason": verdict.reason, "message": verdict.message}
+
+def _report(before: FleetSnapshot, imagined: FleetSnapshot, result: SolveResult) -> SimulationReport:
+    """Put together the difference, the solve, and the demand that no state of the region could meet."""
+    old, new = before.reservations, imagined.reservations
+    asked = [r for r in range(len(new)) if r >= len(old) or new.capacity_rru[r] != old.capacity_rru[r]]
+    verdicts = [(r, refusal_of(imagined, r)) for r in asked]
+    return SimulationReport(
+        difference=difference(before, imagined, result.plan.target),
+        refused=tuple(
+            Refusal(reservation=str(new.name[r]), reason=verdict.reason, message=verdict.message)
             for r, verdict in verdicts
             if verdict is not None
-        ]
-        found = difference(before, imagined, result.plan.target)
-        return {**found, "refused": refused, "solve": result.report.as_dict()}
+        ),
+        solve=result.report.as_dict(),
+    )
 
 
 def _changes(imagined: FleetSnapshot, result: SolveResult) -> list[SimulatedChange]:

@@ -4,7 +4,7 @@ import pytest
 import sqlalchemy as sa
 
 from libs.domain.fleet import FleetSnapshot
-from libs.domain.reservation import ReservationPhase, ReservationSpec
+from libs.domain.reservation import NewFinding, ReservationPhase, ReservationSpec
 from libs.store.database import Database, Transaction
 from libs.store.findings import record_findings
 from tests.builders.region import region_image
@@ -22,17 +22,18 @@ def snapshot(database: Database) -> FleetSnapshot:
 
 def find(tx: Transaction, found: dict[int, ReservationPhase], *, generation: int = 1, now=NOW) -> int:
     region_id = tx.execute(sa.text("SELECT region_id FROM regions")).scalar_one()
-    return record_findings(
-        tx,
-        region_id,
-        reservation_ids=list(found),
-        observed_generations=[generation] * len(found),
-        phases=list(found.values()),
-        reasons=["because"] * len(found),
-        messages=[f"it is {phase}" for phase in found.values()],
-        numbers=[{"missing": {"hw-07": 40}, "phase": phase.value} for phase in found.values()],
-        now=now,
-    )
+    findings = [
+        NewFinding(
+            reservation_id=reservation_id,
+            observed_generation=generation,
+            phase=phase,
+            reason="because",
+            message=f"it is {phase}",
+            numbers={"missing": {"hw-07": 40}, "phase": phase.value},
+        )
+        for reservation_id, phase in found.items()
+    ]
+    return record_findings(tx, region_id, findings, now=now)
 
 
 def request(tx: Transaction, reservation: int, phase: str) -> int:

@@ -11,7 +11,8 @@ from libs.domain.reservation import ReservationSpec
 from libs.reconcile.clock import SystemClock
 from libs.store.database import Database
 from libs.web.app import create_app
-from services.solver.api import ROUTERS
+from services.portal.api import ROUTERS as PORTAL
+from services.solver.api import ROUTERS as SOLVER
 from services.solver.reconcilers.bindings_solve import BindingsSolve
 from services.solver.reconcilers.simulation_run import SimulationRun
 from services.solver.settings import SolverSettings
@@ -54,7 +55,8 @@ def solver(database: Database, settings: SolverSettings) -> Callable[[], Binding
 
 @pytest.fixture
 def client(database: Database) -> Iterator[TestClient]:
-    app = create_app(title="Solver", version="1", database=database, clock=SystemClock(), routers=ROUTERS)
+    """The routes of the solver, and of the portal, which applies simulations."""
+    app = create_app(title="Solver", version="1", database=database, clock=SystemClock(), routers=(*SOLVER, *PORTAL))
     with TestClient(app, headers=bearer(database, Role.OPERATOR, "olga")) as client:
         yield client
 

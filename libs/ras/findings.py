@@ -1,0 +1,63 @@
+"""What targets mean for each reservation. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from libs.domain.fleet import FREE, FleetSnapshot, Ints, TargetPlan
+from libs.domain.reservation import Coverage, NewFinding, ReservationPhase
+from libs.ras.shortage import describe_shortage, stock_of
+
+
+def find(snapshot: FleetSnapshot, plan: TargetPlan, coverage: Mapping[int, Coverage]) -> list[NewFinding]:
+    """Return a finding for every reservation of the snapshot, in the snapshot's order.
+
+    plan       says which servers are free
+    coverage   id of a reservation -> what its targets give it, as they are now. It is not taken from the plan:
+               servers that changed under a solve were left alone
+    """
+    free = (plan.target == FREE) & snapshot.servers.lasting
+    free_by_type = np.bincount(snapshot.servers.hardware_type[free], minlength=len(snapshot.hardware_types))
+    stock, q = stock_of(snapshot), snapshot.reservations
+    return [
+        _finding(snapshot, stock, row, coverage[int(reservation_id)], int(free_by_type[q.rru[row] > 0].sum()))
+        for row, reservation_id in enumerate(q.id)
+    ]
+
+
+def _finding(snapshot: FleetSnapshot, stock: Ints, row: int, covered: Coverage, free_servers: int) -> NewFinding:
+    q = snapshot.reservations
+    reservation_id, generation = int(q.id[row]), int(q.generation[row])
+    numbers = {
+        "capacity_rru": float(q.capacity_rru[row]),
+        "total_rru": covered.total_rru,
+        "largest_msb_rru": covered.worst_msb_rru,
+        "servers": float(covered.servers),
+    }
+    if covered.shortfall_rru == 0:
+        return NewFinding(
+            reservation_id=reservation_id,
+            observed_generation=generation,
+            phase=ReservationPhase.GRANTED,
+            reason="Granted",
+            message=f"Its {covered.servers} servers, once they are all there, cover {numbers['capacity_rru']:g} RRU.",
+            numbers=numbers,
+        )
+    short = describe_shortage(
+        snapshot,
+        row,
+        stock=stock,
+        short_rru=covered.shortfall_rru,
+        worst_msb=covered.worst_msb,
+        free_servers=free_servers,
+    )
+    return NewFinding(
+        reservation_id=reservation_id,
+        observed_generation=generation,
+        phase=ReservationPhase.DEGRADED,
+        reason=short.reason,
+        message=short.message,
+        numbers={**numbers, **short.numbers},
+    )

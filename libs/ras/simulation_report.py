@@ -1,0 +1,59 @@
+"""What a simulation stores of its answer, and the only place where that becomes JSON and is read back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from libs.ras.difference import Costs, Difference, HardwareTypeDifference, ReservationDifference, ShownMove
+from libs.ras.evaluate import Score
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """A reservation of the what-if that no state of the region could meet, with the verdict of admission."""
+
+    reservation: str
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulationReport:
+    """The difference, the demand that could never be met, and the report of the solve as JSON."""
+
+    difference: Difference
+    refused: tuple[Refusal, ...]
+    solve: Mapping[str, Any]
+
+
+def report_as_json(report: SimulationReport) -> dict[str, Any]:
+    """Return the document that is stored and shown."""
+    found = asdict(report.difference)
+    for moment in fields(Costs):
+        score: Score = getattr(report.difference.cost, moment.name)
+        found["cost"][moment.name] |= {"penalty": score.penalty, "total": score.total}
+    if report.difference.reservations is None:
+        del found["reservations"]
+    return {**found, "refused": [asdict(one) for one in report.refused], "solve": dict(report.solve)}
+
+
+def report_of_json(found: Mapping[str, Any]) -> SimulationReport:
+    """Return the report of such a document. Raises KeyError and TypeError for another document."""
+    rows = found.get("reservations")
+    return SimulationReport(
+        difference=Difference(
+            cost=Costs(**{name: _score(terms) for name, terms in found["cost"].items()}),
+            reservations=None if rows is None else tuple(ReservationDifference(**row) for row in rows),
+            hardware_types=tuple(HardwareTypeDifference(**row) for row in found["hardware_types"]),
+            moves=found["moves"],
+            moves_shown=tuple(ShownMove(**row) for row in found["moves_shown"]),
+        ),
+        refused=tuple(Refusal(**one) for one in found["refused"]),
+        solve=found["solve"],
+    )
+
+
+def _score(terms: Mapping[str, Any]) -> Score:
+    return Score(**{term.name: terms[term.name] for term in fields(Score)})

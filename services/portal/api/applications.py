@@ -1,0 +1,48 @@
+"""`/v1/simulations/{id}/apply`: promise what a simulation imagined. The solver has the other routes of simulations."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Response
+
+from libs.domain.principal import Role
+from libs.store.database import Transaction
+from libs.web.auth import Asking, require
+from libs.web.context import Context
+from libs.web.idempotency import Answer, Write
+from libs.web.model import ID_MAX
+from libs.web.openapi import problems
+from libs.web.reasons import ReasonQuery
+from libs.web.simulation_out import SimulationOut, simulation_out
+from services.portal.applying import apply_simulation, load_ground
+
+router = APIRouter(prefix="/v1/simulations", tags=["simulations"])
+_Id = Annotated[int, Path(ge=1, le=ID_MAX, description="Id of the simulation")]
+_OPERATOR = [Depends(require(Role.OPERATOR))]
+
+
+@router.post(
+    "/{simulation_id}/apply",
+    operation_id="apply_simulation",
+    response_model=SimulationOut,
+    dependencies=_OPERATOR,
+    responses=problems(404, 409),
+)
+def post_apply(
+    simulation_id: _Id, write: Write, principal: Asking, context: Context, reason: ReasonQuery = None
+) -> Response:
+    """Make its decisions and its plan so, all or nothing: 409 where anything that it rests on has changed since.
+
+    Quotas hold. Where an approval limit is exceeded this is the approval: it needs a reason and, with four eyes,
+    somebody else than who simulated.
+    """
+    with context.database.snapshot() as reading:
+        ground = load_ground(reading, simulation_id)
+
+    def effect(tx: Transaction) -> Answer:
+        actor, now = principal.name, context.clock.now()
+        applied = apply_simulation(tx, ground, simulation_id, actor=actor, reason=reason, now=now)
+        return Answer(200, simulation_out(applied))
+
+    return write.once(effect)

@@ -1,0 +1,231 @@
+"""What applying a simulation promises, and whether it may. Pure: services.portal.applying loads and commits.
+
+An application is a way to ask like any other. services.portal.judge decides on a request by the same rules:
+docs/designs/0014-one-home-for-promises.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from libs.domain.approval import ApprovalLimits, Cause
+from libs.domain.approval_causes import approval_causes
+from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
+from libs.domain.quota import Quota
+from libs.domain.reservation import Reservation, ReservationSpec
+from libs.domain.simulation import SimulatedChange, Simulation, SimulationStatus, rests_on
+from libs.ras.evaluate import coverage_of, short_rru
+from libs.ras.simulation_report import SimulationReport
+from services.portal.promise_rules import exceeds_quota, lacks_second_person
+
+_SHOWN_MAX = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """Why it cannot be applied: an HTTP status, a code of libs.web.problems, and a sentence.
+
+    fields    path of a field -> what is wrong with it
+    figures   further members of the problem document
+    """
+
+    status: int
+    code: str
+    detail: str
+    fields: Mapping[str, str] = field(default_factory=dict)
+    figures: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """A reservation that applying resizes or, without `before`, creates. row: in the snapshot as it was imagined."""
+
+    row: int
+    name: str
+    owner: str
+    spec: ReservationSpec
+    before: Reservation | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Application:
+    """A simulation that is to be applied, and all that the answer rests on.
+
+    imagined    the region as it was imagined, with the simulation's targets in `plan`
+    quotas      owner -> its quota without the reservations that are decided on
+    reason      of the operator `actor`; None: not given
+    """
+
+    simulation: Simulation
+    imagined: FleetSnapshot
+    plan: TargetPlan
+    decisions: Sequence[Decision]
+    quotas: Mapping[str, Quota]
+    limits: ApprovalLimits
+    actor: str
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Applied:
+    """It may be applied. causes: the limits that this approves. short_rru: what each decision lacks for now."""
+
+    causes: tuple[Cause, ...]
+    short_rru: tuple[float, ...]
+
+
+def refuse_for_good(simulation: Simulation, report: SimulationReport | None) -> Refusal | None:
+    """Return why it can never be applied, or not any more; None where nothing is in the way."""
+    number = simulation.simulation_id
+    if simulation.applied_at is not None:
+        return _wrong_phase(f"Simulation {number} was applied by {simulation.applied_by} already.")
+    if simulation.status is not SimulationStatus.DONE or report is None:
+        return _wrong_phase(f"Only a simulation that is done can be applied; {number} is {simulation.status}.")
+    events = simulation.what_if.not_decisions
+    if events:
+        message = "is an event and not a decision: leave it out, and apply what is left"
+        return Refusal(
+            status=409,
+            code="not_a_decision",
+            detail=f"Simulation {number} imagines {', '.join(events)}: that can be simulated, and nobody can apply it.",
+            fields={f"what_if.{name}": message for name in events},
+        )
+    if report.refused:
+        why = "; ".join(f"{one.reservation} ({one.reason}): {one.message}" for one in report.refused[:_SHOWN_MAX])
+        detail = f"No state of the region could meet what it asks. {why}"
+        return Refusal(status=409, code="not_a_decision", detail=detail)
+    return None
+
+
+def refuse_moved(simulation: Simulation, fleet: FleetSnapshot, changes: Sequence[SimulatedChange]) -> Refusal | None:
+    """Return what has changed since the simulation read the region that `fleet` shows now; None: nothing."""
+    was, found = simulation.rests_on or {}, rests_on(fleet)
+    moved = [name for name, digest in found.items() if was.get(name) != digest]
+    if moved:
+        return stale(", ".join(f"the {name}" for name in moved))
+    row_of = {int(server_id): row for row, server_id in enumerate(fleet.servers.id)}
+    touched = [c for c in changes if int(fleet.servers.generation[row_of[c.server_id]]) != c.generation]
+    return stale(f"{len(touched)} of the servers that it binds elsewhere") if touched else None
+
+
+def stale(what: str) -> Refusal:
+    """Return the refusal of a simulation under which `what` changed."""
+    detail = f"Since the simulation read the region {what} changed. Simulate again."
+    return Refusal(status=409, code="stale_plan", detail=detail)
+
+
+def rows_resized(before: FleetSnapshot, imagined: FleetSnapshot) -> list[int]:
+    """Return the rows of the reservations whose capacity the what-if changes."""
+    old, new = before.reservations.capacity_rru, imagined.reservations.capacity_rru
+    return [int(row) for row in np.flatnonzero(new[: len(old)] != old)]
+
+
+def decide(simulation: Simulation, imagined: FleetSnapshot, resized: Mapping[int, Reservation]) -> list[Decision]:
+    """Return the resizes and then the creations, in the order of their rows.
+
+    resized   row -> the reservation as it is now, of each of rows_resized
+    """
+    q = imagined.reservations
+    decisions = [
+        Decision(
+            row=row,
+            name=is_now.name,
+            owner=is_now.owner,
+            spec=replace(is_now.spec, capacity_rru=float(q.capacity_rru[row])),
+            before=is_now,
+        )
+        for row, is_now in sorted(resized.items())
+    ]
+    created = {one.name: one for one in simulation.what_if.create}
+    for row in range(len(q) - len(created), len(q)):
+        one = created[str(q.name[row])]
+        decisions.append(Decision(row=row, name=one.name, owner=one.owner, spec=one.spec, before=None))
+    return decisions
+
+
+def plan_of(imagined: FleetSnapshot, changes: Sequence[SimulatedChange]) -> TargetPlan:
+    """Return the targets as they are, with the simulation's changes."""
+    row_of_server = {int(server_id): row for row, server_id in enumerate(imagined.servers.id)}
+    row_of_name = {str(name): row for row, name in enumerate(imagined.reservations.name)}
+    target = np.maximum(imagined.servers.target, FREE)
+    for change in changes:
+        to = FREE if change.to_reservation is None else row_of_name[change.to_reservation]
+        target[row_of_server[change.server_id]] = to
+    return TargetPlan(target=target, parent_plan_id=imagined.target_plan_id)
+
+
+def owners_that_grow(decisions: Sequence[Decision]) -> dict[str, list[str]]:
+    """Return the owners that would be promised more than they have, in order, with the names that are decided on."""
+    names: dict[str, list[str]] = {}
+    for one in decisions:
+        names.setdefault(one.owner, []).append(one.name)
+    return {owner: names[owner] for owner in sorted(names) if _asked_rru(decisions, owner) > _had_rru(decisions, owner)}
+
+
+def judge_application(application: Application) -> Refusal | Applied:
+    """Decide by the rules of a request. The same application has the same answer."""
+    over = _over_quota(application)
+    if over is not None:
+        return over
+    covered = coverage_of(application.imagined, application.plan.target)
+    causes = tuple(
+        cause
+        for one in application.decisions
+        for cause in approval_causes(
+            application.imagined,
+            one.row,
+            one.spec,
+            one.before,
+            application.plan.target,
+            float(covered.shortfall[one.row]),
+            application.limits,
+        )
+    )
+    lacked = short_rru(application.imagined, covered)
+    return _unapproved(application, causes) or Applied(
+        causes=causes, short_rru=tuple(float(lacked[one.row]) for one in application.decisions)
+    )
+
+
+def _over_quota(application: Application) -> Refusal | None:
+    for owner, quota in application.quotas.items():
+        asked, had = _asked_rru(application.decisions, owner), _had_rru(application.decisions, owner)
+        if quota.limit_rru is not None and exceeds_quota(quota, asked_rru=asked, had_rru=had):
+            detail = (
+                f"{owner} may have {quota.limit_rru:g} RRU in {quota.region}: {quota.used_rru + had:g} are in use, "
+                f"{quota.pending_rru:g} are in requests, and this adds {asked - had:g}. Simulate less, or set a "
+                "larger quota first."
+            )
+            return Refusal(status=409, code="quota_exceeded", detail=detail, figures={"owner": owner})
+    return None
+
+
+def _unapproved(application: Application, causes: Sequence[Cause]) -> Refusal | None:
+    """Applying is an operator's approval of every limit that is exceeded, and takes what an approval takes."""
+    if not causes:
+        return None
+    simulation, actor = application.simulation, application.actor
+    why = "; ".join(cause.message for cause in causes[:_SHOWN_MAX])
+    if lacks_second_person(application.limits, [simulation.requested_by], actor):
+        detail = f"{actor} asked for this; in {simulation.region} somebody else must apply it: {why}."
+        return Refusal(status=403, code="four_eyes", detail=detail, figures={"asked_by": [actor]})
+    if application.reason is None:
+        detail = f"Above what needs no approval: {why}. Applying approves it: give a reason."
+        return Refusal(status=409, code="needs_approval", detail=detail)
+    return None
+
+
+def _asked_rru(decisions: Sequence[Decision], owner: str) -> float:
+    return sum(one.spec.capacity_rru for one in decisions if one.owner == owner)
+
+
+def _had_rru(decisions: Sequence[Decision], owner: str) -> float:
+    return sum(one.before.spec.capacity_rru for one in decisions if one.owner == owner and one.before is not None)
+
+
+def _wrong_phase(detail: str) -> Refusal:
+    return Refusal(status=409, code="wrong_phase", detail=detail)

@@ -1,0 +1,215 @@
+"""Apply a simulation: its decisions and its plan in one transaction, if all that it rests on still stands.
+
+services.portal.application decides; this loads, locks and commits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+
+from libs.domain.capacity_request import CapacityRequestKind, CapacityRequestPhase
+from libs.domain.fleet import FleetSnapshot
+from libs.domain.plan import PlanKind
+from libs.domain.reservation import Reservation
+from libs.domain.simulation import Simulation
+from libs.domain.what_if import imagine
+from libs.plan_check.check import check_plan, require_clean
+from libs.ras.findings import find
+from libs.ras.simulation_report import report_of_json
+from libs.store import audit
+from libs.store.approval_limits import load_approval_limits
+from libs.store.capacity_requests import change_phase, create_capacity_request
+from libs.store.coverage import load_coverage
+from libs.store.database import Transaction
+from libs.store.findings import record_findings
+from libs.store.plans import commit_plan, lock_lineage
+from libs.store.quotas import load_quota
+from libs.store.regions import load_region, update_policy
+from libs.store.reservations import create_reservation, load_reservation, update_spec
+from libs.store.simulations import load_owners, load_simulated_changes, load_simulation, mark_applied
+from libs.store.snapshot import load_fleet_snapshot
+from libs.web.problems import FieldError, Problem
+from services.portal.application import (
+    Application,
+    Applied,
+    Decision,
+    Refusal,
+    decide,
+    judge_application,
+    owners_that_grow,
+    plan_of,
+    refuse_for_good,
+    refuse_moved,
+    rows_resized,
+    stale,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """What an application rests on, as one moment had it. owners: name of a reservation -> owner."""
+
+    region_id: int
+    generation: int
+    fleet: FleetSnapshot
+    owners: Mapping[str, str]
+
+
+def load_ground(tx: Transaction, simulation_id: int) -> Ground:
+    """Load what applying this simulation would rest on; `tx` is a snapshot. Raises NotFound."""
+    region = load_region(tx, load_simulation(tx, simulation_id).region)
+    fleet, owners = load_fleet_snapshot(tx, region.name), load_owners(tx, region.name)
+    return Ground(region_id=region.region_id, generation=region.generation, fleet=fleet, owners=owners)
+
+
+def apply_simulation(
+    tx: Transaction, ground: Ground, simulation_id: int, *, actor: str, reason: str | None, now: datetime
+) -> Simulation:
+    """Return the simulation, applied in `tx`, if what it rests on is still as `ground` has it.
+
+    Raises NotFound; Problem 409 where it is not done or was applied, where it imagines what nobody can decide, where no
+    state of the region could meet its demand, where a quota forbids it, where it needs an approval and no `reason` is
+    given, and where anything that it rests on has changed; 403 where somebody else must approve it; StalePlan and
+    StaleGeneration where that happened while this ran. Nothing is kept then.
+    """
+    simulation, before = load_simulation(tx, simulation_id), ground.fleet
+    report = None if simulation.report is None else report_of_json(simulation.report)
+    _raise(refuse_for_good(simulation, report))
+    changes = load_simulated_changes(tx, simulation_id)
+    _raise(refuse_moved(simulation, before, changes))
+    imagined = imagine(before, simulation.what_if, ground.owners)
+    plan = plan_of(imagined, changes)
+    # From here on under locks, in the order of an assessment: the region, the quotas, the reservations, the servers.
+    lock_lineage(tx, ground.region_id, simulation.region, before.target_plan_id)
+    if load_region(tx, simulation.region).generation != ground.generation:
+        _raise(stale("the policy"))
+    decisions = decide(simulation, imagined, _load_resized(tx, before, imagined))
+    application = Application(
+        simulation=simulation,
+        imagined=imagined,
+        plan=plan,
+        decisions=decisions,
+        quotas={
+            owner: load_quota(tx, simulation.region, owner, except_names=names, lock=True)
+            for owner, names in owners_that_grow(decisions).items()
+        },
+        limits=load_approval_limits(tx, ground.region_id),
+        actor=actor,
+        reason=reason,
+    )
+    judged = judge_application(application)
+    if isinstance(judged, Refusal):
+        raise _problem(judged)
+    return _commit(tx, ground, application, judged, now=now)
+
+
+def _load_resized(tx: Transaction, before: FleetSnapshot, imagined: FleetSnapshot) -> dict[int, Reservation]:
+    """Return row -> reservation. Raises Problem (409) where one is not as `before` has it."""
+    rows = rows_resized(before, imagined)
+    found = {row: load_reservation(tx, int(before.reservations.id[row])) for row in rows}
+    if any(one.generation != int(before.reservations.generation[row]) for row, one in found.items()):
+        _raise(stale("the reservations"))
+    return found
+
+
+def _commit(tx: Transaction, ground: Ground, application: Application, judged: Applied, *, now: datetime) -> Simulation:
+    """Write the policy, the reservations, the plan, the findings and the trail."""
+    simulation, actor, reason = application.simulation, application.actor, application.reason
+    if simulation.what_if.policy:
+        policy = replace(ground.fleet.policy, **simulation.what_if.policy)
+        update_policy(tx, simulation.region, policy, generation=ground.generation, actor=actor, reason=reason, now=now)
+    stored = [
+        _promise(tx, ground.region_id, application, one, short_rru, now=now)
+        for one, short_rru in zip(application.decisions, judged.short_rru, strict=True)
+    ]
+    snapshot = _as_stored(application.imagined, application.decisions, stored)
+    require_clean(check_plan(snapshot, application.plan))
+    parent = ground.fleet.target_plan_id
+    committed = commit_plan(tx, snapshot, application.plan, kind=PlanKind.SOLVE, now=now, parent=parent)
+    if committed is not None and committed.left_alone:
+        _raise(stale(f"{committed.left_alone} of the servers that it binds elsewhere"))
+    coverage = load_coverage(tx, snapshot.reservations.id.tolist(), "target")
+    record_findings(tx, ground.region_id, find(snapshot, application.plan, coverage), now=now)
+    plan_id, number = None if committed is None else committed.plan_id, simulation.simulation_id
+    if not mark_applied(tx, number, plan_id=plan_id, actor=actor, now=now):
+        raise Problem(409, "wrong_phase", f"Simulation {number} was applied by somebody else just now.")
+    audit.append(
+        tx,
+        actor=actor,
+        action="apply",
+        subject_kind="simulation",
+        subject_id=number,
+        now=now,
+        after={
+            "plan_id": plan_id,
+            "what_if": simulation.what_if.as_dict(),
+            "causes": [asdict(cause) for cause in judged.causes],
+        },
+        reason=reason,
+    )
+    return load_simulation(tx, number)
+
+
+def _promise(
+    tx: Transaction, region_id: int, application: Application, one: Decision, short_rru: float, *, now: datetime
+) -> tuple[int, int]:
+    """Resize or create, with a capacity request as the trail. Return the reservation's id and generation."""
+    if one.before is None:
+        generation = 1
+        reservation_id = create_reservation(tx, region_id, name=one.name, owner=one.owner, spec=one.spec, now=now)
+    else:
+        reservation_id = one.before.reservation_id
+        generation = update_spec(tx, reservation_id, one.spec, generation=one.before.generation)
+    request = create_capacity_request(
+        tx,
+        region_id,
+        kind=CapacityRequestKind.CREATE if one.before is None else CapacityRequestKind.RESIZE,
+        reservation_name=one.name,
+        reservation_id=None if one.before is None else reservation_id,
+        reservation_generation=None if one.before is None else one.before.generation,
+        owner=one.owner,
+        spec=one.spec,
+        requested_by=application.actor,
+        given_reason=application.reason,
+        message="",
+        now=now,
+    )
+    number = application.simulation.simulation_id
+    change_phase(
+        tx,
+        request,
+        CapacityRequestPhase.DEGRADED if short_rru else CapacityRequestPhase.GRANTED,
+        reason="SimulationApplied",
+        message=f"{application.actor} applied simulation {number}"
+        + (f"; it is short of {short_rru:.4g} RRU for now." if short_rru else "."),
+        numbers={"simulation_id": number, "short_rru": short_rru},
+        now=now,
+        reservation_id=reservation_id,
+    )
+    return reservation_id, generation
+
+
+def _as_stored(
+    imagined: FleetSnapshot, decisions: Sequence[Decision], stored: Sequence[tuple[int, int]]
+) -> FleetSnapshot:
+    """Return the snapshot with the ids and generations that the decided reservations have now."""
+    q = imagined.reservations
+    ids, generations = q.id.copy(), q.generation.copy()
+    for one, (reservation_id, generation) in zip(decisions, stored, strict=True):
+        ids[one.row], generations[one.row] = reservation_id, generation
+    return replace(imagined, reservations=replace(q, id=ids, generation=generations))
+
+
+def _raise(refusal: Refusal | None) -> None:
+    if refusal is not None:
+        raise _problem(refusal)
+
+
+def _problem(refusal: Refusal) -> Problem:
+    errors = [
+        FieldError(field=name, location="body", code=refusal.code, message=message)
+        for name, message in refusal.fields.items()
+    ]
+    return Problem(refusal.status, refusal.code, refusal.detail, errors=errors, **refusal.figures)

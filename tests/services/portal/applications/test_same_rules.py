@@ -1,0 +1,109 @@
+"""A simulation that is applied meets the rules that the same request would meet."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from fastapi.testclient import TestClient
+
+from libs.domain.approval import ApprovalLimits
+from libs.domain.principal import Role
+from libs.reconcile.clock import SystemClock
+from libs.store.approval_limits import set_approval_limits
+from libs.store.approvals import list_approvals
+from libs.store.capacity_requests import load_capacity_request
+from libs.store.database import Database
+from libs.store.quotas import set_quota
+from libs.store.regions import load_region
+from services.portal.reconcilers.capacity_request_assess import CapacityRequestAssess
+from tests.libs.web.conftest import bearer
+
+ANSWERS = {
+    "granted": "applied",
+    "degraded": "applied",
+    "rejected": "quota_exceeded",
+    "awaiting_approval": "needs_approval",
+}
+"""Phase of a request that is judged -> what applying the same is answered with."""
+
+
+def rule(database: Database, *, quota_rru: float | None = None, **limits: object) -> None:
+    """Of `team`, which has 9 RRU: 3 of fat and 6 of thin."""
+    with database.write() as tx:
+        set_quota(tx, "west", "team", quota_rru, generation=0)
+        set_approval_limits(tx, load_region(tx, "west").region_id, ApprovalLimits(**limits))  # type: ignore[arg-type]
+
+
+def resize(client: TestClient, name: str, capacity_rru: float, **params: str) -> dict:
+    body = {"kind": "resize", "region": "west", "reservation": name, "spec": {"capacity_rru": capacity_rru}}
+    answer = client.post("/v1/capacity-requests", json=body, params=params)
+    assert answer.status_code in (200, 201), answer.json()
+    return answer.json()
+
+
+def applied(client: TestClient, simulated: dict, **more: dict) -> str:
+    answer = client.post(f"/v1/simulations/{simulated['simulation_id']}/apply", **more)
+    return "applied" if answer.status_code == 200 else answer.json()["code"]
+
+
+JUST_OVER = float(np.nextafter(7.0, 8.0))
+
+
+@pytest.mark.parametrize(
+    ("capacity_rru", "pending", "rules", "becomes"),
+    [
+        (7.0, {}, {"quota_rru": 10}, "degraded"),
+        (JUST_OVER, {}, {"quota_rru": 10}, "rejected"),
+        (7.000000005, {}, {"quota_rru": 10}, "rejected"),  # a billionth more than the quota has
+        (7.0, {"thin": 8}, {"quota_rru": 10}, "degraded"),  # another request for the same reservation takes nothing
+        (7.0, {"fat": 3.5}, {"quota_rru": 10}, "rejected"),
+        (5.0, {}, {"quota_rru": 1}, "degraded"),  # over the quota already, and it asks for less
+        (7.0, {}, {"size_rru": 7}, "degraded"),
+        (JUST_OVER, {}, {"size_rru": 7}, "awaiting_approval"),
+        (7.0, {}, {"hardware_share": 0.1}, "awaiting_approval"),
+        (5.0, {}, {"hardware_share": 0.1, "size_rru": 1}, "degraded"),  # it asks for no more than it has
+        (7.0, {}, {"quota_rru": 9.5, "size_rru": 6}, "rejected"),  # the quota comes first
+    ],
+)
+def test_it_is_answered_as_the_request_would_be(
+    simulate: Callable[..., dict],
+    client: TestClient,
+    database: Database,
+    capacity_rru: float,
+    pending: dict[str, float],
+    rules: dict,
+    becomes: str,
+) -> None:
+    rule(database, **rules)
+    for name, asked_rru in pending.items():
+        assert resize(client, name, asked_rru)["status"]["phase"] == "submitted"
+    found = simulate(demand=[{"reservation": "thin", "capacity_rru": capacity_rru}])
+    judged = resize(client, "thin", capacity_rru, dry_run="true")["status"]["phase"]
+    assert judged == becomes
+    assert applied(client, found) == ANSWERS[becomes]
+
+
+@pytest.mark.parametrize("four_eyes", [False, True])
+def test_a_second_person_is_needed_where_a_request_needs_one(
+    simulate: Callable[..., dict], client: TestClient, database: Database, four_eyes: bool
+) -> None:
+    rule(database, size_rru=6, four_eyes=four_eyes)
+    reason = {"reason": "agreed"}
+    found = simulate(demand=[{"reservation": "thin", "capacity_rru": 7}])
+    request = resize(client, "thin", 7)
+    CapacityRequestAssess(database, SystemClock(), request["capacity_request_id"]).reconcile()
+    with database.snapshot() as tx:
+        [approval] = list_approvals(tx).items
+
+    def approved(**more: dict) -> int:
+        path, at = f"/v1/approvals/{approval.approval_id}/approve", {"If-Match": f'"{approval.generation}"'}
+        return client.post(path, json=reason, headers=at | more.get("headers", {})).status_code
+
+    other = bearer(database, Role.OPERATOR, "otto")
+    if four_eyes:  # olga asked for both
+        assert (approved(), applied(client, found, params=reason)) == (403, "four_eyes")
+        assert (applied(client, found, params=reason, headers=other), approved(headers=other)) == ("applied", 200)
+    else:
+        assert (applied(client, found, params=reason), approved()) == ("applied", 200)
+    with database.snapshot() as tx:
+        assert load_capacity_request(tx, request["capacity_request_id"]).phase == "submitted"
