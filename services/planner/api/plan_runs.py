@@ -17,16 +17,15 @@ from libs.store.plan_runs import cancel_plan_run, create_plan_run, list_plan_run
 from libs.store.schedules import WORLD
 from libs.web.auth import Asking, require
 from libs.web.context import Context
-from libs.web.cursors import Paging, next_cursor
+from libs.web.cursors import Paging
 from libs.web.idempotency import Answer, Write
+from libs.web.long_runs import LongRuns
 from libs.web.model import ID_MAX, Flag, PageOf, RequestModel, ResponseModel
 from libs.web.openapi import headers, problems
-from libs.web.problems import Problem
 from libs.web.reasons import GivenReason
 from services.planner.reconcilers.plan_runs_schedule import PLAN
 
 router = APIRouter(prefix="/v1/plan-runs", tags=["plan runs"])
-_NOUN = "plan-runs"
 _Id = Annotated[int, Path(ge=1, le=ID_MAX, description="Id of the run")]
 _OPERATOR = [Depends(require(Role.OPERATOR))]
 
@@ -70,6 +69,20 @@ class PlanRunOut(ResponseModel):
     finished_at: datetime | None
 
 
+def _out(run: PlanRun) -> PlanRunOut:
+    return PlanRunOut.model_validate(run)
+
+
+_RUNS = LongRuns(
+    noun="Plan run",
+    cursor_noun="plan-runs",
+    out=_out,
+    load=load_plan_run,
+    cancel=lambda tx, plan_run_id, now: cancel_plan_run(tx, plan_run_id, now=now),
+    subject_kind="plan_run",
+)
+
+
 @router.post(
     "",
     operation_id="run_plan",
@@ -99,7 +112,15 @@ def post_plan_run(body: PlanRunIn, write: Write, principal: Asking, context: Con
             )
         )
         enqueue(tx, PLAN, WORLD)
-        _audit(tx, "ask_for_plan", run, principal.name, body.reason, now)
+        audit.append(
+            tx,
+            actor=principal.name,
+            action="ask_for_plan",
+            subject_kind="plan_run",
+            subject_id=run.plan_run_id,
+            now=now,
+            reason=body.reason,
+        )
         return Answer(202, _out(run), {"Location": f"/v1/plan-runs/{run.plan_run_id}"})
 
     return write.once(effect)
@@ -108,17 +129,13 @@ def post_plan_run(body: PlanRunIn, write: Write, principal: Asking, context: Con
 @router.get("", operation_id="list_plan_runs")
 def get_plan_runs(context: Context, paging: Paging) -> PageOf[PlanRunOut]:
     """Runs, the latest first."""
-    before = paging.after(_NOUN)
-    with context.database.snapshot() as tx:
-        page = list_plan_runs(tx, before=before, limit=paging.limit)
-    return PageOf(items=[_out(run) for run in page.items], next_cursor=next_cursor(_NOUN, page.next_cursor))
+    return _RUNS.page(context, paging, lambda tx, before: list_plan_runs(tx, before=before, limit=paging.limit))
 
 
 @router.get("/{plan_run_id}", operation_id="get_plan_run", responses=problems(404))
 def get_plan_run(plan_run_id: _Id, context: Context) -> PlanRunOut:
     """One run: while it runs its progress, afterwards its report."""
-    with context.database.snapshot() as tx:
-        return _out(load_plan_run(tx, plan_run_id))
+    return _RUNS.one(context, plan_run_id)
 
 
 @router.post(
@@ -131,23 +148,4 @@ def get_plan_run(plan_run_id: _Id, context: Context) -> PlanRunOut:
 )
 def post_cancel(plan_run_id: _Id, write: Write, principal: Asking, context: Context) -> Response:
     """Stop it: one that waits at once, one that runs as soon as its solver looks up. There is no plan then."""
-
-    def effect(tx: Transaction) -> Answer:
-        now = context.clock.now()
-        run = load_plan_run(tx, plan_run_id)
-        if not cancel_plan_run(tx, plan_run_id, now=now):
-            raise Problem(409, "wrong_phase", f"Plan run {plan_run_id} is over: there is nothing to stop.")
-        _audit(tx, "cancel", run, principal.name, None, now)
-        return Answer(202, _out(load_plan_run(tx, plan_run_id)))
-
-    return write.once(effect)
-
-
-def _out(run: PlanRun) -> PlanRunOut:
-    return PlanRunOut.model_validate(run)
-
-
-def _audit(tx: Transaction, action: str, run: PlanRun, actor: str, reason: str | None, now: datetime) -> None:
-    audit.append(
-        tx, actor=actor, action=action, subject_kind="plan_run", subject_id=run.plan_run_id, now=now, reason=reason
-    )
+    return _RUNS.stop(context, write, principal, plan_run_id)

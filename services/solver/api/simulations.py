@@ -13,19 +13,25 @@ from libs.store.regions import load_region
 from libs.store.simulations import cancel_simulation, create_simulation, list_simulations, load_simulation
 from libs.web.auth import Asking, require
 from libs.web.context import Context
-from libs.web.cursors import Paging, next_cursor
+from libs.web.cursors import Paging
 from libs.web.idempotency import Answer, Write
+from libs.web.long_runs import LongRuns
 from libs.web.model import ID_MAX, PageOf, SomeName
 from libs.web.openapi import headers, problems
-from libs.web.problems import Problem
 from libs.web.simulation_out import SimulationOut, simulation_out
 from services.solver.api.what_if import SimulationIn, to_what_if
 from services.solver.job_names import SIMULATE
 
 router = APIRouter(prefix="/v1/simulations", tags=["simulations"])
-_NOUN = "simulations"
 _Id = Annotated[int, Path(ge=1, le=ID_MAX, description="Id of the simulation")]
 _OPERATOR = [Depends(require(Role.OPERATOR))]
+_RUNS = LongRuns(
+    noun="Simulation",
+    cursor_noun="simulations",
+    out=simulation_out,
+    load=load_simulation,
+    cancel=lambda tx, simulation_id, now: cancel_simulation(tx, simulation_id, job_kind=SIMULATE, now=now),
+)
 
 
 @router.post(
@@ -56,17 +62,15 @@ def get_simulations(
     context: Context, paging: Paging, region: Annotated[SomeName | None, Query()] = None
 ) -> PageOf[SimulationOut]:
     """Simulations, the latest first; without `report.reservations`, which each tells when it is asked for alone."""
-    after = paging.after(_NOUN)
-    with context.database.snapshot() as tx:
-        page = list_simulations(tx, region=region, after=after, limit=paging.limit)
-    return PageOf(items=[simulation_out(one) for one in page.items], next_cursor=next_cursor(_NOUN, page.next_cursor))
+    return _RUNS.page(
+        context, paging, lambda tx, after: list_simulations(tx, region=region, after=after, limit=paging.limit)
+    )
 
 
 @router.get("/{simulation_id}", operation_id="get_simulation", responses=problems(404))
 def get_simulation(simulation_id: _Id, context: Context) -> SimulationOut:
     """One simulation: while it runs its progress, afterwards the difference that it makes."""
-    with context.database.snapshot() as tx:
-        return simulation_out(load_simulation(tx, simulation_id))
+    return _RUNS.one(context, simulation_id)
 
 
 @router.post(
@@ -77,13 +81,6 @@ def get_simulation(simulation_id: _Id, context: Context) -> SimulationOut:
     dependencies=_OPERATOR,
     responses=problems(404, 409),
 )
-def post_cancel(simulation_id: _Id, write: Write, context: Context) -> Response:
+def post_cancel(simulation_id: _Id, write: Write, principal: Asking, context: Context) -> Response:
     """Tell it to stop: one that runs keeps the best answer that it has, to be looked at."""
-
-    def effect(tx: Transaction) -> Answer:
-        load_simulation(tx, simulation_id)
-        if not cancel_simulation(tx, simulation_id, job_kind=SIMULATE, now=context.clock.now()):
-            raise Problem(409, "wrong_phase", f"Simulation {simulation_id} is over: there is nothing to stop.")
-        return Answer(202, simulation_out(load_simulation(tx, simulation_id)))
-
-    return write.once(effect)
+    return _RUNS.stop(context, write, principal, simulation_id)

@@ -9,23 +9,22 @@ from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import Field
 
 from libs.domain.plan import SolveRun, SolveStatus
-from libs.domain.principal import Principal, Role
+from libs.domain.principal import Role
 from libs.store import audit
 from libs.store.database import Transaction
 from libs.store.jobs import enqueue
 from libs.store.regions import load_region
 from libs.store.solve_runs import list_solve_runs, load_solve_run, request_cancel
 from libs.web.auth import Asking, require
-from libs.web.context import Context, WebContext
-from libs.web.cursors import Paging, next_cursor
+from libs.web.context import Context
+from libs.web.cursors import Paging
 from libs.web.idempotency import Answer, Write
+from libs.web.long_runs import LongRuns
 from libs.web.model import ID_MAX, PageOf, RequestModel, ResponseModel, SomeName
 from libs.web.openapi import headers, problems
-from libs.web.problems import Problem
 from services.solver.job_names import SOLVE
 
 router = APIRouter(prefix="/v1/solve-runs", tags=["solve runs"])
-_NOUN = "solve runs"
 _Id = Annotated[int, Path(ge=1, le=ID_MAX)]
 _OPERATOR = [Depends(require(Role.OPERATOR))]
 
@@ -67,6 +66,16 @@ def _out(run: SolveRun) -> SolveRunOut:
     return SolveRunOut.model_validate(run)
 
 
+_RUNS = LongRuns(
+    noun="Solve run",
+    cursor_noun="solve runs",
+    out=_out,
+    load=load_solve_run,
+    cancel=lambda tx, solve_run_id, now: request_cancel(tx, solve_run_id),
+    subject_kind="solve_run",
+)
+
+
 @router.post(
     "",
     operation_id="run_solve",
@@ -83,7 +92,14 @@ def post_solve_run(body: SolveIn, write: Write, principal: Asking, context: Cont
         latest = list_solve_runs(tx, region=body.region, after=None, limit=1).items
         job_id = enqueue(tx, SOLVE, body.region, {"trigger": "request"})
         after = latest[0].solve_run_id if latest else None
-        _audit(tx, "ask_for_solve", "region", region_id, principal, context)
+        audit.append(
+            tx,
+            actor=principal.name,
+            action="ask_for_solve",
+            subject_kind="region",
+            subject_id=region_id,
+            now=context.clock.now(),
+        )
         return Answer(202, SolveJobOut(job_id=job_id, region=body.region, after_solve_run_id=after))
 
     return write.once(effect)
@@ -94,17 +110,15 @@ def get_solve_runs(
     context: Context, paging: Paging, region: Annotated[SomeName | None, Query()] = None
 ) -> PageOf[SolveRunOut]:
     """Runs, the latest first."""
-    after = paging.after(_NOUN)
-    with context.database.snapshot() as tx:
-        page = list_solve_runs(tx, region=region, after=after, limit=paging.limit)
-    return PageOf(items=[_out(run) for run in page.items], next_cursor=next_cursor(_NOUN, page.next_cursor))
+    return _RUNS.page(
+        context, paging, lambda tx, after: list_solve_runs(tx, region=region, after=after, limit=paging.limit)
+    )
 
 
 @router.get("/{solve_run_id}", operation_id="get_solve_run", responses=problems(404))
 def get_solve_run(solve_run_id: _Id, context: Context) -> SolveRunOut:
     """One run: while it runs its progress, afterwards its report."""
-    with context.database.snapshot() as tx:
-        return _out(load_solve_run(tx, solve_run_id))
+    return _RUNS.one(context, solve_run_id)
 
 
 @router.post(
@@ -117,19 +131,4 @@ def get_solve_run(solve_run_id: _Id, context: Context) -> SolveRunOut:
 )
 def cancel_solve_run(solve_run_id: _Id, write: Write, principal: Asking, context: Context) -> Response:
     """Tell a run to stop: it commits the best plan that it has."""
-
-    def effect(tx: Transaction) -> Answer:
-        load_solve_run(tx, solve_run_id)
-        if not request_cancel(tx, solve_run_id):
-            raise Problem(409, "wrong_phase", f"Solve run {solve_run_id} is over: there is nothing to stop.")
-        _audit(tx, "cancel", "solve_run", solve_run_id, principal, context)
-        return Answer(202, _out(load_solve_run(tx, solve_run_id)))
-
-    return write.once(effect)
-
-
-def _audit(
-    tx: Transaction, action: str, subject_kind: str, subject_id: int, principal: Principal, context: WebContext
-) -> None:
-    actor, now = principal.name, context.clock.now()
-    audit.append(tx, actor=actor, action=action, subject_kind=subject_kind, subject_id=subject_id, now=now)
+    return _RUNS.stop(context, write, principal, solve_run_id)
