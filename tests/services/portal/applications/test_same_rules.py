@@ -46,7 +46,8 @@ def applied(client: TestClient, simulated: dict, **more: dict) -> str:
     return "applied" if answer.status_code == 200 else answer.json()["code"]
 
 
-JUST_OVER = float(np.nextafter(7.0, 8.0))
+JUST_OVER = float(np.nextafter(10.0, 11.0)) - 3
+"""The least by which thin can be above 7 and the sum with fat above 10."""
 
 
 @pytest.mark.parametrize(
