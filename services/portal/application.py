@@ -1,7 +1,7 @@
 """What applying a simulation promises, and whether it may. Pure: services.portal.applying loads and commits.
 
 An application is a way to ask like any other. services.portal.judge decides on a request by the same rules:
-docs/designs/0014-one-home-for-promises.md.
+docs/designs/0015-one-home-for-promises.md.
 """
 
 from __future__ import annotations

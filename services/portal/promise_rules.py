@@ -1,7 +1,7 @@
 """The rules that hold for every promise, however it is asked for: by a request, or by applying a simulation. Pure.
 
 The third rule, what needs an approval, is in libs/domain/approval_causes.py.
-docs/designs/0014-one-home-for-promises.md says who uses which.
+docs/designs/0015-one-home-for-promises.md says who uses which.
 """
 
 from __future__ import annotations
