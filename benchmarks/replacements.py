@@ -18,8 +18,8 @@ from libs.domain.plan import Plan, PlanKind
 from libs.domain.server import Unavailability, UnavailabilityScope
 from libs.interchange.region import load_region
 from libs.reconcile.clock import SystemClock
+from libs.reconcile.jobs import DRAW_REPLACEMENTS, MOVE
 from libs.store.database import Database
-from libs.store.failures import DRAW_REPLACEMENTS
 from libs.store.jobs import list_jobs
 from libs.store.migrate import migrate
 from libs.store.plans import commit_plan, list_plans
@@ -54,7 +54,7 @@ def bench_replacements(argv: list[str]) -> dict[str, object]:
             import_region(tx, image, actor="bench", now=datetime.now(UTC))
         snapshot = _fill_buffers(database, given.share)
         settings = StandaloneSettings.model_validate({"PLIMSOLL_STATE_DIR": Path(home) / "state", "DATABASE_URL": url})
-        with running_platform(settings, clock=SystemClock(), cycles={"move": 5.0}):
+        with running_platform(settings, clock=SystemClock(), cycles={MOVE: 5.0}):
             first_s, first = _fail(database, UnavailabilityScope.SERVER, _victims(snapshot, 1)[0][0])
             taken: dict[str, list[float]] = {"server_s": [], "rack_s": []}
             drawn = 0

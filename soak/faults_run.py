@@ -19,10 +19,11 @@ import httpx
 from libs.domain.policy import RegionPolicy
 from libs.interchange.region_files import dump_region
 from libs.reconcile.clock import ScaledClock
+from libs.reconcile.jobs import CYCLES, MOVE, SOLVE, WORLD_CYCLES
 from libs.simulator.fleet import made_up_fleet
 from libs.store.database import Database
 from services.cli.client import Client as AdminClient
-from services.standalone.platform import CYCLES, WORLD_CYCLES, Platform, running_platform
+from services.standalone.platform import Platform, running_platform
 from services.standalone.settings import StandaloneSettings
 from soak.caller import Caller
 from soak.disk import SmallDisk
@@ -122,7 +123,7 @@ def run_faults(
                 settings,
                 clock=clock,
                 cycles=_slowed(CYCLES, _CYCLE_S * plan.speed)
-                | {"solve": _SOLVE_EVERY_S * plan.speed, "move": _MOVE_EVERY_S * plan.speed},
+                | {SOLVE: _SOLVE_EVERY_S * plan.speed, MOVE: _MOVE_EVERY_S * plan.speed},
                 world_cycles=_slowed(WORLD_CYCLES, _CYCLE_S * plan.speed),
                 more=_environment(plan, receiver),
                 route=proxy.route,

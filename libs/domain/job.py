@@ -7,9 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-MOVE = "move"
-"""The kind of job that advances a region's moves: asked for by whoever sets targets."""
-
 
 class JobStatus(StrEnum):
     """queued -> running -> done | failed; queued again, so many times at most, when its worker dies or it raises."""

@@ -1,1 +1,1 @@
-"""The loop, the clock, generations, and the errors a stale write raises."""
+"""The loop: every kind of job, its retry on stale reads, the clock, and the errors that a stale write raises."""

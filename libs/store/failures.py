@@ -13,9 +13,6 @@ from libs.store.database import Transaction
 from libs.store.regions import load_region
 from libs.store.snapshot import load_fleet_snapshot
 
-DRAW_REPLACEMENTS = "draw_replacements"
-"""The kind of job that replaces a region's lost servers; its subject is the region's name."""
-
 # By the index of what is unavailable: this costs nothing while nothing is.
 _LOST = """
     WITH open AS (

@@ -13,10 +13,10 @@ import numpy as np
 import sqlalchemy as sa
 
 from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
-from libs.domain.job import MOVE
 from libs.domain.page import Page
 from libs.domain.plan import Plan, PlanChange, PlanKind
 from libs.reconcile.errors import StaleGeneration, StalePlan
+from libs.reconcile.jobs import MOVE
 from libs.store.database import Transaction
 from libs.store.jobs import enqueue
 from libs.store.refusals import NotFound

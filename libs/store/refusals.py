@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from libs.reconcile.errors import StaleGeneration
+
 
 class NotFound(Exception):
     """There is no such row."""
@@ -25,3 +27,14 @@ class NotPossible(Exception):
     def __init__(self, field: str, message: str) -> None:
         self.field = field
         super().__init__(message)
+
+
+def is_stale(error: Exception) -> bool:
+    """Return whether a loop that meets this error should read its input again and decide again.
+
+    That holds for a row that changed and for a row that another writer made first. It holds for a reservation that was
+    deleted meanwhile: the next snapshot does not have it. Any other missing thing is an error.
+    """
+    if isinstance(error, NotFound):
+        return error.noun == "reservation"
+    return isinstance(error, StaleGeneration | AlreadyExists)

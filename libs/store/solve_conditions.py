@@ -10,9 +10,9 @@ import sqlalchemy as sa
 
 from libs.domain.plan import SolveStatus
 from libs.domain.region_condition import ConditionStatus, RegionCondition, RegionConditionType
+from libs.reconcile.jobs import SOLVE
 from libs.store.database import Transaction
 
-_JOB_KIND = "solve"
 _LOOKED_AT = 10_000
 """Runs, of all regions: metrics ask often, and years of hourly runs would make that slow."""
 
@@ -73,9 +73,7 @@ _TELL: Mapping[str, tuple[ConditionStatus, str, str]] = {
 def load_solve_conditions(tx: Transaction, region_ids: Sequence[int] | None = None) -> dict[int, RegionCondition]:
     """By region, of these regions or of all: how its latest solve ended. Regions that none has looked at say so."""
     chosen = None if region_ids is None else list(region_ids)
-    rows = tx.execute(
-        sa.text(_LATEST), {"region_ids": chosen, "job_kind": _JOB_KIND, "looked_at": _LOOKED_AT}
-    ).mappings()
+    rows = tx.execute(sa.text(_LATEST), {"region_ids": chosen, "job_kind": SOLVE, "looked_at": _LOOKED_AT}).mappings()
     ended = {row["region_id"]: _condition(row) for row in rows}
     known = tx.execute(sa.text(_REGIONS), {"region_ids": chosen}).mappings()
     return {row["region_id"]: ended.get(row["region_id"]) or _never(row["created_at"]) for row in known}

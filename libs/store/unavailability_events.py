@@ -15,9 +15,9 @@ import sqlalchemy as sa
 from libs.domain.page import Page
 from libs.domain.server import Unavailability, UnavailabilityEvent, UnavailabilityScope
 from libs.reconcile.errors import StaleGeneration
+from libs.reconcile.jobs import DRAW_REPLACEMENTS
 from libs.store import audit
 from libs.store.database import Transaction
-from libs.store.failures import DRAW_REPLACEMENTS
 from libs.store.jobs import enqueue
 from libs.store.refusals import NotFound
 from libs.store.regions import load_region

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from libs.jobs.kinds import JobRun, job
+from libs.reconcile.jobs import FINISH_RETIREMENTS, REFRESH_UNAVAILABILITY
 from services.broker.reconcilers.retirements_finish import RetirementsFinish
 from services.broker.reconcilers.servers_refresh import ServersRefresh
 
 
-@job("refresh_unavailability")
+@job(REFRESH_UNAVAILABILITY)
 def refresh_unavailability(run: JobRun) -> None:
     """Refresh the region that is the subject."""
     ServersRefresh(run.database, run.clock, run.job.subject).reconcile()
 
 
-@job("finish_retirements")
+@job(FINISH_RETIREMENTS)
 def finish_retirements(run: JobRun) -> None:
     """Retire what is empty and due in the region that is the subject."""
     RetirementsFinish(run.database, run.clock, run.job.subject).reconcile()

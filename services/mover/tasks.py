@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from libs.actuators.registry import create_actuator
-from libs.domain.job import MOVE
 from libs.jobs.kinds import JobRun, job
-from libs.store.failures import DRAW_REPLACEMENTS
+from libs.reconcile.jobs import DRAW_REPLACEMENTS, FORGET_HISTORY, MOVE
 from services.mover.reconcilers.history_forget import HistoryForget
 from services.mover.reconcilers.moves_advance import MovesAdvance
 from services.mover.reconcilers.replacements_draw import ReplacementsDraw
@@ -26,7 +25,7 @@ def draw_replacements(run: JobRun) -> None:
     ReplacementsDraw(run.database, run.clock, run.job.subject).reconcile()
 
 
-@job("forget_history")
+@job(FORGET_HISTORY)
 def forget_history(run: JobRun) -> None:
     """Forget a region's old moves and changes of targets."""
     kept_days = MoverSettings().history_kept_days

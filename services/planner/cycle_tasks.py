@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from libs.jobs.kinds import JobRun, job
+from libs.reconcile.jobs import FORGET_PLANNING, SCHEDULE_PLAN
 from services.planner.reconcilers.plan_runs_schedule import PlanRunsSchedule
 from services.planner.reconcilers.planning_forget import PlanningForget
 from services.planner.settings import CycleSettings, Weekday
 from services.planner.telemetry_tasks import KINDS as TELEMETRY
-
-SCHEDULE_PLAN = "schedule_plan"
 
 
 @job(SCHEDULE_PLAN, serves_many=True)
@@ -19,7 +18,7 @@ def schedule_plan(run: JobRun) -> None:
     PlanRunsSchedule(run.database, run.clock, weekday, settings.plan_hour).reconcile()
 
 
-@job("forget_planning")
+@job(FORGET_PLANNING)
 def forget_planning(run: JobRun) -> None:
     """Forget old runs and inputs."""
     settings = CycleSettings()

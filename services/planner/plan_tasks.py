@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from libs.jobs.kinds import JobRun, job
+from libs.reconcile.jobs import PLAN, WORLD
 from libs.store.jobs import enqueue
 from libs.store.plan_runs import load_open_runs
-from libs.store.schedules import WORLD
 from services.planner.reconcilers.placement_plan_make import PlacementPlanMake
-from services.planner.reconcilers.plan_runs_schedule import PLAN
 from services.planner.settings import PlannerSettings
 
 

@@ -6,6 +6,7 @@ from contextlib import closing
 
 from libs.jobs.kinds import JobKind, JobRun, job
 from libs.reconcile.environment import read_environment
+from libs.reconcile.jobs import FORGET_TELEMETRY, PULL_METRICS, SUM_SPANS
 from services.planner.prometheus import Prometheus
 from services.planner.reconcilers.metrics_pull import MetricsPull
 from services.planner.reconcilers.spans_sum import SpansSum
@@ -13,13 +14,13 @@ from services.planner.reconcilers.telemetry_forget import TelemetryForget
 from services.planner.telemetry_settings import TelemetrySettings
 
 
-@job("sum_spans")
+@job(SUM_SPANS)
 def sum_spans(run: JobRun) -> None:
     """Sum what has fallen silent."""
     SpansSum(run.database, run.clock, read_environment(TelemetrySettings).trace_window_s).reconcile()
 
 
-@job("pull_metrics")
+@job(PULL_METRICS)
 def pull_metrics(run: JobRun) -> None:
     """Ask Prometheus, where there is one."""
     settings = read_environment(TelemetrySettings)
@@ -30,7 +31,7 @@ def pull_metrics(run: JobRun) -> None:
         MetricsPull(run.database, run.clock, settings, prometheus, run.lease.check).reconcile()
 
 
-@job("forget_telemetry")
+@job(FORGET_TELEMETRY)
 def forget_telemetry(run: JobRun) -> None:
     """Forget what is too old."""
     TelemetryForget(run.database, run.clock, read_environment(TelemetrySettings).telemetry_kept_days).reconcile()

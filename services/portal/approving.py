@@ -7,6 +7,7 @@ from datetime import datetime
 
 from libs.domain.approval import Approval, ApprovalKind, ApprovalStatus
 from libs.domain.capacity_request import CapacityRequest, CapacityRequestPhase
+from libs.reconcile.jobs import ASSESS
 from libs.store import audit
 from libs.store.approval_limits import load_approval_limits
 from libs.store.approvals import decide_approval, load_approval
@@ -17,7 +18,6 @@ from libs.store.regions import load_region, update_policy
 from libs.web.problems import Problem
 from services.portal.ending import drop_scheduled_reservation
 from services.portal.promise_rules import lacks_second_person
-from services.portal.reconcilers.capacity_requests_enqueue import ASSESS
 
 
 def approve(tx: Transaction, approval_id: int, *, generation: int, actor: str, reason: str, now: datetime) -> Approval:

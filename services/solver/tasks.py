@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from libs.domain.plan import SolveStatus
 from libs.jobs.kinds import JobRun, job
+from libs.reconcile.jobs import SIMULATE, SOLVE
 from libs.store.jobs import enqueue
-from services.solver.job_names import SIMULATE, SOLVE
 from services.solver.reconcilers.bindings_solve import BindingsSolve
 from services.solver.reconcilers.simulation_run import SimulationRun
 from services.solver.settings import SolverSettings

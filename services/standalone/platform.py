@@ -13,6 +13,7 @@ from pathlib import Path
 from socket import socket
 
 from libs.reconcile.clock import Clock
+from libs.reconcile.jobs import CYCLES, WORLD_CYCLES
 from libs.reconcile.settings import ClockSettings
 from services.standalone.database import provide_database
 from services.standalone.postgres_age import old_server_note
@@ -20,28 +21,6 @@ from services.standalone.probe import HttpReady
 from services.standalone.processes import Command, Tell, tell_nothing
 from services.standalone.settings import StandaloneSettings
 from services.standalone.supervisor import Supervisor, listen
-
-CYCLES: Mapping[str, float] = {
-    "solve": 3600.0,
-    "move": 5.0,
-    "draw_replacements": 60.0,
-    "enqueue_assessments": 60.0,
-    "advance_windows": 60.0,
-    "refresh_unavailability": 60.0,
-    "finish_retirements": 60.0,
-    "forget_history": 86_400.0,
-    "forget_idempotency_keys": 3600.0,
-}
-"""Kind of job -> seconds on the Clock between its runs for each region."""
-
-WORLD_CYCLES: Mapping[str, float] = {
-    "schedule_plan": 3600.0,
-    "sum_spans": 15.0,
-    "pull_metrics": 60.0,
-    "forget_telemetry": 3600.0,
-    "forget_planning": 86_400.0,
-}
-"""Likewise, of jobs that belong to no region."""
 
 _LITTLE_MEMORY = {
     "MALLOC_ARENA_MAX": "2",

@@ -15,6 +15,7 @@ from libs.jobs.settings import WorkerSettings
 from libs.observability.logs import configure_logging
 from libs.observability.traces import configure_tracing
 from libs.reconcile.environment import read_environment
+from libs.reconcile.jobs import Worker
 from services.mover.settings import MoverSettings
 from services.planner.settings import PlannerSettings
 from services.planner.telemetry_settings import TelemetrySettings
@@ -46,9 +47,9 @@ def _others() -> Kinds:
 
 _PARTS: Mapping[str, Callable[[], Kinds]] = {
     "all": lambda: (*_solver(), *_planner(), *_others()),
-    "solver": _solver,
-    "planner": _planner,
-    "others": _others,
+    Worker.SOLVER: _solver,
+    Worker.PLANNER: _planner,
+    Worker.OTHERS: _others,
 }
 
 

@@ -17,6 +17,7 @@ from libs.domain.policy import RegionPolicy
 from libs.domain.principal import Role
 from libs.interchange.region_files import dump_region
 from libs.reconcile.clock import ScaledClock, SystemClock
+from libs.reconcile.jobs import CYCLES
 from libs.simulator.demand import draw_demand
 from libs.simulator.failures import draw_failures
 from libs.simulator.fleet import made_up_fleet
@@ -27,7 +28,7 @@ from services.cli.demo.people import Allocator, HealthSystem, Owners
 from services.cli.demo.summary import Summary, print_summary, read_summary
 from services.cli.failure import CliFailure
 from services.cli.output import Output, OutputOption, note, print_json, stderr, stdout
-from services.standalone.platform import CYCLES, Platform, running_platform
+from services.standalone.platform import Platform, running_platform
 from services.standalone.settings import StandaloneSettings
 
 REGION = "demo"

@@ -9,9 +9,9 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Response
 from pydantic import Field
 
-from libs.domain.job import MOVE
 from libs.domain.mover import Mover, MoverBounds
 from libs.domain.principal import Role
+from libs.reconcile.jobs import MOVE
 from libs.store.database import Transaction
 from libs.store.jobs import enqueue
 from libs.store.movers import load_mover, pause_mover, resume_mover, set_bounds

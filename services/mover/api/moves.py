@@ -8,9 +8,9 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import Field
 
-from libs.domain.job import MOVE
 from libs.domain.move import DeadLetter, Move, MoveStatus, MoveStep, StepResult
 from libs.domain.principal import Role
+from libs.reconcile.jobs import MOVE
 from libs.store.database import Transaction
 from libs.store.dead_letters import retry_dead_letter
 from libs.store.jobs import enqueue

@@ -14,6 +14,7 @@ from libs.domain.mover import Mover
 from libs.observability.tallies import CALLS, MOVE_STEPS, MOVES, STALE
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
+from libs.reconcile.jobs import MOVE
 from libs.store.database import Database
 from libs.store.movers import note_answered, note_unanswered
 from libs.store.moves import change_moves, fail_moves, postpone_moves, start_moves
@@ -21,7 +22,6 @@ from libs.store.moves_snapshot import load_moves_snapshot
 from services.mover.breaker import answered, next_probe
 from services.mover.moves_plan import MovePolicy, MovesPlan, judge_outcome, plan_moves, postpone
 
-"""The kind of job that advances the moves of a region; its subject is the region's name."""
 _log = structlog.get_logger(__name__)
 _RESULTS = {StepState.DONE: StepResult.DONE, StepState.FAILED: StepResult.FAILED}
 
@@ -178,7 +178,7 @@ class MovesAdvance:
             if change.status is not MoveStatus.RUNNING:
                 MOVES.count(change.status.value, (change.reason or "").partition(":")[0])
         if left:
-            STALE.count("move", by=left)
+            STALE.count(MOVE, by=left)
 
 
 def _request(move: RunningMove, region: str) -> StepRequest:

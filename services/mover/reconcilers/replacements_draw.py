@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-import structlog
+from structlog import get_logger
 
 from libs.domain.failures import FailuresSnapshot, LossVerdict, Replacements
 from libs.domain.plan import PlanKind
@@ -16,18 +16,17 @@ from libs.plan_check.replacement import check_replacements
 from libs.ras.replacement import plan_replacements
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
-from libs.reconcile.errors import StaleGeneration
+from libs.reconcile.retry import retry_stale
 from libs.store.database import Database, Transaction
 from libs.store.failures import load_failures
 from libs.store.plans import commit_plan
-from libs.store.refusals import NotFound
+from libs.store.refusals import is_stale
 from libs.store.region_conditions import set_condition
 from libs.store.regions import load_region
 
-ATTEMPTS_MAX = 10
 _SHORT = (LossVerdict.NO_BUFFER, LossVerdict.BUFFER_EMPTY)
 _SHOWN_MAX = 10
-_log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class ReplacementsDraw:
@@ -41,15 +40,10 @@ class ReplacementsDraw:
 
         Raises NotFound for the region, and StaleGeneration where others were quicker ATTEMPTS_MAX times in a row.
         """
-        for attempt in range(1, ATTEMPTS_MAX + 1):
-            try:
-                return self._attempt()
-            except (StaleGeneration, NotFound) as moved_on:
-                # NotFound: a reservation was deleted meanwhile, and the next reading does not have it.
-                if attempt == ATTEMPTS_MAX or (isinstance(moved_on, NotFound) and moved_on.noun != "reservation"):
-                    raise
-                _log.info("replacements start again", region=self._region, attempt=attempt, because=str(moved_on))
-        raise AssertionError("unreachable")
+        return retry_stale(self._attempt, stale=is_stale, note=self._note_stale)
+
+    def _note_stale(self, attempt: int, error: Exception) -> None:
+        log.info("replacements.overtaken", region=self._region, attempt=attempt, because=str(error))
 
     def _attempt(self) -> Mapping[LossVerdict, int]:
         now = self._clock.now()
@@ -78,7 +72,7 @@ class ReplacementsDraw:
             crash_point("mover.replace.after")
             REPLACEMENTS.count(self._region, by=counts[LossVerdict.DRAWN])
             figures = {verdict.value: number for verdict, number in counts.items()}
-            _log.info("replacements drawn", region=self._region, plan_id=plan.plan_id, **figures)
+            log.info("replacements.drawn", region=self._region, plan_id=plan.plan_id, **figures)
         return counts
 
 

@@ -10,11 +10,11 @@ from pydantic import ConfigDict, Field
 
 from libs.domain.plan_run import PlanRun, PlanRunStatus, PlanTrigger
 from libs.domain.principal import Role
+from libs.reconcile.jobs import PLAN, WORLD
 from libs.store import audit
 from libs.store.database import Transaction
 from libs.store.jobs import enqueue
 from libs.store.plan_runs import cancel_plan_run, create_plan_run, list_plan_runs, load_open_runs, load_plan_run
-from libs.store.schedules import WORLD
 from libs.web.auth import Asking, require
 from libs.web.context import Context
 from libs.web.cursors import Paging
@@ -23,7 +23,6 @@ from libs.web.long_runs import LongRuns
 from libs.web.model import ID_MAX, Flag, PageOf, RequestModel, ResponseModel
 from libs.web.openapi import headers, problems
 from libs.web.reasons import GivenReason
-from services.planner.reconcilers.plan_runs_schedule import PLAN
 
 router = APIRouter(prefix="/v1/plan-runs", tags=["plan runs"])
 _Id = Annotated[int, Path(ge=1, le=ID_MAX, description="Id of the run")]

@@ -31,6 +31,7 @@ from libs.plan_check.check import PlanRefusedError
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.reconcile.errors import StalePlan
+from libs.reconcile.jobs import PLAN
 from libs.store.database import Database
 from libs.store.errors import UNAVAILABLE
 from libs.store.placement_plans import commit_placement_plan, forget_plan_files
@@ -108,7 +109,7 @@ class PlacementPlanMake:
         except PlanRefusedError as refused:
             return self._finish(run, PlanRunStatus.FAILED, "PlanRefused", str(refused))
         except StalePlan as stale:
-            STALE.count("plan")
+            STALE.count(PLAN)
             return self._finish(run, PlanRunStatus.STALE, "StalePlan", str(stale))
         except AttemptReplaced as replaced:
             log.warning("plan.attempt_replaced", error=str(replaced))

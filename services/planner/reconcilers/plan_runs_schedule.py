@@ -10,15 +10,13 @@ import structlog
 from libs.domain.plan_run import PlanTrigger
 from libs.interchange.input_tables import REQUIRED
 from libs.reconcile.clock import Clock
+from libs.reconcile.jobs import PLAN, WORLD
 from libs.store.database import Database
 from libs.store.jobs import enqueue
 from libs.store.plan_runs import create_plan_run, load_open_runs, was_scheduled
 from libs.store.planning_inputs import list_current
-from libs.store.schedules import WORLD
 
 log = structlog.get_logger()
-PLAN = "plan"
-"""The kind of job that carries plan runs out."""
 
 
 @dataclass(frozen=True, slots=True)

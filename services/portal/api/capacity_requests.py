@@ -11,6 +11,7 @@ from pydantic import ConfigDict, Field
 from libs.domain.capacity_request import CapacityRequest, CapacityRequestKind, CapacityRequestPhase
 from libs.domain.principal import Principal, Role
 from libs.reconcile.errors import StaleGeneration
+from libs.reconcile.jobs import ASSESS
 from libs.store import audit
 from libs.store.approvals import supersede_of_request
 from libs.store.capacity_requests import (
@@ -36,7 +37,6 @@ from libs.web.specs import SpecIn
 from services.portal.api.capacity_request_out import CapacityRequestOut, request_out
 from services.portal.api.dry_runs import answer_dry_run
 from services.portal.keeping import keep
-from services.portal.reconcilers.capacity_requests_enqueue import ASSESS
 from services.portal.submissions import (
     Submission,
     check_amendment,

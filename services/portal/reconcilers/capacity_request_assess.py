@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-import structlog
+from structlog import get_logger
 
 from libs.domain.approval import ApprovalKind
 from libs.domain.capacity_request import CapacityRequest, CapacityRequestPhase
@@ -16,6 +16,8 @@ from libs.observability.tallies import ASSESSMENT_S, ASSESSMENTS, STALE
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.reconcile.errors import StaleGeneration
+from libs.reconcile.jobs import ASSESS
+from libs.reconcile.retry import retry_stale
 from libs.store import audit
 from libs.store.approvals import create_approval, supersede_of_request
 from libs.store.capacity_requests import UNASSESSED, change_phase, load_capacity_request, spec_json
@@ -23,16 +25,15 @@ from libs.store.database import Database, Transaction
 from libs.store.findings import record_findings
 from libs.store.plans import commit_plan
 from libs.store.quotas import load_quota
-from libs.store.refusals import AlreadyExists, NotFound
+from libs.store.refusals import is_stale
 from libs.store.regions import load_region
 from libs.store.reservations import create_reservation, update_spec
 from services.portal.case import load_case, question_of_request
 from services.portal.ending import drop_scheduled_reservation, withdraw_scheduled_requests
 from services.portal.judge import Case, Judgement, judge, over_quota
 
-ATTEMPTS_MAX = 10
 ACTOR = "portal.assess"
-_log = structlog.get_logger("plimsoll.portal")
+log = get_logger(__name__)
 
 
 class CapacityRequestAssess:
@@ -47,18 +48,11 @@ class CapacityRequestAssess:
         Raises NotFound for the request, and StaleGeneration where others were quicker ATTEMPTS_MAX times in a row: the
         request then stays assessing, and the next tick queues it again.
         """
-        for attempt in range(1, ATTEMPTS_MAX + 1):
-            try:
-                return self._attempt()
-            except (StaleGeneration, AlreadyExists, NotFound) as moved_on:
-                # NotFound: a reservation was deleted meanwhile. Whatever it was, the next reading tells what to do.
-                STALE.count("assess")
-                if attempt == ATTEMPTS_MAX or (isinstance(moved_on, NotFound) and moved_on.noun != "reservation"):
-                    raise
-                _log.info(
-                    "assessment starts again", capacity_request_id=self._id, attempt=attempt, because=str(moved_on)
-                )
-        raise AssertionError("unreachable")
+        return retry_stale(self._attempt, stale=is_stale, note=self._note_stale)
+
+    def _note_stale(self, attempt: int, error: Exception) -> None:
+        STALE.count(ASSESS)
+        log.info("assessment.overtaken", capacity_request_id=self._id, attempt=attempt, because=str(error))
 
     def _attempt(self) -> CapacityRequest:
         request = self._begin()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from libs.reconcile.jobs import ASSESS
 from libs.store.capacity_requests import list_unassessed
 from libs.store.database import Database
 from libs.store.jobs import enqueue
 
-ASSESS = "assess"
-"""The kind of job that assesses one request; its subject is the request's id."""
 AT_ONCE_MAX = 1000
 
 

@@ -8,6 +8,7 @@ from functools import partial
 from libs.domain.capacity_request import CapacityRequestPhase
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
+from libs.reconcile.jobs import ASSESS
 from libs.store import audit
 from libs.store.capacity_requests import change_phase, load_capacity_request
 from libs.store.certain_time import certain_now
@@ -16,7 +17,6 @@ from libs.store.jobs import enqueue
 from libs.store.reservations import load_reservation
 from libs.store.windows import list_beginning, list_over
 from services.portal.keeping import keep
-from services.portal.reconcilers.capacity_requests_enqueue import ASSESS
 from services.portal.submissions import submit_delete
 
 ACTOR = "portal.windows"

@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, Response
 
 from libs.domain.principal import Role
+from libs.reconcile.jobs import SIMULATE
 from libs.store.database import Transaction
 from libs.store.jobs import enqueue
 from libs.store.regions import load_region
@@ -20,7 +21,6 @@ from libs.web.model import ID_MAX, PageOf, SomeName
 from libs.web.openapi import headers, problems
 from libs.web.simulation_out import SimulationOut, simulation_out
 from services.solver.api.what_if import SimulationIn, to_what_if
-from services.solver.job_names import SIMULATE
 
 router = APIRouter(prefix="/v1/simulations", tags=["simulations"])
 _Id = Annotated[int, Path(ge=1, le=ID_MAX, description="Id of the simulation")]

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from libs.domain.plan import SolveRun, SolveStatus
 from libs.domain.principal import Role
+from libs.reconcile.jobs import SOLVE
 from libs.store import audit
 from libs.store.database import Transaction
 from libs.store.jobs import enqueue
@@ -22,7 +23,6 @@ from libs.web.idempotency import Answer, Write
 from libs.web.long_runs import LongRuns
 from libs.web.model import ID_MAX, PageOf, RequestModel, ResponseModel, SomeName
 from libs.web.openapi import headers, problems
-from services.solver.job_names import SOLVE
 
 router = APIRouter(prefix="/v1/solve-runs", tags=["solve runs"])
 _Id = Annotated[int, Path(ge=1, le=ID_MAX)]

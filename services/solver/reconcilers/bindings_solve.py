@@ -22,6 +22,7 @@ from libs.ras.result import SolveResult
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.reconcile.errors import StalePlan
+from libs.reconcile.jobs import SOLVE
 from libs.store.coverage import load_coverage
 from libs.store.database import Database
 from libs.store.findings import record_findings
@@ -97,7 +98,7 @@ class BindingsSolve:
             log.warning("solve.given_up", region=self.region, solve_run_id=solve_run_id, error=str(given_up))
             return SolveStatus.STALE
         except StalePlan as stale:
-            STALE.count("solve")
+            STALE.count(SOLVE)
             self._finish(solve_run_id, SolveStatus.STALE, error=str(stale))
             return SolveStatus.STALE
         except Exception as error:

@@ -3,11 +3,11 @@ import pytest
 import sqlalchemy as sa
 
 from libs.domain.fleet import FleetSnapshot, TargetPlan
-from libs.domain.job import MOVE
 from libs.domain.plan import Plan, PlanKind
 from libs.domain.reservation import ReservationSpec
 from libs.domain.what_if import with_reservation
 from libs.reconcile.errors import StaleGeneration, StalePlan
+from libs.reconcile.jobs import MOVE
 from libs.store.database import Database, Transaction
 from libs.store.jobs import list_jobs
 from libs.store.plans import commit_plan, commit_release, list_plan_changes, list_plans, load_plan

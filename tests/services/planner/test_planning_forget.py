@@ -6,6 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from libs.domain.plan_run import PlanRunStatus, PlanTrigger
+from libs.reconcile.jobs import WORLD_CYCLES
 from libs.store.executed_changes import load_executed_shares, record_executed
 from libs.store.placement_plans import commit_placement_plan, load_placement_plan, load_target_plan_id
 from libs.store.plan_runs import create_plan_run, finish_plan_run, list_plan_runs, take_plan_run
@@ -16,7 +17,6 @@ from services.planner.cycle_tasks import BESIDE
 from services.planner.reconcilers import planning_forget
 from services.planner.reconcilers.planning_forget import PlanningForget
 from services.planner.settings import CycleSettings
-from services.standalone.platform import WORLD_CYCLES
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -10,12 +10,13 @@ from fastapi.testclient import TestClient
 from libs.domain.capacity_request import CapacityRequestPhase
 from libs.reconcile import crash
 from libs.reconcile.clock import SystemClock
+from libs.reconcile.jobs import ASSESS
 from libs.store.database import Database
 from libs.store.jobs import list_jobs
 from libs.store.snapshot import load_fleet_snapshot
 from services.portal.reconcilers import capacity_request_assess
 from services.portal.reconcilers.capacity_request_assess import CapacityRequestAssess
-from services.portal.reconcilers.capacity_requests_enqueue import ASSESS, CapacityRequestsEnqueue
+from services.portal.reconcilers.capacity_requests_enqueue import CapacityRequestsEnqueue
 from services.portal.reconcilers.idempotency_keys_forget import IdempotencyKeysForget
 from tests.services.portal.conftest import WEB, create
 

@@ -4,10 +4,10 @@ import pytest
 from fastapi.testclient import TestClient
 
 from libs.domain.job import JobStatus
+from libs.reconcile.jobs import ASSESS
 from libs.store.database import Database
 from libs.store.jobs import list_jobs
 from services.portal import submissions
-from services.portal.reconcilers.capacity_requests_enqueue import ASSESS
 from tests.services.portal.conftest import create
 
 
