@@ -11,12 +11,16 @@ from libs.domain.policy import RegionPolicy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Region:
-    """One region; `target_plan_id` heads the lineage of its target bindings."""
+    """One region; `target_plan_id` heads the lineage of its target bindings.
+
+    solve_every_s   seconds on the Clock between its solves, as an operator chose; None: the scheduler's own period
+    """
 
     region_id: int
     name: str
     policy: RegionPolicy
     target_plan_id: int | None
+    solve_every_s: float | None
     generation: int
     created_at: datetime
 

@@ -15,7 +15,7 @@ from libs.reconcile.crash import crash_point
 from libs.store.database import Database, Locked, briefly
 from libs.store.errors import UNAVAILABLE
 from libs.store.jobs import load_unsent, mark_sent, resend_after_s, take_back_expired
-from libs.store.schedules import advance_schedules, advance_world_schedules, ensure_schedules, ensure_world_schedules
+from libs.store.schedules import advance_schedules, ensure_schedules
 from libs.store.tallies import write_tallies
 
 _log = structlog.get_logger(__name__)
@@ -77,9 +77,8 @@ def _take_back(database: Database, settings: JobSettings) -> int:
 def _ask_for_due(database: Database, clock: Clock, settings: JobSettings) -> int:
     crash_point("jobs.schedules.before")
     with suppress(Locked), database.write() as tx, briefly(tx, _WAIT_S):
-        ensure_schedules(tx, settings.job_cycles, now=clock.now())
-        ensure_world_schedules(tx, settings.job_world_cycles, now=clock.now())
+        ensure_schedules(tx, settings.job_cycles, settings.job_world_cycles, now=clock.now())
     with database.write() as tx:
-        due = (*advance_schedules(tx, now=clock.now()), *advance_world_schedules(tx, now=clock.now()))
+        due = advance_schedules(tx, now=clock.now())
     crash_point("jobs.schedules.after")
     return len(due)

@@ -88,6 +88,7 @@ def _region(row: Mapping[Any, Any]) -> Region:
         name=row["name"],
         policy=RegionPolicy(**row["policy"]),
         target_plan_id=row["target_plan_id"],
+        solve_every_s=row["solve_every_s"],
         generation=row["generation"],
         created_at=row["created_at"],
     )

@@ -88,6 +88,10 @@ GROUPS: dict[str, Commands] = {
             "services.cli.plan:plan",
             "Solve a region now instead of when it is next due, and follow the run.",
         ),
+        "region": (
+            "services.cli.region:region",
+            "Show how often a region is solved, or change it.",
+        ),
         "policy": (
             "services.cli.policy:policy",
             "Show what the solver weighs, or change it.",

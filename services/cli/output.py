@@ -61,7 +61,7 @@ def print_rows(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) ->
     cells = []
     for heading, path in columns.items():
         values = [_at(row, path) for row in rows]
-        texts = [_text(value) for value in values]
+        texts = [text_of(value) for value in values]
         cells.append(texts)
         prose = [len(text) for text in texts if len(text) > _PROSE_MIN and " " in text]
         table.add_column(
@@ -101,13 +101,13 @@ def _lines(value: Mapping[str, Any], indent: str) -> list[str]:
         elif isinstance(inner, list) and inner and isinstance(inner[0], Mapping):
             lines += [f"{indent}{name}:", *_list_lines(inner, indent + "  ")]
         else:
-            lines.append(f"{indent}{name}: {_text(inner)}")
+            lines.append(f"{indent}{name}: {text_of(inner)}")
     return lines
 
 
 def _list_lines(items: list[Mapping[str, Any]], indent: str) -> list[str]:
     """A row each where nothing is nested or prose; several lines each otherwise."""
-    texts = [[_text(value) for value in item.values()] for item in items]
+    texts = [[text_of(value) for value in item.values()] for item in items]
     nested = any(isinstance(value, (Mapping, list)) and value for item in items for value in item.values())
     if nested or any(len(text) > _PROSE_MIN for row in texts for text in row) or len({*map(tuple, items)}) > 1:
         lines = []
@@ -150,7 +150,8 @@ def plural(count: int, one: str, many: str | None = None) -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
-def _text(value: object) -> str:
+def text_of(value: object) -> str:
+    """Return a value as a table shows it."""
     if value is None or value == {} or value == []:
         return "-"
     if isinstance(value, bool):
@@ -162,5 +163,5 @@ def _text(value: object) -> str:
     if isinstance(value, str) and _TIME.fullmatch(value):
         return value[:19].replace("T", " ") + "Z"
     if isinstance(value, list):
-        return ", ".join(_text(item) for item in value)
+        return ", ".join(text_of(item) for item in value)
     return str(value)

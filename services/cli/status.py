@@ -9,6 +9,7 @@ import typer
 
 from services.cli.client import Client, Json
 from services.cli.output import Output, OutputOption, plural, print_json, print_rows, say
+from services.cli.region import schedule_in_words
 
 _COLUMNS = {
     "TYPE": "hardware_type",
@@ -35,13 +36,15 @@ def status(
     amiss = [one for one in client.get(path)["conditions"] if one["status"] == "False"]
     approvals = list(client.items("/v1/approvals", region=region, status="pending"))
     letters = list(client.items("/v1/moves", region=region, dead_letter="open"))
+    schedule = client.get(f"{path}/schedule")
     short = client.get("/v1/reservations", region=region, short=True, limit=_NAMED_MAX)["items"]
     if output is Output.JSON:
         ids = {
             "pending_approvals": [one["approval_id"] for one in approvals],
             "open_dead_letters": [one["move_id"] for one in letters],
         }
-        print_json({"region": region, **summary, "amiss": amiss, **ids, "short": [one["name"] for one in short]})
+        named_short = [one["name"] for one in short]
+        print_json({"region": region, **summary, "amiss": amiss, **ids, "short": named_short, "schedule": schedule})
         return
     say(
         f"{region}: {plural(summary['reservations'], 'reservation')}, {summary['degraded']} of them short; "
@@ -50,6 +53,7 @@ def status(
         f"{summary['shared_buffer_rru']:,.1f} shared for random failures"
     )
     print_rows([*summary["hardware_types"], _sum(summary["hardware_types"])], _COLUMNS)
+    say(f"{region} {schedule_in_words(schedule)}")
     if short:
         named = ", ".join(f"{one['name']} ({one['status']['target']['shortfall_rru']:,.4g} RRU)" for one in short)
         more = f" and {summary['degraded'] - len(short):,} more" if summary["degraded"] > len(short) else ""

@@ -39,6 +39,8 @@ MAY = {
     "PUT /v1/hardware-types/{hardware_type}": OPERATING,
     "GET /v1/movers/{region}": EVERYBODY,
     "GET /v1/regions/{region}/imports": EVERYBODY,
+    "GET /v1/regions/{region}/schedule": EVERYBODY,
+    "PUT /v1/regions/{region}/schedule": OPERATING,
     "GET /v1/regions/{region}/imports/{import_id}": EVERYBODY,
     "GET /v1/regions/{region}/imports/{import_id}/items": EVERYBODY,
     "GET /v1/reservations/{reservation_id}/explain": EVERYBODY,

@@ -11,7 +11,7 @@ from libs.domain.metric_source import Fills, MetricQuery
 from libs.store.database import Database
 from libs.store.measures import USAGE, load_blocks
 from libs.store.metric_sources import load_source, set_source
-from libs.store.schedules import ensure_world_schedules
+from libs.store.schedules import ensure_schedules
 from tests.crash.harness import JobProcesses, wait_until
 from tests.crash.points import crash_points
 from tests.services.planner.intake.prometheus_server import FakePrometheus, matrix
@@ -42,7 +42,7 @@ def test_killed_before_and_after_it_no_hour_is_missing(
     began = datetime.now(UTC)
     with database.write() as tx:
         set_source(tx, "use", query, generation=0)
-        ensure_world_schedules(tx, {"pull_metrics": 0.2}, now=began)
+        ensure_schedules(tx, {}, {"pull_metrics": 0.2}, now=began)
     with FakePrometheus((200, matrix())).serving() as fake:
         fake.answer = lambda form: matrix(({}, [(float(form["start"]), "1")]))
         env = {"PLIMSOLL_PROMETHEUS_URL": fake.url, "PLIMSOLL_PROMETHEUS_BACKFILL_DAYS": "0.125"}

@@ -10,9 +10,10 @@ from fastapi.testclient import TestClient
 
 from libs.domain.principal import Role
 from libs.reconcile.clock import SystemClock
+from libs.reconcile.jobs import WORLD
 from libs.store.database import Database
 from libs.store.jobs import enqueue
-from libs.store.schedules import WORLD, ensure_world_schedules
+from libs.store.schedules import ensure_schedules
 from libs.web.app import create_app
 from services.planner.api import LARGE_BODIES, ROUTERS
 from tests.builders.intake import upload_world
@@ -54,7 +55,7 @@ def test_killed_before_and_after_it_nothing_is_lost(
 ) -> None:
     run = client.post("/v1/plan-runs", json={}).json()["plan_run_id"]
     with database.write() as tx:
-        ensure_world_schedules(tx, {"sum_spans": 0.2}, now=datetime.now(UTC))
+        ensure_schedules(tx, {}, {"sum_spans": 0.2}, now=datetime.now(UTC))
         if stem == "planner.spans":  # a plan is not in its way
             tx.execute(sa.text("DELETE FROM jobs WHERE kind = 'plan'"))
     env = {"PLIMSOLL_BUNDLE_DIR": str(tmp_path / "bundles"), "PLIMSOLL_TRACE_WINDOW_S": "0.01"}

@@ -15,7 +15,9 @@ regions = sa.Table(
     sa.Column("target_plan_id", sa.BigInteger, nullable=True),
     generation(),
     at("created_at"),
+    sa.Column("solve_every_s", sa.Double, nullable=True),
     sa.UniqueConstraint("name"),
+    sa.CheckConstraint("solve_every_s BETWEEN 60 AND 604800", name="solve_every_s"),
     sa.ForeignKeyConstraint(["target_plan_id", "region_id"], ["plans.plan_id", "plans.region_id"], use_alter=True),
 )
 

@@ -6,6 +6,7 @@ from services.broker.api import (
     imports,
     plans,
     region_files,
+    region_schedules,
     regions,
     retirements,
     servers,
@@ -15,6 +16,7 @@ from services.broker.api import (
 ROUTERS = (
     regions.router,
     region_files.router,
+    region_schedules.router,
     imports.router,
     hardware_types.router,
     servers.router,

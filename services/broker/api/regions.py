@@ -68,6 +68,9 @@ class RegionOut(ResponseModel):
     name: str
     policy: PolicyOut
     target_plan_id: int | None = Field(description="The plan that heads the lineage of its target bindings")
+    solve_every_s: float | None = Field(
+        description="Seconds between its solves, as an operator chose; null: as the platform says. See /schedule"
+    )
     conditions: list[RegionConditionOut] = Field(description="What its loops have found; empty: they have not run")
     generation: int
     created_at: datetime
@@ -175,6 +178,7 @@ def region_out(region: Region, conditions: Sequence[RegionCondition]) -> RegionO
         name=region.name,
         policy=PolicyOut.model_validate(region.policy),
         target_plan_id=region.target_plan_id,
+        solve_every_s=region.solve_every_s,
         conditions=[RegionConditionOut.model_validate(condition) for condition in conditions],
         generation=region.generation,
         created_at=region.created_at,

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from libs.domain.job import Job, JobStatus
 from libs.domain.policy import RegionPolicy
 from libs.jobs.lease import Lease, LeaseLost
+from libs.reconcile.jobs import WORLD
 from libs.store.database import Database
 from libs.store.jobs import (
     CHANNEL,
@@ -25,13 +26,7 @@ from libs.store.jobs import (
     take_back_expired,
 )
 from libs.store.regions import create_region, list_regions
-from libs.store.schedules import (
-    WORLD,
-    advance_schedules,
-    advance_world_schedules,
-    ensure_schedules,
-    ensure_world_schedules,
-)
+from libs.store.schedules import advance_schedules, ensure_schedules
 from libs.store.wakeups import Wakeups
 from tests.builders.race import elsewhere, meanwhile, race
 
@@ -258,15 +253,13 @@ def test_a_clock_that_went_back_does_not_stop_a_schedule(database: Database) -> 
 
 def test_a_cycle_of_no_region_runs_without_any_and_once_for_all_that_it_missed(database: Database) -> None:
     with database.write() as tx:
-        ensure_world_schedules(tx, {"k": 60.0}, now=NOW)
-        ensure_schedules(tx, {"k": 60.0}, now=NOW)
-        assert advance_schedules(tx, now=NOW) == ()
-        [asked] = advance_world_schedules(tx, now=NOW)
-        assert advance_world_schedules(tx, now=NOW + timedelta(seconds=59)) == ()
-        assert advance_world_schedules(tx, now=NOW + timedelta(seconds=60 * 10)) == (asked,)
+        ensure_schedules(tx, {"k": 60.0}, {"k": 60.0}, now=NOW)
+        [asked] = advance_schedules(tx, now=NOW)
+        assert advance_schedules(tx, now=NOW + timedelta(seconds=59)) == ()
+        assert advance_schedules(tx, now=NOW + timedelta(seconds=60 * 10)) == (asked,)
         assert load_job(tx, asked).subject == WORLD
-        ensure_world_schedules(tx, {"k": 5.0}, now=NOW + timedelta(seconds=60 * 10))
-        assert advance_world_schedules(tx, now=NOW + timedelta(seconds=60 * 10 + 5)) == (asked,)
+        ensure_schedules(tx, {}, {"k": 5.0}, now=NOW + timedelta(seconds=60 * 10))
+        assert advance_schedules(tx, now=NOW + timedelta(seconds=60 * 10 + 5)) == (asked,)
 
 
 def test_of_two_schedulers_one_advances_a_schedule(database: Database) -> None:

@@ -113,6 +113,16 @@ def test_a_region_from_import_to_export(plimsoll: Plimsoll, tmp_path: Path) -> N
     assert "Paused" in plimsoll("get", "regions").stdout
     amiss = plimsoll("status", "west")
     assert ("Moving: Paused." in amiss.stdout, amiss.stdout.count("\nhw-a ")) == (True, 1), amiss.stderr
+    assert "west is solved every 1h, by default; " in amiss.stdout
+    oftener = plimsoll("region", "west", "--solve-every", "30m", "--reason", "a busy week")
+    assert "west is solved every 30m, as an operator chose; " in oftener.stdout, oftener.stderr
+    assert document(plimsoll("get", "regions", "west", "-o", "json"))["solve_every_s"] == 1800.0
+    assert "is solved every 30m, as an operator chose" in plimsoll("status", "west").stdout
+    assert "is solved every 1h, by default" in plimsoll("region", "east").stdout
+    refused = plimsoll("region", "west", "--solve-every", "30s")
+    assert (refused.returncode, "solve_every_s: " in refused.stderr) == (1, True)
+    assert plimsoll("region", "west", "--solve-every", "soon").returncode == 1
+    assert document(plimsoll("region", "west", "--solve-every", "default", "-o", "json"))["period_s"] == 3600.0
     assert plimsoll("resume", "west", "--reason", "done").stdout == "west moves again\n"
     assert document(plimsoll("mover", "west", "--moves-max", 9, "--msb-moves-max", 3, "-o", "json"))["moves_max"] == 9
     kept = document(plimsoll("mover", "west", "--msb-moves-max", 4, "--defaults", "-o", "json"))
