@@ -17,6 +17,7 @@ from libs.actuators.actuator import StepOutcome, StepRequest, StepState
 from libs.domain.fleet import FREE, TargetPlan
 from libs.domain.plan import PlanKind
 from libs.interchange.region import load_region
+from libs.reconcile.calls import STEPS
 from libs.reconcile.clock import SystemClock
 from libs.store.database import Database
 from libs.store.migrate import migrate
@@ -64,7 +65,7 @@ def bench_mover(argv: list[str]) -> dict[str, object]:
         with database.write() as tx:
             import_region(tx, image, actor="bench", now=datetime.now(UTC))
         _retarget(database, 3 * given.moves)
-        policy = MovePolicy(moves_max=given.moves, msb_share_max=1.0, attempts_max=3, backoff_s=30.0, step_s_max=3600.0)
+        policy = MovePolicy(moves_max=given.moves, msb_share_max=1.0, attempts_max=3, backoff=STEPS, step_s_max=3600.0)
         says = _Says()
         mover = MovesAdvance(database, SystemClock(), says, policy, _REGION)
         kinds = (("under_way_s", _UNDER_WAY), ("accepted_s", _ACCEPTED), ("done_s", _DONE))

@@ -7,11 +7,7 @@ from datetime import datetime, timedelta
 
 from libs.actuators.actuator import StepOutcome, StepState
 from libs.domain.mover import Mover
-
-TICKS_MAX = 3
-"""Ticks in a row without any answer before it opens."""
-PROBE_S, PROBE_S_MAX = 30.0, 600.0
-"""Until the first probe; doubles with each that fails."""
+from libs.reconcile.calls import Breaker
 
 
 def answered(outcomes: Sequence[StepOutcome]) -> bool | None:
@@ -20,7 +16,7 @@ def answered(outcomes: Sequence[StepOutcome]) -> bool | None:
     return states != {StepState.UNKNOWN} if states else None
 
 
-def next_probe(mover: Mover, now: datetime) -> datetime | None:
-    """When to probe after one more tick without an answer; None: it stays closed for now."""
-    over = mover.ticks_failed + 1 - TICKS_MAX
-    return None if over < 0 else now + timedelta(seconds=min(PROBE_S * 2.0 ** min(over, 30), PROBE_S_MAX))
+def next_probe(mover: Mover, breaker: Breaker, now: datetime) -> datetime | None:
+    """Return when to probe after one more tick without an answer; None: the breaker stays closed for now."""
+    failures = mover.ticks_failed + 1 - breaker.after + 1  # the tick that opens it is the first
+    return None if failures < 1 else now + timedelta(seconds=breaker.probes.wait_s(failures))

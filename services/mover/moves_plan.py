@@ -1,7 +1,7 @@
 """Which moves start, which steps are asked for, and what an outcome means. Pure.
 
-It lies in the mover and not in libs because nobody else decides this; it imports nothing but the domain and what an
-actuator may answer.
+It lies in the mover because no other service decides this. It imports the domain, the answers of actuators and the
+back-off only.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from libs.domain.move import (
     WaitingServers,
 )
 from libs.domain.mover import MoverBounds
+from libs.reconcile.calls import BREAKER, CALLS, Backoff, Breaker
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,19 +37,20 @@ class MovePolicy:
     msb_share_max    share of an MSB's servers that may be on their way out of a reservation at a time, one at least:
                      moves must not look like the loss of an MSB
     attempts_max     at one step; then the move has failed for good
-    backoff_s        before the second attempt; doubles with each further one
+    backoff          between attempts at a step
     step_s_max       an attempt that takes longer has failed, so every move ends
-    call_backoff_s   before a step is asked for again after a call without an answer; doubles up to call_backoff_s_max
+    call_backoff     before a step is asked for again after a call without an answer
+    breaker          when to stop asking an actuator that answers nothing
     msb_moves_max, msb_starts_per_minute   of an MSB; None: no bound
     """
 
     moves_max: int
     msb_share_max: float
     attempts_max: int
-    backoff_s: float
+    backoff: Backoff
     step_s_max: float
-    call_backoff_s: float = 5.0
-    call_backoff_s_max: float = 300.0
+    call_backoff: Backoff = CALLS
+    breaker: Breaker = BREAKER
     msb_moves_max: int | None = None
     msb_starts_per_minute: int | None = None
 
@@ -127,7 +129,7 @@ def judge_outcome(
     if move.attempt >= policy.attempts_max:
         reason = f"move_failed: {move.step}" if is_known else f"no_answer: {move.step}"
         return _end(move, result, message, MoveStatus.FAILED, reason)
-    again_at = now + timedelta(seconds=policy.backoff_s * 2.0 ** (move.attempt - 1))
+    again_at = now + timedelta(seconds=policy.backoff.wait_s(move.attempt))
     return _go_on(move, result, message, step_index=move.step_index, attempt=move.attempt + 1, at=again_at)
 
 
@@ -138,7 +140,7 @@ def postpone(move: RunningMove, outcome: StepOutcome, policy: MovePolicy, now: d
             return None
         ask_at = now + timedelta(seconds=outcome.ask_again_s)
         return MovePostponed(move=move, ask_at=ask_at, calls_failed=0, note=outcome.message)
-    wait_s = min(policy.call_backoff_s * 2.0 ** min(move.calls_failed, 30), policy.call_backoff_s_max)
+    wait_s = policy.call_backoff.wait_s(move.calls_failed + 1)
     ask_at = now + timedelta(seconds=max(wait_s, outcome.ask_again_s or 0.0))
     return MovePostponed(move=move, ask_at=ask_at, calls_failed=move.calls_failed + 1, note=outcome.message)
 

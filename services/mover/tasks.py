@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from libs.actuators.registry import create_actuator
 from libs.jobs.kinds import JobRun, job
+from libs.reconcile.calls import CallSettings
 from libs.reconcile.jobs import DRAW_REPLACEMENTS, FORGET_HISTORY, MOVE
 from services.mover.reconcilers.history_forget import HistoryForget
 from services.mover.reconcilers.moves_advance import MovesAdvance
@@ -16,7 +17,7 @@ def move(run: JobRun) -> None:
     """Advance the moves of the region that is the subject."""
     settings = MoverSettings()
     actuator = create_actuator(settings.mover_actuator, run.clock)
-    MovesAdvance(run.database, run.clock, actuator, settings.policy(), run.job.subject).reconcile()
+    MovesAdvance(run.database, run.clock, actuator, settings.policy(CallSettings()), run.job.subject).reconcile()
 
 
 @job(DRAW_REPLACEMENTS)

@@ -12,12 +12,9 @@ from typing import Any
 import httpx
 import orjson
 
+from libs.reconcile.calls import PULLS, Retries
 from libs.reconcile.outgoing import trusted_by
 
-ATTEMPTS = 4
-PAUSE_S = 0.5
-"""Before the second attempt; twice as long before each further one."""
-TIMEOUT_S = 60.0
 ANSWER_BYTES_MAX = 256 << 20
 _MESSAGE_LENGTH_MAX = 500
 
@@ -38,20 +35,22 @@ class Series:
 class Prometheus:
     """One server, or what answers like one (Thanos, Mimir, VictoriaMetrics).
 
-    token   shown to it with every query; None: none is
-    ca      PEM file of the authorities that may vouch for it; None: the usual ones
+    token     shown to it with every query; None: none is
+    ca        PEM file of the authorities that may vouch for it; None: the usual ones
+    retries   of a query that it does not answer
     """
 
     url: str
     token: str | None = None
     ca: Path | None = None
-    pause_s: float = PAUSE_S
+    retries: Retries = PULLS
     _client: httpx.Client = field(init=False)
 
     def __post_init__(self) -> None:
         headers = {} if self.token is None else {"Authorization": f"Bearer {self.token}"}
         # A redirect is not followed: whom we show the token is in our own settings. Nor is a proxy taken from them.
-        client = httpx.Client(headers=headers, timeout=TIMEOUT_S, trust_env=False, verify=trusted_by(self.ca))
+        timeout_s, trusted = self.retries.timeout_s, trusted_by(self.ca)
+        client = httpx.Client(headers=headers, timeout=timeout_s, trust_env=False, verify=trusted)
         object.__setattr__(self, "_client", client)
 
     def close(self) -> None:
@@ -65,9 +64,9 @@ class Prometheus:
 
     def _ask(self, form: Mapping[str, Any]) -> bytes:
         said = ""
-        for attempt in range(ATTEMPTS):
-            if attempt:
-                time.sleep(self.pause_s * 2 ** (attempt - 1))
+        for failures in range(self.retries.attempts_max):
+            if failures:
+                time.sleep(self.retries.backoff.wait_s(failures))
             try:
                 with self._client.stream("POST", f"{self.url.rstrip('/')}/api/v1/query_range", data=form) as response:
                     content = _read(response)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 
 from libs.jobs.kinds import JobKind, JobRun, job
+from libs.reconcile.calls import CallSettings
 from libs.reconcile.environment import read_environment
 from libs.reconcile.jobs import FORGET_TELEMETRY, PULL_METRICS, SUM_SPANS
 from services.planner.prometheus import Prometheus
@@ -27,7 +28,8 @@ def pull_metrics(run: JobRun) -> None:
     if settings.prometheus_url is None:
         return
     token = None if settings.prometheus_token is None else settings.prometheus_token.get_secret_value()
-    with closing(Prometheus(settings.prometheus_url, token, settings.prometheus_ca)) as prometheus:
+    retries = read_environment(CallSettings).pulls()
+    with closing(Prometheus(settings.prometheus_url, token, settings.prometheus_ca, retries)) as prometheus:
         MetricsPull(run.database, run.clock, settings, prometheus, run.lease.check).reconcile()
 
 

@@ -13,10 +13,11 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Self
 
+from libs.reconcile.calls import Backoff
 from services.standalone.processes import Command, Process, Tell, tell_nothing
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-_BACKOFF_S_MIN, _BACKOFF_S_MAX = 0.1, 10.0
+_RESTARTS = Backoff(0.1, 10.0)
 _WELL_AFTER_S = 60.0
 
 
@@ -112,7 +113,7 @@ class Supervisor:
                         child.deaths = 0
                     continue
                 child.deaths += 1
-                pause_s = min(_BACKOFF_S_MIN * 2 ** min(child.deaths - 1, 20), _BACKOFF_S_MAX)
+                pause_s = _RESTARTS.wait_s(child.deaths)
                 child.restart_at = now + pause_s
                 times = "" if child.deaths == 1 else f", {child.deaths} times in a row"
                 log = child.process.log_path

@@ -14,6 +14,7 @@ from libs.jobs.processes import run_worker
 from libs.jobs.settings import WorkerSettings
 from libs.observability.logs import configure_logging
 from libs.observability.traces import configure_tracing
+from libs.reconcile.calls import CallSettings
 from libs.reconcile.environment import read_environment
 from libs.reconcile.jobs import Worker
 from services.mover.settings import MoverSettings
@@ -65,6 +66,7 @@ def main(part: str = "all") -> None:
     read_environment(SolverSettings)  # jobs need these: better to fail now than in each
     read_environment(PlannerSettings)
     read_environment(TelemetrySettings)
+    read_environment(CallSettings)
     if read_environment(MoverSettings).mover_actuator == "webhook":
         read_environment(WebhookSettings)
     run_worker(read_environment(WorkerSettings), kinds_of(part))

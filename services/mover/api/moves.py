@@ -10,6 +10,7 @@ from pydantic import Field
 
 from libs.domain.move import DeadLetter, Move, MoveStatus, MoveStep, StepResult
 from libs.domain.principal import Role
+from libs.reconcile.calls import CallSettings
 from libs.reconcile.jobs import MOVE
 from libs.store.database import Transaction
 from libs.store.dead_letters import retry_dead_letter
@@ -143,7 +144,7 @@ def post_skip(move_id: MoveId, body: WhyIn, write: Write, principal: Asking, con
     """Say that the step that a dead letter failed at was done by hand: the move goes on behind it."""
 
     def effect(tx: Transaction) -> Answer:
-        policy, now = MoverSettings().policy(), context.clock.now()
+        policy, now = MoverSettings().policy(CallSettings()), context.clock.now()
         try:
             move = skip_step(tx, move_id, policy, reason=body.reason, actor=principal.name, now=now)
         except NotPossible as closed:

@@ -115,7 +115,7 @@ class MovesAdvance:
                 return note_answered(tx, self._region, now=now)
         messages = (answers.unreachable, *(outcome.message for outcome in answers.outcomes))
         said = next((message for message in messages if message), "no reason given")
-        probe_at = next_probe(mover, now)
+        probe_at = next_probe(mover, self._policy.breaker, now)
         _log.warning("actuator does not answer", region=self._region, error=said, probe_at=probe_at)
         with self._database.write() as tx:
             return note_unanswered(tx, self._region, probe_at=probe_at, message=said, now=now)

@@ -10,6 +10,7 @@ from libs.domain.move import Move, MoveStatus, MoveStep
 from libs.domain.plan import PlanKind
 from libs.domain.reservation import ReservationSpec
 from libs.domain.server import Server, Unavailability
+from libs.reconcile.calls import Backoff
 from libs.store.database import Database
 from libs.store.errors import UNAVAILABLE
 from libs.store.move_history import list_moves, load_step_records
@@ -22,7 +23,7 @@ from tests.builders.region import region_image
 from tests.builders.stored import NOW, plan_of, read, stored
 from tests.services.mover.conftest import ManualClock
 
-POLICY = MovePolicy(moves_max=100, msb_share_max=1.0, attempts_max=2, backoff_s=30.0, step_s_max=600.0)
+POLICY = MovePolicy(moves_max=100, msb_share_max=1.0, attempts_max=2, backoff=Backoff(30.0), step_s_max=600.0)
 SPECS = {
     "web": ReservationSpec(capacity_rru=1, rru={"hw-a": 1.0}),
     "db": ReservationSpec(capacity_rru=1, rru={"hw-a": 1.0}, host_profile="big-pages"),
@@ -262,7 +263,7 @@ def test_unused_servers_go_first_and_an_msb_loses_few_at_a_time(database: Databa
     )
     stored(database, image)
     mover = Mover(database, clock)
-    mover.policy = MovePolicy(moves_max=100, msb_share_max=0.1, attempts_max=2, backoff_s=30.0, step_s_max=600.0)
+    mover.policy = MovePolicy(moves_max=100, msb_share_max=0.1, attempts_max=2, backoff=Backoff(30.0), step_s_max=600.0)
     assert mover.tick().started == 4
     assert {int(move.server[-2:]) % 2 for move in mover.moves()} == {1}
     mover.settle()

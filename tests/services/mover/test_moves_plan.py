@@ -19,6 +19,7 @@ from libs.domain.move import (
     WaitingServers,
 )
 from libs.domain.mover import Mover
+from libs.reconcile.calls import Backoff
 from services.mover.moves_plan import MovePolicy, judge_outcome, plan_moves, steps_of
 
 MOVER = Mover(region="r")
@@ -140,7 +141,7 @@ policies = st.builds(
     moves_max=st.integers(1, 30),
     msb_share_max=st.sampled_from([0.01, 0.1, 0.5, 1.0]),
     attempts_max=st.integers(1, 3),
-    backoff_s=st.just(10.0),
+    backoff=st.just(Backoff(10.0)),
     step_s_max=st.just(100.0),
 )
 

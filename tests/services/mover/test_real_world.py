@@ -16,6 +16,7 @@ from libs.domain.region_condition import RegionCondition
 from libs.domain.retirement import RetirementKind, RetirementScope
 from libs.domain.server import Unavailability
 from libs.observability.tallies import take
+from libs.reconcile.calls import BREAKER
 from libs.store import audit
 from libs.store.database import Database
 from libs.store.movers import load_mover, pause_mover, resume_mover, set_bounds
@@ -31,7 +32,6 @@ from libs.web.platform_metrics import PlatformCollector
 from services.broker.api import ROUTERS as BROKER
 from services.broker.reconcilers.retirements_finish import RetirementsFinish
 from services.mover.api import ROUTERS
-from services.mover.breaker import PROBE_S, TICKS_MAX
 from tests.builders.race import wait_for_a_lock
 from tests.builders.region import region_image
 from tests.builders.stored import NOW, stored
@@ -300,18 +300,18 @@ def test_the_breaker_opens_probes_and_closes(mover: Mover) -> None:
         raise ActuatorUnavailable("no route to host")
 
     mover.actuator.say = unreachable
-    for _ in range(TICKS_MAX):
+    for _ in range(BREAKER.after):
         assert mover.tick().unanswered == 1
     open_now = conditions(mover)["ActuatorReachable"]
     assert (open_now.status.value, open_now.reason) == ("False", "NoAnswer")
     assert "no route to host" in open_now.message
     asked = len(mover.actuator.asked)
     mover.retarget(server_01="web")
-    report = mover.tick(PROBE_S - 5.0)
+    report = mover.tick(BREAKER.probes.first_s - 5.0)
     assert (report.asked, report.started, len(mover.actuator.asked)) == (0, 0, asked)
     mover.tick(10.0)
     assert len(mover.actuator.asked) == asked + 1, "one step probes"
-    mover.tick(PROBE_S + 5.0)
+    mover.tick(BREAKER.probes.first_s + 5.0)
     assert len(mover.actuator.asked) == asked + 1, "and then it waits twice as long"
     mover.actuator.say = lambda step: StepOutcome(state=StepState.RUNNING, call="accepted", ask_again_s=0.0)
     mover.tick(3000.0)

@@ -1,11 +1,13 @@
 """Pulling use and traffic from Prometheus: a real one where it is installed, and one that answers as it is told."""
 
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
 
+from libs.reconcile.calls import PULLS, Backoff
 from libs.reconcile.clock import Clock
 from libs.store.measures import USAGE, count_measured
 from libs.store.metric_sources import load_source
@@ -47,7 +49,7 @@ def put(operator, body=USE, name="cpu", generation=0):
 
 def pull(database, url, *, at=NOW, days=0.25):
     settings = TelemetrySettings(PLIMSOLL_PROMETHEUS_BACKFILL_DAYS=days, PLIMSOLL_PROMETHEUS_DELAY_S=0)
-    with closing(Prometheus(url, pause_s=0.0)) as prometheus:
+    with closing(Prometheus(url, retries=replace(PULLS, backoff=Backoff(0.0)))) as prometheus:
         MetricsPull(database, StandingClock(at), settings, prometheus, lambda: None).reconcile()
 
 

@@ -1,0 +1,108 @@
+"""Calls to other systems: how often one is repeated, and after how long. Every setting for that is here."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import Field
+
+from libs.reconcile.environment import Settings
+
+_DOUBLINGS_MAX = 30
+"""Beyond, a wait without a limit would be longer than a century."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Waits that double, from `first_s` seconds up to `s_max`."""
+
+    first_s: float
+    s_max: float = math.inf
+
+    def wait_s(self, failures: int) -> float:
+        """Return the seconds to wait after so many failures in a row, at least 1."""
+        return min(self.first_s * 2.0 ** min(failures - 1, _DOUBLINGS_MAX), self.s_max)
+
+
+@dataclass(frozen=True, slots=True)
+class Breaker:
+    """When a circuit breaker opens, and when it lets a probe through.
+
+    after    rounds in a row without any answer before it opens
+    probes   the wait for the first probe, and for the next after each that failed
+    """
+
+    after: int
+    probes: Backoff
+
+
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """How one call is repeated by its caller, which waits for it. Real time.
+
+    attempts_max   in all
+    timeout_s      seconds for which one attempt may stay silent
+    """
+
+    attempts_max: int
+    backoff: Backoff
+    timeout_s: float
+
+
+STEPS, CALLS = Backoff(30.0), Backoff(5.0, 300.0)
+BREAKER = Breaker(after=3, probes=Backoff(30.0, 600.0))
+PULLS = Retries(attempts_max=4, backoff=Backoff(0.5), timeout_s=60.0)
+"""What counts where the environment says nothing."""
+
+
+def _count(name: str, default: int, *, most: int) -> Any:
+    return Field(default=default, ge=1, le=most, validation_alias=f"PLIMSOLL_{name}")
+
+
+def _seconds(name: str, default: float, *, most: float, zero: bool = True) -> Any:
+    return Field(default=default, ge=0, gt=None if zero else 0, le=most, validation_alias=f"PLIMSOLL_{name}")
+
+
+class CallSettings(Settings):
+    """What the environment says of retries. Durations are on the Clock; those of pulls are real time.
+
+    move_attempts_max   attempts at one step of a move; then the move has failed for good
+    move_backoff_s      before the second attempt; doubles with each further one
+    move_step_s_max     an attempt that takes longer has failed
+    call_backoff_s      before a step is asked for again after no answer; doubles up to call_backoff_s_max
+    call_probe_after    ticks in a row without any answer before the circuit breaker opens
+    call_probe_s        until its first probe; doubles up to call_probe_s_max
+    pull_attempts_max   at one query to Prometheus
+    pull_backoff_s      before the second attempt; doubles with each further one
+    pull_timeout_s      for which Prometheus may stay silent
+    """
+
+    move_attempts_max: int = _count("MOVE_ATTEMPTS_MAX", 3, most=20)
+    move_backoff_s: float = _seconds("MOVE_BACKOFF_S", STEPS.first_s, most=3600)
+    move_step_s_max: float = _seconds("MOVE_STEP_S_MAX", 3600.0, most=86_400, zero=False)
+    call_backoff_s: float = _seconds("CALL_BACKOFF_S", CALLS.first_s, most=3600)
+    call_backoff_s_max: float = _seconds("CALL_BACKOFF_S_MAX", CALLS.s_max, most=86_400)
+    call_probe_after: int = _count("CALL_PROBE_AFTER", BREAKER.after, most=1000)
+    call_probe_s: float = _seconds("CALL_PROBE_S", BREAKER.probes.first_s, most=3600)
+    call_probe_s_max: float = _seconds("CALL_PROBE_S_MAX", BREAKER.probes.s_max, most=86_400)
+    pull_attempts_max: int = _count("PULL_ATTEMPTS_MAX", PULLS.attempts_max, most=20)
+    pull_backoff_s: float = _seconds("PULL_BACKOFF_S", PULLS.backoff.first_s, most=60)
+    pull_timeout_s: float = _seconds("PULL_TIMEOUT_S", PULLS.timeout_s, most=600, zero=False)
+
+    def steps(self) -> Backoff:
+        """The waits between attempts at a step of a move."""
+        return Backoff(self.move_backoff_s)
+
+    def calls(self) -> Backoff:
+        """The waits between calls that were not answered."""
+        return Backoff(self.call_backoff_s, self.call_backoff_s_max)
+
+    def breaker(self) -> Breaker:
+        """The circuit breaker of an actuator."""
+        return Breaker(self.call_probe_after, Backoff(self.call_probe_s, self.call_probe_s_max))
+
+    def pulls(self) -> Retries:
+        """The retries of a query to Prometheus."""
+        return Retries(self.pull_attempts_max, Backoff(self.pull_backoff_s), self.pull_timeout_s)
