@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import time
 
-import structlog
 from celery.beat import Scheduler
 from kombu.exceptions import OperationalError as BrokerError
+from structlog import get_logger
 
 from libs.jobs.app import send
 from libs.jobs.settings import WorkerSettings
@@ -20,7 +20,7 @@ from libs.store.errors import UNAVAILABLE
 from libs.store.jobs import CHANNEL, purge_jobs
 from libs.store.wakeups import Wakeups
 
-_log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 _PURGE_S = 3600.0
 _DONE_KEPT_S, _FAILED_KEPT_S = 86_400.0, 30 * 86_400.0
 _TROUBLE = (*UNAVAILABLE, BrokerError, OSError)
@@ -46,7 +46,7 @@ class TickScheduler(Scheduler):  # type: ignore[misc]  # celery has no types
                 return 0.0  # something may have been asked for before it listened
             self._wakeups.wait(self._settings.job_tick_s)
         except _TROUBLE as error:
-            _log.warning("tick failed", error=f"{type(error).__name__}: {error}")
+            log.warning("tick.failed", error=f"{type(error).__name__}: {error}")
             self._stop_listening()
             return self._settings.job_tick_s
         return 0.0
@@ -64,7 +64,7 @@ class TickScheduler(Scheduler):  # type: ignore[misc]  # celery has no types
             lambda kind, job_id, expires_s: send(self.app, kind, job_id, expires_s=expires_s),
         )
         if done.sent or done.taken_back:
-            _log.debug("ticked", sent=done.sent, due=done.due, taken_back=done.taken_back)
+            log.debug("tick.done", sent=done.sent, due=done.due, taken_back=done.taken_back)
         if time.monotonic() >= self._purge_at:
             with self._database.write() as tx:
                 purge_jobs(tx, done_s=_DONE_KEPT_S, failed_s=_FAILED_KEPT_S)

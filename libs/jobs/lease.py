@@ -7,14 +7,14 @@ import time
 from types import TracebackType
 from typing import Self
 
-import structlog
+from structlog import get_logger
 
 from libs.domain.job import Job
 from libs.store.database import Database
 from libs.store.errors import UNAVAILABLE
 from libs.store.jobs import renew_lease
 
-_log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 class LeaseLost(Exception):
@@ -56,10 +56,10 @@ class Lease:
                 with self._database.write() as tx:
                     held = renew_lease(tx, self._job, lease_s=self._lease_s)
             except UNAVAILABLE as error:  # it may be back before the lease expires
-                _log.warning("lease not renewed", job_id=self._job.job_id, error=str(error))
+                log.warning("lease.not_renewed", job_id=self._job.job_id, error=str(error))
                 continue
             if not held:
-                _log.warning("lease lost", job_id=self._job.job_id, kind=self._job.kind)
+                log.warning("lease.lost", job_id=self._job.job_id, kind=self._job.kind)
                 self._lost.set()
                 return
             self._renewed_at = begun_at

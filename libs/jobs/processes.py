@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-import structlog
 from celery import signals
+from structlog import get_logger
 
 from libs.jobs.app import make_celery
 from libs.jobs.kinds import JobKind
 from libs.jobs.settings import JobSettings
 
-_log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 _QUIET = ("--without-gossip", "--without-mingle", "--without-heartbeat")  # what workers tell each other, we have in SQL
 
 
@@ -43,7 +43,7 @@ def _watch_pool(sender: Any, **_: object) -> None:
     def down(process: Any) -> None:
         if process.exitcode is None or process.exitcode >= 0:
             return
-        _log.error("a pool process was killed: this worker ends, to be started anew", pid=process.pid)
+        log.error("worker.pool_process_killed", pid=process.pid)
         for other in list(pool._pool):
             with suppress(ProcessLookupError):
                 os.kill(other.pid, signal.SIGKILL)

@@ -7,12 +7,12 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 
-import structlog
+from structlog import get_logger
 
 from libs.store.database import Database, Transaction
 from libs.store.errors import UNAVAILABLE
 
-log = structlog.get_logger()
+log = get_logger(__name__)
 
 _EACH_S = 1.0
 Record = Callable[[Transaction, int, Mapping[str, object]], bool]
@@ -58,7 +58,7 @@ class ProgressRecorder:
             except (
                 UNAVAILABLE
             ) as unavailable:  # a long job outlasts a restart of the database; the next second tries again
-                log.warning("progress not recorded", run_id=self._run_id, error=str(unavailable))
+                log.warning("progress.not_recorded", run_id=self._run_id, error=str(unavailable))
                 continue
             if asked_to_stop:
                 self._cancelled.set()

@@ -12,6 +12,7 @@ from functools import cache
 
 import structlog
 from opentelemetry.trace import Span, SpanKind
+from structlog import get_logger
 
 from libs.domain.job import Job
 from libs.jobs.kinds import JobKind, JobRun
@@ -25,7 +26,7 @@ from libs.store.database import Database, Transaction
 from libs.store.jobs import claim_job, fail_attempt, finish_job
 from libs.store.tallies import write_tallies
 
-_log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 _ERROR_LENGTH_MAX = 2000
 
 
@@ -43,7 +44,7 @@ class JobRunner:
         with self._database.write() as tx:
             job = claim_job(tx, job_id, worker=self.worker, lease_s=lease_s)
         if job is None:
-            _log.debug("job not to be had", job_id=job_id, kind=kind.name)
+            log.debug("job.not_claimed", job_id=job_id, kind=kind.name)
             return
         crash_point("jobs.claim.after")
         with (
@@ -56,10 +57,10 @@ class JobRunner:
                     kind.run(JobRun(job=job, database=self._database, clock=self._clock, lease=lease))
             except LeaseLost:
                 JOBS.count(job.kind, "lease_lost")
-                _log.warning("job given up: its lease is lost", attempt=job.attempts)
+                log.warning("job.given_up", attempt=job.attempts)
                 return
             except Exception as error:
-                _log.exception("job raised", attempt=job.attempts)
+                log.exception("job.raised", attempt=job.attempts)
                 JOBS.count(job.kind, "raised")
                 JOB_S.observe(time.perf_counter() - began_s, job.kind)
                 text = f"{type(error).__name__}: {error}"[:_ERROR_LENGTH_MAX]
@@ -89,7 +90,7 @@ class JobRunner:
         crash_point("jobs.finish.after")
         write_tallies(self._database)
         if not ended:
-            _log.warning("job ended after its lease was lost", attempt=job.attempts)
+            log.warning("job.ended_late", attempt=job.attempts)
 
 
 @cache

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-import structlog
+from structlog import get_logger
 
 from libs.jobs.settings import JobSettings
 from libs.observability.tallies import LEASES
@@ -18,7 +18,7 @@ from libs.store.jobs import load_unsent, mark_sent, resend_after_s, take_back_ex
 from libs.store.schedules import advance_schedules, ensure_schedules
 from libs.store.tallies import write_tallies
 
-_log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 _WAIT_S = 0.1
 
 
@@ -59,7 +59,7 @@ def _undisturbed(step: Callable[[], int], name: str) -> int:
     try:
         return step()
     except UNAVAILABLE as error:
-        _log.warning("a step of the tick failed", step=name, error=f"{type(error).__name__}: {error}")
+        log.warning("tick.step_failed", step=name, error=f"{type(error).__name__}: {error}")
         return 0
 
 
@@ -70,7 +70,7 @@ def _take_back(database: Database, settings: JobSettings) -> int:
     crash_point("jobs.take_back.after")
     for job in taken_back:
         LEASES.count(job.kind)
-        _log.warning("lease expired", job_id=job.job_id, kind=job.kind, subject=job.subject, status=job.status.value)
+        log.warning("lease.expired", job_id=job.job_id, kind=job.kind, subject=job.subject, status=job.status.value)
     return len(taken_back)
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import sqlalchemy as sa
-import structlog
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import InterfaceError, OperationalError, TimeoutError
+from structlog import get_logger
 
 from libs.observability.tallies import Key, put_back, take
 from libs.store.database import Database, Locked, Transaction, briefly
 from libs.store.tables import tallies
 
 _WAIT_S = 2.0
-_log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 
 
 def write_tallies(database: Database) -> None:
@@ -35,7 +35,7 @@ def write_tallies(database: Database) -> None:
     except (Locked, OperationalError, InterfaceError, TimeoutError):
         if not written:
             put_back(counts)
-        _log.warning("counts not written", samples=len(counts), lost=written)
+        log.warning("tallies.not_written", samples=len(counts), lost=written)
 
 
 def add_tallies(tx: Transaction, counts: Mapping[Key, float]) -> None:

@@ -10,6 +10,7 @@ import structlog
 from opentelemetry.trace import Span, SpanKind, StatusCode
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from structlog import get_logger
 
 from libs.observability.logs import redact
 from libs.observability.traces import span
@@ -17,7 +18,7 @@ from libs.web.metrics import METHODS, observe_request
 from libs.web.problems import Problem
 
 REQUEST_ID = "X-Request-Id"
-_log = structlog.get_logger("plimsoll.web")
+log = get_logger(__name__)
 
 
 class RequestScope:
@@ -55,7 +56,7 @@ class RequestScope:
         try:
             await self._app(scope, receive, send_with_id)
         except Exception:
-            _log.exception("request failed", method=scope["method"], route=_route(scope))
+            log.exception("request.failed", method=scope["method"], route=_route(scope))
             if status:  # the answer has begun: all that is left is to break the connection
                 raise
             detail = f"This is our mistake, and it is in our log as {request_id}. "
@@ -69,7 +70,9 @@ class RequestScope:
             if status >= 500:
                 current.set_status(StatusCode.ERROR)
             observe_request(route, method, status, duration_s, scope["state"].get("problem_code", ""))
-            _log.info("request", method=scope["method"], route=route, status=status, duration_s=round(duration_s, 4))
+            log.info(
+                "request.done", method=scope["method"], route=route, status=status, duration_s=round(duration_s, 4)
+            )
 
 
 def _request_id(offered: str | None) -> str:

@@ -64,7 +64,7 @@ def test_a_secret_stays_with_whoever_sent_it(app: FastAPI, database: Database, l
         assert answers[-1].status_code == 500
         admin.post("/v1/capacity-requests", json=create(reason="no secret here"))
     logged = log.getvalue()
-    assert '"event": "request failed"' in logged
+    assert '"event": "request.failed"' in logged
     with database.snapshot() as tx:
         trail = str(list_entries(tx, limit=1000).items)
     for secret in secrets:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import structlog
+from dataclasses import dataclass
+
+from structlog import get_logger
 
 from libs.domain.retirement import RetirementStatus, condition_of
 from libs.reconcile.clock import Clock
@@ -12,39 +14,41 @@ from libs.store.database import Database
 from libs.store.regions import load_region
 from libs.store.retirements import finish_retirements, list_retirements
 
-_log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 _SHOWN_MAX = 20
 ACTOR = "plimsoll"
 
 
+@dataclass(frozen=True, slots=True)
 class RetirementsFinish:
     """Finishes the retirements of one region. Idempotent."""
 
-    def __init__(self, database: Database, clock: Clock, region: str) -> None:
-        self._database, self._clock, self._region = database, clock, region
+    database: Database
+    clock: Clock
+    region: str
 
     def reconcile(self) -> tuple[int, int]:
         """How many were brought about, and how many are overdue. Raises NotFound for the region."""
-        with self._database.write() as tx:
-            now = certain_now(tx, self._clock)
-            region_id = load_region(tx, self._region).region_id
+        with self.database.write() as tx:
+            now = certain_now(tx, self.clock)
+            region_id = load_region(tx, self.region).region_id
             done, overdue = finish_retirements(tx, region_id, actor=ACTOR, now=now)
             crash_point("broker.retire.before")
         crash_point("broker.retire.after")
         if done:
-            _log.info("retirements.done", region=self._region, retirements=done)
+            log.info("retirements.done", region=self.region, retirements=done)
         if overdue:
             self._say_overdue(overdue)
         return done, overdue
 
     def _say_overdue(self, overdue: int) -> None:
-        now = self._clock.now()
-        with self._database.snapshot() as tx:
-            page = list_retirements(tx, self._region, status=RetirementStatus.ANNOUNCED, due_by=now, limit=_SHOWN_MAX)
+        now = self.clock.now()
+        with self.database.snapshot() as tx:
+            page = list_retirements(tx, self.region, status=RetirementStatus.ANNOUNCED, due_by=now, limit=_SHOWN_MAX)
         for retirement in page.items:
-            _log.warning(
+            log.warning(
                 "retirement.overdue",
-                region=self._region,
+                region=self.region,
                 retirement_id=retirement.retirement_id,
                 overdue=overdue,
                 message=condition_of(retirement, now).message,

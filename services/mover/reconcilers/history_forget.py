@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from libs.reconcile.clock import Clock
@@ -14,24 +15,27 @@ BATCH = 10_000
 """Rows that one transaction forgets: nobody waits long for it."""
 
 
+@dataclass(frozen=True, slots=True)
 class HistoryForget:
     """Deletes what is older than `kept_days` on the Clock, batch by batch. Idempotent; may be killed anywhere."""
 
-    def __init__(self, database: Database, clock: Clock, region: str, *, kept_days: int) -> None:
-        self._database, self._clock, self._region, self._kept_days = database, clock, region, kept_days
+    database: Database
+    clock: Clock
+    region: str
+    kept_days: int
 
     def reconcile(self) -> int:
         """How many rows were forgotten."""
-        with self._database.write() as tx:
-            now = retention_now(tx, self._clock, f"history of {self._region}")
-        before = now - timedelta(days=self._kept_days)
+        with self.database.write() as tx:
+            now = retention_now(tx, self.clock, f"history of {self.region}")
+        before = now - timedelta(days=self.kept_days)
         return self._all(forget_moves, before) + self._all(forget_plan_changes, before)
 
     def _all(self, forget: Callable[..., int], before: datetime) -> int:
         forgotten = 0
         while True:
-            with self._database.write() as tx:
-                batch = forget(tx, self._region, before=before, most=BATCH)
+            with self.database.write() as tx:
+                batch = forget(tx, self.region, before=before, most=BATCH)
             forgotten += batch
             if batch < BATCH:
                 return forgotten

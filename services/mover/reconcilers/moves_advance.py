@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import structlog
+from structlog import get_logger
 
 from libs.actuators.actuator import Actuator, ActuatorUnavailable, StepOutcome, StepRequest, StepState
 from libs.domain.move import MoveChange, MovePostponed, MovesSnapshot, MoveStatus, RunningMove, StepResult
@@ -22,7 +22,7 @@ from libs.store.moves_snapshot import load_moves_snapshot
 from services.mover.breaker import answered, next_probe
 from services.mover.moves_plan import MovePolicy, MovesPlan, judge_outcome, plan_moves, postpone
 
-_log = structlog.get_logger(__name__)
+log = get_logger(__name__)
 _RESULTS = {StepState.DONE: StepResult.DONE, StepState.FAILED: StepResult.FAILED}
 
 
@@ -51,19 +51,22 @@ class _Answers:
     unreachable: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
 class MovesAdvance:
     """The reconciler of one region's moves."""
 
-    def __init__(self, database: Database, clock: Clock, actuator: Actuator, policy: MovePolicy, region: str) -> None:
-        self._database, self._clock, self._actuator = database, clock, actuator
-        self._policy, self._region = policy, region
+    database: Database
+    clock: Clock
+    actuator: Actuator
+    policy: MovePolicy
+    region: str
 
     def reconcile(self) -> Report:
         """Do one tick. Idempotent; reads its own input. Raises NotFound for the region."""
-        now = self._clock.now()
-        with self._database.snapshot() as tx:
-            snapshot = load_moves_snapshot(tx, self._region, moves_max=self._policy.moves_max, now=now)
-        plan = plan_moves(snapshot, self._policy, now)
+        now = self.clock.now()
+        with self.database.snapshot() as tx:
+            snapshot = load_moves_snapshot(tx, self.region, moves_max=self.policy.moves_max, now=now)
+        plan = plan_moves(snapshot, self.policy, now)
         started = self._start(snapshot, plan)
         answers = self._ask(plan.ask)
         mover, outcomes = self._note(snapshot.mover, answers), answers.outcomes
@@ -82,15 +85,15 @@ class MovesAdvance:
             unanswered=len(plan.ask) - sum(outcome.state is not StepState.UNKNOWN for outcome in outcomes),
         )
         if started or changes:
-            _log.info("moves advanced", region=self._region, report=report)
+            log.info("moves.advanced", region=self.region, report=report)
         return report
 
     def _start(self, snapshot: MovesSnapshot, plan: MovesPlan) -> int:
         if not plan.start:
             return 0
         crash_point("mover.start.before")
-        with self._database.write() as tx:
-            started = start_moves(tx, snapshot.region_id, plan.start, now=self._clock.now())
+        with self.database.write() as tx:
+            started = start_moves(tx, snapshot.region_id, plan.start, now=self.clock.now())
         crash_point("mover.start.after")
         return started
 
@@ -99,7 +102,7 @@ class MovesAdvance:
             return _Answers(())
         crash_point("mover.actuate.before")
         try:
-            answers = _Answers(self._actuator.perform([_request(move, self._region) for move in moves]))
+            answers = _Answers(self.actuator.perform([_request(move, self.region) for move in moves]))
         except ActuatorUnavailable as unreachable:
             answers = _Answers((), str(unreachable) or "it cannot be reached")
         crash_point("mover.actuate.after")
@@ -107,23 +110,23 @@ class MovesAdvance:
 
     def _note(self, mover: Mover, answers: _Answers) -> Mover:
         """Tell the circuit breaker; the mover as it is then."""
-        now, heard = self._clock.now(), answered(answers.outcomes)
+        now, heard = self.clock.now(), answered(answers.outcomes)
         if answers.unreachable is None and heard is not False:
             if not heard or not (mover.ticks_failed or mover.probe_at):
                 return mover
-            with self._database.write() as tx:
-                return note_answered(tx, self._region, now=now)
+            with self.database.write() as tx:
+                return note_answered(tx, self.region, now=now)
         messages = (answers.unreachable, *(outcome.message for outcome in answers.outcomes))
         said = next((message for message in messages if message), "no reason given")
-        probe_at = next_probe(mover, self._policy.breaker, now)
-        _log.warning("actuator does not answer", region=self._region, error=said, probe_at=probe_at)
-        with self._database.write() as tx:
-            return note_unanswered(tx, self._region, probe_at=probe_at, message=said, now=now)
+        probe_at = next_probe(mover, self.policy.breaker, now)
+        log.warning("actuator.not_answering", region=self.region, error=said, probe_at=probe_at)
+        with self.database.write() as tx:
+            return note_unanswered(tx, self.region, probe_at=probe_at, message=said, now=now)
 
     def _judge(
         self, mover: Mover, plan: MovesPlan, outcomes: Sequence[StepOutcome]
     ) -> tuple[list[MoveChange], list[MovePostponed]]:
-        now = self._clock.now()
+        now = self.clock.now()
         changes, postponed = list(plan.cancel), []
         for move, outcome in zip(plan.ask, outcomes, strict=False):  # none at all where it was not reached
             if outcome.state is StepState.NOT_ASKED:
@@ -132,14 +135,14 @@ class MovesAdvance:
                 move,
                 _RESULTS.get(outcome.state),
                 outcome.message,
-                self._policy,
+                self.policy,
                 now,
                 patient_since=mover.patient_since,
                 is_known=outcome.state is not StepState.UNKNOWN,
             )
             if change is not None:
                 changes.append(change)
-            elif (later := postpone(move, outcome, self._policy, now)) is not None:
+            elif (later := postpone(move, outcome, self.policy, now)) is not None:
                 postponed.append(later)
         return changes, postponed
 
@@ -155,15 +158,15 @@ class MovesAdvance:
         others = [change for change in changes if change.status is not MoveStatus.FAILED]
         if others or postponed:
             crash_point("mover.commit.before")
-            with self._database.write() as tx:
-                written += change_moves(tx, others, now=self._clock.now()) if others else 0
+            with self.database.write() as tx:
+                written += change_moves(tx, others, now=self.clock.now()) if others else 0
                 if postponed:
                     postpone_moves(tx, postponed)
             crash_point("mover.commit.after")
         if failed:
             crash_point("mover.fail.before")
-            with self._database.write() as tx:
-                written += fail_moves(tx, snapshot.region_id, failed, now=self._clock.now(), actor="mover")
+            with self.database.write() as tx:
+                written += fail_moves(tx, snapshot.region_id, failed, now=self.clock.now(), actor="mover")
             crash_point("mover.fail.after")
         return written
 
@@ -171,7 +174,7 @@ class MovesAdvance:
         """What was decided; of changes that were left, which are few, the next tick tells again."""
         for outcome in outcomes:
             if outcome.call is not None:
-                CALLS.count(self._region, outcome.call)
+                CALLS.count(self.region, outcome.call)
         for change in changes:
             if change.result is not None:
                 MOVE_STEPS.count(change.move.step.value, change.result.value)

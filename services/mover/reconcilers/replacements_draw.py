@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from structlog import get_logger
 
@@ -29,11 +30,13 @@ _SHOWN_MAX = 10
 log = get_logger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
 class ReplacementsDraw:
     """Swaps one region's lost servers for spare ones. Idempotent: a server that was swapped is lost no more."""
 
-    def __init__(self, database: Database, clock: Clock, region: str) -> None:
-        self._database, self._clock, self._region = database, clock, region
+    database: Database
+    clock: Clock
+    region: str
 
     def reconcile(self) -> Mapping[LossVerdict, int]:
         """How many lost servers there were of each verdict.
@@ -43,19 +46,19 @@ class ReplacementsDraw:
         return retry_stale(self._attempt, stale=is_stale, note=self._note_stale)
 
     def _note_stale(self, attempt: int, error: Exception) -> None:
-        log.info("replacements.overtaken", region=self._region, attempt=attempt, because=str(error))
+        log.info("replacements.overtaken", region=self.region, attempt=attempt, because=str(error))
 
     def _attempt(self) -> Mapping[LossVerdict, int]:
-        now = self._clock.now()
-        with self._database.snapshot() as tx:
-            failures = load_failures(tx, self._region, now=now)
+        now = self.clock.now()
+        with self.database.snapshot() as tx:
+            failures = load_failures(tx, self.region, now=now)
         if failures is None:
-            with self._database.write() as tx:
-                _say(tx, load_region(tx, self._region).region_id, self._clock, None, None)
+            with self.database.write() as tx:
+                _say(tx, load_region(tx, self.region).region_id, self.clock, None, None)
             return {}
         drawn = plan_replacements(failures)
         require_clean(check_replacements(failures, drawn.plan))
-        with self._database.write() as tx:
+        with self.database.write() as tx:
             plan = commit_plan(
                 tx,
                 failures.fleet,
@@ -64,15 +67,15 @@ class ReplacementsDraw:
                 now=now,
                 parent=failures.fleet.target_plan_id,
             )
-            _say(tx, load_region(tx, self._region).region_id, self._clock, failures, drawn)
+            _say(tx, load_region(tx, self.region).region_id, self.clock, failures, drawn)
             if plan is not None:
                 crash_point("mover.replace.before")
         counts = Counter(drawn.verdict)
         if plan is not None:
             crash_point("mover.replace.after")
-            REPLACEMENTS.count(self._region, by=counts[LossVerdict.DRAWN])
+            REPLACEMENTS.count(self.region, by=counts[LossVerdict.DRAWN])
             figures = {verdict.value: number for verdict, number in counts.items()}
-            log.info("replacements.drawn", region=self._region, plan_id=plan.plan_id, **figures)
+            log.info("replacements.drawn", region=self.region, plan_id=plan.plan_id, **figures)
         return counts
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-import structlog
+from structlog import get_logger
 
 from libs.domain.metric_source import Fills, MetricPull, MetricSource
 from libs.observability.tallies import PULLS
@@ -21,7 +21,7 @@ from services.planner.prometheus import Prometheus, PrometheusError
 from services.planner.pulled_samples import PulledSamples, read_answer
 from services.planner.telemetry_settings import TelemetrySettings
 
-log = structlog.get_logger()
+log = get_logger(__name__)
 CHUNK = timedelta(hours=1)
 """Of one query: 20,000 series by the minute are 30 MB."""
 CHUNKS_MAX = 100
@@ -63,7 +63,7 @@ class MetricsPull:
                 self._commit(source, read_answer(query, answer), until)
             except (PrometheusError, NotPossible) as error:
                 PULLS.count("failed")
-                log.warning("pull failed", source=source.name, error=str(error))
+                log.warning("pull.failed", source=source.name, error=str(error))
                 self._record_error(source, start, str(error))
                 return
             PULLS.count("done")

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import structlog
+from structlog import get_logger
 
 from libs.domain.plan_run import PlanRun, PlanRunStatus
 from libs.domain.world import ServiceModels
@@ -50,7 +50,7 @@ from services.planner.documents import plan_files, plan_summary
 from services.planner.settings import PlannerSettings
 from services.planner.snapshot import CannotPlan, Measure, PlanSnapshot, load_plan_snapshot
 
-log = structlog.get_logger()
+log = get_logger(__name__)
 ATTEMPTS_MAX = 3
 """A run that ended none of so many attempts is given up, so that those behind it get their turn."""
 

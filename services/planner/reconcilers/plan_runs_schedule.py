@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-import structlog
+from structlog import get_logger
 
 from libs.domain.plan_run import PlanTrigger
 from libs.interchange.input_tables import REQUIRED
@@ -16,7 +16,7 @@ from libs.store.jobs import enqueue
 from libs.store.plan_runs import create_plan_run, load_open_runs, was_scheduled
 from libs.store.planning_inputs import list_current
 
-log = structlog.get_logger()
+log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import structlog
+from structlog import get_logger
 
 from libs.domain.telemetry import SpanSums
 from libs.flux.span_sums import sum_waiting_spans
@@ -15,7 +15,7 @@ from libs.store.database import Database
 from libs.store.span_batches import StaleSpans, load_waiting_spans, rejected_of, settle_spans
 from libs.store.span_sums import add_span_sums
 
-log = structlog.get_logger()
+log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,5 +58,5 @@ class SpansSum:
         }
         for outcome, number in counts.items():
             SPANS.count(outcome, by=number)
-        log.info("spans summed", waiting=len(sums.settled) - int(sums.settled.sum()), **counts)
+        log.info("spans.summed", waiting=len(sums.settled) - int(sums.settled.sum()), **counts)
         return sums

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from structlog import get_logger
@@ -36,11 +36,13 @@ ACTOR = "portal.assess"
 log = get_logger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
 class CapacityRequestAssess:
     """Takes a request to where the judgement says. Run twice, or killed and run again, it does so once."""
 
-    def __init__(self, database: Database, clock: Clock, capacity_request_id: int) -> None:
-        self._database, self._clock, self._id = database, clock, capacity_request_id
+    database: Database
+    clock: Clock
+    capacity_request_id: int
 
     def reconcile(self) -> CapacityRequest:
         """The request as it is afterwards.
@@ -52,14 +54,16 @@ class CapacityRequestAssess:
 
     def _note_stale(self, attempt: int, error: Exception) -> None:
         STALE.count(ASSESS)
-        log.info("assessment.overtaken", capacity_request_id=self._id, attempt=attempt, because=str(error))
+        log.info(
+            "assessment.overtaken", capacity_request_id=self.capacity_request_id, attempt=attempt, because=str(error)
+        )
 
     def _attempt(self) -> CapacityRequest:
         request = self._begin()
         if request.phase not in UNASSESSED:
             return request
-        with self._database.snapshot() as tx:
-            case = load_case(tx, question_of_request(request), now=self._clock.now())
+        with self.database.snapshot() as tx:
+            case = load_case(tx, question_of_request(request), now=self.clock.now())
         judgement = judge(case)
         commits = {
             CapacityRequestPhase.REJECTED: self._reject,
@@ -69,8 +73,8 @@ class CapacityRequestAssess:
         return commits.get(judgement.phase, self._accept)(request, case, judgement)
 
     def _begin(self) -> CapacityRequest:
-        with self._database.write() as tx:
-            request = load_capacity_request(tx, self._id)
+        with self.database.write() as tx:
+            request = load_capacity_request(tx, self.capacity_request_id)
             if request.phase is not CapacityRequestPhase.SUBMITTED:
                 return request
             request = change_phase(
@@ -80,7 +84,7 @@ class CapacityRequestAssess:
                 reason="Assessing",
                 message="Being compared with what the region has; read it again in a few seconds.",
                 numbers={},
-                now=self._clock.now(),
+                now=self.clock.now(),
             )
             crash_point("portal.assess.begin.before")
         crash_point("portal.assess.begin.after")
@@ -89,8 +93,8 @@ class CapacityRequestAssess:
     def _accept(self, request: CapacityRequest, case: Case, judgement: Judgement) -> CapacityRequest:
         """Reservation, grant, finding, phase and trail, in one transaction."""
         assert judgement.plan is not None
-        now, question = self._clock.now(), case.question
-        with self._database.write() as tx:
+        now, question = self.clock.now(), case.question
+        with self.database.write() as tx:
             _require_quota(tx, case)
             region_id = load_region(tx, request.region).region_id
             reservation_id, generation = self._put_reservation(tx, region_id, case, scheduled=False)
@@ -122,12 +126,12 @@ class CapacityRequestAssess:
 
     def _schedule(self, request: CapacityRequest, case: Case, judgement: Judgement) -> CapacityRequest:
         """Stored, with its name taken and nothing else; services.portal.reconcilers.windows_advance begins it."""
-        with self._database.write() as tx:
+        with self.database.write() as tx:
             _require_quota(tx, case)
             region_id = load_region(tx, request.region).region_id
             reservation_id, generation = self._put_reservation(tx, region_id, case, scheduled=True)
             withdraw_scheduled_requests(
-                tx, reservation_id, by=request, reason="Superseded", actor=ACTOR, now=self._clock.now()
+                tx, reservation_id, by=request, reason="Superseded", actor=ACTOR, now=self.clock.now()
             )
             request = self._decide(tx, request, judgement, reservation_id, accepted_generation=generation)
             crash_point("portal.assess.schedule.before")
@@ -137,7 +141,7 @@ class CapacityRequestAssess:
     def _wait(self, request: CapacityRequest, case: Case, judgement: Judgement) -> CapacityRequest:
         """A person is asked; nothing is stored but the question."""
         assert request.spec is not None
-        with self._database.write() as tx:
+        with self.database.write() as tx:
             create_approval(
                 tx,
                 load_region(tx, request.region).region_id,
@@ -148,7 +152,7 @@ class CapacityRequestAssess:
                 before=None if case.found is None else spec_json(case.found.spec),
                 asked_by={request.requested_by, *request.amended_by},
                 given_reason=request.given_reason,
-                now=self._clock.now(),
+                now=self.clock.now(),
             )
             request = self._decide(tx, request, judgement)
             crash_point("portal.assess.wait.before")
@@ -157,8 +161,8 @@ class CapacityRequestAssess:
 
     def _reject(self, request: CapacityRequest, case: Case, judgement: Judgement) -> CapacityRequest:
         """Rejected: nothing is kept but the answer."""
-        now = self._clock.now()
-        with self._database.write() as tx:
+        now = self.clock.now()
+        with self.database.write() as tx:
             drop_scheduled_reservation(tx, request, actor=ACTOR, reason=judgement.reason, now=now)
             supersede_of_request(tx, request.capacity_request_id, actor=ACTOR, reason=judgement.reason, now=now)
             request = self._decide(tx, request, judgement)
@@ -169,7 +173,7 @@ class CapacityRequestAssess:
 
     def _put_reservation(self, tx: Transaction, region_id: int, case: Case, *, scheduled: bool) -> tuple[int, int]:
         """Its id and generation."""
-        question, now = case.question, self._clock.now()
+        question, now = case.question, self.clock.now()
         if question.reservation_id is None:
             new_id = create_reservation(
                 tx,
@@ -195,7 +199,7 @@ class CapacityRequestAssess:
 
     def _count(self, request: CapacityRequest) -> None:
         ASSESSMENTS.count(request.phase.value, request.reason)
-        ASSESSMENT_S.observe(max(0.0, (self._clock.now() - request.created_at).total_seconds()))
+        ASSESSMENT_S.observe(max(0.0, (self.clock.now() - request.created_at).total_seconds()))
 
     def _decide(
         self,
@@ -206,7 +210,7 @@ class CapacityRequestAssess:
         *,
         accepted_generation: int | None = None,
     ) -> CapacityRequest:
-        now = self._clock.now()
+        now = self.clock.now()
         audit.append(
             tx,
             actor=ACTOR,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from libs.reconcile.jobs import ASSESS
 from libs.store.capacity_requests import list_unassessed
 from libs.store.database import Database
@@ -10,15 +12,15 @@ from libs.store.jobs import enqueue
 AT_ONCE_MAX = 1000
 
 
+@dataclass(frozen=True, slots=True)
 class CapacityRequestsEnqueue:
     """Enqueues; idempotent, because one job at most waits per request."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    database: Database
 
     def reconcile(self) -> int:
         """How many assessments were queued."""
-        with self._database.write() as tx:
+        with self.database.write() as tx:
             waiting = list_unassessed(tx, job_kind=ASSESS, limit=AT_ONCE_MAX)
             for capacity_request_id, owner in waiting:
                 enqueue(tx, ASSESS, str(capacity_request_id), lane=owner)

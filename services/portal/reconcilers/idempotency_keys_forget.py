@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from libs.store.database import Database
 from libs.store.idempotency import forget_keys
 
@@ -9,13 +11,13 @@ KEPT_S = 86_400.0
 """Of real time, in which clients repeat themselves; the Clock may pass a day in a minute, or jump."""
 
 
+@dataclass(frozen=True, slots=True)
 class IdempotencyKeysForget:
     """Deletes keys older than KEPT_S. Idempotent."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    database: Database
 
     def reconcile(self) -> int:
         """How many keys were forgotten."""
-        with self._database.write() as tx:
+        with self.database.write() as tx:
             return forget_keys(tx, older_than_s=KEPT_S)

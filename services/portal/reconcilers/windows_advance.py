@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 from libs.domain.capacity_request import CapacityRequestPhase
@@ -24,26 +25,28 @@ AT_ONCE_MAX = 200
 """In one run; what is left is due still at the next."""
 
 
+@dataclass(frozen=True, slots=True)
 class WindowsAdvance:
     """What begins is assessed as any request is; what is over is deleted as its owner would. Idempotent.
 
     Raises StaleGeneration where somebody changed such a reservation meanwhile: the next run reads it again.
     """
 
-    def __init__(self, database: Database, clock: Clock, region: str) -> None:
-        self._database, self._clock, self._region = database, clock, region
+    database: Database
+    clock: Clock
+    region: str
 
     def reconcile(self) -> tuple[int, int]:
         """How many began to be assessed, and how many ended."""
-        with self._database.snapshot() as tx:
-            over = list_over(tx, self._region, now=certain_now(tx, self._clock), limit=AT_ONCE_MAX)
+        with self.database.snapshot() as tx:
+            over = list_over(tx, self.region, now=certain_now(tx, self.clock), limit=AT_ONCE_MAX)
         # One transaction each: one that holds a reservation's servers and waits for the next reservation would wait
         # for a solve that waits for those servers.
         ended = sum(self._commit(partial(self._end, reservation_id=reservation_id)) for reservation_id in over)
         return self._commit(self._begin), ended
 
     def _commit(self, effect: Callable[[Transaction], int]) -> int:
-        with self._database.write() as tx:
+        with self.database.write() as tx:
             done = effect(tx)
             crash_point("portal.windows.before")
         crash_point("portal.windows.after")
@@ -51,7 +54,7 @@ class WindowsAdvance:
 
     def _end(self, tx: Transaction, reservation_id: int) -> int:
         """Also what should have begun by now and has not: its time is over."""
-        now, reservation = certain_now(tx, self._clock), load_reservation(tx, reservation_id)
+        now, reservation = certain_now(tx, self.clock), load_reservation(tx, reservation_id)
         ends_at = reservation.spec.ends_at
         if reservation.deleted_at is not None or ends_at is None or ends_at > now:
             return 0  # somebody was quicker
@@ -60,8 +63,8 @@ class WindowsAdvance:
         return 1
 
     def _begin(self, tx: Transaction) -> int:
-        now, phase, why = certain_now(tx, self._clock), CapacityRequestPhase.SUBMITTED, "WindowBegins"
-        due = list_beginning(tx, self._region, now=now, limit=AT_ONCE_MAX)
+        now, phase, why = certain_now(tx, self.clock), CapacityRequestPhase.SUBMITTED, "WindowBegins"
+        due = list_beginning(tx, self.region, now=now, limit=AT_ONCE_MAX)
         for capacity_request_id in due:
             request = load_capacity_request(tx, capacity_request_id)
             message = "Its time has come: it is assessed as if it were asked for now."

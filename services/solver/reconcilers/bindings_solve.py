@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import structlog
+from structlog import get_logger
 
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.plan import Plan, PlanKind, SolveStatus
@@ -35,7 +35,7 @@ from services.solver.bundles import keep_bundle
 from services.solver.phase_spans import PhaseSpans
 from services.solver.settings import SolverSettings
 
-log = structlog.get_logger()
+log = get_logger(__name__)
 
 
 class RunGivenUp(Exception):

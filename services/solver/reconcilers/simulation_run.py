@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import structlog
+from structlog import get_logger
 
 from libs.domain.fleet import FREE, FleetSnapshot
 from libs.domain.simulation import SimulatedChange, Simulation, SimulationStatus, rests_on
@@ -35,7 +35,7 @@ from libs.store.snapshot import load_fleet_snapshot
 from services.solver.bundles import keep_bundle
 from services.solver.settings import SolverSettings
 
-log = structlog.get_logger()
+log = get_logger(__name__)
 
 KEPT_MAX = 100
 """Simulations kept per region beside those that were applied."""

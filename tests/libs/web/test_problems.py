@@ -105,7 +105,10 @@ def test_our_own_mistake_tells_nothing_and_is_in_the_log_under_its_id(client: Te
     assert body["request_id"] == "mayday-1"
     assert "sank" not in answer.text
     lines = [json.loads(line) for line in log.getvalue().splitlines()]
-    assert {line["event"] for line in lines if line.get("request_id") == "mayday-1"} == {"request failed", "request"}
+    assert {line["event"] for line in lines if line.get("request_id") == "mayday-1"} == {
+        "request.failed",
+        "request.done",
+    }
     assert "sank" in log.getvalue()
     assert "plim_AAAA" not in log.getvalue()
     assert "hidden" not in log.getvalue()
