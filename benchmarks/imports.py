@@ -65,7 +65,9 @@ def bench_imports(argv: list[str]) -> dict[str, object]:
                 known = load_known_servers(tx, "bench")
             items = diff_inventory(known, inventory, ImportMode.PRUNE)
         with timed("propose_s"), database.write() as tx:
-            found = propose_import(tx, "bench", known, inventory, items, mode=ImportMode.PRUNE, actor="bench", now=now)
+            found = propose_import(
+                tx, "bench", known, inventory, items, mode=ImportMode.PRUNE, proposed_by="bench", now=now
+            )
         with timed("confirm_s"), database.write() as tx:
             confirm_import(tx, "bench", found.import_id, actor="bench", now=now)
         database.close()

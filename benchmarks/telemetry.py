@@ -237,7 +237,7 @@ def _put_gateways(database: Database, services: int) -> None:
     pq.write_table(table, sink)
     content, now = sink.getvalue().to_pybytes(), SystemClock().now()
     with database.write() as tx:
-        append_version(tx, "gateways", content, rows=services, generation=0, comment=None, actor="bench", now=now)
+        append_version(tx, "gateways", content, rows=services, generation=0, comment=None, created_by="bench", now=now)
 
 
 def _headers(database: Database, form: str) -> dict[str, str]:

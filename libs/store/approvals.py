@@ -105,13 +105,13 @@ def decide_approval(
     status: ApprovalStatus,
     *,
     generation: int,
-    actor: str,
+    decided_by: str,
     reason: str,
     now: datetime,
 ) -> Approval:
     """A person's decision on what waits. Raises StaleGeneration unless it is at `generation` and waits still."""
     key = _table.c.approval_id == approval.approval_id
-    values = {"status": status, "decided_by": actor, "decision_reason": reason, "decided_at": now}
+    values = {"status": status, "decided_by": decided_by, "decision_reason": reason, "decided_at": now}
     pending = sa.and_(_table.c.generation == generation, _table.c.status == ApprovalStatus.PENDING)
     if tx.execute(sa.update(_table).where(key, pending).values(values)).rowcount == 0:
         found = load_approval(tx, approval.approval_id).generation
@@ -119,25 +119,27 @@ def decide_approval(
     return load_approval(tx, approval.approval_id)
 
 
-def supersede_of_request(tx: Transaction, capacity_request_id: int, *, actor: str, reason: str, now: datetime) -> None:
+def supersede_of_request(
+    tx: Transaction, capacity_request_id: int, *, decided_by: str, reason: str, now: datetime
+) -> None:
     """What was approved, or waits, of this request is no longer what is asked."""
-    _supersede(tx, _table.c.capacity_request_id == capacity_request_id, actor, reason, now)
+    _supersede(tx, _table.c.capacity_request_id == capacity_request_id, decided_by, reason, now)
 
 
-def supersede_of_policy(tx: Transaction, region_id: int, *, actor: str, reason: str, now: datetime) -> None:
+def supersede_of_policy(tx: Transaction, region_id: int, *, decided_by: str, reason: str, now: datetime) -> None:
     """A change of this region's policy that waits rests on a policy that is gone."""
     waits = sa.and_(
         _table.c.region_id == region_id,
         _table.c.kind == ApprovalKind.REGION_POLICY,
         _table.c.status == ApprovalStatus.PENDING,
     )
-    _supersede(tx, waits, actor, reason, now)
+    _supersede(tx, waits, decided_by, reason, now)
 
 
-def _supersede(tx: Transaction, which: sa.ColumnElement[bool], actor: str, reason: str, now: datetime) -> None:
+def _supersede(tx: Transaction, which: sa.ColumnElement[bool], decided_by: str, reason: str, now: datetime) -> None:
     values = {
         "status": ApprovalStatus.SUPERSEDED,
-        "decided_by": actor,
+        "decided_by": decided_by,
         "decision_reason": reason,
         "decided_at": now,
     }

@@ -1,4 +1,8 @@
-"""Who did what, when, and what it was before: written with every change, never rewritten."""
+"""Who did what, when, and what it was before: written with every change, never rewritten.
+
+A write of the store that takes an `actor` appends its entry. The entry of any other write is appended by the service
+that calls it (docs/adr/0039-the-one-that-takes-the-actor-appends.md).
+"""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def amend_capacity_request(
     spec: ReservationSpec,
     *,
     given_reason: str | None,
-    actor: str,
+    amended_by: str,
     message: str,
     now: datetime,
 ) -> CapacityRequest:
@@ -137,7 +137,7 @@ def amend_capacity_request(
     values = {
         "spec": spec_json(spec),
         "given_reason": given_reason,
-        "amended_by": sorted({*request.amended_by, actor}),
+        "amended_by": sorted({*request.amended_by, amended_by}),
         "phase": CapacityRequestPhase.SUBMITTED,
         "reason": "Amended",
         "message": message,

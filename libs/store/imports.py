@@ -38,12 +38,12 @@ def propose_import(
     items: ImportItems,
     *,
     mode: ImportMode,
-    actor: str,
+    proposed_by: str,
     now: datetime,
 ) -> Import:
     """Keep a diff of what was known with a list. Nothing else changes. Raises NotFound."""
     region_id = load_region(tx, region_name).region_id
-    values = {"region_id": region_id, "mode": mode.value, "status": "proposed", "proposed_by": actor}
+    values = {"region_id": region_id, "mode": mode.value, "status": "proposed", "proposed_by": proposed_by}
     insert = imports.insert().values(**values, counts=items.counts(), attributes=inventory.attributes(), created_at=now)
     import_id = tx.execute(insert.returning(imports.c.import_id)).scalar_one()
     copy_in(tx, import_items, _columns(import_id, known, inventory, items))

@@ -34,7 +34,7 @@ def create_override(
     most: float | None,
     reason: str,
     expires_at: datetime | None,
-    actor: str,
+    created_by: str,
     now: datetime,
 ) -> PlanOverride:
     """A new one, in force at once."""
@@ -47,7 +47,7 @@ def create_override(
         "most": most,
         "reason": reason,
         "expires_at": expires_at,
-        "created_by": actor,
+        "created_by": created_by,
         "created_at": now,
     }
     row = tx.execute(sa.insert(plan_overrides).values(values).returning(plan_overrides)).mappings().one()
@@ -83,11 +83,11 @@ def list_overrides(
 
 
 def withdraw_override(
-    tx: Transaction, plan_override_id: int, *, generation: int, actor: str, reason: str | None, now: datetime
+    tx: Transaction, plan_override_id: int, *, generation: int, withdrawn_by: str, reason: str | None, now: datetime
 ) -> bool:
     """It is in force no longer. False where it was withdrawn already. Raises NotFound, StaleGeneration."""
     key = _T.plan_override_id == plan_override_id
-    values = {"withdrawn_by": actor, "withdrawn_at": now, "withdrawn_reason": reason}
+    values = {"withdrawn_by": withdrawn_by, "withdrawn_at": now, "withdrawn_reason": reason}
     update = sa.update(plan_overrides).where(key, _T.generation == generation, _T.withdrawn_at.is_(None)).values(values)
     if tx.execute(update).rowcount == 1:
         return True

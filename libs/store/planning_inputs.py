@@ -65,7 +65,7 @@ def append_version(
     rows: int,
     generation: int,
     comment: str | None,
-    actor: str,
+    created_by: str,
     now: datetime,
 ) -> InputVersion:
     """Put a version after `generation`, the latest that the writer has seen (0: none). Raises StaleGeneration."""
@@ -75,7 +75,7 @@ def append_version(
         "rows": rows,
         "content": content,
         "comment": comment,
-        "created_by": actor,
+        "created_by": created_by,
         "created_at": now,
     }
     latest = sa.select(sa.func.coalesce(sa.func.max(_T.version), 0)).where(_T.name == name)

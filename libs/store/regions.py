@@ -78,7 +78,7 @@ def update_policy(
         after=asdict(policy),
         reason=reason,
     )
-    supersede_of_policy(tx, after.region_id, actor=actor, reason="PolicyChanged", now=now)
+    supersede_of_policy(tx, after.region_id, decided_by=actor, reason="PolicyChanged", now=now)
     return after
 
 

@@ -122,7 +122,7 @@ def cancel_simulation(tx: Transaction, simulation_id: int, *, job_kind: str, now
     return tx.execute(chosen.where(runs).values(cancel_requested=True)).rowcount == 1
 
 
-def mark_applied(tx: Transaction, simulation_id: int, *, plan_id: int | None, actor: str, now: datetime) -> bool:
+def mark_applied(tx: Transaction, simulation_id: int, *, plan_id: int | None, applied_by: str, now: datetime) -> bool:
     """It is applied now; False where it was before, or is not done."""
     statement = (
         sa.update(simulations)
@@ -131,7 +131,7 @@ def mark_applied(tx: Transaction, simulation_id: int, *, plan_id: int | None, ac
             simulations.c.status == SimulationStatus.DONE,
             simulations.c.applied_at.is_(None),
         )
-        .values(applied_plan_id=plan_id, applied_by=actor, applied_at=now)
+        .values(applied_plan_id=plan_id, applied_by=applied_by, applied_at=now)
     )
     return tx.execute(statement).rowcount == 1
 

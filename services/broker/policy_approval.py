@@ -27,7 +27,7 @@ def ask_for_policy(
     """Let the change wait, in the place of one that waits already. `region` is locked. Raises StaleGeneration."""
     if region.generation != generation:
         raise StaleGeneration("region", region.name, expected=generation, found=region.generation)
-    supersede_of_policy(tx, region.region_id, actor=actor, reason="AskedAnew", now=now)
+    supersede_of_policy(tx, region.region_id, decided_by=actor, reason="AskedAnew", now=now)
     now_so = asdict(region.policy)
     share, asked = now_so["shared_buffer_share"], change["shared_buffer_share"]
     assert isinstance(asked, float)

@@ -133,7 +133,7 @@ def _commit(tx: Transaction, ground: Ground, application: Application, judged: A
     coverage = load_coverage(tx, snapshot.reservations.id.tolist(), "target")
     record_findings(tx, ground.region_id, find(snapshot, application.plan, coverage), now=now)
     plan_id, number = None if committed is None else committed.plan_id, simulation.simulation_id
-    if not mark_applied(tx, number, plan_id=plan_id, actor=actor, now=now):
+    if not mark_applied(tx, number, plan_id=plan_id, applied_by=actor, now=now):
         raise Problem(409, "wrong_phase", f"Simulation {number} was applied by somebody else just now.")
     audit.append(
         tx,

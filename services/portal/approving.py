@@ -96,7 +96,7 @@ def _decide(
     reason: str,
     now: datetime,
 ) -> Approval:
-    decided = decide_approval(tx, approval, status, generation=generation, actor=actor, reason=reason, now=now)
+    decided = decide_approval(tx, approval, status, generation=generation, decided_by=actor, reason=reason, now=now)
     audit.append(
         tx,
         actor=actor,

@@ -125,7 +125,7 @@ def post_import(
 
     def effect(tx: Transaction) -> Answer:
         now, actor = context.clock.now(), principal.name
-        found = propose_import(tx, region, known, inventory, items, mode=mode, actor=actor, now=now)
+        found = propose_import(tx, region, known, inventory, items, mode=mode, proposed_by=actor, now=now)
         location = f"/v1/regions/{quote(region, safe='')}/imports/{found.import_id}"
         return Answer(201, ImportOut.model_validate(found), {"Location": location})
 

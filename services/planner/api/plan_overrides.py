@@ -122,7 +122,7 @@ def post_override(
     def effect(tx: Transaction) -> Answer:
         lock_overrides(tx)
         require_consistent(tx, _imagined(body, actor, now), now=now)
-        made = create_override(tx, **body.model_dump(), actor=actor, now=now)
+        made = create_override(tx, **body.model_dump(), created_by=actor, now=now)
         _audit(tx, "create", made, actor, body.reason, now)
         location = {"Location": f"/v1/plan-overrides/{made.plan_override_id}"}
         return Answer(201, _out(made, context), location | etag(made.generation))
@@ -176,7 +176,7 @@ def post_withdraw(
 
     def effect(tx: Transaction) -> Answer:
         actor, now = principal.name, context.clock.now()
-        if not withdraw_override(tx, plan_override_id, generation=expected, actor=actor, reason=reason, now=now):
+        if not withdraw_override(tx, plan_override_id, generation=expected, withdrawn_by=actor, reason=reason, now=now):
             raise Problem(409, "wrong_phase", f"Plan override {plan_override_id} was withdrawn already.")
         found = load_override(tx, plan_override_id)
         _audit(tx, "withdraw", found, actor, reason, now)

@@ -212,7 +212,7 @@ def put_input(
                 rows=found.rows,
                 generation=expected,
                 comment=comment,
-                actor=actor,
+                created_by=actor,
                 now=now,
             )
             audit.append(

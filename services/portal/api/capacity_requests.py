@@ -196,11 +196,11 @@ def amend_request(
             raise Problem(409, "wrong_phase", "A delete has nothing to amend.")
         spec = body.spec.to_spec(before.spec)
         check_amendment(tx, before, spec, now=now)
-        supersede_of_request(tx, capacity_request_id, actor=principal.name, reason="Amended", now=now)
+        supersede_of_request(tx, capacity_request_id, decided_by=principal.name, reason="Amended", now=now)
         message = f"Amended by {principal.name}, and waiting to be assessed: read this request again in a few seconds."
         reason = before.given_reason if body.reason is None else body.reason
         request = amend_capacity_request(
-            tx, before, spec, given_reason=reason, actor=principal.name, message=message, now=now
+            tx, before, spec, given_reason=reason, amended_by=principal.name, message=message, now=now
         )
         enqueue(tx, ASSESS, str(capacity_request_id), lane=request.owner)
         _audit_change(tx, "amend", before, request, principal, body.reason, now)
@@ -229,7 +229,7 @@ def withdraw_capacity_request(
     def effect(tx: Transaction) -> Answer:
         now = context.clock.now()
         before = _require_undecided(tx, capacity_request_id, principal, expected, "withdrawn")
-        supersede_of_request(tx, capacity_request_id, actor=principal.name, reason="Withdrawn", now=now)
+        supersede_of_request(tx, capacity_request_id, decided_by=principal.name, reason="Withdrawn", now=now)
         drop_queued(tx, ASSESS, str(capacity_request_id))
         request = change_phase(
             tx,

@@ -164,7 +164,7 @@ class CapacityRequestAssess:
         now = self.clock.now()
         with self.database.write() as tx:
             drop_scheduled_reservation(tx, request, actor=ACTOR, reason=judgement.reason, now=now)
-            supersede_of_request(tx, request.capacity_request_id, actor=ACTOR, reason=judgement.reason, now=now)
+            supersede_of_request(tx, request.capacity_request_id, decided_by=ACTOR, reason=judgement.reason, now=now)
             request = self._decide(tx, request, judgement)
             crash_point("portal.assess.reject.before")
         crash_point("portal.assess.reject.after")

@@ -57,7 +57,7 @@ def propose(
     assert find_conflicts(there.topology, inventory.topology) == []
     items = diff_inventory(there, inventory, mode)
     with database.write() as tx:
-        return propose_import(tx, region, there, inventory, items, mode=mode, actor="olga", now=NOW)
+        return propose_import(tx, region, there, inventory, items, mode=mode, proposed_by="olga", now=NOW)
 
 
 def confirm(database: Database, found: Import) -> Import:

@@ -30,7 +30,7 @@ def put(database):
     def put(name, version, at):
         with database.write() as tx:
             append_version(
-                tx, name, b"%d" % version, rows=1, generation=version - 1, comment=None, actor="olga", now=day(at)
+                tx, name, b"%d" % version, rows=1, generation=version - 1, comment=None, created_by="olga", now=day(at)
             )
 
     return put

@@ -60,7 +60,7 @@ def database(database_url: str) -> Iterator[Database]:
 def gateways(database: Database) -> None:
     with database.write() as tx:
         content = gateways_content(GATEWAYS)
-        append_version(tx, "gateways", content, rows=2, generation=0, comment=None, actor="olga", now=NOW)
+        append_version(tx, "gateways", content, rows=2, generation=0, comment=None, created_by="olga", now=NOW)
 
 
 @pytest.fixture

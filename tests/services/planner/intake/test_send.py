@@ -39,7 +39,7 @@ def send(make_app, database, world, monkeypatch, capsys):
         dict(zip(("product", "service", "operation"), map(list, zip(*rows, strict=True)), strict=True))
     )
     with database.write() as tx:
-        append_version(tx, "gateways", content, rows=2, generation=0, comment=None, actor="olga", now=NOW)
+        append_version(tx, "gateways", content, rows=2, generation=0, comment=None, created_by="olga", now=NOW)
     token = bearer(database, Role.TELEMETRY, "collector")["Authorization"].split()[1]
     with serving(make_app()) as url:
         monkeypatch.setenv("PLIMSOLL_URL", url)

@@ -245,7 +245,7 @@ def test_new_entry_points_hold_for_what_comes_after(make_app, database, monkeypa
         client.post("/v1/traces", json=export(store=[span(1, 1, 0, "Get")]))
         content = gateways_content({"product": ["unseen"], "service": ["store"], "operation": ["Get"]})
         with database.write() as tx:
-            append_version(tx, "gateways", content, rows=1, generation=1, comment=None, actor="olga", now=NOW)
+            append_version(tx, "gateways", content, rows=1, generation=1, comment=None, created_by="olga", now=NOW)
         client.post("/v1/traces", json=export(store=[span(2, 1, 0, "Get")]))
     sweep(database)
     sums, _ = demand(database)
