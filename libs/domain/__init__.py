@@ -1,1 +1,1 @@
-"""The words of the product as frozen dataclasses and enums. Imports nothing of ours."""
+"""The words of the product as frozen dataclasses and enums. This package imports nothing of ours."""

@@ -1,4 +1,4 @@
-"""What waits for a person, and what a person decided."""
+"""Approvals: the requests and policies that wait for a person, and the decisions of people."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from enum import StrEnum
 
 
 class ApprovalKind(StrEnum):
-    """What is to be approved."""
+    """The kind of thing that needs an approval."""
 
     CAPACITY_REQUEST = "capacity_request"
     REGION_POLICY = "region_policy"
 
 
 class ApprovalStatus(StrEnum):
-    """pending -> approved | rejected; superseded when what was asked is changed or taken back."""
+    """Status of an approval: pending -> approved | rejected | superseded.
+
+    An approval is superseded when its request changes or is withdrawn.
+    """
 
     PENDING = "pending"
     APPROVED = "approved"
@@ -26,7 +29,7 @@ class ApprovalStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cause:
-    """One limit that is exceeded: an identifier, a sentence, and the figures behind it."""
+    """One exceeded limit: an identifier, a sentence, and the figures behind it."""
 
     reason: str
     message: str
@@ -35,12 +38,12 @@ class Cause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalLimits:
-    """What a region's requests may do without a person; the defaults let everything through.
+    """Limits above which a request in a region needs an approval. The defaults need none.
 
-    size_rru        a larger capacity waits
-    hardware_share  so does what may take more than this share of a hardware type's servers
-    four_eyes       whoever asked cannot approve
-    generation      0 where none were ever set
+    size_rru        capacity above this needs an approval; None: no limit
+    hardware_share  taking more than this share of a hardware type's servers needs an approval; None: no limit
+    four_eyes       True: a token that asked for a change cannot approve it
+    generation      row generation; 0: no limits were ever set
     """
 
     size_rru: float | None = None
@@ -51,13 +54,14 @@ class ApprovalLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
-    """One thing that waits, or waited.
+    """An approval, pending or decided.
 
-    reservation   that the request is about, by name, and its owner; None: it is about a policy
-    change        what is asked: a request's spec, or the parts of a policy
-    before        what is so now, of the same; None for a new reservation
-    asked_by      the tokens that asked for it
-    given_reason  why, in their words
+    reservation   name of the reservation that the request is about; None: the approval is about a policy
+    owner         owner of that reservation
+    change        the requested change: the spec of a request, or the changed fields of a policy
+    before        the present values of the same fields; None for a new reservation
+    asked_by      names of the tokens that asked
+    given_reason  their reason, in their words
     """
 
     approval_id: int

@@ -1,4 +1,4 @@
-"""Which of a region's approval limits a request exceeds. Pure."""
+"""Find the approval limits of a region that a request exceeds. Pure."""
 
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ def approval_causes(
     short_rru: float,
     limits: ApprovalLimits,
 ) -> tuple[Cause, ...]:
-    """Every limit that it exceeds; none for what asks for no more than it has.
+    """Return a cause for each limit that the request exceeds; none if it asks for no more than it has.
 
-    asked       the region with the reservation as `spec` says, at `row`; `before` is what it is now
-    target      (S,) what it is to get, and short_rru what it lacks then
+    asked       the region, with the reservation at `row` changed to `spec`
+    before      the reservation as it is now; None for a new one
+    target      (S,) int   planned target of each server: index into the reservations
+    short_rru   RRU that the reservation lacks under that plan
     """
     if before is not None and not before.scheduled and not _asks_for_more(before.spec, spec):
         return ()
@@ -31,7 +33,10 @@ def approval_causes(
 
 
 def _asks_for_more(before: ReservationSpec, spec: ReservationSpec) -> bool:
-    """RRUs are an owner's own: with smaller ones the same capacity is more servers."""
+    """Return whether the spec asks for more capacity, for MSB survival, or for smaller RRUs per server.
+
+    With fewer RRUs per server, the same capacity takes more servers.
+    """
     return (
         spec.capacity_rru > before.capacity_rru
         or (spec.survives_msb_loss and not before.survives_msb_loss)
@@ -51,10 +56,10 @@ def _too_large(spec: ReservationSpec, limits: ApprovalLimits) -> Iterator[Cause]
 def _too_large_a_share(
     asked: FleetSnapshot, row: int, target: Indices, short_rru: float, limits: ApprovalLimits
 ) -> Iterator[Cause]:
-    """The type of which it may come to take the largest share, where that is above the limit.
+    """Yield a cause if the request may take too large a share of a hardware type: the type with the largest share.
 
-    It takes what its plan gives it. What is short, solves will give it later without asking: of each type it may come
-    to as many more as that type alone would need for it.
+    Count the servers that the plan gives. Later solves fill the shortfall without asking again. So for each type, add
+    the servers that it would need to fill the shortfall alone.
     """
     if limits.hardware_share is None:
         return

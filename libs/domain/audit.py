@@ -1,4 +1,4 @@
-"""The trail of who did what."""
+"""The audit trail."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEntry:
-    """One action: who did it, to what, when, and what of it changed."""
+    """One action: the actor, the subject, the time, and the values before and after."""
 
     audit_entry_id: int
     at: datetime

@@ -1,4 +1,4 @@
-"""Who calls whom: a sum for each pair of services that was seen, since few of all pairs ever are."""
+"""Counts of calls between services, stored sparsely: most pairs of services never call each other."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from libs.domain.fleet import Floats, Ints
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Calls:
-    """E pairs, each once, in order of caller and callee.
+    """Counts of E pairs of services. Each pair occurs once; pairs are sorted by caller, then callee.
 
-    caller, callee  (E,)  numbers of services
-    count           (E,)  calls seen from the one to the other
+    caller, callee  (E,) int    numbers of services
+    count           (E,) float  calls from the caller to the callee
     """
 
     caller: Ints
@@ -23,7 +23,7 @@ class Calls:
 
     @classmethod
     def summed(cls, caller: Ints, callee: Ints, count: Floats) -> Calls:
-        """Pairs in any order, which may repeat."""
+        """Return the total for each pair. Pairs may come in any order and repeat."""
         width = int(callee.max(initial=0)) + 1
         pair, row = np.unique(caller.astype(np.int64) * width + callee, return_inverse=True)
         total = np.bincount(row, count, len(pair)).astype(np.float64)
@@ -31,12 +31,12 @@ class Calls:
 
     @classmethod
     def none(cls) -> Calls:
-        """No calls at all."""
+        """Return a table without calls."""
         nothing = np.zeros(0, np.int64)
         return cls(caller=nothing, callee=nothing, count=np.zeros(0))
 
     def plus(self, other: Calls) -> Calls:
-        """Of both."""
+        """Return the sums of both tables."""
         return Calls.summed(
             np.concatenate([self.caller, other.caller]),
             np.concatenate([self.callee, other.callee]),
@@ -44,7 +44,10 @@ class Calls:
         )
 
     def of_services(self, rows: Ints) -> Calls:
-        """Among these services only, each by its place in `rows`."""
+        """Return the calls among these services only.
+
+        rows   (N,) int   numbers of services; -1: none. A service gets its index in `rows` as its new number.
+        """
         place = np.full(max(int(rows.max(initial=-1)), self._highest()) + 1, -1, np.int64)
         known = rows >= 0
         place[rows[known]] = np.flatnonzero(known)
@@ -53,7 +56,7 @@ class Calls:
         return Calls.summed(caller[both], callee[both], self.count[both])
 
     def between(self, caller: int, callee: int) -> float:
-        """Calls from one to another."""
+        """Return the number of calls from one service to another."""
         return float(self.count[(self.caller == caller) & (self.callee == callee)].sum())
 
     def _highest(self) -> int:

@@ -1,4 +1,4 @@
-"""A capacity request: what an owner asked for, and what became of it."""
+"""A capacity request: the change that an owner asks for, and how it was decided."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from libs.domain.reservation import ReservationSpec
 
 
 class CapacityRequestKind(StrEnum):
-    """What the request does to a reservation."""
+    """The change that a request makes to a reservation."""
 
     CREATE = "create"
     RESIZE = "resize"
@@ -19,9 +19,10 @@ class CapacityRequestKind(StrEnum):
 
 
 class CapacityRequestPhase(StrEnum):
-    """submitted -> assessing -> granted | degraded | rejected | scheduled | awaiting_approval; degraded -> granted.
+    """Phase of a request: submitted -> assessing -> one of the others. A degraded request can become granted.
 
-    Approved, or begun by its window, it is submitted again. Until it is decided it can be amended and withdrawn.
+    A request is submitted again when it is approved, and when its window begins. It can be amended and withdrawn until
+    it is decided.
     """
 
     SUBMITTED = "submitted"
@@ -36,15 +37,17 @@ class CapacityRequestPhase(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapacityRequest:
-    """One request.
+    """One capacity request.
 
-    spec                    what is wanted; None for a delete
-    reservation_id          the reservation it made or changes; None before a create is accepted
-    reservation_generation  the generation that a resize or delete was asked against, or a scheduled one left behind
-    accepted                its reservation is stored already, scheduled: what is left is to begin
-    given_reason            why it is wanted, in its owner's words
-    amended_by              the tokens that changed what is asked; requested_by asked first
-    reason, message         why it is in its phase: an identifier, and a sentence that says what to do next
+    spec                    the requested spec; None for a delete
+    reservation_id          the reservation that it made or changes; None until a create is accepted
+    reservation_generation  generation of the reservation that a resize or delete was asked against, or that accepting
+                            a scheduled request wrote
+    accepted                True: its reservation is stored as scheduled, and waits for its window to begin
+    given_reason            the owner's reason, in the owner's words
+    requested_by            the token that made the request
+    amended_by              the tokens that amended it later
+    reason, message         the reason for its phase: an identifier, and a sentence that says what to do next
     numbers                 the figures behind the message
     """
 

@@ -1,4 +1,4 @@
-"""What an owner's own cost model is told: plain arrays, so that such a package depends on nothing of ours."""
+"""The input of an owner's own cost model: plain arrays, so that its package need not depend on Plimsoll."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from libs.domain.fleet import Floats, Ints, Names
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Measured:
-    """What was measured of a world. S services, P products, R regions, M samples outside of drains and load tests.
+    """Measurements of a world. S services, P products, R regions, M samples outside of drains and load tests.
 
     minute   (M,) int   ascending; minute 0 begins a day
     usage    (S, R, M)  in units of each service's own hardware type; nan: not reported
     traffic  (P, R, M)  requests per second at the product's gateways; nan: not reported
-    calls    (S, P)     calls of a service that traces count for a product, each weighed by its sampling
-    cpu      (S, P)     CPU instructions, likewise; 0 where traces do not state them
-    requests (P,)       requests at the product's gateways, likewise
+    calls    (S, P)     traced calls of a service for a product, each weighted by 1 / its sampling probability
+    cpu      (S, P)     CPU instructions, weighted likewise; 0 where traces do not state them
+    requests (P,)       requests at the product's gateways, weighted likewise
     """
 
     services: Names

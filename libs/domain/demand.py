@@ -1,4 +1,4 @@
-"""The demand baseline: what the traced requests of each product cost in each service."""
+"""The demand baseline: the cost of each product's traced requests in each service."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from libs.domain.calls import Calls
 from libs.domain.fleet import Floats
 
 GROUPS = 16
-"""Traces are dealt into so many groups by their id: how far the groups differ says how well the whole is known."""
+"""Number of groups that traces are split into by id. The variance between groups estimates the sampling error."""
 METRICS = ("cpu", "calls", "self_time")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Demand:
-    """Sums over spans, each standing for 1 / (its sampling probability) requests. S services, P products.
+    """Sums over spans. Each span counts 1 / (its sampling probability). S services, P products.
 
     cost         metric -> (GROUPS, S, P)   instructions, calls, or seconds of self time
     gateway      (GROUPS, P)   requests at the products' entry points
-    spans        (S,) int      spans seen, duplicates left out
+    spans        (S,) int      spans seen, without duplicates
     attributed   (S,) int      of these, spans that have a gateway upstream
-    orphaned     (S,) int      of these, spans whose way up is broken before it says what it must
+    orphaned     (S,) int      of these, spans whose product or weight is in doubt because an ancestor is missing
     cpu_stated   (S,) int      of these, spans that state CPU instructions
-    edges        Calls          calls seen from one service to another
+    edges        Calls         calls from one service to another
     duplicates   int           spans that came twice
     """
 
@@ -40,7 +40,7 @@ class Demand:
 
     @classmethod
     def none(cls, services: int, products: int) -> Demand:
-        """No spans at all."""
+        """Return the demand of no spans."""
         nothing = np.zeros(services)
         return cls(
             cost={m: np.zeros((GROUPS, services, products)) for m in METRICS},
@@ -54,7 +54,7 @@ class Demand:
         )
 
     def of_services(self, rows: Sequence[int]) -> Demand:
-        """The demand of those services only, in that order; -1: a service that no trace names."""
+        """Return the demand of these services, in this order; a row of -1 stands for a service that no trace names."""
         at = np.asarray(rows, np.intp)
 
         def pick(value: Floats, axis: int) -> Floats:
@@ -72,7 +72,7 @@ class Demand:
         )
 
     def plus(self, other: Demand) -> Demand:
-        """The demand of both. The other may know more services, never fewer."""
+        """Return the sum of both. `other` must know at least the services that this one knows."""
         services = len(other.spans)
         wider = ((0, services - len(self.spans)),)
         return Demand(

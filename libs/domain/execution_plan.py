@@ -1,4 +1,4 @@
-"""How a placement plan is carried out: actions and what must be finished before each."""
+"""The execution plan of a placement plan: a DAG of actions."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from enum import StrEnum
 
 
 class Phase(StrEnum):
-    """In the order in which a place goes through them (Flux, 3.4); growth is given out last (expression 15)."""
+    """Phases in their order at one place (Flux, 3.4). Growth comes last (expression 15)."""
 
     UPSIZE = "upsize"
     SHIFT = "shift"
     DOWNSIZE = "downsize"
     SETTLED = "settled"
-    """No work: all downsizes of a pool are done, so what they freed may be given out."""
+    """A node without work: all downsizes of a pool are done, so their capacity is free to use."""
     GROW = "grow"
 
 
@@ -22,13 +22,13 @@ class Action:
     """One node of the execution plan.
 
     action         its id
-    service, region, hardware_type   what is resized; a shift has a product instead, and goes everywhere at once
-    before, after  capacity, in units of the hardware type; a shift has its traffic by region in both
-    lead_time_h    from asking for capacity to serving with it
-    estimate_h     how long it is estimated to take in all, lead time and approval included
-    start_h        when it may start, by those estimates, counted from the start of the plan
-    approval       identifiers of why a person must approve it; () where nobody needs to
-    waits_for      ids of the actions that must be finished before
+    service, region, hardware_type   the capacity that is resized; a shift has a product instead and covers all regions
+    before, after  capacity in units of the hardware type; of a shift, the product's traffic by region
+    lead_time_h    hours from asking for capacity to serving with it
+    estimate_h     estimated hours in total, lead time and approval included
+    start_h        estimated hours from the start of the plan until the action can start
+    approval       identifiers of the reasons why a person must approve it; (): no approval needed
+    waits_for      ids of the actions that must finish before
     """
 
     action: str
@@ -48,10 +48,10 @@ class Action:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionPlan:
-    """All actions of one step, in an order in which they may be carried out.
+    """All actions of one step, in topological order.
 
-    estimate_h      until everything is done, by the estimates
-    critical_path   ids of the actions that decide it
+    estimate_h      estimated hours until all actions are done
+    critical_path   ids of the actions on the critical path
     """
 
     step: int

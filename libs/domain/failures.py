@@ -1,4 +1,4 @@
-"""Servers that were lost, and the spare ones that can take their place: what replacements are decided on."""
+"""Lost servers and the spare servers that can replace them: the input and output of the replacement decision."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from libs.domain.fleet import Bools, FleetSnapshot, Indices, TargetPlan
 
 
 class LossVerdict(StrEnum):
-    """What became of one lost server."""
+    """The decision about one lost server."""
 
     DRAWN = "drawn"
-    """A spare server takes its place."""
+    """A spare server replaces it."""
     COVERED = "covered"
-    """Its reservation is not short without it."""
+    """Its reservation still has its capacity without it."""
     USELESS = "useless"
-    """Its hardware type is of no use to its reservation any more."""
+    """Its reservation no longer accepts its hardware type."""
     WITH_PLACE = "with_place"
-    """It was lost with its MSB or datacenter: the embedded buffer stands in (RAS, 3.3.1)."""
+    """It was lost with its MSB or datacenter, so the embedded buffer covers it (RAS, 3.3.1)."""
     NO_BUFFER = "no_buffer"
     """The region keeps no shared buffer of its hardware type."""
     BUFFER_EMPTY = "buffer_empty"
-    """The shared buffer has no server left that is up."""
+    """No server left in the shared buffer is up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FailuresSnapshot:
-    """A region and what has failed in it, of one moment; T hardware types.
+    """A region and its failures at one moment. S servers, T hardware types.
 
-    lost         (S,) bool   down for an unplanned reason while a guaranteed reservation counts on it, by target
+    lost         (S,) bool   down for an unplanned reason, and the target of a guaranteed reservation
     with_place   (S,) bool   of those: an unplanned event of its MSB or datacenter is open
-    spare        (S,) bool   up and not in maintenance, with the shared buffer of its type as target
-    ready        (S,) bool   of those: already there, and no move under way
+    spare        (S,) bool   up, not in maintenance, and the target is the shared buffer of its type
+    ready        (S,) bool   of those: bound to that buffer now, without a move under way
     buffer       (T,) int    row of the type's shared buffer among the reservations, or FREE
     """
 
@@ -49,9 +49,9 @@ class FailuresSnapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Replacements:
-    """A plan that swaps lost servers for spare ones, and what became of each lost server (L of them).
+    """A plan that swaps lost servers for spare ones, with a verdict for each lost server. L lost servers.
 
-    lost      (L,) int    rows of the snapshot's servers, in the order in which they were decided
+    lost      (L,) int    rows of the snapshot's servers, in the order of the decisions
     verdict   (L,)        one for each
     """
 

@@ -1,4 +1,4 @@
-"""A region as arrays: what a solve reads. Names are kept aside; everything else is an index."""
+"""A region as arrays: the input of a solve. Names are stored once; everything else refers to them by index."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Names = NDArray[np.object_]
 FREE = -1
 """In a binding: bound to no reservation."""
 DELETED = -2
-"""In a binding: bound to a reservation that was deleted; leaving it costs nothing."""
+"""In a binding: bound to a deleted reservation. Leaving it costs nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Topology:
-    """Where things stand: region > datacenter > MSB > rack.
+    """The places of a region: region > datacenter > MSB > rack.
 
     datacenters, msbs, racks   (D,) (M,) (K,) str   names, unique within the region
     msb_datacenter             (M,) int             the datacenter of each MSB
@@ -42,15 +42,16 @@ class Topology:
 class Servers:
     """The servers of a region, one row each.
 
-    id             (S,) int    the broker's id; the row number where there is no broker
+    id             (S,) int    id in the broker; the row number where there is no broker
     name           (S,) str
     rack           (S,) int    index into Topology.racks
     hardware_type  (S,) int    index into FleetSnapshot.hardware_types
     current        (S,) int    observed binding: index into Reservations, FREE or DELETED
-    target         (S,) int    decided binding, likewise; what leaving is measured from (X in RAS, expression 1)
+    target         (S,) int    decided binding, likewise; move costs count from it (X in RAS, expression 1)
     in_use         (S,) bool   runs containers: costly to move
-    available      (S,) bool   False while down for an unplanned reason; planned maintenance stays usable (RAS, 3.3.1)
-    leaving        (S,) bool   to be retired: what it is bound to keeps it until it is covered elsewhere; no new target
+    available      (S,) bool   False while down for an unplanned reason; True in planned maintenance (RAS, 3.3.1)
+    leaving        (S,) bool   a retirement is announced: keeps its binding until other servers cover it; gets no new
+                               target
     generation     (S,) int    row generation at the time of the snapshot
     """
 
@@ -67,7 +68,7 @@ class Servers:
 
     @property
     def lasting(self) -> Bools:
-        """(S,) what capacity may be planned on: servers that are up and are to stay."""
+        """Return a (S,) mask of the servers that plans may count on: available and not leaving."""
         return self.available & ~self.leaving
 
     def __len__(self) -> int:
@@ -76,12 +77,12 @@ class Servers:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Reservations:
-    """The reservations of a region, one row each; T hardware types, D datacenters.
+    """The reservations of a region, one row each. T hardware types, D datacenters.
 
     id                 (R,) int
     name               (R,) str
     capacity_rru       (R,) RRU     C_r
-    survives_msb_loss  (R,) bool    expression 6 applies
+    survives_msb_loss  (R,) bool    True: expression 6 applies
     msb_spread_limit   (R,) float   alpha^F, fraction of capacity in one MSB; inf: no limit
     rack_spread_limit  (R,) float   alpha^K, fraction of capacity in one rack; inf: no limit
     rru                (R, T) RRU   V per server of a hardware type; 0: ineligible
@@ -105,9 +106,9 @@ class Reservations:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FleetSnapshot:
-    """One consistent reading of a region: everything that a solve may look at.
+    """One consistent reading of a region, and the whole input of a solve.
 
-    target_plan_id is the plan that the targets come from: a new plan names it as its parent.
+    target_plan_id is the plan that made the targets. A new plan names it as its parent.
     """
 
     region: str
@@ -120,18 +121,18 @@ class FleetSnapshot:
 
     @property
     def server_msb(self) -> Indices:
-        """(S,) the MSB of each server."""
+        """Return the (S,) MSB of each server."""
         return self.topology.rack_msb[self.servers.rack]
 
     @property
     def server_datacenter(self) -> Indices:
-        """(S,) the datacenter of each server."""
+        """Return the (S,) datacenter of each server."""
         return self.topology.msb_datacenter[self.server_msb]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TargetPlan:
-    """Where every server of a snapshot should be bound. Immutable; leaves no choice to whoever executes it.
+    """The target binding of every server of a snapshot. Immutable; the mover has nothing left to choose.
 
     target   (S,) int   index into the snapshot's reservations, or FREE; rows as in the snapshot's servers
     """
@@ -140,23 +141,26 @@ class TargetPlan:
     parent_plan_id: int | None
 
     def changes(self, snapshot: FleetSnapshot) -> NDArray[np.intp]:
-        """Rows whose target differs from the snapshot's. A server that stays with a deleted reservation is a change."""
+        """Return the rows whose target differs from the snapshot's.
+
+        A server whose target is a deleted reservation in the snapshot always counts as changed.
+        """
         return np.flatnonzero(self.target != snapshot.servers.target)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RegionImage:
-    """A whole region as it is imported and exported: the snapshot, and what no solve looks at.
+    """A whole region for import and export: the snapshot, and the columns that no solve reads.
 
     server_host_profile       (S,) str
     server_in_maintenance     (S,) bool          up, and in planned maintenance
-    server_deleted_current    (S,) str or None   the name behind DELETED in a server's current binding
-    server_deleted_target     (S,) str or None   likewise in its target
+    server_deleted_current    (S,) str or None   name of the reservation where the current binding is DELETED
+    server_deleted_target     (S,) str or None   likewise for the target
     reservation_kind          (R,) str           values of ReservationKind
     reservation_unit          (R,) str           values of CapacityUnit
     reservation_owner         (R,) str
     reservation_host_profile  (R,) str
-    hardware_type_attributes  hardware type -> figures by name, such as vcpu; only of types of which any is known
+    hardware_type_attributes  hardware type -> figures by name, such as vcpu; types without figures are absent
     """
 
     snapshot: FleetSnapshot

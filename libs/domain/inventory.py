@@ -1,4 +1,4 @@
-"""What a source says of the servers of a region: where they stand and of what type. Nothing of who uses them."""
+"""A list of servers from any source: their places and types, without their bindings."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from libs.domain.fleet import Floats, Indices, Names, Topology
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Inventory:
-    """Servers (N of them), names unique.
+    """N servers with unique names.
 
     server           (N,) str
     rack             (N,) int     index into topology.racks
     hardware_type    (N,) int     index into hardware_types
     unavailability   (N,) str     values of Unavailability
-    vcpu, memory_gib (N,) float   nan: not said
+    vcpu, memory_gib (N,) float   nan: not stated
     """
 
     topology: Topology
@@ -35,11 +35,11 @@ class Inventory:
 
     @property
     def msb(self) -> Indices:
-        """(N,) the MSB of each server."""
+        """Return the (N,) MSB of each server."""
         return self.topology.rack_msb[self.rack]
 
     def attributes(self) -> dict[str, dict[str, float]]:
-        """Hardware type -> what all of its servers agree on; nothing where they differ or one does not say."""
+        """Return hardware type -> vcpu and memory_gib, where all servers of the type state the same."""
         sizes = {"vcpu": self.vcpu, "memory_gib": self.memory_gib}
         return agreed_attributes(self.hardware_types, self.hardware_type, sizes)
 
@@ -47,11 +47,13 @@ class Inventory:
 def agreed_attributes(
     hardware_types: Names, hardware_type: Indices, sizes: Mapping[str, Floats]
 ) -> dict[str, dict[str, float]]:
-    """Hardware type -> the sizes that all of its servers agree on.
+    """Return hardware type -> the sizes that all of its servers agree on.
 
     hardware_types   (T,) str
-    hardware_type    (N,) int     of each server
-    sizes            name -> (N,) float, nan: not said. A type has no size where its servers differ or one does not say
+    hardware_type    (N,) int     type of each server
+    sizes            name -> (N,) float, nan: not stated
+
+    A size is absent if servers of the type differ in it, or if one does not state it.
     """
     found: dict[str, dict[str, float]] = {}
     for name, values in sizes.items():

@@ -1,4 +1,4 @@
-"""What importing an inventory would change in a region. Pure; names and generations in, items out."""
+"""The changes that importing an inventory would make in a region. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CONFLICTS_MAX = 20
 
 
 class ImportMode(StrEnum):
-    """What a list may change. Only PRUNE takes it for the whole of the region."""
+    """The changes that an import may make. Only PRUNE treats the list as the whole region."""
 
     MERGE = "merge"
     ONLY_ADD = "only_add"
@@ -23,29 +23,29 @@ class ImportMode(StrEnum):
 
 
 class ImportAction(StrEnum):
-    """What becomes of one server; nothing is done about the last two."""
+    """The action for one server. REFUSE and KEEP change nothing."""
 
     ADD = "add"
     CHANGE = "change"
     RETIRE = "retire"
     REFUSE = "refuse"
-    """It is bound, and a guarantee rests on where it stands or what it is."""
+    """The list moves or retypes a bound server, which would break a guarantee."""
     KEEP = "keep"
-    """The list does not have it."""
+    """The list lacks the server."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class KnownServers:
-    """The servers of a region (N of them) as an import is compared with them.
+    """The N servers of a region, for comparison with an import.
 
     id, generation   (N,) int
     name             (N,) str
-    rack             (N,) int         index into topology.racks
+    rack             (N,) int           index into topology.racks
     hardware_type    (N,) str
-    reservation      (N,) str, None   that it is bound to, now or by target
-    leaving          (N,) bool        a retirement is announced for it
-    unavailability   (N,) str         by all open events
-    reported         (N,) str         by what imports have reported alone
+    reservation      (N,) str or None   bound to it, by the current binding or the target
+    leaving          (N,) bool          a retirement is announced
+    unavailability   (N,) str           by all open events
+    reported         (N,) str           by the events of imports only
     """
 
     topology: Topology
@@ -61,16 +61,16 @@ class KnownServers:
 
     @property
     def bound(self) -> Bools:
-        """(N,) whether a server is bound."""
+        """Return a (N,) mask of the bound servers."""
         return np.array([name is not None for name in self.reservation], bool)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ImportItems:
-    """One row per server that is concerned (K of them), those of the list first, in its order.
+    """One row for each of the K servers concerned: those of the list first, in its order.
 
     action            (K,) str     values of ImportAction
-    known, listed     (K,) int     row in KnownServers and in the Inventory; -1: it is not there
+    known, listed     (K,) int     row in KnownServers and in the Inventory; -1: absent there
     """
 
     action: Names
@@ -81,15 +81,16 @@ class ImportItems:
         return len(self.action)
 
     def counts(self) -> dict[str, int]:
-        """Action -> items, of every action."""
+        """Return the number of items of each action."""
         return {action.value: int((self.action == action.value).sum()) for action in ImportAction}
 
 
 def diff_inventory(known: KnownServers, inventory: Inventory, mode: ImportMode) -> ImportItems:
-    """Compare by name.
+    """Compare the known servers with a list, by name.
 
-    A bound server may change its rack within its MSB and its health: no guarantee rests on either. Health differs
-    where it is neither what imports reported nor what is so anyway: other reporters' events are not theirs to end.
+    A bound server may change its rack within its MSB, and its health: no guarantee rests on either. A listed health is
+    a change if it differs both from the health that imports reported and from the health by all open events. An import
+    does not end the events of other reporters.
     """
     row_of = {name: row for row, name in enumerate(known.name)}
     at = np.array([row_of.get(name, FREE) for name in inventory.server], np.int32)
@@ -118,7 +119,7 @@ def diff_inventory(known: KnownServers, inventory: Inventory, mode: ImportMode) 
 
 
 def find_conflicts(known: Topology, listed: Topology) -> list[tuple[str, str]]:
-    """(field, message) of racks and MSBs that the list has elsewhere than they stand, up to CONFLICTS_MAX."""
+    """Return (field, message) for racks and MSBs that the list puts in another place, at most CONFLICTS_MAX."""
     found = [
         *_elsewhere("msb", "datacenter", known.msbs, known.datacenters[known.msb_datacenter], listed.msbs,
                     listed.datacenters[listed.msb_datacenter]),
@@ -135,6 +136,6 @@ def _elsewhere(
         if stands.get(name, place) != place:
             yield (
                 noun,
-                f"{noun} {name} stands in {parent} {stands[name]}, not in {place}, and keeps its place: correct "
-                "the list, or let the names begin with where they stand (--map rack=MSB-KEY+RACK-KEY)",
+                f"{noun} {name} stands in {parent} {stands[name]}, not in {place}, and keeps its place. Correct "
+                "the list, or begin each name with the name of its place (--map rack=MSB-KEY+RACK-KEY)",
             )

@@ -1,4 +1,4 @@
-"""A job: something to do for one subject, told apart by its kind."""
+"""A job: work of one kind for one subject."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ from enum import StrEnum
 
 
 class JobStatus(StrEnum):
-    """queued -> running -> done | failed; queued again, so many times at most, when its worker dies or it raises."""
+    """Status of a job: queued -> running -> done | failed. It is queued again, a bounded number of times, when it
+    fails.
+
+    A job fails when it raises, or when its worker dies.
+    """
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -21,13 +25,13 @@ class JobStatus(StrEnum):
 class Job:
     """One job. Its times are the database's own, in real time.
 
-    subject     what it is about, such as a region: one job of a (kind, subject) runs at a time, one more may wait
-    arguments   hints only: a job that is asked for while one waits is that one, with that one's arguments
-    attempts    how often it was begun; with `worker` it names the lease
-    error       why the last attempt did not finish
+    subject     the object of the work, such as a region; one job of a (kind, subject) runs at a time, and one may wait
+    arguments   hints only; a request for a job that is waiting already is dropped, with its arguments
+    attempts    number of attempts so far; together with `worker` it identifies the lease
+    error       why the last attempt failed
     sends       how often its message was sent since it was queued
-    lane        whose jobs share a few turns, such as an owner; None: it waits for its own turn only
-    trace       W3C traceparent of whoever asked for it; None where nobody traces
+    lane        group of jobs that share a bounded number of turns, such as an owner; None: no group
+    trace       W3C traceparent of the request that asked for it; None without tracing
     """
 
     job_id: int

@@ -1,4 +1,4 @@
-"""Where Prometheus is asked for use or traffic, and how far that has come."""
+"""A Prometheus source of usage or traffic, and the progress of its pulls."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from enum import StrEnum
 
 
 class Fills(StrEnum):
-    """What a source measures."""
+    """The table that a source fills."""
 
     USAGE = "usage"
     TRAFFIC = "traffic"
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What names a series of it, in order."""
+        """Return the names that identify a series, in order."""
         return ("service", "region", "hardware_type") if self is Fills.USAGE else ("product", "region")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricQuery:
-    """What is asked.
+    """A query of a source.
 
-    query         an expression of PromQL, one sample per series and step
+    query         an expression in PromQL, one sample per series and step
     labels        name of a series -> the label that holds it
-    constants     name of a series -> what it is in all of them
-    step_minutes  between samples
-    scale         what a value is multiplied by, into the unit that is kept
+    constants     name of a series -> its constant value
+    step_minutes  minutes between samples
+    scale         factor from a sample to the stored unit
     """
 
     fills: Fills
@@ -41,11 +41,13 @@ class MetricQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricPull:
-    """How far a source was pulled.
+    """The progress of a source.
 
-    samples          of the last answer
-    series_left_out  of the last answer, those that lack a name
-    error            in words, why the last attempt failed; None: it did not
+    pulled_until     end of the time that was pulled
+    attempted_at     time of the last attempt
+    samples          samples in the last answer
+    series_left_out  series of the last answer that lack a name
+    error            why the last attempt failed, in words; None: it succeeded
     """
 
     pulled_until: datetime
@@ -57,7 +59,7 @@ class MetricPull:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricSource:
-    """A source as it is kept. pull: None until it was first tried."""
+    """A stored source. pull is None until the first attempt."""
 
     metric_source_id: int
     name: str

@@ -1,4 +1,4 @@
-"""A move: one server on its way from one reservation to another, step by step."""
+"""A move: the steps that bring one server from one reservation to another."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from libs.domain.mover import Mover
 
 
 class MoveStep(StrEnum):
-    """What is done to a server, in this order (RAS, 3.2).
+    """Steps in their order (RAS, 3.2).
 
-    Once PREEMPT is done the server has left its reservation; once JOIN is done it is in the new one.
+    After PREEMPT the server has left its reservation. After JOIN it is in the new one.
     """
 
     PREEMPT = "preempt"
@@ -24,7 +24,7 @@ class MoveStep(StrEnum):
 
 
 class MoveStatus(StrEnum):
-    """A move ends in one of the last three."""
+    """Status of a move. All but RUNNING are final."""
 
     RUNNING = "running"
     DONE = "done"
@@ -33,25 +33,25 @@ class MoveStatus(StrEnum):
 
 
 class DeadLetter(StrEnum):
-    """A move that failed for good is one; only OPEN keeps its server from moving again."""
+    """State of a move that has failed for good. A server with an OPEN one does not move."""
 
     OPEN = "open"
     RETRIED = "retried"
-    """An operator had the mover start afresh."""
+    """An operator had the mover start again."""
     SKIPPED = "skipped"
-    """An operator did the step by hand, and the move went on behind it."""
+    """An operator did the step by hand, and the move went on with the next step."""
     MENDED = "mended"
-    """Somebody ended the event that had reported its server, or the server has left the fleet."""
+    """The unavailability event that the failed move had opened was ended, or the server left the fleet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
-    """A row of the mover. `steps` are fixed when the move starts; `step_index` is the one under way.
+    """One stored move. `steps` are fixed when the move starts; `step_index` is the step under way.
 
-    attempt        of the step under way, from 1
-    ask_at         not to be asked for before that; None: on the next tick
-    calls_failed   calls in a row about this step that brought no answer
-    note           what the actuator said last
+    attempt        attempt at the step under way, from 1
+    ask_at         time before which the actuator is not asked again; None: the next tick
+    calls_failed   consecutive calls for this step without an answer
+    note           last message of the actuator
     """
 
     move_id: int
@@ -78,22 +78,22 @@ class Move:
 
     @property
     def step(self) -> MoveStep:
-        """The step under way; of a move that is over, the one it ended at."""
+        """Return the step under way; of a finished move, its last step."""
         return self.steps[self.step_index]
 
 
 class StepResult(StrEnum):
-    """How an attempt at a step ended."""
+    """Result of an attempt at a step."""
 
     DONE = "done"
     FAILED = "failed"
     SKIPPED = "skipped"
-    """An operator says that it was done by hand."""
+    """An operator did the step by hand."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepRecord:
-    """One attempt at one step of a move that is over."""
+    """One attempt at one step of a finished move."""
 
     step_index: int
     attempt: int
@@ -106,15 +106,16 @@ class StepRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningMove:
-    """A running move and what the mover must know of its server.
+    """A running move, and the state of its server.
 
-    step_started_at    in the future while a failed attempt is being waited out
-    wanted             its `to` is still the server's target
-    available          the server is not down
-    to_host_profile    that of the reservation it goes to
-    from_buffer        what it leaves is a shared buffer: it is a replacement
-    ask_at             not to be asked for before that
-    calls_failed       calls in a row about this step that brought no answer
+    step_started_at    in the future during the back-off after a failed attempt
+    wanted             True: its destination is still the server's target
+    available          True: the server is not down
+    host_profile       host profile of the server
+    to_host_profile    host profile of the destination
+    from_buffer        True: it takes the server from a shared buffer, so it is a replacement
+    ask_at             time before which the actuator is not asked again; None: the next tick
+    calls_failed       consecutive calls for this step without an answer
     """
 
     move_id: int
@@ -141,30 +142,30 @@ class RunningMove:
 
     @property
     def step(self) -> MoveStep:
-        """The step under way."""
+        """Return the step under way."""
         return self.steps[self.step_index]
 
     @property
     def due_at(self) -> datetime:
-        """When the actuator is to be asked for it next."""
+        """Return the earliest time of the next call to the actuator."""
         return self.step_started_at if self.ask_at is None else max(self.ask_at, self.step_started_at)
 
     @property
     def takes_capacity(self) -> bool:
-        """Whether a reservation had its server when it started, so that it counts against its MSB's share."""
+        """Return whether the server leaves a reservation other than a buffer, which counts against its MSB's share."""
         return self.from_reservation_id is not None and not self.from_buffer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WaitingServers:
-    """Servers (N of them) that are up, are not where they should be, and have no move.
+    """N servers that are up, whose current binding is not their target, and that have no move.
 
     id, generation, msb_id     (N,) int
     current_id, target_id      (N,) int    reservation ids; 0: none
     in_use                     (N,) bool
     other_profile              (N,) bool   the target's host profile differs from the server's
-    uncleaned                  (N,) bool   its last move ended after it had left a reservation and before it was cleaned
-    urgent                     (N,) bool   on its way out of a shared buffer into a reservation: a replacement
+    uncleaned                  (N,) bool   its last move ended after PREEMPT and before CLEAN
+    urgent                     (N,) bool   it leaves a shared buffer for a reservation: a replacement
     """
 
     id: Ints
@@ -183,10 +184,11 @@ class WaitingServers:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MovesSnapshot:
-    """What the mover decides on, of one moment. `waiting` has only urgent ones while no other could start anyway.
+    """The input of the mover's decision, read at one moment.
 
-    msb_servers    msb_id -> its number of servers
-    msb_started    msb_id -> moves that started in the last minute; only where their number is bounded
+    waiting        only urgent servers if the bounds let no other move start
+    msb_servers    msb_id -> number of servers
+    msb_started    msb_id -> moves started in the last minute; empty unless their number is bounded
     """
 
     region: str
@@ -200,7 +202,7 @@ class MovesSnapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveStart:
-    """A move to start, against the generation that its server was read at."""
+    """A move to start, with the server's generation at the time of reading."""
 
     server_id: int
     server_generation: int
@@ -211,10 +213,10 @@ class MoveStart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveChange:
-    """What becomes of a running move: its next step or attempt, or its end.
+    """The change of a running move: its next step, its next attempt, or its end.
 
-    result, message    how the attempt under way ended, for the history; None: it had not begun
-    status             RUNNING: goes on at step_index, attempt and step_started_at
+    result, message    result of the attempt under way, for the history; None: the attempt had not begun
+    status             RUNNING: the move goes on at step_index, attempt and step_started_at
     """
 
     move: RunningMove
@@ -229,9 +231,9 @@ class MoveChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MovePostponed:
-    """A running move whose step is under way, or of which nothing could be learned: when to ask again.
+    """A running move to ask about again later: its step is under way, or the call brought no answer.
 
-    calls_failed   calls in a row that brought no answer, this one included
+    calls_failed   consecutive calls without an answer, this one included
     """
 
     move: RunningMove

@@ -1,4 +1,4 @@
-"""A region's mover: what operators set for it, and what its circuit breaker has noted."""
+"""The mover of a region: the bounds and pauses set by operators, and the state of its circuit breaker."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoverBounds:
-    """How much may be under way in a region; None: what the mover's environment says, or no bound.
+    """Bounds on the moves of a region. None: the bound from the mover's environment, or no bound.
 
-    moves_max               moves at a time
-    msb_share_max           share of an MSB's servers on their way out of a reservation at a time
-    msb_moves_max           moves at a time in one MSB, whichever
-    msb_starts_per_minute   moves that start in one MSB in any minute
+    moves_max               concurrent moves
+    msb_share_max           share of an MSB's servers that may be leaving a reservation at a time
+    msb_moves_max           concurrent moves of any kind in one MSB
+    msb_starts_per_minute   moves started in one MSB in any minute
     """
 
     moves_max: int | None = None
@@ -24,12 +24,12 @@ class MoverBounds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mover:
-    """A region's mover.
+    """The mover of a region.
 
-    paused_at       since when no step begins; None: it is not paused
-    patient_since   from then on steps are waited for: before it the mover was paused, or the actuator unreachable
-    ticks_failed    ticks in a row in which the actuator gave no answer at all
-    probe_at        the circuit breaker is open, and one step is asked for then; None: it is closed
+    paused_at       time of the pause, during which no step begins; None: not paused
+    patient_since   end of the last pause or outage of the actuator; time before it does not count as a step's duration
+    ticks_failed    consecutive ticks without any answer of the actuator
+    probe_at        time at which the open circuit breaker tries one step; None: the breaker is closed
     """
 
     region: str

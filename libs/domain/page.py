@@ -11,13 +11,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """Items, and the cursor that the next page starts after; None on the last page."""
+    """Items, and the cursor after which the next page starts; None on the last page."""
 
     items: tuple[T, ...]
     next_cursor: int | None
 
     @classmethod
     def of(cls, found: Sequence[T], limit: int, key: Callable[[T], int]) -> Page[T]:
-        """The first `limit` of what was found by a query for one more than that; `key` gives an item's cursor."""
+        """Return the first `limit` items. The query must ask for limit + 1; `key` returns the cursor of an item."""
         items = tuple(found[:limit])
         return cls(items, key(items[-1]) if len(found) > limit else None)

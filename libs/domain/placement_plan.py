@@ -1,4 +1,4 @@
-"""What Flux decides: where capacity and traffic go, step by step."""
+"""A placement plan: capacity and traffic by region, step by step."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from libs.domain.fleet import Floats, Ints
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PlacementPlan:
-    """T steps; P products, R regions, H hardware types, S services, K placements. All in the units of the world.
+    """The decisions of Flux for T steps. P products, R regions, H hardware types, S services, K placements.
 
-    step              (T,) int    their numbers
-    traffic           (T, P, R)   x, share of a product's traffic of today
+    step              (T,) int    numbers of the steps
+    traffic           (T, P, R)   x, as a share of the product's present traffic
     capacity          (T, K, R)   c, in units of the placement's hardware type
-    growth            (T, K, R)   g, inorganic growth on top
+    growth            (T, K, R)   g, inorganic growth, added to the capacity
     residual          (T, S, R)   r, in units of the service's own type
-    granted           (T, S)      share of the growth asked for that is given; 1 where none was asked for
-    deficit           (T, H, R)   d, hardware that would be needed beyond the supply
+    granted           (T, S)      share of the requested growth that is granted; 1 where none was requested
+    deficit           (T, H, R)   d, hardware needed beyond the supply
     spare             (T, H, R)   s, hardware left over
-    double_occupancy  (T, H, R)   o, freed in this step, and so not there for upsizes yet
+    double_occupancy  (T, H, R)   o, hardware freed in this step, which upsizes of this step cannot use yet
     """
 
     step: Ints

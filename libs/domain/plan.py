@@ -9,18 +9,18 @@ from enum import StrEnum
 
 
 class PlanKind(StrEnum):
-    """Who decided. Only import and solve head the lineage; the others change servers by generation."""
+    """The origin of a plan. Only import and solve plans form the lineage; the others change servers by generation."""
 
     IMPORT = "import"
     SOLVE = "solve"
     GRANT = "grant"
     RELEASE = "release"
     REPLACEMENT = "replacement"
-    """Lost servers changed places with spare ones of the shared buffers."""
+    """Lost servers swapped places with spare servers of the shared buffers."""
 
 
 class SolveStatus(StrEnum):
-    """How a solve run stands. Unless it ends in COMMITTED, the last target stays. One told to stop commits its best."""
+    """Status of a solve run. Only COMMITTED changes the target. A cancelled run commits its best plan so far."""
 
     RUNNING = "running"
     COMMITTED = "committed"
@@ -33,8 +33,8 @@ class SolveStatus(StrEnum):
 class Plan:
     """An immutable change of target bindings.
 
-    changes     servers whose target it changed
-    left_alone  servers that had changed under the solve and were left as they are
+    changes     number of servers whose target it changed
+    left_alone  number of servers that changed during the solve and kept their target
     """
 
     plan_id: int
@@ -50,7 +50,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanChange:
-    """One server whose target a plan changed; None: free. A reservation is named even where it was deleted since."""
+    """One change of a server's target. None: free. Reservations deleted later keep their name here."""
 
     server_id: int
     server: str
@@ -60,7 +60,7 @@ class PlanChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SolveRun:
-    """One run of the solver: what it was asked, how far it is, what it found."""
+    """One run of the solver: its input, progress and result."""
 
     solve_run_id: int
     region: str

@@ -1,4 +1,4 @@
-"""A bound that a person sets on the next plans, against what they would do by themselves."""
+"""An override: a bound that a person sets on future placement plans."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from enum import StrEnum
 
 
 class OverrideKind(StrEnum):
-    """What is bounded."""
+    """The quantity that an override bounds."""
 
     CAPACITY = "capacity"
-    """Of a service in a region, in units of its own hardware type, or of the type that the override names."""
+    """Capacity of a service in a region, in units of the override's hardware type; by default the service's own type.
+    """
     PRESENCE = "presence"
-    """A product's share of its traffic in a region."""
+    """Share of a product's traffic in a region."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanOverride:
-    """One override. It is in force until it expires or somebody withdraws it; then it stays, for whoever asks why.
+    """One override. It is in force until it expires or is withdrawn, and is stored forever.
 
-    subject      the service or the product
-    least, most  one of them at least
+    subject      name of the service or product
+    least, most  bounds; at least one is set
     """
 
     plan_override_id: int
@@ -41,5 +42,5 @@ class PlanOverride:
     generation: int
 
     def in_force(self, now: datetime) -> bool:
-        """Whether plans keep to it."""
+        """Return whether plans must respect it at this time."""
         return self.withdrawn_at is None and (self.expires_at is None or self.expires_at > now)

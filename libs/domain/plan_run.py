@@ -1,4 +1,4 @@
-"""Runs of the planner, and the placement plans that they make."""
+"""Runs of the planner, and the placement plans and service models that they make."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from enum import StrEnum
 
 
 class PlanRunStatus(StrEnum):
-    """queued -> running -> how it ended."""
+    """Status of a plan run: queued -> running -> one of the others."""
 
     QUEUED = "queued"
     RUNNING = "running"
     DONE = "done"
     STALE = "stale"
-    """Another plan was committed meanwhile."""
+    """Another plan was committed during the run."""
     FAILED = "failed"
     CANCELLED = "cancelled"
 
 
 class PlanTrigger(StrEnum):
-    """Who asked."""
+    """The trigger of a plan run."""
 
     SCHEDULE = "schedule"
     REQUEST = "request"
@@ -29,13 +29,13 @@ class PlanTrigger(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRun:
-    """One run.
+    """One run of the planner.
 
-    dry_run         its plan is kept to be looked at, and does not become the target
-    attempts        how often it was begun
-    input_versions  input -> version that it reads; None before it began, as the window and the parent
-    window_start, window_end   whole days of measurements behind it, in UTC
-    reason, error   why it failed: an identifier, and words
+    dry_run         True: its plan is stored for reading, and does not become the target
+    attempts        number of attempts so far
+    input_versions  input -> version read; None before the run began, like the window and the parent
+    window_start, window_end   the measurements used, in whole days of UTC
+    reason, error   cause of a failure: an identifier, and words
     """
 
     plan_run_id: int
@@ -65,9 +65,9 @@ class PlanRun:
 class StoredPlan:
     """One placement plan, without its documents.
 
-    committed  whether it became the target when it was made; else it was made to be looked at
-    target     whether it is the target now: the plan that is to be carried out
-    overrides  those that it keeps to, by id, with their reasons
+    committed  True: it became the target when it was made. False: it came from a dry run
+    target     True: it is the target now
+    overrides  the overrides that it respects, by id, with their reasons
     """
 
     placement_plan_id: int
@@ -83,7 +83,7 @@ class StoredPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredModel:
-    """A service's model of one run. document: as model.json holds it."""
+    """The model of a service from one run. document has the layout of model.json."""
 
     service_model_id: int
     plan_run_id: int

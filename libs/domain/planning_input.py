@@ -1,4 +1,4 @@
-"""What people say of the time to come: tables in versions, of which the latest counts."""
+"""Planning inputs: tables that people write about the future, stored in versions. The latest version counts."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputVersion:
-    """One version of a planning input. Versions count from 1 and are never changed.
+    """One version of a planning input. Versions count from 1 and never change.
 
-    rows     how many
-    comment  why, in the words of who put it
+    rows     number of rows
+    comment  the author's reason, in the author's words
     """
 
     planning_input_version_id: int

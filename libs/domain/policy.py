@@ -1,4 +1,4 @@
-"""What a region's operators set: the costs that the solver weighs and the sizes of the buffers."""
+"""The policy of a region: the costs that the solver weighs, and the sizes of the buffers. Operators set it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _cost(default: float, description: str) -> float:
 
 
 def _share(default: float, description: str, *, simulated: bool = True, **bounds: float) -> float:
-    """Declare a fraction. simulated: a what-if may imagine another one."""
+    """Declare a fraction. simulated: a what-if may assume another value."""
     return field(
         default=default,
         metadata={"description": description, "bounds": {"ge": 0, **bounds}, "simulated": simulated},
@@ -22,7 +22,7 @@ def _share(default: float, description: str, *, simulated: bool = True, **bounds
 
 
 def _switch(default: bool, description: str) -> bool:
-    """Declare what is either on or off."""
+    """Declare a switch."""
     return field(default=default, metadata={"description": description, "bounds": {}})
 
 
@@ -38,19 +38,19 @@ class RegionPolicy:
     files, tables, digests and audit entries go through its fields.
     """
 
-    move_cost_idle: float = _cost(1.0, "Of moving a server without running containers")
-    move_cost_in_use: float = _cost(10.0, "Of moving a server with running containers")
-    spread_cost: float = _cost(2.0, "Per RRU above a spread limit")
-    buffer_cost: float = _cost(5.0, "Per RRU of embedded buffer")
-    affinity_tolerance: float = _share(0.05, "A fraction of the reservation's capacity", le=1)
-    shortfall_cost: float = _cost(1000.0, "Per RRU of capacity that is not met")
+    move_cost_idle: float = _cost(1.0, "Cost of moving a server without running containers")
+    move_cost_in_use: float = _cost(10.0, "Cost of moving a server with running containers")
+    spread_cost: float = _cost(2.0, "Cost per RRU above a spread limit")
+    buffer_cost: float = _cost(5.0, "Cost per RRU of embedded buffer")
+    affinity_tolerance: float = _share(0.05, "Tolerated deviation from an affinity share, of the capacity", le=1)
+    shortfall_cost: float = _cost(1000.0, "Cost per RRU of missing capacity")
     """The capacity includes the embedded buffer."""
-    affinity_cost: float = _cost(500.0, "Per RRU outside the affinity band")
+    affinity_cost: float = _cost(500.0, "Cost per RRU outside the affinity band")
     shared_buffer_share: float = _share(
-        0.0, "Share of each hardware type kept as its shared buffer; 0: none", simulated=False, lt=1
+        0.0, "Share of each hardware type to keep as its shared buffer; 0: none", simulated=False, lt=1
     )
-    """No what-if imagines another one: to size the shared buffers is a write."""
-    fix_first: bool = _switch(True, "What is short or off its affinity is fixed before any other cost is weighed")
-    """However little that gains. Off: the sum of all costs counts, and a shortfall that costs less than its repair
-    stays.
+    """A what-if cannot assume another value, because resizing the shared buffers writes reservations."""
+    fix_first: bool = _switch(True, "Repair shortfalls and affinity violations before weighing any other cost")
+    """True: repair them however small the gain. False: minimise the sum of all costs. A shortfall that costs less than
+    its repair then stays.
     """

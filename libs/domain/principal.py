@@ -1,4 +1,4 @@
-"""Who is asking, and what they may do."""
+"""The client behind a request, and its permissions."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from enum import StrEnum
 
 
 class Role(StrEnum):
-    """What a token may do: a chain of people's roles, and beside it the roles of machines, which only report."""
+    """The permissions of a token: a chain of roles for people, and separate roles for machines, which only report."""
 
     VIEWER = "viewer"
     """Reads everything but tokens."""
     REQUESTER = "requester"
-    """Asks for the owners that its token names."""
+    """Requests capacity for the owners that its token names."""
     OPERATOR = "operator"
-    """Asks for anybody, approves, sets quotas and policies; stands in for the machines."""
+    """Requests capacity for every owner, approves, sets quotas and policies, and may do all that the machines may."""
     ADMIN = "admin"
-    """Makes tokens, and says what needs an approval."""
+    """Makes tokens, and sets the approval limits."""
     ALLOCATOR = "allocator"
     """Reports which servers run containers."""
     HEALTH = "health"
     """Reports unavailability events."""
     TELEMETRY = "telemetry"
-    """Reports spans, use and traffic."""
+    """Reports spans, usage and traffic."""
 
     def includes(self, other: Role) -> bool:
-        """Whether this role may do all that the other may."""
+        """Return whether this role includes all permissions of the other."""
         return other in _INCLUDED[self]
 
 
@@ -45,7 +45,7 @@ _INCLUDED = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
-    """The holder of a token. owners: for whom a requester may ask; an operator may for anybody."""
+    """The holder of a token. owners limits a requester; an operator may act for every owner."""
 
     token_id: int
     name: str
@@ -53,15 +53,15 @@ class Principal:
     owners: frozenset[str] = frozenset()
 
     def may_act_for(self, owner: str) -> bool:
-        """Whether it may ask for this owner's capacity, and change or return it."""
+        """Return whether the holder may request, change and return capacity of this owner."""
         return self.role.includes(Role.OPERATOR) or (self.role.includes(Role.REQUESTER) and owner in self.owners)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
-    """An API token as it is listed: everything but the secret, which is shown once.
+    """An API token as listed: without the secret, which is shown once.
 
-    previous_until   until when the secret before the last rotation opens as well
+    previous_until   time until which the secret before the last rotation is still valid
     """
 
     token_id: int

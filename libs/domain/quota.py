@@ -1,4 +1,4 @@
-"""How much capacity an owner may be promised in a region."""
+"""A quota: the most capacity that an owner may be promised in a region."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quota:
-    """A limit, and what counts toward it.
+    """A limit, and the capacity that counts toward it.
 
-    limit_rru    None: there is none
-    used_rru     of the owner's live guaranteed reservations, scheduled ones too
-    pending_rru  what requests that are not decided yet would add
-    generation   0 where no limit was ever set
+    limit_rru    None: no limit
+    used_rru     capacity of the owner's live guaranteed reservations, scheduled ones included
+    pending_rru  capacity that undecided requests would add
+    generation   0: no limit was ever set
     """
 
     region: str

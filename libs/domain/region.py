@@ -1,4 +1,4 @@
-"""A region and the hardware types that its servers are of."""
+"""A region, and its hardware types."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from libs.domain.policy import RegionPolicy
 class Region:
     """One region; `target_plan_id` heads the lineage of its target bindings.
 
-    solve_every_s   seconds on the Clock between its solves, as an operator chose; None: the scheduler's own period
+    solve_every_s   seconds on the Clock between its solves, set by an operator; None: the scheduler's own period
     """
 
     region_id: int
@@ -27,7 +27,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HardwareType:
-    """A kind of server; attributes are figures that the maker published, such as vcpu, memory_gb, watts."""
+    """A type of server. attributes are figures from its maker, such as vcpu, memory_gb, watts."""
 
     hardware_type_id: int
     name: str

@@ -1,4 +1,4 @@
-"""A condition of a region: one thing that is so, or not, for its operators."""
+"""A condition of a region: one aspect of its health, for its operators."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from enum import StrEnum
 
 
 class ConditionStatus(StrEnum):
-    """As Kubernetes has it."""
+    """Status of a condition, as in Kubernetes."""
 
     TRUE = "True"
     FALSE = "False"
@@ -17,7 +17,7 @@ class ConditionStatus(StrEnum):
 
 
 class RegionConditionType(StrEnum):
-    """What a region's conditions are about. True is how it should be."""
+    """The aspects of a region. True is the healthy status."""
 
     LOST_SERVERS_REPLACED = "LostServersReplaced"
     ACTUATOR_REACHABLE = "ActuatorReachable"
@@ -27,11 +27,13 @@ class RegionConditionType(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegionCondition:
-    """One of a region.
+    """One condition of a region.
 
-    reason       identifier that clients may match;  message   for people: what is so, and what to do next
+    reason       identifier that clients may match
+    message      for people: the state, and what to do next
     numbers      the figures in the message
-    changed_at   since when it has this status;  observed_at   when it was last looked at and said something else
+    changed_at   time of the last change of the status
+    observed_at  time of the last change of anything above
     """
 
     type: RegionConditionType

@@ -1,4 +1,4 @@
-"""An import into a region that is there: proposed, then confirmed or discarded."""
+"""An import into an existing region: proposed first, then confirmed or discarded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from libs.domain.inventory_diff import ImportAction, ImportMode
 
 
 class ImportStatus(StrEnum):
-    """Decided once."""
+    """Status of an import. It is decided once."""
 
     PROPOSED = "proposed"
     CONFIRMED = "confirmed"
@@ -20,7 +20,7 @@ class ImportStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Import:
-    """A proposal and what it comes to. counts: action -> servers."""
+    """A proposed import and its totals. counts: action -> number of servers."""
 
     import_id: int
     region: str
@@ -36,11 +36,11 @@ class Import:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportItem:
-    """What an import makes of one server.
+    """The change that an import makes to one server.
 
-    reservation                   that it is bound to; None: free, or new
-    datacenter ... unavailability what the list says; None: it does not have it
-    was_...                       how the server is; None: it is new
+    reservation                   the reservation that it is bound to; None: free, or new
+    datacenter ... unavailability values in the list; None: the list lacks the server
+    was_...                       values in the region; None: the server is new
     """
 
     item_index: int
@@ -60,7 +60,7 @@ class ImportItem:
 
 
 def describe_item(item: ImportItem) -> str:
-    """One sentence: what is done, and where nothing is, why and what to do."""
+    """Return one sentence about the change. If there is none, it says why and what to do."""
     if item.action is ImportAction.ADD:
         return f"new in {item.rack}, {item.msb}, {item.datacenter}: {item.hardware_type}"
     differences = ", ".join(
@@ -77,8 +77,8 @@ def describe_item(item: ImportItem) -> str:
         return differences
     if item.action is ImportAction.REFUSE:
         return (
-            f"{differences}: refused, because it is bound to {item.reservation}, which counts on it as it is. "
-            f"`plimsoll decommission server {item.server} --region REGION --at WHEN` has it emptied; then import again"
+            f"{differences}: refused, because {item.reservation} relies on the server as it is. "
+            f"`plimsoll decommission server {item.server} --region REGION --at WHEN` empties it; then import again"
         )
     if item.action is ImportAction.KEEP:
         return "not in the list; it stays unless the list is the whole of the region (--prune)"

@@ -1,4 +1,4 @@
-"""How often a region is solved."""
+"""The schedule of a region's solves."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ from dataclasses import dataclass
 from datetime import datetime
 
 SOLVE_EVERY_S_MIN, SOLVE_EVERY_S_MAX = 60.0, 7 * 86_400.0
-"""A minute and a week: a shorter period is all that a solver does, and a longer one nobody notices when it is wrong."""
+"""Bounds of the period: a minute and a week. A shorter period keeps a solver busy; with a longer one, faults go unseen.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegionSchedule:
-    """When a region is solved without being asked. Durations and moments are on the Clock.
+    """The schedule of a region's solves. Durations and times are on the Clock.
 
-    solve_every_s   the period that an operator chose, in seconds; None: none chose one
-    period_s        the period that counts: that one, or else the scheduler's own
-    solve_due_at    when the next solve is due; None: no scheduler has seen the region yet
-    generation      the region's: the schedule is a part of it
+    solve_every_s   the period set by an operator, in seconds; None: none is set
+    period_s        the period in force: that one, or the scheduler's own
+    solve_due_at    time of the next solve; None: no scheduler has seen the region yet
+    generation      the region's, because the schedule is a part of the region
     """
 
     region: str

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HardwareTypeSummary:
-    """The servers of one type.
+    """The servers of one hardware type.
 
-    bound         to be bound to a reservation, by target
-    free          to be bound to none, and not down: what a request could get at once is among them
-    to_move       whose current binding is not yet the target
-    unavailable   down for an unplanned reason; in_maintenance: planned
+    bound           bound to a reservation, by target
+    free            up, and bound to no reservation, by target
+    in_use          running containers
+    to_move         the current binding differs from the target
+    unavailable     down for an unplanned reason
+    in_maintenance  in planned maintenance
     """
 
     hardware_type: str
@@ -27,11 +29,12 @@ class HardwareTypeSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegionSummary:
-    """Servers by hardware type, and what reservations have by their targets.
+    """Servers by hardware type, and the coverage of reservations by their targets.
 
-    embedded_buffer_rru   in the worst MSBs of the reservations that survive the loss of one
-    shared_buffer_rru     in the shared buffers
-    shortfall_rru         missing, over the `degraded` reservations
+    degraded              number of reservations with a shortfall
+    embedded_buffer_rru   sum of the largest MSB over the reservations that survive the loss of one
+    shared_buffer_rru     total of the shared buffers
+    shortfall_rru         sum of the shortfalls
     """
 
     hardware_types: tuple[HardwareTypeSummary, ...]

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 
 class ReservationKind(StrEnum):
-    """What a reservation is for."""
+    """The purpose of a reservation."""
 
     GUARANTEED = "guaranteed"
     SHARED_BUFFER = "shared_buffer"
@@ -19,14 +19,14 @@ class ReservationKind(StrEnum):
 
 
 class CapacityUnit(StrEnum):
-    """How an owner counts: in relative resource units, or in servers, which are RRUs of one."""
+    """The unit of an owner's capacity: relative resource units (RRU), or servers of one RRU each."""
 
     RRU = "rru"
     COUNT = "count"
 
 
 class ReservationPhase(StrEnum):
-    """Whether the target bindings cover the capacity."""
+    """State of a reservation. GRANTED and DEGRADED say whether its target bindings cover its capacity."""
 
     SCHEDULED = "scheduled"
     PENDING = "pending"
@@ -36,19 +36,19 @@ class ReservationPhase(StrEnum):
 
 
 ROUNDING = 1e-9
-"""A shortfall below this share of the capacity comes of adding floats in some order, and counts as none."""
+"""Share of the capacity below which a shortfall is floating-point rounding and counts as none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReservationSpec:
-    """What the owner wants.
+    """The capacity that an owner asks for.
 
-    capacity_rru       RRU that must be there, after the loss of any one MSB where survives_msb_loss
-    rru                RRU of one server per hardware type; a type that is absent is ineligible
-    msb_spread_limit   fraction of the capacity that may lie in one MSB before it costs; None: no limit
-    rack_spread_limit  likewise in one rack
-    affinity           fraction of the capacity wanted in a datacenter; only those named are constrained
-    starts_at, ends_at when it is wanted; None: at once, and until it is deleted
+    capacity_rru       guaranteed RRU; after the loss of any one MSB if survives_msb_loss
+    rru                hardware type -> RRU of one server; absent types are ineligible
+    msb_spread_limit   fraction of the capacity that one MSB may hold without cost; None: no limit
+    rack_spread_limit  likewise for one rack
+    affinity           datacenter -> wanted fraction of the capacity; absent datacenters are unconstrained
+    starts_at, ends_at window of the reservation; None: at once, and until it is deleted
     """
 
     capacity_rru: float
@@ -65,11 +65,11 @@ class ReservationSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """What a set of bindings gives a reservation, counting available servers only.
+    """The capacity that a set of bindings gives a reservation. Only available servers count.
 
-    total_rru          all of it
-    worst_msb_rru      the part in the MSB that holds most: the embedded buffer where the reservation survives MSB loss
-    shortfall_rru      capacity less what survives; 0 where it is covered
+    total_rru          capacity of all servers
+    worst_msb_rru      capacity in the MSB that holds most: the embedded buffer if the reservation survives MSB loss
+    shortfall_rru      missing capacity, after the loss of that MSB if it must survive; 0 where it is covered
     """
 
     servers: int
@@ -82,7 +82,7 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What the last assessment or solve found for a reservation, at the generation it looked at."""
+    """The result of the last assessment or solve for a reservation, at the observed generation."""
 
     observed_generation: int
     phase: ReservationPhase
@@ -107,9 +107,9 @@ class NewFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reservation:
-    """A row of the broker: spec, and what is so. `current` and `target` are computed when it is read.
+    """A reservation: its spec and its state. `current` and `target` are computed on reading.
 
-    scheduled   its window has not begun: it has a name, and takes nothing
+    scheduled   True: its window has not begun, so it has a name and no servers
     """
 
     reservation_id: int

@@ -1,4 +1,4 @@
-"""A rack or a server that is announced to leave the fleet, or to become another type."""
+"""A retirement: a rack or server that will leave the fleet or change its type."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from enum import StrEnum
 
 
 class RetirementScope(StrEnum):
-    """How much is retired."""
+    """The extent of a retirement."""
 
     SERVER = "server"
     RACK = "rack"
 
 
 class RetirementKind(StrEnum):
-    """What becomes of the servers."""
+    """The fate of the servers."""
 
     DECOMMISSION = "decommission"
     REFRESH = "refresh"
@@ -24,7 +24,7 @@ class RetirementKind(StrEnum):
 
 
 class RetirementStatus(StrEnum):
-    """Announced until its servers are empty and it is due, or until somebody cancels it."""
+    """Status of a retirement. It is announced until it is due with its servers empty, or until it is cancelled."""
 
     ANNOUNCED = "announced"
     DONE = "done"
@@ -33,12 +33,12 @@ class RetirementStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retirement:
-    """A row of the broker, and what is in the way of it, counted when it is read.
+    """A retirement, and the obstacles to it, counted on reading.
 
-    due_at     by when its servers are to be empty
-    back_at    until when refreshed servers are away; None: no longer than a moment
-    servers    in the scope and in the fleet
-    held       reservation -> servers that are bound to it, now or by target
+    due_at     time by which its servers must be empty
+    back_at    end of a refresh, until which the servers are away; None: the refresh takes no time
+    servers    servers in the scope that are in the fleet
+    held       reservation -> servers bound to it, by current binding or target
     moving     servers with a move under way
     """
 
@@ -62,14 +62,14 @@ class Retirement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetirementCondition:
-    """How it stands: an identifier for clients, a sentence for people."""
+    """The state of a retirement: an identifier for clients, a sentence for people."""
 
     reason: str
     message: str
 
 
 def condition_of(retirement: Retirement, now: datetime) -> RetirementCondition:
-    """What is so and what to do about it."""
+    """Return the state of the retirement, and what to do about it."""
     r = retirement
     if r.status is not RetirementStatus.ANNOUNCED:
         done = "left the fleet" if r.kind is RetirementKind.DECOMMISSION else f"became {r.to_hardware_type}"
@@ -87,7 +87,7 @@ def condition_of(retirement: Retirement, now: datetime) -> RetirementCondition:
     moving = f"{r.moving} of its servers have a move under way" if r.moving else ""
     still = f"still held: {names}" if names else ""
     message = f"{r.scope_name} {when} and is not empty: {'; '.join(filter(None, (still, moving)))}. "
-    message += "Solves give its servers up once their reservations are covered elsewhere."
+    message += "Solves release its servers once other servers cover their reservations."
     if late:
-        message += " Nothing is pulled: add servers, shrink what is on it, or cancel the retirement."
+        message += " It waits until then: add servers, shrink these reservations, or cancel the retirement."
     return RetirementCondition(reason="Overdue" if late else "Emptying", message=message)

@@ -1,4 +1,4 @@
-"""A server as the broker keeps it, and what can make it unavailable."""
+"""A server of the broker, and the events that make servers unavailable."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Unavailability(StrEnum):
-    """Planned maintenance counts as usable capacity; the embedded buffer stands in for it (RAS, 3.3.1)."""
+    """Unavailability of a server. PLANNED counts as usable capacity: the embedded buffer covers it (RAS, 3.3.1)."""
 
     NONE = "none"
     PLANNED = "planned"
@@ -16,7 +16,7 @@ class Unavailability(StrEnum):
 
 
 class UnavailabilityScope(StrEnum):
-    """How much of the region an event takes out."""
+    """The extent of an event."""
 
     SERVER = "server"
     RACK = "rack"
@@ -49,8 +49,8 @@ class UnavailabilityEvent:
     """A health or maintenance event over a scope.
 
     kind       planned or unplanned
-    ends_at    when it is expected to be over; None: not known
-    ended_at   when it was over; None: still open
+    ends_at    expected end; None: not known
+    ended_at   true end; None: still open
     """
 
     unavailability_event_id: int

@@ -1,4 +1,4 @@
-"""What-ifs: what is asked, what became of it, and what its answer rests on."""
+"""Simulations: a what-if, its answer, and digests of the input of that answer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from libs.domain.reservation import CapacityUnit, ReservationSpec
 
 
 class SimulationStatus(StrEnum):
-    """How a simulation stands. One that was cancelled while it ran keeps the best that it had."""
+    """Status of a simulation. One that is cancelled while it runs keeps its best answer so far."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -27,7 +27,10 @@ class SimulationStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demand:
-    """Reservations of this name or owner, or all that owners have: at this capacity, or at `scale` times theirs."""
+    """A change of demand: for one reservation, for those of an owner, or for those of all owners.
+
+    The capacity becomes capacity_rru, or the present capacity times `scale`.
+    """
 
     reservation: str | None = None
     owner: str | None = None
@@ -37,7 +40,7 @@ class Demand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewReservation:
-    """One that is not there yet."""
+    """A reservation to add."""
 
     name: str
     owner: str
@@ -46,7 +49,7 @@ class NewReservation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:
-    """Everything in a datacenter, MSB or rack is down."""
+    """The loss of a whole datacenter, MSB or rack."""
 
     scope: Literal["datacenter", "msb", "rack"]
     name: str
@@ -64,11 +67,12 @@ class NewRacks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIf:
-    """All that is other than it is, in this order.
+    """The assumed changes to a region, applied in the order of `imagine`.
 
-    policy             costs by name
-    remove_hardware_types   their servers are gone
-    withdraw_racks     likewise
+    policy                  cost -> assumed value
+    lose                    places whose servers are down
+    remove_hardware_types   types whose servers are gone
+    withdraw_racks          racks whose servers are gone
     """
 
     policy: Mapping[str, Any]
@@ -81,17 +85,17 @@ class WhatIf:
 
     @property
     def not_decisions(self) -> tuple[str, ...]:
-        """The parts that nobody can decide by a plan: they can be imagined, and not applied."""
+        """Return the names of the parts that a plan cannot bring about. They can be simulated, but not applied."""
         events = ("lose", "add_racks", "remove_hardware_types", "withdraw_racks")
         return tuple(name for name in events if getattr(self, name))
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON holds it."""
+        """Return the what-if as a JSON object."""
         return asdict(self)
 
 
 def what_if_of(found: Mapping[str, Any]) -> WhatIf:
-    """What `as_dict` gave."""
+    """Return the what-if of a JSON object made by `as_dict`."""
     return WhatIf(
         policy=dict(found["policy"]),
         demand=tuple(Demand(**one) for one in found["demand"]),
@@ -111,7 +115,11 @@ def _spec(found: Mapping[str, Any]) -> ReservationSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Simulation:
-    """One what-if. rests_on: digests of what the answer was made from; applied: by whom, when and as which plan."""
+    """One simulation.
+
+    rests_on   digests of the input that the answer was made from (see the function `rests_on`)
+    applied_*  the plan that applied the answer, the token and the time; None: not applied
+    """
 
     simulation_id: int
     region: str
@@ -134,7 +142,7 @@ class Simulation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedChange:
-    """A server that the answer binds elsewhere, at the generation that it was read at; None: free."""
+    """A server that the answer binds elsewhere, with its generation at the time of reading. None: free."""
 
     server_id: int
     generation: int
@@ -142,10 +150,10 @@ class SimulatedChange:
 
 
 def rests_on(snapshot: FleetSnapshot) -> dict[str, str]:
-    """Digests of what a solve's answer rests on, by what it is: where they are equal, the answer is as good as it was.
+    """Return digests of the input that an answer depends on, by part. The answer is valid while they are equal.
 
-    Of servers that the answer does not touch neither use nor current binding: moves may go on. Of those that it does
-    touch the generation is compared as well, apart from this.
+    The digests leave out the use and the current bindings of servers, so moves may go on. The generations of the
+    servers that the answer changes are compared separately.
     """
     s, q, t = snapshot.servers, snapshot.reservations, snapshot.topology
     return {

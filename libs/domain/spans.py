@@ -1,4 +1,4 @@
-"""Spans as arrays: what attribution keeps of a trace, whatever tracing system it came from."""
+"""Spans as arrays: the parts of a trace that attribution needs, from any tracing system."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from libs.domain.fleet import Bools, Floats, Indices, Ints
 Ids = NDArray[np.uint64]
 
 INTERNAL, SERVER, CLIENT = 0, 1, 2
-"""Kinds of a span, as far as attribution cares: producers call like clients, consumers are called like servers."""
+"""Kinds of a span. A producer counts as a client, and a consumer as a server."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Spans:
-    """N spans in the order in which they arrived.
+    """N spans in the order of arrival.
 
-    trace        (N,) uint64  a hash of the trace id
-    span         (N,) uint64  unique within the trace, but for the two halves of a Zipkin call
+    trace        (N,) uint64  hash of the trace id
+    span         (N,) uint64  unique within the trace, except for the two halves of a Zipkin call
     parent       (N,) uint64  0: a root
     service      (N,) int     index into the intake's names of services
-    gateway      (N,) int     index of the product whose entry point this span is; -1: of none
+    gateway      (N,) int     index of the product whose entry point this span is; -1: none
     kind         (N,) int8    INTERNAL, SERVER or CLIENT
-    shared       (N,) bool    the server's half of a call whose client's half has the same id (Zipkin)
-    took_ns      (N,) int     from start to end
+    shared       (N,) bool    the server's half of a call; the client's half has the same id (Zipkin)
+    took_ns      (N,) int     duration
     cpu          (N,) float   CPU instructions; nan: not stated
-    probability  (N,) float   with which the trace was sampled; nan: not stated
+    probability  (N,) float   sampling probability of the trace; nan: not stated
     """
 
     trace: Ids
@@ -48,12 +48,12 @@ class Spans:
         return len(self.trace)
 
     def take(self, rows: Bools | NDArray[np.intp] | slice) -> Spans:
-        """The spans of those rows."""
+        """Return the spans of these rows."""
         return Spans(**{f.name: getattr(self, f.name)[rows] for f in fields(self)})
 
 
 def join_spans(parts: Sequence[Spans]) -> Spans:
-    """All spans of the parts, in their order."""
+    """Return all spans of the parts, in their order."""
     if len(parts) == 1:
         return parts[0]
     joined: dict[str, Any] = {f.name: np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(Spans)}

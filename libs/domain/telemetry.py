@@ -1,4 +1,4 @@
-"""What was measured, between intake and model: spans that wait, their sums, and what a window of time comes to."""
+"""Telemetry between intake and model: waiting spans, their sums, and the measurements of a window."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from libs.domain.world import Observations
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WaitingSpans:
-    """All spans that were acknowledged and not summed yet. B batches, N spans.
+    """All spans that are acknowledged and not yet summed. B batches, N spans.
 
-    now       s            when this was read, on the database's clock
-    batch_id  (B,) int     what one export brought
-    size      (B,) int     spans of it that wait
-    arrival   (B,) s       when it was acknowledged
-    rejected  (B,) int     things in it that were no spans
+    now       s            time of reading, on the database's clock
+    batch_id  (B,) int     id of the batch; a batch is one export
+    size      (B,) int     waiting spans of the batch
+    arrival   (B,) s       time of its acknowledgement
+    rejected  (B,) int     entries of the batch that were not valid spans
     spans     N spans      batch after batch; `service` and `gateway` are ids of the store
     closed    traces that were summed lately
     """
@@ -36,19 +36,20 @@ class WaitingSpans:
     closed: Ids
 
     def batch(self) -> NDArray[np.intp]:
-        """(N,) which batch each span is of."""
+        """Return the (N,) index of each span's batch."""
         return np.repeat(np.arange(len(self.size)), self.size)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SpanSums:
-    """What a sweep of the waiting spans found.
+    """The result of one sweep of the waiting spans.
 
-    settled     (N,) bool  spans that wait no longer: summed, or too late
-    late        int        of these, spans of a trace that had been summed before
-    closed      traces that were summed now
+    settled     (N,) bool  spans that need not wait any longer: summed, or too late
+    late        int        of these, spans whose trace had been summed before
+    closed      traces summed in this sweep
     service_id  (S,) int   the store's ids of the rows of `demand`
-    product_id  (P,) int   and of its columns
+    product_id  (P,) int   the store's ids of its columns
+    demand      sums of the closed traces
     """
 
     settled: Bools
@@ -61,10 +62,10 @@ class SpanSums:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Samples:
-    """N measurements of series.
+    """N samples of series.
 
     series  (N,) int    index into the caller's list of series
-    minute  (N,) int    since 1970-01-01T00:00Z
+    minute  (N,) int    minutes since 1970-01-01T00:00Z
     value   (N,) float
     """
 
@@ -78,9 +79,9 @@ class Samples:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Telemetry:
-    """A window of time as a model takes it.
+    """The measurements of a window of time, ready for a model.
 
-    unknown   "usage", "traffic", "demand" -> series or sums left out since the vocabulary lacks a name of theirs
+    unknown   "usage", "traffic" or "demand" -> series or sums left out because the vocabulary lacks one of their names
     """
 
     observations: Observations

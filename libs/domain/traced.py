@@ -1,4 +1,4 @@
-"""What traces showed, as it is listed."""
+"""Lists of traced services and days."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from datetime import date
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceDay:
-    """Spans of a day, by what became of them.
+    """Spans of one day, by their fate.
 
-    received    settled on that day: what follows is part of it, except what was rejected
-    attributed  to a product
-    orphaned    the way up is broken before it says which product
-    late        of a trace that had been summed before
+    received    spans settled on that day; all others but rejected are parts of it
+    attributed  attributed to a product
+    orphaned    product or weight in doubt because an ancestor is missing
+    late        their trace had been summed before
     duplicates  came twice
-    rejected    were no spans, or of services that cannot be named
+    rejected    not valid spans, or of services that cannot be named
     """
 
     day: date
@@ -40,7 +40,7 @@ class TracedService:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TracedCaller:
-    """Whom a service called since a day, and how often, by callee's name."""
+    """Calls of a service since a day. calls: callee -> number."""
 
     traced_service_id: int
     name: str
@@ -49,7 +49,7 @@ class TracedCaller:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedBy:
-    """How many names of services and series a token brought; named_by is None for those of no token."""
+    """Numbers of services and series that a token named. named_by is None for those that no token named."""
 
     named_by: str | None
     services: int

@@ -1,4 +1,4 @@
-"""The answer to a capacity request, before or after it is made."""
+"""The verdict on a capacity request, or on a dry run of one."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ Phase = Literal["granted", "degraded", "rejected"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Verdict:
-    """granted: met in full now. degraded: accepted and short for now. rejected: no state of the region could meet it.
+    """The verdict on one request.
 
+    phase    granted: met in full now; degraded: accepted, and short for now; rejected: no state of the region can meet
+             it
     reason   identifier that clients may match, CamelCase
     message  for people; says what to do next
-    numbers  what the message was made of; units come last in the names
-    plan     targets that give the reservation the most it can have from its own and free servers; None where rejected
+    numbers  the figures in the message; units come last in the names
+    plan     targets that cover as much as the reservation's own and free servers can; None where rejected
     """
 
     phase: Phase

@@ -1,4 +1,4 @@
-"""What is wrong with a plan."""
+"""A violation: one fault of a plan."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Violation:
-    """One reason not to carry a plan out.
+    """One reason to refuse a plan.
 
     reason   identifier that clients may match, CamelCase
     message  for people
-    server, reservation  names, where it is about one
+    server, reservation  names, if it is about one
     """
 
     reason: str

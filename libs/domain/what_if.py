@@ -1,4 +1,4 @@
-"""A snapshot with some things other than they are: what assessments and simulations ask about. Nothing is stored."""
+"""Change a snapshot as assessments and simulations assume. Nothing is stored."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from libs.domain.reservation import ReservationSpec
 from libs.domain.simulation import Demand, Loss, NewRacks, WhatIf
 
 CAPACITY_RRU_MAX = 1e12
-"""Of one reservation."""
+"""Largest capacity of one reservation, in RRU."""
 
 
 def with_reservation(
     snapshot: FleetSnapshot, name: str, spec: ReservationSpec, *, reservation_id: int = 0, generation: int = 1
 ) -> tuple[FleetSnapshot, int]:
-    """The snapshot with the reservation `name` as `spec` says, and its row: the one of that name, or a new last one.
+    """Return the snapshot with the reservation `name` set to `spec`, and its row. A new reservation comes last.
 
-    reservation_id   of a new row: 0 while it is not stored, its own once it is and the plan is to be committed
-    A hardware type or datacenter of the spec that the snapshot lacks counts for nothing: there are no such servers.
+    reservation_id   id of a new row: its stored id if the plan will be committed, else 0
+    generation       generation of a new row
+
+    Ignore hardware types and datacenters that the snapshot lacks: it has no servers there.
     """
     q = snapshot.reservations
     found = np.flatnonzero(q.name == name)
@@ -49,11 +51,11 @@ def with_reservation(
 
 
 class ImpossibleWhatIf(ValueError):
-    """A what-if that no region can be. The message begins with the field."""
+    """A what-if that contradicts the region. The message begins with the field."""
 
 
 class UnknownName(ValueError):
-    """A what-if names something that the snapshot lacks. `field` says which part of it."""
+    """A name in a what-if that the snapshot lacks. `field` is its path in the what-if."""
 
     def __init__(self, field: str, noun: str, name: str, known: Collection[str]) -> None:
         self.field, self.noun, self.name, self.known = field, noun, name, known
@@ -61,9 +63,10 @@ class UnknownName(ValueError):
 
 
 def imagine(snapshot: FleetSnapshot, what_if: WhatIf, owned: Mapping[str, str]) -> FleetSnapshot:
-    """The snapshot with everything that the what-if says. Servers that it adds come last and have negative ids.
+    """Return the snapshot with all changes of the what-if. Added servers come last, with negative ids.
 
-    owned   reservation -> owner, of those that owners have: what demand for an owner, or for all, is about
+    owned   reservation -> owner; only reservations that have an owner. Demand changes apply to these only.
+
     Raises UnknownName and ImpossibleWhatIf.
     """
     snapshot = replace(snapshot, policy=replace(snapshot.policy, **what_if.policy))
@@ -108,7 +111,7 @@ def _with_demand(snapshot: FleetSnapshot, demand: Demand, owned: Mapping[str, st
 
 
 def _lost(snapshot: FleetSnapshot, loss: Loss, field: str) -> Bools:
-    """(S,) which servers stand there."""
+    """Return a (S,) mask of the servers in the lost place."""
     t = snapshot.topology
     where: dict[str, tuple[Any, Callable[[], Any]]] = {
         "datacenter": (t.datacenters, lambda: snapshot.server_datacenter),
@@ -125,7 +128,7 @@ def _without(snapshot: FleetSnapshot, gone: Bools) -> FleetSnapshot:
 
 
 def _with_racks(snapshot: FleetSnapshot, added: NewRacks, field: str) -> FleetSnapshot:
-    """The racks take free names; a hardware type that the region lacks so far cannot be of use to anybody yet."""
+    """Add racks of free servers under unused names. Raises UnknownName for an unknown MSB or hardware type."""
     s, t = snapshot.servers, snapshot.topology
     msb = _index(t.msbs, added.msb, f"{field}.msb", "MSB")
     hardware_type = _index(snapshot.hardware_types, added.hardware_type, f"{field}.hardware_type", "hardware type")

@@ -134,8 +134,8 @@ def test_a_bound_server_changes_only_what_no_guarantee_rests_on(database: Databa
     other_type = propose(database, rows | {"server-00": ("msb-00", "rack-00", "hw-b", "none")})
     assert done(other_type.counts) == {"refuse": 1}
     assert says(database, other_type, "refuse")["server-00"] == (
-        "type hw-a to hw-b: refused, because it is bound to web, which counts on it as it is. "
-        "`plimsoll decommission server server-00 --region REGION --at WHEN` has it emptied; then import again"
+        "type hw-a to hw-b: refused, because web relies on the server as it is. "
+        "`plimsoll decommission server server-00 --region REGION --at WHEN` empties it; then import again"
     )
     confirm(database, other_type)
     assert as_rows(known(database)) == rows

@@ -167,7 +167,7 @@ def test_what_is_not_empty_when_due_stays_and_is_said(world: World) -> None:
     reason, message = world.condition(retirement)
     assert reason == "Overdue"
     assert "is not empty: still held: web 3" in message
-    assert "Nothing is pulled" in message
+    assert "It waits until then" in message
     assert len(world.servers(current_reservation="web", rack="rack-00")) == 3
     with world.database.write() as tx:
         cancel_retirement(
