@@ -9,20 +9,7 @@ import typer
 from services.cli.client import Client, Json
 from services.cli.failure import EXIT_NOT_POSSIBLE, CliFailure
 from services.cli.output import Output, OutputOption, print_json, say, stderr, stdout
-from services.cli.specs import (
-    AffinityOption,
-    CapacityOption,
-    CountOption,
-    EndsOption,
-    HostProfileOption,
-    MsbLimitOption,
-    RackLimitOption,
-    RruOption,
-    StartsOption,
-    SurvivesOption,
-    TypesOption,
-    spec_of,
-)
+from services.cli.specs import Spec, takes_spec
 
 DECIDED = frozenset({"granted", "degraded", "rejected", "withdrawn", "scheduled", "awaiting_approval"})
 """Phases in which nothing more happens by itself in the next seconds."""
@@ -44,77 +31,33 @@ RequestId = Annotated[int, typer.Argument(metavar="ID", help="as in `plimsoll ge
 WaitOption = Annotated[float, typer.Option("--wait", min=0.0, metavar="SECONDS", help="for the answer; 0: do not")]
 
 
+@takes_spec
 def create(
     name: Annotated[str, typer.Argument(help="of the new reservation")],
     region: RegionOption,
     owner: Annotated[str, typer.Option(help="the team that it is for")],
-    capacity: CapacityOption = None,
-    rru: RruOption = None,
-    count: CountOption = None,
-    hardware_type: TypesOption = None,
-    host_profile: HostProfileOption = None,
-    survive_msb_loss: SurvivesOption = None,
-    msb_spread_limit: MsbLimitOption = None,
-    rack_spread_limit: RackLimitOption = None,
-    affinity: AffinityOption = None,
-    starts_at: StartsOption = None,
-    ends_at: EndsOption = None,
+    spec: Spec,
     reason: ReasonOption = None,
     dry_run: DryRunOption = False,
     wait: WaitOption = 60.0,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Ask for a reservation: so many RRU (or servers) that are there when an MSB fails."""
-    spec = spec_of(
-        capacity=capacity,
-        rru=rru,
-        count=count,
-        hardware_type=hardware_type,
-        host_profile=host_profile,
-        survive_msb_loss=survive_msb_loss,
-        msb_spread_limit=msb_spread_limit,
-        rack_spread_limit=rack_spread_limit,
-        affinity=affinity,
-        starts_at=starts_at,
-        ends_at=ends_at,
-    )
     body = {"kind": "create", "region": region, "reservation": name, "owner": owner, "spec": spec}
     send(_with(body, reason=reason), dry_run=dry_run, wait_s=wait, output=output)
 
 
+@takes_spec
 def resize(
     name: Annotated[str, typer.Argument(help="of the reservation")],
     region: RegionOption,
-    capacity: CapacityOption = None,
-    rru: RruOption = None,
-    count: CountOption = None,
-    hardware_type: TypesOption = None,
-    host_profile: HostProfileOption = None,
-    survive_msb_loss: SurvivesOption = None,
-    msb_spread_limit: MsbLimitOption = None,
-    rack_spread_limit: RackLimitOption = None,
-    affinity: AffinityOption = None,
-    starts_at: StartsOption = None,
-    ends_at: EndsOption = None,
+    spec: Spec,
     reason: ReasonOption = None,
     dry_run: DryRunOption = False,
     wait: WaitOption = 60.0,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Ask for another size, or other terms; what is left out stays as it is."""
-    spec = spec_of(
-        capacity=capacity,
-        rru=rru,
-        count=count,
-        hardware_type=hardware_type,
-        host_profile=host_profile,
-        survive_msb_loss=survive_msb_loss,
-        msb_spread_limit=msb_spread_limit,
-        rack_spread_limit=rack_spread_limit,
-        affinity=affinity,
-        starts_at=starts_at,
-        ends_at=ends_at,
-    )
     body = {"kind": "resize", "region": region, "reservation": name, "spec": spec}
     send(_with(body, reason=reason), dry_run=dry_run, wait_s=wait, output=output)
 
@@ -131,37 +74,15 @@ def delete(
     send(_with(body, reason=reason), dry_run=dry_run, wait_s=60.0, output=output)
 
 
+@takes_spec
 def amend(
     identifier: RequestId,
-    capacity: CapacityOption = None,
-    rru: RruOption = None,
-    count: CountOption = None,
-    hardware_type: TypesOption = None,
-    host_profile: HostProfileOption = None,
-    survive_msb_loss: SurvivesOption = None,
-    msb_spread_limit: MsbLimitOption = None,
-    rack_spread_limit: RackLimitOption = None,
-    affinity: AffinityOption = None,
-    starts_at: StartsOption = None,
-    ends_at: EndsOption = None,
+    spec: Spec,
     reason: ReasonOption = None,
     wait: WaitOption = 60.0,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Ask for something else in a request that is not decided yet; what is left out stays as it is."""
-    spec = spec_of(
-        capacity=capacity,
-        rru=rru,
-        count=count,
-        hardware_type=hardware_type,
-        host_profile=host_profile,
-        survive_msb_loss=survive_msb_loss,
-        msb_spread_limit=msb_spread_limit,
-        rack_spread_limit=rack_spread_limit,
-        affinity=affinity,
-        starts_at=starts_at,
-        ends_at=ends_at,
-    )
     client = Client.connect()
     path = f"/v1/capacity-requests/{identifier}"
     body = _with({"spec": spec}, reason=reason)

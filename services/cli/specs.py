@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
-from typing import Annotated, TypeVar
+from functools import wraps
+from typing import Annotated, Any, TypeVar
 
 import typer
 
 from services.cli.moments import MOMENT, moment
 
 T = TypeVar("T")
+Spec = dict[str, object]
+"""The body of a request that says what an owner wants."""
 _Share = "DATACENTER=SHARE"
 
 CapacityOption = Annotated[
@@ -45,19 +49,22 @@ EndsOption = Annotated[str | None, typer.Option(metavar=MOMENT, help="it is dele
 
 def spec_of(
     *,
-    capacity: float | None,
-    rru: Sequence[str] | None,
-    count: int | None,
-    hardware_type: Sequence[str] | None,
-    host_profile: str | None,
-    survive_msb_loss: bool | None,
-    msb_spread_limit: float | None,
-    rack_spread_limit: float | None,
-    affinity: Sequence[str] | None,
-    starts_at: str | None,
-    ends_at: str | None,
-) -> dict[str, object]:
-    """The spec with what was given; the platform fills in or keeps the rest."""
+    capacity: CapacityOption = None,
+    rru: RruOption = None,
+    count: CountOption = None,
+    hardware_type: TypesOption = None,
+    host_profile: HostProfileOption = None,
+    survive_msb_loss: SurvivesOption = None,
+    msb_spread_limit: MsbLimitOption = None,
+    rack_spread_limit: RackLimitOption = None,
+    affinity: AffinityOption = None,
+    starts_at: StartsOption = None,
+    ends_at: EndsOption = None,
+) -> Spec:
+    """Return the spec with what was given; the platform fills in or keeps the rest.
+
+    Its parameters are the options of every command that `takes_spec`.
+    """
     given = {
         "capacity_rru": capacity,
         "rru": _pairs(rru, "--rru", float),
@@ -72,6 +79,23 @@ def spec_of(
         "ends_at": moment("--ends-at", ends_at),
     }
     return {name: value for name, value in given.items() if value is not None}
+
+
+def takes_spec(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of `spec_of` in the place of its parameter `spec`, which is made of them."""
+    options = inspect.signature(spec_of, eval_str=True).parameters
+
+    @wraps(command)
+    def with_options(**given: Any) -> None:
+        spec = spec_of(**{name: given.pop(name) for name in options})
+        command(spec=spec, **given)
+
+    own = inspect.signature(command, eval_str=True).parameters
+    taken = [one for name, found in own.items() for one in (options.values() if name == "spec" else [found])]
+    # Any order of parameters with and without defaults is legal where all are named, as typer does.
+    named = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in taken]
+    with_options.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
+    return with_options
 
 
 def _pairs(texts: Sequence[str] | None, option: str, convert: Callable[[str], T]) -> dict[str, T] | None:

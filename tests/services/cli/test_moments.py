@@ -24,10 +24,7 @@ def test_an_offset_is_kept(text: str, hour: int) -> None:
     found = moment("--at", text)
     assert found is not None
     assert datetime.fromisoformat(found) == wanted
-    none = dict.fromkeys(
-        ("capacity", "rru", "count", "hardware_type", "host_profile", "survive_msb_loss", "msb_spread_limit")
-    )
-    spec = spec_of(**none, rack_spread_limit=None, affinity=None, starts_at=text, ends_at=None)  # type: ignore[arg-type]
+    spec = spec_of(starts_at=text)
     assert datetime.fromisoformat(str(spec["starts_at"])) == wanted
 
 

@@ -1,0 +1,28 @@
+"""The commands that ask for capacity share the options of a spec, declared once."""
+
+import inspect
+
+import pytest
+import typer
+
+from services.cli import requests
+from services.cli.main import app
+from services.cli.specs import spec_of
+
+
+@pytest.mark.parametrize("name", ["create", "resize", "amend"])
+def test_a_command_has_every_option_of_a_spec(name: str) -> None:
+    options = set(inspect.signature(spec_of).parameters)
+    command = typer.main.get_command(app).get_command(None, name)  # type: ignore[attr-defined, arg-type]
+    found = {parameter.name for parameter in command.params}
+    assert found >= options
+    assert "spec" not in found
+
+
+def test_what_is_given_is_the_spec_and_the_rest_is_the_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent = []
+    monkeypatch.setattr(requests, "send", lambda body, **how: sent.append((body, how["dry_run"])))
+    arguments = ["web", "-r", "west", "--capacity", "3", "--rru", "hw-a=1.5", "--dry-run"]
+    typer.main.get_command(app).main(["resize", *arguments], standalone_mode=False)
+    spec = {"capacity_rru": 3.0, "rru": {"hw-a": 1.5}}
+    assert sent == [({"kind": "resize", "region": "west", "reservation": "web", "spec": spec}, True)]
