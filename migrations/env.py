@@ -1,4 +1,4 @@
-"""Alembic runs this file for every upgrade; `libs.store.migrate` gives it the connection that holds the lock."""
+"""Run the migrations. `libs.store.migrate` passes in the connection that holds the lock."""
 
 from alembic import context
 

@@ -1,1 +1,1 @@
-"""Blocks of columns and rows -> sparse matrix -> HiGHS."""
+"""Mixed-integer programs: blocks of columns and rows are joined into a sparse matrix and solved by HiGHS."""

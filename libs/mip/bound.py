@@ -1,4 +1,4 @@
-"""A bound that holds whatever the solver did: from the prices of the rows alone."""
+"""A lower bound on the objective that follows from the row prices alone and does not trust the solver."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from libs.mip.model import Floats, Model
 
 
 def bound_from_prices(model: Model, price: Floats) -> float:
-    """A lower bound on the objective of the model's relaxation, valid for any price vector.
+    """Return a lower bound on the objective of the model's relaxation, valid for any price vector.
 
         min_{lower <= x <= upper}  (cost - A' price) . x   +   min_{row_lower <= y <= row_upper}  price . y   +   offset
 
     price  (N,)  one per row; a price that points at an infinite side of its row is taken as 0
 
-    It is finite only where every column with a reduced cost of the wrong sign has a finite bound, so models whose
-    bound matters give every column finite bounds. Weak duality: no precision of the solver is trusted.
+    The bound follows from weak duality, so it trusts no precision of the solver. It is -inf if a column has an infinite
+    bound on the side that its reduced cost points to. Models that need a finite bound must give every column finite
+    bounds.
     """
     usable = np.where((np.isinf(model.row_lower) & (price > 0)) | (np.isinf(model.row_upper) & (price < 0)), 0.0, price)
     usable = np.nan_to_num(usable, nan=0.0, posinf=0.0, neginf=0.0)
@@ -32,5 +33,5 @@ def bound_from_prices(model: Model, price: Floats) -> float:
 
 
 def reduced_costs(model: Model, price: Floats) -> Floats:
-    """(C,) what one more unit of each column costs after paying the rows' prices."""
+    """Return the (C,) reduced costs: the cost of one more unit of each column, less the row prices it pays."""
     return np.asarray(model.cost - model.matrix.T @ price)

@@ -1,7 +1,7 @@
 """HiGHS behind arrays: the only file that imports highspy.
 
-Every run is single-threaded: HiGHS keeps one scheduler per process that cannot be resized while anything runs, and
-its linear-programming methods used here are serial anyway. `run()` releases the GIL, so solve several models at once
+Every run is single-threaded. HiGHS keeps one scheduler per process, which cannot be resized while a run is active, and
+the linear-programming methods used here are serial anyway. `run()` releases the GIL, so solve several models at once
 from several Python threads instead. Never fork a process that has solved: the child would hang.
 """
 
@@ -22,24 +22,21 @@ from libs.mip.scaling import Scaling, scaled
 
 Method = Literal["ipm", "pdlp", "simplex"]
 Progress = Callable[[float, float, float], None]
-"""incumbent, bound, gap; inf where there is none yet."""
+"""A callback with the incumbent's objective, the bound and the gap; a value is inf while it is unknown."""
 Cancelled = Callable[[], bool]
 
 
 FINE = 1e-10
-"""The least tolerance there is: for a solver asked once more, where what it said of its answer was not so."""
+"""The least tolerance that HiGHS accepts. Use it to solve again if an answer did not meet the default tolerance."""
 
 
 class SolverError(RuntimeError):
-    """HiGHS refused a model or an option: a defect of ours, never of the input."""
+    """HiGHS refused a model or an option. The cause is a defect of this code, never of the input."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """When to stop. Times depend on the machine; nodes, leaves and iterations do not.
-
-    threads other than 1 are refused, see the module's docstring.
-    """
+    """Limits at which a run stops. Times depend on the machine; counts of nodes and iterations do not."""
 
     time_s_max: float = math.inf
     nodes_max: int | None = None
@@ -55,12 +52,12 @@ NO_LIMITS = Limits()
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """Which columns and rows a vertex rests on: where simplex starts on a model of the same shape. Opaque."""
+    """A simplex basis: the start of simplex on a model of the same shape. Its content is opaque."""
 
     _inner: Any
 
     def extended(self, rows: int) -> Basis:
-        """The basis of the same model with so many more rows behind its own."""
+        """Return the basis of the same model after `rows` more rows were added at its end."""
         inner: Any = highspy.HighsBasis()
         inner.valid, inner.col_status = True, self._inner.col_status
         inner.row_status = [*self._inner.row_status, *[highspy.HighsBasisStatus.kBasic] * rows]
@@ -69,14 +66,15 @@ class Basis:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Solution:
-    """What a run found.
+    """The result of a run.
 
-    x          (C,) or None  the best point; None where the run found none
-    price      (N,) or None  row prices of a linear program (what one more unit of the row's bound costs)
-    objective  of x; inf where there is no x
+    x          (C,) or None  the best point; None if the run found none
+    price      (N,) or None  row prices of a linear program: the cost of one more unit of the row's bound
+    objective  of x; inf if there is no x
     bound      no point is cheaper. Linear: from the prices alone, see bound_from_prices. Integer: the tree's bound
     optimal    proven within the gap asked for
-    limited    a limit or the caller stopped it; `timed_out` where that limit was the clock or the caller
+    limited    a limit or the caller stopped the run
+    timed_out  the time limit or the caller stopped the run
     basis      of a linear program that ended in a vertex
     """
 
@@ -103,11 +101,14 @@ def solve_lp(
     start: Basis | None = None,
     cancelled: Cancelled | None = None,
 ) -> Solution:
-    """Solve the relaxation of a model (integrality is ignored).
+    """Solve the relaxation of a model: integrality is ignored.
 
-    ipm goes without crossover unless a vertex is asked for: prices and a central point cost a tenth of a basis.
-    simplex always ends in a vertex. pdlp is for models whose factorisation does not fit, and is the least precise.
-    start is the basis of a model of the same shape; simplex goes on from there, whatever the method.
+    method  ipm, pdlp or simplex; with a start, simplex in any case
+    start   basis of a model of the same shape; simplex continues from it
+
+    The method ipm skips crossover unless a vertex is asked for: prices and a central point cost a tenth of a basis. The
+    method simplex always ends in a vertex. The method pdlp is the least precise; it is for models whose factorisation
+    does not fit into memory.
     """
     scaling = scaled(model)
     highs = _loaded(scaling.model, integer=False)
@@ -136,11 +137,11 @@ def solve_mip(
 ) -> Solution:
     """Solve a mixed-integer model by branch and bound.
 
-    start       (C,) a point to begin from; nan where unknown. The answer is never worse than a start that is feasible
-    restarts    whether to presolve anew once enough columns are fixed: pays in long searches only
-    heuristics  share of the effort that looks for better points rather than bounds
-    presolve    whether to make the model smaller first
-    tolerance   by how much rows, whole numbers and prices may be missed; None: HiGHS's own, 1e-6 and 1e-7
+    start       (C,) a point to begin from; nan where unknown. The answer is never worse than a feasible start
+    restarts    presolve again once enough columns are fixed: this pays in long searches only
+    heuristics  share of the effort spent on better points rather than on bounds
+    presolve    reduce the model first
+    tolerance   largest violation of rows, integrality and prices. None: HiGHS's own, 1e-6 and 1e-7
     """
     scaling = scaled(model)
     highs = _loaded(scaling.model, integer=True)
@@ -161,7 +162,7 @@ def solve_mip(
         if value is not None:
             _option(highs, name, value)
     if start is not None:
-        _option(highs, "mip_heuristic_run_feasibility_jump", False)  # finding any point is done
+        _option(highs, "mip_heuristic_run_feasibility_jump", False)  # the start is already a point
         known = np.flatnonzero(~np.isnan(start)).astype(np.int32)
         highs.setSolution(len(known), known, (start / scaling.column)[known])
     return _run(highs, model, scaling, limits, progress, cancelled)
@@ -169,7 +170,7 @@ def solve_mip(
 
 def _loaded(model: Model, *, integer: bool) -> Any:
     if not (np.isfinite(model.cost).all() and np.isfinite(model.matrix.data).all()):
-        raise SolverError("a cost or a coefficient is not finite")  # HiGHS itself takes nan, and answers nan
+        raise SolverError("a cost or a coefficient is not finite")  # HiGHS would accept nan and answer nan
     highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
     for name, value in (("output_flag", False), ("threads", 1), ("parallel", "off")):
         _option(highs, name, value)
@@ -237,7 +238,7 @@ def _run(
 
 
 def _listen(highs: Any, scaling: Scaling, progress: Progress | None, cancelled: Cancelled | None) -> None:
-    """Subscribe to what the caller wants to hear. A callback costs the GIL, so nothing is subscribed for nobody."""
+    """Subscribe to the events that the caller asked for. Each callback takes the GIL, so subscribe to no others."""
     if cancelled is not None:
 
         def stop(event: Any) -> None:

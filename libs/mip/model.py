@@ -35,19 +35,19 @@ class Model:
     offset: float = 0.0
 
     def objective(self, x: Floats) -> float:
-        """Cost of a point, whether or not it satisfies the rows."""
-        # not cost @ x: that wakes a thread on every core, for nothing
+        """Return the cost of a point. The point need not satisfy the rows."""
+        # not cost @ x: BLAS would wake a thread on every core for little work
         return float((self.cost * x).sum()) + self.offset
 
     def violation(self, x: Floats) -> float:
-        """The largest amount by which a point breaks a row or a column bound; 0 where it breaks none."""
+        """Return the largest amount by which a point breaks a row or a column bound; 0 if it breaks none."""
         activity = self.matrix @ x
         worst = [self.row_lower - activity, activity - self.row_upper, self.lower - x, x - self.upper]
         return max(0.0, *(float(part.max(initial=0.0)) for part in worst))
 
 
 class Mip:
-    """Gathers blocks of columns and rows. Blocks hand out index arrays; nothing is looked up by name."""
+    """A model under construction, in blocks of columns or rows. Each block returns its indices as an array."""
 
     def __init__(self) -> None:
         self.columns = 0
@@ -72,7 +72,7 @@ class Mip:
         upper: ArrayLike = np.inf,
         integer: bool = False,
     ) -> Indices:
-        """Add columns; scalars hold for all of them. Returns their (count,) indices."""
+        """Add columns and return their (count,) indices. A scalar applies to all of them."""
         for gathered, value in ((self._cost, cost), (self._lower, lower), (self._upper, upper)):
             gathered.append(_spread(value, count))
         self._integer.append(np.full(count, integer))
@@ -86,9 +86,9 @@ class Mip:
         lower: ArrayLike = -np.inf,
         upper: ArrayLike = np.inf,
     ) -> Indices:
-        """Add rows whose entries are (row within the block, column, coefficient), broadcast together.
+        """Add rows and return their (count,) indices.
 
-        Entries of the same place add up. Returns the rows' (count,) indices.
+        Entries are (row within the block, column, coefficient), broadcast together. Entries at the same place add up.
         """
         for row, column, value in entries:
             at, into, by = np.broadcast_arrays(np.asarray(row), np.asarray(column), np.asarray(value, np.float64))
@@ -101,7 +101,7 @@ class Mip:
         return np.arange(self.rows - count, self.rows)
 
     def build(self) -> Model:
-        """Freeze what was gathered."""
+        """Return the frozen model."""
         entries = (_joined(self._value, np.float64), (_joined(self._row, np.intp), _joined(self._column, np.intp)))
         return Model(
             cost=_joined(self._cost, np.float64),

@@ -1,4 +1,4 @@
-"""Why there is no point at all: the least by which some bounds would have to give."""
+"""The smallest relaxation of bounds that makes an infeasible model feasible."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from libs.mip.model import Floats, Indices, Model
 
 
 def least_relaxation(model: Model, columns: Indices, rows: Indices) -> tuple[Floats, Floats] | None:
-    """By how much the bounds of these columns, and of these rows, must give so that there is a point; in sum the least.
+    """Return the changes of these column and row bounds, least in sum, that make the model feasible.
 
         min sum (under + over)   such that   lower - under <= x <= upper + over     likewise for the rows
 
-    Returns (len(columns),) and (len(rows),): negative below a lower bound, positive above an upper one. None where no
-    slack of these bounds helps.
+    Return arrays of shape (len(columns),) and (len(rows),): negative below a lower bound, positive above an upper one.
+    Return None if no change of these bounds helps.
     """
     chosen, loose = np.asarray(columns, np.intp).ravel(), np.asarray(rows, np.intp).ravel()
     n, count, bounds = len(model.cost), len(model.row_lower), len(chosen)

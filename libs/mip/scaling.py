@@ -1,4 +1,4 @@
-"""A model in units that suit a solver, whose tolerances are absolute numbers."""
+"""Scale a model to units that suit the solver, because its tolerances are absolute numbers."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import scipy.sparse as sp
 from libs.mip.model import Floats, Model
 
 NEAR, FAR = 1e-5, 1e7
-"""Models whose numbers all lie between are left as they are."""
+"""A model is left unscaled if the sizes of all its nonzero numbers lie between these two."""
 RANGE = 2.0**20
-"""The most that a number may come to so that the smallest beside it becomes 1."""
+"""Largest number that a row may contain after scaling. It takes precedence over scaling the smallest number to 1."""
 VISIBLE = 1e-6
-"""Costs that are smaller, per column's range, are lost in what a solver takes for 0."""
+"""A cost that is smaller than this after scaling is lost: the solver takes it for 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Scaling:
-    """A model in other units: x = column * x', rows' = row * rows, cost' = cost * column * objective.
+    """A scaled model: x = column * x', rows' = row * rows, cost' = cost * column * objective.
 
-    column, row  (C,) and (N,); integers keep a unit of 1. All are powers of 2, so that nothing is rounded
-    hidden       of the objective, in its own unit: what costs too small for a solver may come to
+    column, row  (C,) and (N,); integer columns keep a unit of 1. All are powers of 2, so that nothing is rounded
+    hidden       the most that costs too small for the solver can add up to, in the objective's own unit
     """
 
     model: Model
@@ -33,10 +33,11 @@ class Scaling:
 
 
 def scaled(model: Model) -> Scaling:
-    """Bring continuous columns to a range of about 1; then the smallest number of each row, and of the cost, to 1.
+    """Return the model with continuous columns scaled to a range of about 1.
 
-    The smallest, and not the largest: 1 beside 1e9 still counts. Only where that would take others past RANGE are
-    they smaller.
+    Each row, and the cost, is then scaled so that its smallest number is 1. Scaling by the smallest number, not the
+    largest, keeps a 1 beside 1e9 visible. The smallest number ends below 1 only if the largest would otherwise exceed
+    RANGE.
     """
     column, row = np.ones(len(model.cost)), np.ones(len(model.row_lower))
     bound = np.maximum(_finite(model.lower), _finite(model.upper))
@@ -71,7 +72,7 @@ def _hidden(model: Model, cost: Floats) -> float:
 
 
 def _units(matrix: sp.csr_array) -> Floats:
-    """(N,) what each row is multiplied by; 1 for empty ones."""
+    """Return the (N,) factors of the rows; 1 for empty rows."""
     size = np.abs(matrix.data)
     entry = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))[size > 0]
     least, most = np.full(matrix.shape[0], np.inf), np.zeros(matrix.shape[0])
@@ -91,5 +92,5 @@ def _finite(bound: Floats) -> Floats:
 
 
 def _power(of: Floats) -> Floats:
-    """The power of 2 that is next below."""
+    """Return the largest power of 2 that is not above each number; 1 for a 0."""
     return np.exp2(np.floor(np.log2(np.where(of > 0, of, 1.0))))

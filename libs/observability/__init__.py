@@ -1,1 +1,1 @@
-"""Structured logs that hold no secret, and traces."""
+"""Structured logs without secrets, traces, and tallies."""

@@ -1,4 +1,4 @@
-"""Structured logs: one JSON object a line on stderr, never with a secret in it."""
+"""Structured logs: one JSON object per line on stderr, with secrets removed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _WORD = re.compile(r"\S+")
 
 
 def redact(value: object, *, name: str = "") -> object:
-    """The value without secrets: those known by the name they go under, and those known by their looks."""
+    """Return the value without secrets. A secret is recognised by the name of its field or by its form."""
     if name and _SECRET_NAMES.search(name):
         return HIDDEN
     if isinstance(value, str):
@@ -36,9 +36,9 @@ def redact(value: object, *, name: str = "") -> object:
 
 
 def redact_text(text: str) -> str:
-    """Text without what looks like a secret: tokens, passwords of a connection, and who a URL logs in as.
+    """Return the text without anything that looks like a secret: tokens, passwords and the user part of a URL.
 
-    Takes time in proportion to the text: it comes from outside.
+    The time grows linearly with the text, because the text may come from outside.
     """
     if "://" in text:
         text = _WORD.sub(_without_userinfo, text)
@@ -46,7 +46,7 @@ def redact_text(text: str) -> str:
 
 
 def _without_userinfo(word: re.Match[str]) -> str:
-    """All between :// and the last @ of a word: a password may hold a slash or an @ that nobody has encoded."""
+    """Return the word with all between :// and its last @ hidden. A password may hold an unencoded slash or @."""
     scheme, there, rest = word[0].partition("://")
     _, at, host = rest.rpartition("@")
     return f"{scheme}{there}{HIDDEN}@{host}" if at else word[0]
@@ -57,9 +57,9 @@ def _redact_event(_logger: object, _method: str, event: MutableMapping[str, obje
 
 
 def configure_logging(service: str, *, level: str = "INFO", stream: TextIO | None = None) -> None:
-    """Send what structlog and the standard library log to `stream` (stderr) as JSON lines that name the service.
+    """Write the records of structlog and the standard library to `stream` (stderr) as JSON lines that name the service.
 
-    Raises ValueError where the level is not one of logging's.
+    Raises ValueError if logging does not know the level.
     """
 
     def add_service(_logger: object, _method: str, event: MutableMapping[str, object]) -> Mapping[str, object]:
@@ -94,5 +94,5 @@ def configure_logging(service: str, *, level: str = "INFO", stream: TextIO | Non
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level)
-    # Every request is logged by libs.web with its id; uvicorn's own line would hold the query and no id.
+    # libs.web logs every request with its id. The line of uvicorn would show the query and no id.
     logging.getLogger("uvicorn.access").disabled = True

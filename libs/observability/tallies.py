@@ -1,8 +1,8 @@
-"""What processes without a /metrics of their own count: gathered here, written to the database when a job ends.
+"""Counts of processes without a /metrics endpoint, written to the database when a job ends.
 
-A worker's pool processes come and go, one per solve, so nobody can scrape them. Each keeps its counts here and adds
-them to a table after each job, and any API process tells the sums. A killed process loses the counts of one job;
-nothing is counted twice.
+The pool processes of a worker come and go, one per solve, so Prometheus cannot scrape them. Each process counts in
+memory and adds its counts to a table after each job. Any API process serves the sums. A killed process loses the counts
+of one job, and no count is added twice.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from dataclasses import dataclass
 SECONDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0, 1800.0, 3600.0)
 
 Key = tuple[str, tuple[str, ...]]
-"""The name of a sample, and the values of its labels."""
+"""Name of a sample, and the values of its labels."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """A counter or, with `buckets`, a histogram; `labels` take few values each, none of them a client's to invent."""
+    """A counter or, with `buckets`, a histogram. Each label takes few values, and no client can invent one."""
 
     name: str
     help: str
@@ -32,7 +32,7 @@ class Tally:
         _add({(self.name, labels): by})
 
     def observe(self, value: float, *labels: str) -> None:
-        """Put one value into the histogram."""
+        """Add one value to the histogram."""
         within = {(f"{self.name}_bucket", (*labels, f"{le:g}")): 1.0 for le in self.buckets if value <= le}
         _add({**within, (f"{self.name}_count", labels): 1.0, (f"{self.name}_sum", labels): value})
 
@@ -82,7 +82,7 @@ _gathered: dict[Key, float] = defaultdict(float)
 
 
 def take() -> dict[Key, float]:
-    """What was gathered in this process since the last time; the caller writes it down."""
+    """Return the counts since the last call, and reset them. The caller writes them to the database."""
     with _lock:
         taken = dict(_gathered)
         _gathered.clear()
@@ -90,7 +90,7 @@ def take() -> dict[Key, float]:
 
 
 def put_back(taken: Mapping[Key, float]) -> None:
-    """What was taken could not be written down: it is gathered again."""
+    """Add the taken counts again, after they could not be written."""
     _add(taken)
 
 

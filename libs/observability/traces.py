@@ -1,7 +1,8 @@
-"""Traces across the API, jobs and solves: OpenTelemetry spans, sent over OTLP/HTTP where somebody collects them.
+"""Traces across the API, jobs and solves: OpenTelemetry spans, sent over OTLP/HTTP if a collector is configured.
 
-Off unless OTEL_EXPORTER_OTLP_ENDPOINT is set: a span then costs some microseconds and goes nowhere. What a span says of
-itself are ids, names and numbers that the caller gives; of an error its kind alone, because its text may hold a secret.
+Tracing is off unless OTEL_EXPORTER_OTLP_ENDPOINT is set. A span then costs some microseconds and is dropped. The
+attributes of a span are ids, names and numbers from the caller. An error adds only its type, because its text may hold
+a secret.
 """
 
 from __future__ import annotations
@@ -17,17 +18,17 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 _EXPORT_S_MAX = 3
-"""A collector that does not answer must not hold up whoever tells it something."""
+"""Longest export, in seconds. A collector that does not answer must not hold up the process that sends."""
 Attributes = Mapping[str, str | int] | Mapping[str, str | int | float | bool]
 _tracer = trace.get_tracer("plimsoll")
 _traceparent = TraceContextTextMapPropagator()
 
 
 def configure_tracing(service: str) -> None:
-    """Send this process's spans to the endpoint that the environment names; nothing where it names none."""
+    """Send the spans of this process to the endpoint that the environment names; do nothing if it names none."""
     if not any(os.environ.get(name) for name in _ENDPOINTS):
         return
-    # Imported here: who traces nothing does not wait for it.
+    # Imported here, so that a process without tracing does not wait for the import.
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider
@@ -40,7 +41,7 @@ def configure_tracing(service: str) -> None:
 
 
 def flush_traces() -> None:
-    """Send what is still here: for a process that may end at any moment, as those that run jobs do."""
+    """Send the spans not sent yet. Processes that run jobs call this, because they may end at any moment."""
     flush = getattr(trace.get_tracer_provider(), "force_flush", None)
     if flush is not None:
         flush()
@@ -55,10 +56,10 @@ def span(
     parent: str | None = None,
     link: str | None = None,
 ) -> Iterator[Span]:
-    """What happens in this block, as a part of what happens around it.
+    """Record the block as a span, within the span that is open around it.
 
-    parent    W3C traceparent of what it is a part of, where that is in another process
-    link      traceparent of what it follows from without being a part of it: it then begins a trace of its own
+    parent    W3C traceparent of the span that contains this one, if it is in another process
+    link      traceparent of a span that this one follows from; this one then begins a trace of its own
     """
     context: Context | None = None
     links = []
@@ -85,19 +86,19 @@ def span(
 
 
 def annotate(attributes: Attributes) -> None:
-    """Say more of the span that is open."""
+    """Add attributes to the span that is open."""
     trace.get_current_span().set_attributes(attributes)
 
 
 def current_trace() -> str | None:
-    """The traceparent of what happens now, for whoever goes on with it elsewhere; None where nobody traces."""
+    """Return the traceparent of the open span, to continue the trace elsewhere; None without tracing."""
     carrier: dict[str, str] = {}
     _traceparent.inject(carrier)
     return carrier.get("traceparent")
 
 
 def trace_ids() -> Mapping[str, str]:
-    """`trace_id` and `span_id` of what happens now, as logs have them; empty where nobody traces."""
+    """Return the `trace_id` and `span_id` of the open span for log records; empty without tracing."""
     context = trace.get_current_span().get_span_context()
     if not context.is_valid:
         return {}

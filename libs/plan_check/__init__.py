@@ -1,1 +1,1 @@
-"""Is this plan legal and safe? By definition only, without a solver."""
+"""Checks that a plan is legal and safe, by definition only and without a solver."""

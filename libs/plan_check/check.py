@@ -1,4 +1,4 @@
-"""Is this plan legal and safe? By definition only: nothing here trusts, or knows, a solver."""
+"""Check that a target plan is legal and safe. The checks follow the definitions and use no solver."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from libs.plan_check.regression import TOLERANCE, check_regression, shortfall_rr
 
 SHOWN_MAX = 20
 SHAPE = frozenset({"WrongParent", "WrongShape", "UnknownReservation"})
-"""Violations after which nothing else can be said about a plan."""
+"""Violations that end the check: no further check makes sense after one of these."""
 
 
 class PlanRefusedError(ValueError):
-    """A plan that may not be carried out. `violations` says why."""
+    """A plan was refused. `violations` holds the reasons."""
 
     def __init__(self, violations: list[Violation]) -> None:
         self.violations = tuple(violations)
@@ -26,21 +26,23 @@ class PlanRefusedError(ValueError):
 
 
 def check_plan(snapshot: FleetSnapshot, plan: TargetPlan) -> list[Violation]:
-    """Everything that is wrong with a plan for this snapshot; empty where it may be carried out.
+    """Return every violation of a plan for this snapshot; empty if the plan may be carried out.
 
-    Legal, see check_legal. Safe: nobody is left worse off without reason, see check_regression.
+    The plan must be legal (check_legal) and must not leave a reservation worse off (check_regression).
     """
     illegal = check_legal(snapshot, plan)
     return illegal if any(v.reason in SHAPE for v in illegal) else [*illegal, *check_regression(snapshot, plan.target)]
 
 
 def check_legal(snapshot: FleetSnapshot, plan: TargetPlan) -> list[Violation]:
-    """What no plan may do, whatever the policy's costs say.
+    """Return the violations of the rules that hold for every policy (docs/adr/0013).
 
-    It is for this snapshot's servers and its parent plan; every target is free or a reservation of the snapshot; a
-    server is newly bound only where its hardware type is of use and while it is neither down nor leaving (staying is
-    always legal); a server that is down is not taken from a reservation, since nobody gains by it; one that is leaving
-    is given up only where the servers that are there and stay cover the reservation (docs/adr/0013).
+    - The plan covers the servers of this snapshot, and its parent is the snapshot's plan.
+    - Every target is free, or is a reservation of the snapshot.
+    - A server gets a new binding only if its hardware type has RRU there, and it is neither down nor leaving. Keeping
+      its binding is always legal.
+    - A server that is down is not freed, because that helps no other reservation.
+    - A server that is leaving is freed only if the servers that stay already cover its reservation.
     """
     shape = list(_shape(snapshot, plan))
     if shape:
@@ -56,7 +58,7 @@ def check_legal(snapshot: FleetSnapshot, plan: TargetPlan) -> list[Violation]:
     return [
         *_servers(snapshot, plan, useless, "Ineligible", "its hardware type is of no use there"),
         *_servers(snapshot, plan, new & down, "Unavailable", "it is down"),
-        *_servers(snapshot, plan, new & servers.leaving, "Leaving", "it is to be retired"),
+        *_servers(snapshot, plan, new & servers.leaving, "Leaving", "it will be retired"),
         *_servers(
             snapshot, plan, given_up & needed, "GivenUpTooEarly", "its reservation is not covered without it yet"
         ),
@@ -65,13 +67,13 @@ def check_legal(snapshot: FleetSnapshot, plan: TargetPlan) -> list[Violation]:
             plan,
             down & ~servers.leaving & (servers.target >= 0) & (target == FREE),
             "TakenWhileDown",
-            "it is down, so nobody gains by it",
+            "it is down, so freeing it helps no reservation",
         ),
     ]
 
 
 def require_clean(violations: list[Violation]) -> None:
-    """Raises: PlanRefusedError, where there is any violation."""
+    """Raise PlanRefusedError if there is any violation."""
     if violations:
         raise PlanRefusedError(violations)
 
@@ -92,7 +94,7 @@ def _shape(snapshot: FleetSnapshot, plan: TargetPlan) -> Iterator[Violation]:
     for row in np.flatnonzero(unknown):
         yield Violation(
             reason="UnknownReservation",
-            message=f"{snapshot.servers.name[row]} is bound to {plan.target[row]}, which is no reservation's number",
+            message=f"{snapshot.servers.name[row]} is bound to {plan.target[row]}, which is not a reservation",
             server=str(snapshot.servers.name[row]),
         )
 

@@ -1,4 +1,4 @@
-"""Is there room for everything, whatever order the actions of an execution plan come in? By definition only."""
+"""Check that every pool has room for an execution plan, in every order of its actions that the plan allows."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ TOLERANCE = 1e-4
 
 
 def check_execution(plan: ExecutionPlan, used: Mapping[Pool, float], room: Mapping[Pool, float]) -> list[Violation]:
-    """What is wrong with an execution plan; empty where it may be carried out.
+    """Return the violations of an execution plan; empty if it may be carried out.
 
-    used   capacity in use in each pool (region, hardware type) before it starts
-    room   what the pool holds
+    used   capacity in use in each pool (region, hardware type) before the plan starts
+    room   capacity that the pool holds
 
-    A state is any set of finished actions that holds, with an action, all it waits for. In no state may a pool be used
-    beyond its room: the worst state of a pool is a maximum closure, found by a minimum cut.
+    A state is a set of finished actions. It contains, with each action, all actions that this one waits for. In no
+    state may a pool use more than its room. The worst state of a pool is a maximum closure, which a minimum cut finds.
     """
     known = {a.action for a in plan.actions}
     loose = [
-        Violation(reason="UnknownAction", message=f"{a.action} waits for {before}, which is no action")
+        Violation(reason="UnknownAction", message=f"{a.action} waits for {before}, which is not an action of the plan")
         for a in plan.actions
         for before in a.waits_for
         if before not in known
@@ -48,12 +48,12 @@ def check_execution(plan: ExecutionPlan, used: Mapping[Pool, float], room: Mappi
 
 
 def change(a: Action) -> float:
-    """What an action adds to its pool."""
+    """Return the capacity that an action adds to its pool; negative for a downsize."""
     return float(a.after) - float(a.before) if isinstance(a.after, float) and isinstance(a.before, float) else 0.0
 
 
 def _freed_before(plan: ExecutionPlan) -> dict[str, frozenset[str]] | None:
-    """Per action, the downsizes that must be finished before it; None where there is a circle."""
+    """Return, per action, the downsizes that must finish before it; None if actions wait for each other in a circle."""
     by_id = {a.action: a for a in plan.actions}
     graph: nx.DiGraph[str] = nx.DiGraph()
     graph.add_nodes_from(by_id)
@@ -70,7 +70,7 @@ def _freed_before(plan: ExecutionPlan) -> dict[str, frozenset[str]] | None:
 
 
 def _worst(actions: list[Action], freed: Mapping[str, Set[str]]) -> float:
-    """The most that finishing a closed set of these actions adds to their pool."""
+    """Return the most that a closed set of finished actions adds to their pool."""
     gives = {a.action: -change(a) for a in actions if change(a) < 0}
     takes: dict[frozenset[str], float] = {}
     for a in actions:

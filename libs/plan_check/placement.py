@@ -1,4 +1,4 @@
-"""Does a placement plan respect what it must? Straight from the definitions, step by step, without a solver."""
+"""Check a placement plan step by step, straight from the definitions and without a solver."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from libs.domain.world import PlanningInputs, ServiceModels, Vocabulary
 
 TOLERANCE = 1e-4
 GROWTH_TOLERANCE = 0.02
-"""Expression 13 is bilinear: growth may be off by this share of what was granted."""
+"""Tolerated error of growth, as a share of the growth granted. Expression 13 is bilinear, so it holds approximately."""
 
 
 def check_placement(
     words: Vocabulary, models: ServiceModels, inputs: PlanningInputs, plan: PlacementPlan
 ) -> list[Violation]:
-    """Everything that is wrong with a plan; empty where it may be carried out (Flux, expressions 9 to 15)."""
+    """Return every violation of a plan; empty if it may be carried out (Flux, expressions 9 to 15)."""
     found: list[Violation] = []
     kappa = models.baseline + inputs.ledger
     own = _own(words, kappa)
@@ -105,7 +105,7 @@ def _pools(
 def _where(
     step: str, reason: str, what: str, excess: Floats, scale: Floats | float, names: Names, regions: Names | None = None
 ) -> Iterator[Violation]:
-    """A violation for each place where the excess is above the tolerance of its scale."""
+    """Yield a violation for each place where the excess is above TOLERANCE times its scale."""
     bad = excess > TOLERANCE * np.maximum(1.0, scale)
     for row, column in zip(*np.nonzero(bad), strict=True):
         place = f"{names[row]} in {regions[column]}" if regions is not None else str(names[row])

@@ -1,4 +1,4 @@
-"""No reservation may be left worse off than it is."""
+"""Check that a plan leaves no reservation worse off than it is."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ TOLERANCE = 1e-6
 
 
 def shortfall_rru(snapshot: FleetSnapshot, binding: Indices) -> Floats:
-    """(R,) RRU asked beyond what is left once the largest MSB is lost where it must survive that: RAS, expression 6."""
+    """Return the (R,) RRU that each reservation is short of (RAS, expression 6).
+
+    A reservation that must survive an MSB loss counts only the RRU left without its largest MSB.
+    """
     q = snapshot.reservations
     by_msb = _by_place(snapshot, binding, snapshot.server_msb, len(snapshot.topology.msbs))
     surviving = by_msb.sum(1) - np.where(q.survives_msb_loss, by_msb.max(1, initial=0.0), 0.0)
@@ -19,7 +22,7 @@ def shortfall_rru(snapshot: FleetSnapshot, binding: Indices) -> Floats:
 
 
 def off_affinity_rru(snapshot: FleetSnapshot, binding: Indices) -> Floats:
-    """(R,) RRU outside the affinity bands (RAS, expression 7)."""
+    """Return the (R,) RRU outside the affinity bands (RAS, expression 7)."""
     q = snapshot.reservations
     by_datacenter = _by_place(snapshot, binding, snapshot.server_datacenter, len(snapshot.topology.datacenters))
     off = np.abs(by_datacenter - q.affinity_share * q.capacity_rru[:, None])
@@ -28,11 +31,11 @@ def off_affinity_rru(snapshot: FleetSnapshot, binding: Indices) -> Floats:
 
 
 def check_regression(snapshot: FleetSnapshot, target: Indices) -> list[Violation]:
-    """Reservations that are left worse off than they are.
+    """Return a violation for each reservation that the plan leaves worse off.
 
-    Constraints may not regress from their initial value (RAS, 3.5.1): what a reservation is short of and what it has
-    outside its datacenters, each RRU weighed as the policy does, may stay as broken as it is and no more (ADR 0012).
-    Where the policy does not fix first, its sum is what counts: a reservation may lose if the others gain as much.
+    A constraint may not regress from its initial value (RAS, 3.5.1). The value of a reservation is its shortfall plus
+    its RRU outside the affinity bands, each weighted by the policy (ADR 0012). If `policy.fix_first` is off, the sum
+    over all reservations counts: one may lose as much as the others gain.
     """
     q, policy = snapshot.reservations, snapshot.policy
     short = shortfall_rru(snapshot, snapshot.servers.target), shortfall_rru(snapshot, target)
@@ -53,7 +56,7 @@ def check_regression(snapshot: FleetSnapshot, target: Indices) -> list[Violation
 
 
 def _worse(short_was: float, short: float, off_was: float, off: float) -> str:
-    """What becomes of it, in RRU; what stays 0 needs no word, and sums of floats seldom hit 0."""
+    """Describe the change in RRU, without the parts that stay 0. Sums of floats seldom hit 0, so they are rounded."""
     short_was, short, off_was, off = (round(rru, 6) for rru in (short_was, short, off_was, off))
     parts = []
     if short or short_was:
@@ -64,7 +67,7 @@ def _worse(short_was: float, short: float, off_was: float, off: float) -> str:
 
 
 def _by_place(snapshot: FleetSnapshot, binding: Indices, place: Indices, places: int) -> Floats:
-    """(R, places) RRU in each place, of servers that are up and not leaving."""
+    """Return the (R, places) RRU in each place, of servers that are up and not leaving."""
     q = snapshot.reservations
     rows = np.flatnonzero((binding >= 0) & snapshot.servers.lasting)
     value = q.rru[binding[rows], snapshot.servers.hardware_type[rows]]

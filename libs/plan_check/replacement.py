@@ -1,4 +1,4 @@
-"""Is this replacement legal and safe? By definition only: it knows nothing of how spare servers are chosen."""
+"""Check that a plan of replacements is legal and safe, by definition only."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from libs.plan_check.regression import TOLERANCE, shortfall_rru
 
 
 def check_replacements(failures: FailuresSnapshot, plan: TargetPlan) -> list[Violation]:
-    """Everything that is wrong with a plan of replacements; empty where it may be carried out.
+    """Return every violation of a plan of replacements; empty if it may be carried out.
 
-    It changes only spare servers, which go to a reservation that they are of use to, and lost ones, which go to the
-    shared buffer of their type; never one that was lost with its MSB or datacenter. Every reservation gets as many of
-    a type as it gives, and none becomes short, or shorter.
+    The plan may bind a spare server to a reservation that can use its type. It may bind a lost server to the shared
+    buffer of its type, unless the server was lost with its MSB or datacenter. Every reservation gets as many servers of
+    a type as it gives. No reservation becomes short, or shorter, except a shared buffer.
     """
     servers, q = failures.fleet.servers, failures.fleet.reservations
     if plan.target.shape != servers.target.shape or plan.parent_plan_id != failures.fleet.target_plan_id:
@@ -50,14 +50,14 @@ def _counts(failures: FailuresSnapshot, plan: TargetPlan, changed: Bools) -> Ite
 
 
 def _by_type(failures: FailuresSnapshot, binding: Indices, rows: Bools) -> Ints:
-    """(R, T) servers of each type bound so; all of them are bound."""
+    """Return the (R, T) number of servers of each type bound to each reservation. All given servers are bound."""
     R, T = failures.fleet.reservations.rru.shape
     index = binding * T + failures.fleet.servers.hardware_type[rows]
     return np.bincount(index, minlength=R * T).reshape(R, T).astype(np.int64)
 
 
 def _shortfalls(failures: FailuresSnapshot, plan: TargetPlan) -> Iterator[Violation]:
-    """Shared buffers are there to be used: they may become short."""
+    """Yield a violation for each reservation whose shortfall grows. Shared buffers are exempt: that is their use."""
     fleet = failures.fleet
     before, after = shortfall_rru(fleet, fleet.servers.target), shortfall_rru(fleet, plan.target)
     worse = after > before + TOLERANCE

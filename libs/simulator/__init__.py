@@ -1,1 +1,1 @@
-"""A fake fleet, failures and demand against a controllable clock."""
+"""A made-up fleet with failures and demand, driven by a controllable clock."""

@@ -1,4 +1,4 @@
-"""What a container allocator would do with the servers of a reservation, as decisions for whoever sends them."""
+"""A stand-in for a container allocator: it decides which servers of a reservation are in use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllocatedServer:
-    """What the allocator sees of a server; None: bound to no reservation."""
+    """A server as the allocator sees it. A reservation of None means that the server is bound to none."""
 
     server_id: int
     generation: int
@@ -21,7 +21,7 @@ class AllocatedServer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InUseDecision:
-    """Set `in_use` of a server that is at this generation."""
+    """The decision to set `in_use` of a server that is at this generation."""
 
     server_id: int
     generation: int
@@ -31,9 +31,10 @@ class InUseDecision:
 def decide_in_use(
     servers: Iterable[AllocatedServer], *, used_share: float = 0.8, seed: int = 0
 ) -> tuple[InUseDecision, ...]:
-    """Put containers on so many of the servers that have joined a reservation and are to stay (RAS, 4.6: about 80 %).
+    """Return the decisions to put containers on `used_share` of the servers (RAS, 4.6: about 80 %).
 
-    Which ones follows from the names, so asking again changes nothing. Preempting is the mover's business.
+    Only servers that have joined a reservation and stay in it are candidates. The choice depends on the names alone, so
+    a second call decides the same. Servers in use are left alone, because the mover preempts them.
     """
     return tuple(
         InUseDecision(server_id=server.server_id, generation=server.generation, in_use=True)

@@ -1,7 +1,7 @@
-"""What owners ask for: sizes, arrivals and lifetimes as in a published trace of a cloud's requests.
+"""Demand of owners: sizes, arrivals and lifetimes as in a published trace of requests to a cloud.
 
-Source of azure_vm_2017.json: Azure Public Dataset V1, CC BY 4.0; scripts/derive_demand_table says how it was derived.
-Ours, and not the trace's: the scale of sizes, which kinds of machine a request accepts, and resizes.
+Source of azure_vm_2017.json: Azure Public Dataset V1, CC BY 4.0. scripts/derive_demand_table says how it was derived.
+Three things are ours and not from the trace: the scale of sizes, the accepted architectures, and resizes.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _ARCHITECTURES: tuple[tuple[float, frozenset[str]], ...] = (
     (0.1, frozenset({"arm"})),
     (0.3, frozenset({"x86", "arm"})),
 )
-"""Share of requests, and what they run on."""
+"""Pairs of a share of the requests and the CPU architectures that they accept."""
 _RESIZED_SHARE = 0.2
 _RESIZE_FACTORS = (0.5, 0.75, 1.25, 1.5)
 _OWNERS = 20
 
 
 class DemandKind(StrEnum):
-    """What an owner does to a reservation of his."""
+    """The change that an owner makes to a reservation."""
 
     CREATE = "create"
     RESIZE = "resize"
@@ -41,7 +41,7 @@ class DemandKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemandEvent:
-    """At `at_s` seconds from the start; `spec` is None for a delete."""
+    """A change that an owner asks for, `at_s` seconds after the start; `spec` is None for a delete."""
 
     at_s: float
     kind: DemandKind
@@ -53,17 +53,18 @@ class DemandEvent:
 def draw_demand(
     image: RegionImage, *, duration_s: float, requests_per_day: float | None = None, load: float = 0.6, seed: int = 0
 ) -> tuple[DemandEvent, ...]:
-    """Events in order of time. The same arguments give the same events.
+    """Return the events in order of time. The same arguments give the same events.
 
     requests_per_day    None: as many as in the trace
-    load                share of the region's RRU that is asked for at a time, once as much ends as begins; the
-                        trace's sizes are scaled to it (Little's law)
+    load                share of the region's RRU asked for at a time, in steady state
+
+    The sizes of the trace are scaled to reach the load (Little's law).
     """
     trace = _trace()
     random = np.random.default_rng([seed, 2])
     per_day = trace.requests_per_day if requests_per_day is None else requests_per_day
     expected = per_day * duration_s / 86_400
-    # Drawn to be more than enough; gaps keep their shape and get the mean that is asked for.
+    # Draw more than enough gaps. They keep the shape of the trace and are scaled to the mean asked for.
     gaps = trace.interarrival_s.draw(random, int(expected * 2) + 20)
     at_s = np.cumsum(gaps) * (86_400 / per_day / trace.interarrival_s.mean)
     at_s = at_s[at_s < duration_s]

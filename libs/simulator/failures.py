@@ -1,7 +1,7 @@
-"""What breaks when, at the rates of RAS, 3.3.
+"""Random failures of servers, racks and MSBs at the rates of RAS, 3.3.
 
-1 % of servers are down at a time; 0.5 % of power rows and 2 % of MSBs fail in a year. A rack stands for a power row,
-which the topology does not have.
+At any time, 1 % of servers are down. In a year, 0.5 % of power rows and 2 % of MSBs fail. The topology has no power
+rows, so a rack stands for one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _YEAR_S = 365 * 86_400.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureRates:
-    """How much fails, and for how long (means of exponential distributions).
+    """Rates and mean durations of failures. Durations are exponentially distributed.
 
     server_share_down                share of servers that are down at a time
     racks_per_year, msbs_per_year    share of them that fail in a year
@@ -34,7 +34,7 @@ class FailureRates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """An unplanned event from `at_s` to `over_s`, seconds from the start; it may be over after the end."""
+    """An unplanned event from `at_s` to `over_s`, in seconds after the start. It may end after the simulation does."""
 
     at_s: float
     over_s: float
@@ -45,9 +45,9 @@ class Failure:
 def draw_failures(
     topology: Topology, servers: Names, *, duration_s: float, rates: FailureRates = FailureRates(), seed: int = 0
 ) -> tuple[Failure, ...]:
-    """Failures in order of time. The same arguments give the same failures. Nothing is down at the start."""
+    """Return the failures in order of time. The same arguments give the same failures. Nothing is down at the start."""
     random = np.random.default_rng([seed, 3])
-    # Up and down by turns: the share down is repair / (repair + uptime), so a server fails every `uptime` seconds.
+    # A server is up and down in turns: share down = repair / (repair + uptime). It fails once per `uptime` seconds.
     server_rate = rates.server_share_down / (1 - rates.server_share_down) / rates.server_repair_s
     found: list[Failure] = []
     for scope, names, rate, repair_s in (
@@ -61,7 +61,7 @@ def draw_failures(
         over: dict[int, float] = {}
         for i in np.argsort(at_s).tolist():
             thing = int(which[i])
-            if over.get(thing, 0.0) > at_s[i]:  # what is down cannot fail
+            if over.get(thing, 0.0) > at_s[i]:  # a thing that is down cannot fail
                 continue
             over[thing] = float(at_s[i] + down_s[i])
             found.append(Failure(at_s=float(at_s[i]), over_s=over[thing], scope=scope, name=str(names[thing])))

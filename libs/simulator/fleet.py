@@ -10,7 +10,7 @@ from libs.simulator.hardware import hardware
 
 _SERVERS_PER_RACK = 14
 _TYPE_SPREAD = 1.5
-"""How far, in types, the racks of an MSB stray from its own generation (standard deviation)."""
+"""Standard deviation of a rack's hardware type from the generation of its MSB, in types."""
 
 
 def made_up_fleet(
@@ -22,13 +22,17 @@ def made_up_fleet(
     seed: int = 0,
     policy: RegionPolicy | None = None,
 ) -> RegionImage:
-    """A region without reservations whose servers are all free. The same arguments give the same region.
+    """Return a region without reservations, all of its servers free. The same arguments give the same region.
 
-    MSB 0 is the oldest. Datacenters get as equal a number of MSBs, and MSBs of servers, as there can be; the last rack
+    MSB 0 is the oldest. MSBs are spread over datacenters, and servers over MSBs, as equally as possible. The last rack
     of an MSB may be short.
+
+    Raises ValueError unless 1 <= datacenters <= msbs <= servers.
     """
     if not 1 <= datacenters <= msbs <= servers:
-        raise ValueError("a region needs a datacenter, as many MSBs and as many servers")
+        raise ValueError(
+            "a region needs at least 1 datacenter, as many MSBs as datacenters and as many servers as MSBs"
+        )
     random = np.random.default_rng([seed, 1])
     server_msb = np.sort(np.arange(servers) % msbs)
     within = np.arange(servers) - np.searchsorted(server_msb, server_msb)
@@ -39,13 +43,13 @@ def made_up_fleet(
     generation = (rack_msb + 0.5) / msbs * len(types) - 0.5
     drawn = np.rint(random.normal(generation, _TYPE_SPREAD)).astype(np.int64)
     rack_type = np.clip(drawn, 0, len(types) - 1)
-    if len(rack_type) >= len(types):  # each type has a rack at least: that of the MSB of its generation
+    if len(rack_type) >= len(types):  # give each missing type the rack whose generation is nearest
         for t in range(len(types)):
             if t not in rack_type:
                 counts = np.bincount(rack_type, minlength=len(types))
                 spare = np.flatnonzero(counts[rack_type] > 1)
                 rack_type[spare[np.argmin(np.abs(generation[spare] - t))]] = t
-    order = np.argsort(types.astype(str))  # snapshots have types in order of name
+    order = np.argsort(types.astype(str))  # snapshots list types by name
     rank = np.argsort(order)
     topology = Topology(
         datacenters=_names("dc", datacenters, 2),

@@ -1,7 +1,7 @@
 """Eight real machines, oldest first.
 
-Source of hardware.csv: Teads' EC2 instances dataset (Apache 2.0); watts are those at full load. The architecture is
-what the CPU's name says.
+Source of hardware.csv: Teads' EC2 instances dataset (Apache 2.0). Watts are at full load. The architecture follows from
+the name of the CPU.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from importlib.resources import files
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HardwareFigures:
-    """What its maker and the dataset say of a machine; `release` is a year and month."""
+    """Figures of a machine from its maker and the dataset; `release` is a year and month."""
 
     name: str
     release: str
@@ -28,7 +28,7 @@ class HardwareFigures:
 
 @cache
 def hardware() -> tuple[HardwareFigures, ...]:
-    """All eight, oldest first."""
+    """Return all eight machines, oldest first."""
     with files("libs.simulator").joinpath("hardware.csv").open() as rows:
         return tuple(
             HardwareFigures(
@@ -45,9 +45,10 @@ def hardware() -> tuple[HardwareFigures, ...]:
 
 
 def vcpu_rru(types: Iterable[HardwareFigures] | None = None) -> dict[str, float]:
-    """RRU of these types (all) for a reservation that counts compute: vCPUs, relative to the smallest of the eight.
+    """Return the RRU of these types, by name; None means all eight.
 
-    A plain rule that needs no measurement. What a type is worth to a service depends on the service: measure it.
+    The RRU of a type is its vCPUs relative to the smallest of the eight. This rule needs no measurement and suits
+    reservations that count compute. The true value of a type differs between services and has to be measured.
     """
     smallest = min(figures.vcpu for figures in hardware())
     return {figures.name: figures.vcpu / smallest for figures in (hardware() if types is None else types)}

@@ -1,4 +1,4 @@
-"""Random numbers from a small table of quantiles."""
+"""Random numbers drawn from a small table of quantiles."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from libs.domain.fleet import Floats
 
 
 class QuantileTable:
-    """A distribution known by equally spaced quantiles, the smallest and largest value included."""
+    """A distribution given by equally spaced quantiles, which include the smallest and the largest value."""
 
     def __init__(self, quantiles: Sequence[float]) -> None:
         self._values = np.asarray(quantiles, float)
 
     @property
     def mean(self) -> float:
-        """The mean of what draw() gives: of the straight lines between quantiles, not of the data behind them."""
+        """Mean of the values that draw() returns. It can differ from the mean of the data behind the quantiles."""
         return float((self._values[1:] + self._values[:-1]).mean() / 2)
 
     def draw(self, random: np.random.Generator, count: int) -> Floats:
-        """(count,) values, linear between quantiles."""
+        """Return (count,) random values, interpolated linearly between quantiles."""
         values: Floats = np.interp(random.random(count), np.linspace(0, 1, len(self._values)), self._values)
         return values

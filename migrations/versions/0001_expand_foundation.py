@@ -1,4 +1,4 @@
-"""The foundation: regions, servers, reservations, requests, plans, moves, jobs, and the trail of who did what.
+"""Create the first tables: regions, servers, reservations, requests, plans, moves, jobs and the audit trail.
 
 Revision ID: 0001
 Revises:
@@ -401,7 +401,8 @@ ALTER TABLE solve_runs ADD CONSTRAINT fk_solve_runs_parent_plan_id_region_id FOR
 ALTER TABLE solve_runs ADD CONSTRAINT fk_solve_runs_plan_id_region_id FOREIGN KEY(plan_id, region_id) REFERENCES plans (plan_id, region_id);
 """
 
-# A row's generation rises with every real change, whoever makes it: no writer can forget, and a no-op wakes nobody.
+# A trigger raises the generation of a row at every real change, so no writer can forget it.
+# An update that changes nothing leaves the generation alone and wakes no loop.
 GENERATIONS = """
 CREATE FUNCTION raise_generation() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -419,7 +420,7 @@ CONTENDED = (
     "moves",
 )
 
-# History is written once.
+# Rows of history are never changed.
 APPEND_ONLY = """
 CREATE FUNCTION refuse_rewriting() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -431,11 +432,11 @@ HISTORY = ("plans", "plan_changes", "move_steps", "audit_entries")
 
 def upgrade() -> None:
     op.execute(TABLES)
-    # Bindings change in place: room on the page lets such an update skip the indexes that it does not touch.
+    # Bindings change in place. Free room on the page lets such an update skip indexes that it does not touch.
     op.execute("ALTER TABLE servers SET (fillfactor = 80)")
     op.execute(GENERATIONS)
     for table in CONTENDED:
-        # Committing a solve is not a change of what operators edit: it must not make their If-Match stale.
+        # The commit of a solve changes no field that operators edit, so it must not make their If-Match stale.
         columns = " OF name, policy" if table == "regions" else ""
         op.execute(
             f"CREATE TRIGGER raise_generation BEFORE UPDATE{columns} ON {table} "

@@ -1,6 +1,6 @@
-"""Who may do what, and what waits for a person: token owners, quotas, approvals, time windows.
+"""Add access control: token owners, quotas, approvals and time windows.
 
-Requester tokens that are there get no owners: they read, and write for nobody until an admin says for whom.
+Existing requester tokens get no owners. They can read, but they cannot write until an admin names their owners.
 
 Revision ID: 0002_access
 Revises: 0001

@@ -1,4 +1,4 @@
-"""Replacements, dead letters, what operators set for a region's mover, and conditions of regions.
+"""Add replacements, dead letters, the mover settings of a region, and conditions of regions.
 
 Revision ID: 0003
 Revises: 0001
@@ -70,13 +70,14 @@ CREATE TABLE region_conditions (
 
 def upgrade() -> None:
     op.execute(TABLES)
-    # What the breaker notes on every tick is no change of what operators edit: it must not make their If-Match stale.
+    # The notes of the breaker, at every tick, change no field that operators edit.
+    # They must not make the If-Match of an operator stale.
     columns = "paused_at, paused_reason, moves_max, msb_share_max, msb_moves_max, msb_starts_per_minute"
     op.execute(
         f"CREATE TRIGGER raise_generation BEFORE UPDATE OF {columns} ON movers "
         "FOR EACH ROW WHEN (OLD.* IS DISTINCT FROM NEW.*) EXECUTE FUNCTION raise_generation()"
     )
-    # Moves that failed before there were dead letters: their server's event is what keeps the mover away.
+    # For moves that failed before dead letters existed, the event of the server keeps the mover away.
     op.execute("UPDATE moves SET dead_letter = 'mended' WHERE status = 'failed'")
 
 

@@ -1,4 +1,4 @@
-"""Simulations: what-ifs, what became of them, and what their answers would change.
+"""Add simulations: the what-if, its outcome, and the changes that its answer would make.
 
 Revision ID: 0004
 Revises: 0001

@@ -1,4 +1,4 @@
-"""Imports into regions that are there, and the retirement of racks and servers.
+"""Add imports into existing regions, and the retirement of racks and servers.
 
 Revision ID: 0005
 Revises: 0001
@@ -13,7 +13,7 @@ down_revision = "0004"
 branch_labels = None
 depends_on = None
 
-# A name may come again once its server is gone: it is another server then.
+# A new server may take the name of a server that is gone.
 SERVERS = """
 ALTER TABLE servers ADD COLUMN decommissioned_at TIMESTAMP WITH TIME ZONE;
 

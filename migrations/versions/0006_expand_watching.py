@@ -1,6 +1,6 @@
-"""How often a job's message was sent, whose trace it belongs to, and what processes that nobody scrapes count.
+"""Add the sends and the trace of a job, and a table of tallies for processes that Prometheus does not scrape.
 
-The columns have defaults: processes of the version before neither read nor write them.
+The columns have defaults. Processes of the previous version neither read nor write them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The planner: what it plans from, in versions; its runs, models and plans; overrides; cycles that belong to no region.
+"""Add the planner: versions of its inputs, runs, models, plans, overrides, and schedules without a region.
 
-Only new tables: processes of the version before do not know them.
+All changes are new tables, which processes of the previous version do not use.
 """
 
 from __future__ import annotations

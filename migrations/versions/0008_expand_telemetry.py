@@ -1,6 +1,6 @@
-"""Telemetry: spans that wait to be summed, their sums, use and traffic by hour, where Prometheus is asked for them.
+"""Add telemetry: spans waiting to be summed, their sums, usage and traffic by hour, and metric sources.
 
-Only new tables, and a role more: processes of the version before know neither.
+The changes are new tables and one more role. Processes of the previous version use neither.
 """
 
 from __future__ import annotations

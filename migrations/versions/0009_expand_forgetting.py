@@ -1,6 +1,6 @@
-"""Attempts of moves, and changes of plans, may be forgotten when they are old; by accident they still cannot be deleted.
+"""Let retention delete old move steps and plan changes. Every other deletion of them is still refused.
 
-Processes of the version before never delete them.
+Processes of the previous version never delete them.
 """
 
 from __future__ import annotations

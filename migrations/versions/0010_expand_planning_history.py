@@ -1,6 +1,6 @@
-"""Old plan runs, their plans and superseded versions of inputs may be forgotten; by accident they still cannot be deleted.
+"""Let retention delete old placement plans and superseded input versions. Other deletions are still refused.
 
-A plan that is kept may have a parent that is forgotten. Processes of the version before never delete any of them.
+A plan that is kept may have a parent that was deleted. Processes of the previous version never delete these rows.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Back to where parents must be there: those that are forgotten stay unchecked."""
+    """Require again that parents exist. Rows whose parent is already deleted stay unchecked (NOT VALID)."""
     for table in PARENTS:
         op.execute(
             f"ALTER TABLE {table} ADD CONSTRAINT fk_{table}_parent_placement_plan_id "

@@ -1,7 +1,7 @@
-"""Retention remembers when it last ran, and a job may name the lane that it shares with others.
+"""Record when retention last ran, and let a job name the lane that it shares with others.
 
-So a wrong clock cannot make one run forget everything, and no owner's requests fill the queue. Processes of the version
-before look at neither.
+Thus a wrong clock cannot make one run delete everything, and the requests of one owner cannot fill the queue.
+Processes of the previous version use neither.
 """
 
 from __future__ import annotations

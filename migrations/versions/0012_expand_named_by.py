@@ -1,7 +1,7 @@
-"""Names of services and series of measurements remember which token brought them, and when.
+"""Record which token first sent a service name or a series of measurements, and when.
 
-So one token cannot take all that there may be, and what it brought can be forgotten. Rows of the version before, and
-those that it still writes, are of no token.
+Thus one token cannot use up the names of all, and its names can be deleted. Rows that the previous version wrote, or
+still writes, belong to no token.
 """
 
 from __future__ import annotations
