@@ -1,1 +1,1 @@
-"""Attribution, baselines, service models, the joint program of capacity and traffic, its execution plan."""
+"""Flux: attribution, baselines, service models, the joint program of capacity and traffic, and its execution plan."""

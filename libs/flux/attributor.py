@@ -1,4 +1,4 @@
-"""From batches of spans to the demand baseline: the open window in front, sums behind it, nothing else is kept."""
+"""Turn batches of spans into the demand baseline, keeping only the spans of open traces and the sums."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ SWEEPS_PER_WINDOW = 2
 class Attributor:
     """Takes spans in order of arrival and attributes each trace once it is complete.
 
-    products  how many there are
-    window    how long a trace stays open after its last span, in what arrivals count: spans of a file, or seconds
+    products  number of products
+    window    time that a trace stays open after its last span, in the unit of `arrival`: spans of a file, or seconds
     """
 
     products: int
@@ -33,23 +33,23 @@ class Attributor:
 
     @property
     def late(self) -> int:
-        """Spans dropped since their trace had been closed."""
+        """Number of spans dropped because their trace was closed already."""
         return self._window.late
 
     @property
     def open_spans(self) -> int:
-        """Spans that wait for their trace to be complete."""
+        """Number of spans that wait for their trace to be complete."""
         return self._window.open_spans
 
     def add(self, spans: Spans, arrival: float, services: int) -> None:
-        """Take a batch. `services` is how many names of services are known by now: it never falls."""
+        """Add a batch. `services` is the number of service names known by now; it never falls."""
         self.spans += len(spans)
         self._window.add(spans, arrival)
         if arrival - self._swept >= self.window / SWEEPS_PER_WINDOW:
             self._sweep(arrival, services)
 
     def finish(self, services: int) -> Demand:
-        """The demand of everything that was added; no trace stays open."""
+        """Close all traces and return the demand of all spans added."""
         self._sweep(math.inf, services)
         return self.demand if self.demand is not None else Demand.none(services, self.products)
 

@@ -1,4 +1,4 @@
-"""The usage baseline: peak use per service and region, and where the products' traffic is."""
+"""The usage baseline: peak usage per service and region, and the traffic of the products in each region."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from libs.flux.peak_window import Windows, peak_windows, running_sums
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class UsageBaseline:
-    """Medians over days of means in the daily peak window (Flux, 3.2.1).
+    """Medians over days of the means in the daily peak window (Flux, 3.2.1).
 
-    used            (S,) bool   whether a service was measured at all
-    placed          (K, R)      use of a placement in its service's peak window
+    used            (S,) bool   True for each service that was measured
+    placed          (K, R)      usage of a placement in its service's peak window
     presence        (P, R)      share of a product's traffic in the product's own peak window; a row sums to 1
     traffic_at      (S, P)      requests per second of a product, worldwide, in the service's peak window
     """
@@ -28,14 +28,14 @@ class UsageBaseline:
 
 
 def measure_baseline(words: Vocabulary, seen: Observations) -> UsageBaseline:
-    """Find each service's and each product's peak window, and what was used and asked for in it."""
+    """Find the peak window of each service and product, and return the usage and traffic in it."""
     (K, R, M), S, P = seen.usage.shape, len(words.services), len(words.products)
     own = np.zeros((S, M))
     np.add.at(own, words.placement_service, np.nansum(seen.usage, 1) * words.placement_ratio[:, None])
     windows = peak_windows(own, seen.minute)
     usage = running_sums(seen.usage.reshape(K * R, M))
     placed = np.zeros((K, R))
-    for r in range(R):  # a region at a time: (K, D) windows of K series
+    for r in range(R):  # one region at a time: K series, each with D daily windows
         rows = np.arange(K) * R + r
         of = words.placement_service
         mine = Windows(first=windows.first[of], end=windows.end[of])

@@ -1,4 +1,4 @@
-"""Capacity as a linear expression of columns: what expression 9 with equality leaves of it."""
+"""Capacity as a linear expression of columns, by substituting expression 9 with equality."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ Entry = tuple[Indices, Indices, np.ndarray[tuple[int, ...], np.dtype[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CapacityTerms:
-    """What capacity is made of.
+    """Capacity as a sum of columns.
 
         c[t,k,r]  =  sum_p phi[s,p] x[t,p,r] + r_up[t,s,r] - r_down[t,s,r]     for a service s with one placement k
 
-    and a column of its own for every other placement. Writing capacity so halves the rows of the program: expression 9
-    holds by itself. Source: Flux, expression 9 with equality, the reading of the interchange format.
+    Every other placement has a column of its own. The substitution makes expression 9 hold by itself and halves the
+    rows of the program. Source: Flux, expression 9 with equality, as the interchange format reads it.
     """
 
     v: Columns
     p: JointProblem
 
     def entries(self, row: Indices, factor: ArrayLike = 1.0) -> list[Entry]:
-        """Entries that put factor[t,k,r] * c[t,k,r] into row[t,k,r] (T, K, R); -1: into none."""
+        """Return entries that add factor[t,k,r] * c[t,k,r] to row[t,k,r] (T, K, R); a row of -1 adds to none."""
         v, p = self.v, self.p
         T, _, R, _, S, _ = p.shape
         by = np.broadcast_to(np.asarray(factor, np.float64), row.shape)
-        alone = np.flatnonzero(p.alone)  # placement s of service s
+        alone = np.flatnonzero(p.alone)  # placement s belongs to service s
         service, product = np.nonzero(p.phi[alone])
         own = row[:, :S]
         found = [

@@ -1,4 +1,4 @@
-"""The columns of the joint program, with their costs: expressions 2 to 7 are linear in them."""
+"""The columns of the joint program with their costs: expressions 2 to 7 are linear in them."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ class Columns:
     """Column indices by meaning. T steps, P products, R regions, H hardware types, S services, K placements.
 
     x         (T, P, R)  traffic; bounded by the presence limits
-    shift_up, shift_down  (T, P, R)  how far x is above or below presence now
-    turn_up, turn_down    (T-1, P, R) or (0, P, R)  how far x moves between consecutive steps; only where that costs
+    shift_up, shift_down  (T, P, R)  excess of x over presence now, and shortfall of x below it
+    turn_up, turn_down    (T-1, P, R) or (0, P, R)  rise and fall of x from step to step; only if the policy prices them
     largest   (T, P)     traffic of a product in its largest region
-    c         (T, E, R)  capacity of the E placements of services on several types; chosen names them. Everybody else's
-                         follows from traffic and residual, see CapacityTerms, and needs no columns
-    up, down  (T, K, R)  capacity added and freed since the step before; up is there only where it is priced
+    c         (T, E, R)  capacity of the E placements of services on several types; `chosen` lists these placements. All
+                         others follow from traffic and residual, see CapacityTerms, and need no columns
+    up, down  (T, K, R)  capacity added and freed since the previous step; `up` exists only if it is priced
     r_up      (T, S, R)  residual, or its part above 0
-    r_down    (N,)       its part below 0, where it may have one; r_down_cell says for which (T, S, R)
-    withheld  (W,)       units of growth not granted; withheld_of says for which (T, S)
+    r_down    (N,)       part of the residual below 0, if it may be; r_down_cell has the flat (T, S, R) index of each
+    withheld  (W,)       units of growth not granted; withheld_of has the flat (T, S) index of each
     s, d      (T, H, R)  spare, deficit
     spare     (T, H)     spare, worldwide
-    uneven    (T, H, R)  spare away from its share
+    uneven    (T, H, R)  distance of spare from its even share
     """
 
     x: Indices
@@ -52,14 +52,14 @@ class Columns:
 
 
 def add_columns(m: Mip, p: JointProblem) -> Columns:
-    """Add all columns; the objective is the sum of expressions 2 to 7 and of the service's own goals."""
+    """Add all columns. The objective is the sum of expressions 2 to 7 and of this planner's own goals."""
     T, P, R, H, S, K = p.shape
     cost = p.policy
     turns = T - 1 if cost.oscillation > 0 else 0
     ups = T if cost.executed_upsize_share > 1 else 0
     presence = p.traffic[:, :, None] * np.stack([p.presence_min, p.presence_max])[:, None]
     r_lower, r_upper, r_cost, r_down_cell, r_down_max = _residual_columns(p)
-    m.offset -= float((r_cost * r_lower).sum())  # what is kept costs nothing, only what is added to it
+    m.offset -= float((r_cost * r_lower).sum())  # the part that is kept costs nothing
     chosen = np.flatnonzero(~p.alone[p.service])
     withheld_of = np.flatnonzero((p.growth > 0) & np.isfinite(p.yielding))
     return Columns(
@@ -88,12 +88,15 @@ def add_columns(m: Mip, p: JointProblem) -> Columns:
 
 
 def _residual_columns(p: JointProblem) -> tuple[Floats, Floats, Floats, Indices, Floats]:
-    """Bounds and costs of residuals: expressions 6 and 10.
+    """Return lower bounds, upper bounds and costs of residuals, and the cells and upper bounds of r_down.
 
-    A residual that is kept is a constant. One that may be rebalanced costs its size and may fall to min(rho, 0): where
-    rho >= 0 a single column above 0 says all of that, elsewhere a second one holds the part below.
-    Where traffic shrinks so far that a kept residual would take capacity away, or load tests may ask for more, the
-    residual may grow, at a cost.
+    A residual that is kept is a constant. A residual that may be rebalanced costs its size and may fall to min(rho, 0).
+    If rho >= 0, a single column above 0 is enough; otherwise a second column holds the part below 0.
+
+    A kept residual may grow, at a cost, in two cases. In the first, traffic shrinks so far that keeping the residual
+    would take capacity away. In the second, load tests may ask for more capacity.
+
+    Source: Flux, expressions 6 and 10.
     """
     T, _, R, _, S, _ = p.shape
     everywhere = (T, S, R)
@@ -112,7 +115,7 @@ def _residual_columns(p: JointProblem) -> tuple[Floats, Floats, Floats, Indices,
 def _block(
     m: Mip, shape: tuple[int, ...], *, cost: object = 0.0, lower: object = 0.0, upper: object = np.inf
 ) -> Indices:
-    """Columns in the form of an array; bounds and costs are broadcast to it."""
+    """Add columns and return their indices as an array of this shape; bounds and costs are broadcast to it."""
     size = int(np.prod(shape))
     spread = (np.broadcast_to(np.asarray(v, np.float64), shape).ravel() for v in (cost, lower, upper))
     c, lo, hi = spread

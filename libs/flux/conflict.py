@@ -1,4 +1,4 @@
-"""Where no plan respects all limits: which of them would have to give, and by how much."""
+"""Explain why no plan respects all limits: which limits would have to give, and by how much."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ NOISE = 1e-6
 
 
 def conflict_of(words: Vocabulary, inputs: PlanningInputs, p: JointProblem, joint: JointModel) -> str:
-    """A sentence for each limit that gives in the least relaxation of presence and capacity limits."""
+    """Return one sentence for each limit that gives in the least relaxation of presence and capacity limits."""
     v, rows = joint.columns, joint.rows
     gives = least_relaxation(joint.model, np.concatenate([v.x.ravel(), v.c.ravel()]), rows.limits)
     if gives is None:
-        return "No plan is possible, whatever the limits of presence and capacity: the inputs contradict each other."
+        return (
+            "No plan is possible, even without the limits of presence and capacity: the inputs contradict each other."
+        )
     traffic, chosen = gives[0][: v.x.size].reshape(v.x.shape), gives[0][v.x.size :].reshape(v.c.shape)
     capacity = np.zeros((len(v.x), len(p.service), v.x.shape[2]))
     capacity[:, v.chosen] = chosen

@@ -1,4 +1,4 @@
-"""Cost models of owners in place of attribution: installed packages answer for their services (Flux, 3.6)."""
+"""Cost models of owners: an installed package gives the attribution of its service (Flux, 3.6)."""
 
 from __future__ import annotations
 
@@ -13,23 +13,24 @@ from libs.domain.cost_model import Measured
 from libs.domain.fleet import Floats
 
 GROUP = "plimsoll.cost_models"
-"""Entry points of this group are named for the service that they model."""
+"""Group of entry points. The name of an entry point is the service that it models."""
 CostModel = Callable[[Measured], Mapping[str, float]]
-"""Told what was measured, it says which share of its service's capacity is for which product."""
+"""A function from the measurements to the share of its service's capacity that each product needs."""
 SHARES_SUM_TOLERANCE = 1e-3
 
 
 class CostModelError(ValueError):
-    """A package's cost model failed, or its answer makes no sense."""
+    """A package's cost model failed, or its answer is not a set of shares."""
 
 
 def installed_attributions(measured: Measured, stated: Floats | None = None) -> Floats:
-    """(S, P) attributions by installed cost models; nan rows for services without one.
+    """Return the (S, P) attributions by installed cost models; nan rows for services without one.
 
-    stated  (S, P)  what a world's own table says: it wins, and the package is not asked; nan rows: nothing
+    stated  (S, P)  attributions in the world's own table, which take precedence over packages; nan rows: none
 
-    Entry points for services that this world lacks are left alone: a package may know more worlds than one.
-    Raises: CostModelError.
+    An entry point for a service that this world lacks is ignored, because a package may serve several worlds.
+
+    Raises CostModelError.
     """
     found = np.full((len(measured.services), len(measured.products)), np.nan) if stated is None else stated.copy()
     row = {str(name): s for s, name in enumerate(measured.services)}
@@ -40,7 +41,7 @@ def installed_attributions(measured: Measured, stated: Floats | None = None) -> 
 
 
 def _by_service(points: Iterable[EntryPoint]) -> dict[str, EntryPoint]:
-    """One entry point for each service; packages that are found twice on the path count once."""
+    """Return one entry point per service. A package found twice on the path counts once."""
     known: dict[str, EntryPoint] = {}
     for point in points:
         other = known.setdefault(point.name, point)
@@ -52,7 +53,7 @@ def _by_service(points: Iterable[EntryPoint]) -> dict[str, EntryPoint]:
 
 
 def _asked(point: EntryPoint, measured: Measured) -> Floats:
-    """(P,) what a model says of its service, checked."""
+    """Return the (P,) checked shares that a model answers for its service."""
 
     def refuse(what: str) -> CostModelError:
         return CostModelError(f"{point.name}: the cost model {point.value} of {_package(point)} {what}")
@@ -60,7 +61,7 @@ def _asked(point: EntryPoint, measured: Measured) -> Floats:
     try:
         model: CostModel = point.load()
         answer: Any = model(measured)
-    except Exception as error:  # whatever another package does wrong is told by its name
+    except Exception as error:  # the message names the package at fault
         raise refuse(f"failed: {type(error).__name__}: {error}") from error
     if not isinstance(answer, Mapping):
         raise refuse(f"answered {type(answer).__name__}, not a mapping of products to shares")
@@ -68,7 +69,7 @@ def _asked(point: EntryPoint, measured: Measured) -> Floats:
     share = np.zeros(len(column))
     for product, value in answer.items():
         if product not in column:
-            raise refuse(f"names {product!r}, which is no product of this world: {', '.join(column)}")
+            raise refuse(f"names {product!r}, which is not a product of this world: {', '.join(column)}")
         if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not math.isfinite(value):
             raise refuse(f"says {value!r} of {product}: not a finite number")
         if value < 0:

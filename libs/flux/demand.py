@@ -1,4 +1,4 @@
-"""From whole traces to the demand baseline."""
+"""Compute the demand baseline from whole traces."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from libs.flux.trace_trees import Trees, calls_of, grow_trees, self_time_of
 
 
 def demand_of(spans: Spans, services: int, products: int) -> Demand:
-    """Attribute whole traces: each span's cost goes to the product of its nearest upstream gateway."""
+    """Attribute whole traces: the cost of each span goes to the product of its nearest upstream gateway."""
     trees = grow_trees(spans)
     calls, counted = calls_of(spans, trees), ~trees.duplicate
     known = counted & (trees.product >= 0) & ~trees.orphan

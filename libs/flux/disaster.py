@@ -1,4 +1,4 @@
-"""Disaster readiness of a plan: which loss of a region decides how large each load-tested service must be."""
+"""Disaster readiness of a plan: the loss of a region that decides the size of each load-tested service."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from libs.flux.region_loss import simulate_losses
 def disaster_document(
     words: Vocabulary, models: ServiceModels, inputs: PlanningInputs, p: JointProblem, solved: Solved
 ) -> dict[str, Any]:
-    """Per service what its load tests say, and per step and region what the worst loss of another region asks for.
+    """Return the load-test results per service, and the need after the worst region loss per step and region.
 
-    Capacities are in units of the service's own hardware type. `lacking` is what is needed beyond what is planned.
+    Capacities are in units of the service's own hardware type. `lacking` is the need beyond the planned capacity.
     """
     found = fit_load_models(models, inputs.load_tests, inputs.policy.utilisation_max)
     loss = simulate_losses(p.load, solved.plan.traffic)

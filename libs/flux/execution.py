@@ -1,4 +1,4 @@
-"""From the first step of a placement plan to a DAG of resizes and traffic shifts (Flux, 3.4)."""
+"""Turn the first step of a placement plan into a DAG of resizes and traffic shifts (Flux, 3.4)."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from libs.domain.placement_plan import PlacementPlan
 from libs.domain.world import PlanningInputs, ServiceModels, Vocabulary
 
 NOISE = 1e-6
-"""Changes below this share of a service's capacity, or of a product's traffic, are no changes."""
+"""Share of a service's capacity, or of a product's traffic, below which a change is ignored as rounding noise."""
 SMALL = 1e-3
-"""A resize below this share of a service's capacity is not worth a person's time; models err by more."""
+"""Share of a service's capacity below which a resize is left out. The error of the models is larger than this."""
 
 
 def plan_execution(
     words: Vocabulary, models: ServiceModels, inputs: PlanningInputs, plan: PlacementPlan
 ) -> ExecutionPlan:
-    """Upsize to max(baseline, target), shift traffic, downsize to target, give out growth; parallel where possible.
+    """Plan to upsize to max(baseline, target), shift traffic, downsize to target, and grow, in parallel if possible.
 
-    A product's traffic waits for the upsizes of all services that serve it where its traffic rises. A downsize waits
-    for the traffic of all products that the service serves there. Growth waits for all downsizes of its pool, since
-    expression 15 lends it to upsizes until then.
+    A product's traffic waits for the upsizes of the services that serve it in regions where its traffic rises. A
+    downsize waits for the traffic of all products that the service serves there. Growth waits for all downsizes of its
+    pool, because expression 15 lends that room to upsizes until then.
 
-    Resizes by less than SMALL are left out. A small downsize is left out only where the pool's spare covers it, so
-    that there is room in every state.
+    Resizes by less than SMALL are left out. A small downsize is left out only if the pool's spare covers it, so that
+    there is room in every state.
     """
     return _Draft(words, models, inputs, plan).execution_plan()
 
 
 class _Draft:
-    """What the actions are made from, and the actions so far."""
+    """An execution plan under construction."""
 
     def __init__(self, words: Vocabulary, models: ServiceModels, inputs: PlanningInputs, plan: PlacementPlan) -> None:
         self.words, self.models, self.inputs, self.plan = words, models, inputs, plan
@@ -62,7 +62,7 @@ class _Draft:
         return scheduled([*upsizes, *shifts, *downsizes, *settled, *waiting], int(self.plan.step[0]))
 
     def _worthwhile(self, change: Floats) -> Floats:
-        """(K, R) the changes of capacity that are carried out; 0 where one is left out."""
+        """Return the (K, R) changes of capacity to carry out; 0 for each change that is left out."""
         kept = np.where(np.abs(change) > self.small, change, 0.0)
         minor = (kept != 0) & (np.abs(kept) <= SMALL / NOISE * self.small)
         kept[minor & (kept > 0)] = 0.0
@@ -163,7 +163,7 @@ class _Draft:
 
 
 def scheduled(actions: list[Action], step: int) -> ExecutionPlan:
-    """Order the actions, and say when each may start. Raises: ValueError, where they wait in a circle."""
+    """Return the actions in order, each with its start. Raises ValueError if they wait in a circle."""
     by_id = {a.action: a for a in actions}
     graph: nx.DiGraph[str] = nx.DiGraph()
     graph.add_nodes_from(by_id)

@@ -1,4 +1,4 @@
-"""Why a plan is as it is: what each change is made of, and which constraint or cost pulled the traffic behind it."""
+"""Explain a plan: the parts of each change, and the constraint or cost that pulled the traffic behind it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from libs.flux.problem import JointProblem
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Explanation:
-    """Of the first step. P products, R regions, H hardware types, S services.
+    """The explanation of the first step. P products, R regions, H hardware types, S services.
 
     by_traffic    (S, P, R)  capacity that a service gains or loses in a region because a product's traffic moved
-    by_residual   (S, R)     and because its residual changed; with by_traffic, exactly the whole change
-    pull          (F, P, R)  objective per unit of a product's traffic in a region, by what charges it, less the mean
-                             over the product's regions: what is below 0 attracts
-    pull_by       (F,)       what charges: see FAMILIES
+    by_residual   (S, R)     change of its residual; together with by_traffic it is exactly the whole change
+    pull          (F, P, R)  objective per unit of a product's traffic in a region, by family of constraints, less the
+                             mean over the product's regions; a negative pull attracts traffic
+    pull_by       (F,)       names of the families, see FAMILIES
     hardware      (T, H, R)  objective saved per unit of supply added to a pool
     """
 
@@ -30,20 +30,24 @@ class Explanation:
     hardware: Floats
 
     def pulled_by(self, product: int, region: int, moved: float) -> str:
-        """What pulled most in the direction in which a product's traffic moved."""
+        """Return the family that pulled most in the direction in which a product's traffic moved."""
         along = -np.sign(moved) * self.pull[:, product, region]
         return str(self.pull_by[int(np.argmax(along))])
 
 
 FAMILIES = ("LargestRegion", "Hardware", "Stability", "Limits")
-"""Expression 3; 11, 14 and 15; 2; limits of presence and of capacity, moves between steps, and shares of growth.
+"""The families of constraints, by their expressions.
 
-What supply and what room for upsizes charge is one family: where a pool is tight, each is large and they nearly cancel.
+- LargestRegion: 3.
+- Hardware: 11, 14 and 15. Supply and room for upsizes are one family, because in a tight pool the charge of each is
+  large and the two nearly cancel.
+- Stability: 2.
+- Limits: limits of presence and capacity, moves between steps, and shares of growth.
 """
 
 
 def explain(p: JointProblem, solved: Solved) -> Explanation:
-    """Read the prices of the last linear program. Every family's charge for a column is what its rows' prices take."""
+    """Explain a plan by the row prices of its last linear program. A family charges a column its rows' prices."""
     joint, solution = solved.joint, solved.solution
     v, rows, matrix = joint.columns, joint.rows, joint.model.matrix
     price = solution.price if solution.price is not None else np.zeros(matrix.shape[0])
@@ -65,7 +69,7 @@ def explain(p: JointProblem, solved: Solved) -> Explanation:
         np.concatenate([r.ravel() for r in (rows.placed, rows.largest, rows.fits, rows.freed, rows.moved)]),
     )
     whole = -(matrix[:, first.ravel()].T @ price).reshape(P, R)
-    known["Limits"] = charge(other) - whole  # what a bound of the column itself charges makes up the difference
+    known["Limits"] = charge(other) - whole  # the charge of the column's own bounds is the difference
     pull = np.stack([known[name] for name in FAMILIES])
     moved = solved.plan.traffic[0] - p.xi
     return Explanation(

@@ -1,4 +1,4 @@
-"""Growth as a linear expression of columns: expression 13 where the size of a service worldwide is known."""
+"""Growth as a linear expression of columns: expression 13 with the worldwide size of each service known."""
 
 from __future__ import annotations
 
@@ -15,19 +15,21 @@ from libs.mip.model import Indices
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GrowthTerms:
-    """What inorganic growth is made of.
+    """Inorganic growth as a sum of columns.
 
         g[t,k,r]  =  (gamma[t,s] - less[t,s]) / total[t,s] c[t,k,r]
                      -  share[t,k,r] / ratio[k] (withheld[t,s] - less[t,s])                        for k of s
 
     gamma     (T, S)     growth asked for, in units of the service's own type
-    withheld  (T, S)     growth not granted, a column where it may give way
-    total     (T, S)     the service's capacity worldwide. Expression 12 fixes all traffic and with it what is needed
-                         for it, and residuals are as small as they may be: so it is known before a plan is, and
-                         expression 13, bilinear as it stands, is linear where growth is granted in full
-    share     (T, K, R)  part of the service's capacity there, in the solve before
-    less      (T, S)     withheld in the solve before: the product of capacity and what is granted is linear about it.
-                         All of gamma where there is no capacity to grow in proportion to, so that `share` decides
+    withheld  (T, S)     growth not granted; a column if the growth may be withheld
+    total     (T, S)     the service's capacity worldwide
+    share     (T, K, R)  the placement's part of its service's capacity, in the previous solve
+    less      (T, S)     growth withheld in the previous solve; all of gamma if there is no capacity to grow in
+                         proportion to, so that `share` decides
+
+    Expression 13 is bilinear. `total` is known before the plan is: expression 12 fixes all traffic, thus also the
+    capacity for it, and residuals are as small as allowed. So the expression is linear if growth is granted in full. If
+    not, the product of capacity and granted growth is linearised about `less`.
 
     Source: Flux, expression 13; docs/designs/0009.
     """
@@ -41,18 +43,18 @@ class GrowthTerms:
 
     @property
     def factor(self) -> Floats:
-        """(T, K) growth per unit of capacity."""
+        """Growth per unit of capacity, (T, K)."""
         granted = self.p.growth - self.less
         rate = np.divide(granted, self.total, out=np.zeros_like(granted), where=self.total > 0)
         return np.asarray(rate[:, self.p.service])
 
     @property
     def constant(self) -> Floats:
-        """(T, K, R) what no column changes."""
+        """Constant part of the growth, (T, K, R): no column changes it."""
         return np.asarray(self.less[:, self.p.service, None] * self.share / self.p.ratio[:, None])
 
     def entries(self, row: Indices) -> list[Entry]:
-        """Entries that put g[t,k,r] - constant[t,k,r] into row[t,k,r] (T, K, R)."""
+        """Return entries that add g[t,k,r] - constant[t,k,r] to row[t,k,r] (T, K, R)."""
         p, v = self.p, self.v
         factor = self.factor[:, :, None]
         step, service = np.divmod(v.withheld_of, len(p.phi))
@@ -66,6 +68,6 @@ class GrowthTerms:
         ]
 
     def at(self, capacity: Floats, withheld: Floats) -> Floats:
-        """(T, K, R) the growth that the program counts with at a point."""
+        """Return the (T, K, R) growth of the program at a point."""
         less = self.share * withheld[:, self.p.service, None] / self.p.ratio[:, None]
         return np.asarray(self.factor[:, :, None] * capacity + self.constant - less)

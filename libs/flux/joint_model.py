@@ -1,4 +1,4 @@
-"""The joint program of capacity and traffic: all columns and blocks of a problem (Flux, appendix A)."""
+"""The joint program of capacity and traffic, with all columns and blocks (Flux, appendix A)."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from libs.mip.model import Indices, Mip, Model
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rows:
-    """Row indices of those constraints whose prices explain a plan.
+    """Row indices of the constraints whose prices explain a plan.
 
     placed   (T, P)     expression 12
     moved    (T, P, R)  expression 2
     largest  (T, P, R)  expression 3
     fits     (T, H, R)  expression 11
-    limits   (L,)       capacity limits; limit_cells says for which (T, K, R)
+    limits   (L,)       capacity limits; limit_cells has the flat (T, K, R) index of each
     freed    (T, K, R)  expression 14
     """
 
@@ -40,7 +40,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class JointModel:
-    """A model with the columns and rows that its readers need."""
+    """A model with the columns and rows that its users need."""
 
     model: Model
     columns: Columns
@@ -49,10 +49,10 @@ class JointModel:
 
 
 def build_model(p: JointProblem, total: Floats, share: Floats, less: Floats, guarded: Guarded) -> JointModel:
-    """Expressions 2 to 15 for all steps.
+    """Build expressions 2 to 15 for all steps.
 
-    total, share, less  as GrowthTerms takes them
-    guarded             as add_region_loss takes it
+    total, share, less  as in GrowthTerms
+    guarded             as in add_region_loss
     """
     m = Mip()
     v = add_columns(m, p)

@@ -10,14 +10,14 @@ from scipy.optimize import nnls
 from libs.domain.fleet import Floats
 
 POINTS_MIN = 5
-"""Fewer different throughputs than this say nothing about a curve."""
+"""Least number of different throughputs that a curve is fitted to."""
 KNOTS_MAX = 4
 FOLDS = 20
-"""At most so many times the curve is fitted without some of its points."""
+"""Largest number of folds in the cross-validation of a curve."""
 
 
 class NoCurveError(ValueError):
-    """The points bear no curve. `reason` is an identifier."""
+    """No curve fits the points. `reason` is an identifier."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -26,15 +26,16 @@ class NoCurveError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LoadCurve:
-    """How busy a unit of capacity is at a throughput.
+    """Utilisation of a unit of capacity as a function of throughput.
 
         u(q)  =  idle + slope q + sum_k bend[k] max(q - knot[k], 0)          idle, slope, bend >= 0
 
     q      requests per second and unit of capacity, up to q_max, the highest that was tested
     u      share of the capacity that is busy
-    error  root mean square of what the curve misses of points that it was not fitted to, in units of u
+    error  root mean square error on points that the curve was not fitted to, in units of u
 
-    No coefficient is negative, so the curve rises and bends upwards only: queues make the last requests the dearest.
+    No coefficient is negative, so the curve rises and only bends upwards: queues make the last requests the most
+    expensive.
     """
 
     coefficients: Floats
@@ -43,28 +44,28 @@ class LoadCurve:
     error: float
 
     def utilisation(self, throughput: Floats) -> Floats:
-        """How busy at these throughputs."""
+        """Return the utilisation at these throughputs."""
         return np.asarray(_terms(np.asarray(throughput, np.float64), self.knots) @ self.coefficients)
 
     def throughput(self, utilisation: float) -> float:
-        """The highest throughput within a utilisation, but never beyond what was tested. Raises: NoCurveError."""
+        """Return the highest throughput within a utilisation, at most the highest tested. Raises NoCurveError."""
         at = np.concatenate([[0.0], self.knots, [self.q_max]])
         busy = self.utilisation(at)
         if busy[0] >= utilisation:
             raise NoCurveError("IdleAboveLimit")
         if busy[-1] <= utilisation:
             return self.q_max
-        first = int(np.searchsorted(busy, utilisation))  # busy rises, strictly where it has risen above its start
+        first = int(np.searchsorted(busy, utilisation))  # busy rises strictly once it is above its start
         part = (utilisation - busy[first - 1]) / (busy[first] - busy[first - 1])
         return float(at[first - 1] + part * (at[first] - at[first - 1]))
 
 
 def fit_load_curve(throughput: Floats, utilisation: Floats) -> LoadCurve:
-    """Fit by non-negative least squares, bends at quantiles of the throughputs. Raises: NoCurveError."""
+    """Fit a curve by non-negative least squares, with bends at quantiles of the throughputs. Raises NoCurveError."""
     levels = np.unique(throughput)
     if len(levels) < POINTS_MIN:
         raise NoCurveError("TooFewPoints")
-    inner = min(KNOTS_MAX, (len(levels) - 2) // 2)  # every stretch between bends has points of its own
+    inner = min(KNOTS_MAX, (len(levels) - 2) // 2)  # each stretch between bends has points of its own
     knots = np.quantile(levels, np.linspace(0.0, 1.0, inner + 2)[1:-1])
     coefficients = _fit(throughput, utilisation, knots)
     if not coefficients[1:].any():
@@ -86,5 +87,5 @@ def _terms(throughput: Floats, knots: Floats) -> Floats:
 
 def _fit(throughput: Floats, utilisation: Floats, knots: Floats) -> Floats:
     terms = _terms(throughput, knots)
-    scale = np.maximum(np.abs(terms).max(0), 1e-300)  # throughputs come in any unit
+    scale = np.maximum(np.abs(terms).max(0), 1e-300)  # throughputs may be in any unit
     return np.asarray(nnls(terms / scale, utilisation)[0] / scale)

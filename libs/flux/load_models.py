@@ -1,4 +1,4 @@
-"""Load-test-induced models: what capacity a service needs in order not to be too busy (Flux, 4.2)."""
+"""Models from load tests: the capacity that keeps a service within its utilisation limit (Flux, 4.2)."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from libs.domain.world import ServiceModels
 from libs.flux.load_curve import NoCurveError, fit_load_curve
 
 ERROR_MAX = 0.05
-"""What a curve may miss of the utilisation before confidence in it is low."""
+"""Largest error of a curve, in utilisation, at which confidence in it is still high."""
 
 
 def fit_load_models(models: ServiceModels, tests: LoadTests, utilisation_max: float) -> LoadModels:
-    """Fit a curve to each service's points and read from it what its traffic needs.
+    """Fit a curve to each service's points, and derive the capacity that its traffic needs.
 
         needed[s, p]  =  throughput[s] attribution[s, p] / q[s]
 
-    throughput   (S,)    requests per second that the service gets worldwide at peak
-    attribution  (S, P)  of which product they are, weighed by their cost: a load test runs the mix of today
+    throughput   (S,)    requests per second of the service, worldwide at peak
+    attribution  (S, P)  shares of the products, weighted by cost; a load test runs today's mix of requests
     q            (S,)    requests per second that a unit of capacity serves at the utilisation limit
 
-    A service whose tests bear no curve, or whose throughput nobody knows, keeps its linear model; reasons says why.
+    A service keeps its linear model if no curve fits its tests or its throughput is unknown; `reasons` says why.
     """
     S, P = models.attribution.shape
     needed, limit = np.zeros((S, P)), np.where(np.isnan(tests.utilisation_max), utilisation_max, tests.utilisation_max)

@@ -1,4 +1,4 @@
-"""How well a linear model explains the use that was measured, over regions and over time."""
+"""Errors of a linear model against the measured usage, over regions and over time."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from libs.domain.world import Observations
 from libs.flux.baseline import UsageBaseline
 
 BLOCK = 64
-"""Services predicted at once: the (services, regions, samples) cube of predictions stays small."""
+"""Services predicted at once. It bounds the memory of the (services, regions, samples) array of predictions."""
 FLOOR = 1e-3
-"""Errors below this share of the use are noise of the measurement."""
+"""Errors below this share of the usage count as noise of the measurement."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ModelErrors:
-    """Root mean squares as shares of the mean use, per service (S,).
+    """Root mean square errors as shares of the mean usage, per service (S,).
 
-    total    of use less prediction, over all regions and samples
+    total    of usage less prediction, over all regions and samples
     regions  of the residual in the peak window, over regions
-    shape    over samples, once each region's prediction is scaled to its use: what an imbalance does not explain
-    samples  independent samples per region that the shape rests on: fewer than were taken where errors persist
+    shape    over samples, after each region's prediction is scaled to its usage; ignores imbalance between regions
+    samples  number of independent samples per region behind the shape; below the sample count if errors persist
     """
 
     total: Floats
@@ -33,22 +33,22 @@ class ModelErrors:
 
 
 def score(errors: ModelErrors, samples: Floats) -> Floats:
-    """(S,) the lower, the better the model.
+    """Return the (S,) score of a model; lower is better.
 
         log(regions) + samples * log(shape)
 
-    The log-likelihood of both errors as normal noise, up to constants and the number of regions. Either alone misleads:
-    regions may be out of balance for reasons of their own, and products whose traffic rises and falls together have
-    the same shape in any mix.
+    This is minus the log-likelihood of both errors as normal noise, up to constants and the number of regions. Either
+    error alone misleads. Regions may be out of balance for their own reasons. Products whose traffic rises and falls
+    together have the same shape in any mix.
     """
     regions, shape = np.maximum(errors.regions, FLOOR), np.maximum(errors.shape, FLOOR)
     return np.asarray(np.log(regions) + samples * np.log(shape))
 
 
 def model_errors(own: Floats, seen: Observations, baseline: UsageBaseline, kappa: Floats, phi: Floats) -> ModelErrors:
-    """Errors of use[s,r,m] = sum_p phi[s,p] traffic[p,r,m] / traffic_at[s,p].
+    """Return the errors of the model use[s,r,m] = sum_p phi[s,p] traffic[p,r,m] / traffic_at[s,p].
 
-    own    (S, R, M)  measured use over all types of a service, in units of its own; nan: not reported
+    own    (S, R, M)  measured usage over all types of a service, in units of its own; nan: not reported
     kappa  (S, R)     its baseline
     phi    (S, P)     the model
     """
@@ -82,7 +82,7 @@ def _rms(error: Floats, reported: Bools, used: Floats) -> Floats:
 
 
 def _independent(error: Floats) -> Floats:
-    """(B,) how many independent samples M correlated ones are worth: M (1 - c) / (1 + c).
+    """Return the (B,) number of independent samples that M correlated ones are worth: M (1 - c) / (1 + c).
 
     error  (B, R, M)
     c      correlation of neighbouring samples

@@ -1,4 +1,4 @@
-"""The daily peak window: the 60 minutes of each day in which something is used most worldwide."""
+"""The daily peak window: the 60 minutes of each day with the highest worldwide usage."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from libs.domain.fleet import Floats, Ints
 DAY_MINUTES = 24 * 60
 WINDOW_MINUTES = 60
 WHOLE_DAY = 0.9
-"""A day counts when it has this share of the samples of the fullest day: half a day may lack its peak."""
+"""A day counts if it has this share of the samples of the fullest day. A shorter day may lack its peak."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Windows:
-    """One window per day for each of A things; D days. Samples first .. end-1.
+    """One window per day for each of A series, over D days. A window holds the samples first .. end-1.
 
     first, end  (A, D) int
     """
@@ -26,7 +26,7 @@ class Windows:
     end: NDArray[np.intp]
 
     def means(self, running: tuple[Floats, Floats], row: NDArray[np.intp]) -> Floats:
-        """(A, D) mean of series row[a] in the windows of a; 0 where nothing was reported in one."""
+        """Return the (A, D) means of series row[a] in the windows of a; 0 for a window without reports."""
         total, count = running
         r = row[:, None]
         n = count[r, self.end] - count[r, self.first]
@@ -34,7 +34,7 @@ class Windows:
 
 
 def running_sums(series: Floats) -> tuple[Floats, Floats]:
-    """(B, M + 1) sums and counts of what was reported (not nan) before each sample."""
+    """Return the (B, M + 1) sums and counts of the reported values (not nan) before each sample."""
     reported = ~np.isnan(series)
     start = ((0, 0), (1, 0))
     return (
@@ -44,9 +44,9 @@ def running_sums(series: Floats) -> tuple[Floats, Floats]:
 
 
 def peak_windows(world: Floats, minute: Ints) -> Windows:
-    """The windows in which each row of `world` (A, M) is highest on average.
+    """Return the windows in which each row of `world` (A, M) is highest on average.
 
-    A window must be as full as the fullest of its day: one that an event cut short could be high by chance.
+    A window must be as full as the fullest of its day. A shorter one could be highest by chance.
     """
     first = np.arange(len(minute))
     end = np.searchsorted(minute, minute + WINDOW_MINUTES)

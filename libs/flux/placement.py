@@ -1,4 +1,4 @@
-"""The placement plan: one linear program, solved again where what it took for granted about growth was not so."""
+"""Compute the placement plan by one linear program, solved again if its assumptions about growth were wrong."""
 
 from __future__ import annotations
 
@@ -17,21 +17,25 @@ from libs.flux.region_loss import guard, simulate_losses
 from libs.mip.highs import Basis, Cancelled, Limits, Method, Solution, solve_lp
 
 SETTLED = 0.01
-"""Growth has settled when no placement's is off its share of capacity by more than this part of the service's."""
+"""Largest distance of a placement's growth from its share of capacity in a settled plan, as a part of the service's."""
 TOTAL_SETTLED = 1e-3
-"""And when no service's capacity worldwide is off what was taken for granted by more than this part of it, and no
-growth is below 0 by more than this part of the service's."""
+"""Largest error of a service's assumed capacity worldwide in a settled plan, as a part of that capacity.
+
+It is also the largest growth below 0, as a part of the service's growth.
+"""
 OUTLASTS = 1e-3
-"""A load-tested service outlasts the loss of a region if it lacks no more than this share of what it then needs."""
+"""A load-tested service survives the loss of a region if it lacks at most this share of its need."""
 ROUNDS_MAX = 20
-"""After so many linear programs growth is given by the last answer's shares, whatever deficit that makes."""
+"""Largest number of linear programs. After it, growth follows the shares of the last answer, even at a deficit."""
 SIMPLEX_ROWS_MAX = 25_000
-"""Up to so many rows dual simplex is the faster (0.9 s against 1.5 s of CPU at 21,000 rows), beyond it interior point
-(40 s against 138 s at 232,000); at 37,000 they take the same."""
+"""Largest number of rows for dual simplex. Beyond it, interior point is faster.
+
+CPU seconds of dual simplex and interior point: 0.9 and 1.5 at 21,000 rows, equal at 37,000, 138 and 40 at 232,000.
+"""
 
 
 class NoPlanError(ValueError):
-    """No plan can respect all limits at once. `joint` is the program that has no solution."""
+    """No plan respects all limits at once. `joint` is the program without a solution."""
 
     def __init__(self, joint: JointModel, message: str = "No plan respects all limits at once.") -> None:
         super().__init__(message)
@@ -39,7 +43,7 @@ class NoPlanError(ValueError):
 
 
 class StoppedError(RuntimeError):
-    """The caller, or a limit, stopped the solver before it had any plan."""
+    """The caller or a limit stopped the solver before it had a plan."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -47,9 +51,9 @@ class Solved:
     """A plan, and the last linear program behind it.
 
     rounds    linear programs solved
-    settled   whether growth follows capacity as the program took it to, to SETTLED, and load-tested services outlast
-              the loss of any region, to OUTLASTS
-    build_cpu_s, solve_cpu_s  of this process: what building and solving take on a core of their own
+    settled   True if growth follows capacity as the program assumed, within SETTLED, and load-tested services survive
+              the loss of any region, within OUTLASTS
+    build_cpu_s, solve_cpu_s  CPU time of this process: the time that building and solving take on a core of their own
     """
 
     plan: PlacementPlan
@@ -71,12 +75,18 @@ def plan_placement(
     limits: Limits | None = None,
     cancelled: Cancelled | None = None,
 ) -> Solved:
-    """Solve with the capacity that each service will have worldwide, then with what the answer gave it.
+    """Solve with an expected worldwide capacity of each service, then with that of the answer, until it settles.
 
-    One program is enough unless limits or residuals make a service larger than its traffic and baseline do, growth is
-    withheld, or services are load-tested: then the capacity estimator loses each region in turn on the traffic of the
-    answer, and the program is solved again until its capacity is enough. method is chosen by size where it is left
-    out. Raises: NoPlanError, StoppedError.
+    One program is usually enough. There are three reasons for another one:
+
+    - Limits or residuals make a service larger than its traffic and its baseline do.
+    - Growth is withheld.
+    - Services are load-tested. The capacity estimator then loses each region in turn on the traffic of the answer. The
+      program is solved again until the capacity suffices.
+
+    The method is chosen by size if it is None.
+
+    Raises NoPlanError or StoppedError.
     """
     limits = limits or Limits()
     total, share = _expected_total(p), _shares(p, np.broadcast_to(p.kappa, (p.shape[0], *p.kappa.shape)))
@@ -121,9 +131,9 @@ def plan_placement(
 def extract_plan(
     p: JointProblem, inputs: PlanningInputs, joint: JointModel, x: Floats, *, exact: bool = False
 ) -> PlacementPlan:
-    """The plan that a point stands for, with every quantity that others imply computed from them.
+    """Return the plan of a point, with all dependent quantities computed from it.
 
-    exact: growth by the shares of this very capacity, not as the program counted it.
+    exact: growth follows the shares of this capacity, and not the growth terms of the program.
     """
     traffic, capacity, withheld = _placed(p, joint, x)
     residual = p.own(capacity) - np.einsum("sp,tpr->tsr", p.phi, traffic)
@@ -148,7 +158,7 @@ def extract_plan(
 
 
 def _placed(p: JointProblem, joint: JointModel, x: Floats) -> tuple[Floats, Floats, Floats]:
-    """Traffic (T, P, R), capacity (T, K, R) and growth withheld (T, S) of a point."""
+    """Return traffic (T, P, R), capacity (T, K, R) and withheld growth (T, S) of a point."""
     v = joint.columns
     T, _, R, _, S, K = p.shape
     traffic = np.maximum(x[v.x], 0.0)
@@ -163,7 +173,7 @@ def _placed(p: JointProblem, joint: JointModel, x: Floats) -> tuple[Floats, Floa
 
 
 def _is_settled(p: JointProblem, joint: JointModel, x: Floats) -> tuple[bool, Floats, Floats]:
-    """Whether growth follows the capacity of this very point; and that capacity, and what is withheld."""
+    """Return whether growth follows the capacity of this point, then that capacity and the growth withheld."""
     _, capacity, withheld = _placed(p, joint, x)
     grows = p.growth > 0
     total, taken = p.own(capacity).sum(2)[grows], joint.growth.total[grows]
@@ -175,25 +185,25 @@ def _is_settled(p: JointProblem, joint: JointModel, x: Floats) -> tuple[bool, Fl
 
 
 def _outlasts_losses(p: JointProblem, plan: PlacementPlan) -> bool:
-    """Whether load-tested services have what the capacity estimator says that they need, on this plan's traffic."""
+    """Return whether load-tested services have the capacity that the estimator asks for on this plan's traffic."""
     tested = p.load.any(1)
     needed = simulate_losses(p.load[tested], plan.traffic).needed
     return bool((p.own(plan.capacity)[:, tested] >= needed * (1 - OUTLASTS)).all())
 
 
 def _expected_total(p: JointProblem) -> Floats:
-    """(T, S) capacity worldwide: what its traffic needs and the residual it keeps, and never less than its baseline."""
+    """Return the (T, S) expected capacity worldwide: the need of traffic plus kept residual, at least the baseline."""
     needed = p.traffic @ p.phi.T + np.where(p.keeps, p.rho.sum(1), 0.0)
     return np.asarray(np.maximum(needed, p.total_min))
 
 
 def _exact_growth(p: JointProblem, capacity: Floats, withheld: Floats) -> Floats:
-    """(T, K, R) growth by the shares of this capacity."""
+    """Return the (T, K, R) growth by the shares of this capacity."""
     return np.asarray(_shares(p, capacity) * (p.growth - withheld)[:, p.service, None] / p.ratio[:, None])
 
 
 def _counted_growth(p: JointProblem, g: GrowthTerms, capacity: Floats, withheld: Floats) -> Floats:
-    """(T, K, R) growth as the program counted it, in sum what is granted."""
+    """Return the (T, K, R) growth of the program, scaled so that each service's sum is the growth granted."""
     counted = np.maximum(g.at(capacity, withheld), 0.0)
     given = p.own(counted).sum(2)
     scale = np.divide(p.growth - withheld, given, out=np.zeros_like(given), where=given > 0)
@@ -201,7 +211,7 @@ def _counted_growth(p: JointProblem, g: GrowthTerms, capacity: Floats, withheld:
 
 
 def _shares(p: JointProblem, placed: Floats) -> Floats:
-    """(T, K, R) what part of its service's worldwide capacity each placement holds."""
+    """Return the (T, K, R) part of its service's worldwide capacity that each placement holds."""
     own = placed * p.ratio[:, None]
     total = p.own(placed).sum(2)[:, p.service][:, :, None]
     even = 1.0 / (placed.shape[2] * np.bincount(p.service)[p.service])[None, :, None]

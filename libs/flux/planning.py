@@ -1,4 +1,4 @@
-"""From models and inputs to a plan that may be shown: solved, checked, and with how it is carried out."""
+"""Compute a plan from models and inputs: solve it, check it, and derive its execution plan."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from libs.plan_check.execution import check_execution
 from libs.plan_check.placement import check_placement
 
 Pools = dict[tuple[str | None, str | None], float]
-"""(region, hardware type) -> capacity."""
+"""Capacity of each pool: (region, hardware type) -> capacity."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Planned:
-    """A checked plan with all that it rests on."""
+    """A checked plan, with the inputs, the problem and the solution behind it."""
 
     words: Vocabulary
     models: ServiceModels
@@ -43,9 +43,9 @@ def plan_world(
     cancelled: Cancelled | None = None,
     entering: Callable[[str], None] = lambda phase: None,
 ) -> Planned:
-    """Plan, and check the plan and how it is carried out before anybody sees either. entering: told of each phase.
+    """Return a plan and its execution plan, both checked. `entering` is called with the name of each phase.
 
-    Raises: NoPlanError, StoppedError, PlanRefusedError.
+    Raises NoPlanError, StoppedError or PlanRefusedError.
     """
     entering("solve")
     problem = joint_problem(words, models, inputs)
@@ -61,9 +61,9 @@ def plan_world(
 
 
 def _pools(words: Vocabulary, problem: JointProblem, solved: Solved) -> tuple[Pools, Pools]:
-    """What each pool holds before the first step, and has room for: a deficit counts, it is what must be procured.
+    """Return the capacity in use in each pool before the first step, and the room of each pool.
 
-    A pool that is overfull already has room for what is there.
+    A deficit counts as room, because it must be procured. An overfull pool has room for all that it holds.
     """
     used = problem.pooled(problem.kappa)
     room = np.maximum(problem.supply[0] + solved.plan.deficit[0], used)

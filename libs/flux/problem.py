@@ -1,4 +1,4 @@
-"""The joint problem of capacity and traffic, as arrays: models and inputs with the ledger's changes applied."""
+"""The joint problem of capacity and traffic as arrays: models and inputs, with the changes of the ledger applied."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from libs.flux.load_models import fit_load_models
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class JointProblem:
-    """T steps, P products, R regions, H hardware types, S services, K placements (a service on one hardware type).
+    """The joint problem. T steps, P products, R regions, H hardware types, S services, K placements (service and type).
 
     phi           (S, P)        capacity for 100 % of a product's traffic, in units of the service's own type
     xi            (P, R)        presence now
-    kappa         (K, R)        baseline, moved by the ledger
+    kappa         (K, R)        baseline, with the changes of the ledger
     rho           (S, R)        residual of that baseline
-    keeps         (S,) bool     the residual stays as it is
+    keeps         (S,) bool     True if the residual stays as it is
     weight        (S, R)        cost of a unit of residual, as a factor on the policy's
-    total_min     (T, S)        worldwide capacity that a service never falls below: its baseline
-    service       (K,) int      of each placement
+    total_min     (T, S)        least worldwide capacity of a service: its baseline
+    service       (K,) int      service of each placement
     kind          (K,) int      hardware type of each placement
     ratio         (K,)          units of the service's own type that one unit of a placement is worth
     capacity_min, capacity_max  (K, R)
     traffic       (T, P)        1 + tau
-    presence_min, presence_max  (P, R)  shares of it
+    presence_min, presence_max  (P, R)  shares of the traffic
     supply        (T, H, R)     m
     growth        (T, S)        gamma
-    yielding      (T, S)        price of a unit of growth that is not granted; inf: it is granted
-    load          (S, P)        capacity for all traffic of a product that load tests ask for; 0: there are none
+    yielding      (T, S)        price of a unit of growth that is not granted; inf: it must be granted
+    load          (S, P)        capacity for all traffic of a product by load tests; 0: there are none
     """
 
     phi: Floats
@@ -57,17 +57,17 @@ class JointProblem:
 
     @property
     def shape(self) -> tuple[int, int, int, int, int, int]:
-        """T, P, R, H, S, K."""
+        """The sizes T, P, R, H, S, K."""
         T, H, R = self.supply.shape
         return T, len(self.xi), R, H, len(self.phi), len(self.kappa)
 
     @property
     def alone(self) -> Bools:
-        """(S,) services with a single placement: their capacity is what their traffic needs, and their residual."""
+        """Services with a single placement, (S,). Their capacity is the need of their traffic plus their residual."""
         return np.asarray(np.bincount(self.service, minlength=len(self.phi)) == 1)
 
     def own(self, placed: Floats) -> Floats:
-        """(..., S, R) of a quantity per placement (..., K, R), in units of the services' own types."""
+        """Return a quantity per service (..., S, R), in units of its own type, from one per placement (..., K, R)."""
         S = len(self.phi)
         found = placed[..., :S, :].copy()
         for k in range(S, len(self.service)):
@@ -75,7 +75,7 @@ class JointProblem:
         return found
 
     def pooled(self, placed: Floats) -> Floats:
-        """(..., H, R) of a quantity per placement (..., K, R): by hardware type."""
+        """Return a quantity per hardware type (..., H, R) from one per placement (..., K, R)."""
         H = self.supply.shape[1]
         onto = np.zeros((H, len(self.kind)))
         onto[self.kind, np.arange(len(self.kind))] = 1.0
@@ -83,7 +83,10 @@ class JointProblem:
 
 
 def joint_problem(words: Vocabulary, models: ServiceModels, inputs: PlanningInputs) -> JointProblem:
-    """Apply the ledger and the controls. Services that nobody measured get what controls say, and no growth."""
+    """Return the problem with the ledger and the controls applied.
+
+    A service without measurements gets the capacity that controls set, and no growth.
+    """
     S = len(words.services)
     phi = models.phi()
     kappa = models.baseline + inputs.ledger
@@ -117,10 +120,10 @@ def joint_problem(words: Vocabulary, models: ServiceModels, inputs: PlanningInpu
 
 
 def _yielding(inputs: PlanningInputs) -> Floats:
-    """(T, S) what a unit of growth not granted costs: less than a deficit, and less for each lower priority.
+    """Return the (T, S) price of a unit of growth not granted: below that of a deficit, and lower by priority.
 
-    So growth gives way before any baseline does, and the least important growth first, as long as a unit of one frees a
-    unit for the other, which it does within a hardware type.
+    So growth is withheld before any baseline lacks capacity, and the least important growth first. This holds as long
+    as a unit of one frees a unit for the other, as it does within a hardware type.
     """
     ranks = np.unique(inputs.growth_priority[np.isfinite(inputs.growth_priority)])
     rank = np.searchsorted(ranks, inputs.growth_priority)

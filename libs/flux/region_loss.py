@@ -1,4 +1,4 @@
-"""The capacity estimator: what a service needs in each region when any one region is lost (Flux, 4.2)."""
+"""The capacity estimator: the need of a service in each region when another region is lost (Flux, 4.2)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from libs.domain.fleet import Floats, Indices
 
 EMPTY = 1e-9
-"""Of a product's traffic, what lies outside of a region: less than this, and its loss leaves nobody to follow."""
+"""Share of a product's traffic outside a region below which all its traffic counts as inside."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RegionLoss:
-    """What the loss of a region asks for. T steps, S services, R regions.
+    """The need after the loss of a region. T steps, S services, R regions.
 
-    needed   (T, S, R)      capacity within the utilisation limit, whichever other region is lost; 0: nothing is known
+    needed   (T, S, R)      capacity within the utilisation limit for the worst loss of another region; 0: nothing known
     decides  (T, S, R) int  the region whose loss needs most
     """
 
@@ -27,10 +27,10 @@ class RegionLoss:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Guarded:
-    """Losses that a program provides for, and the traffic about which it takes them to be linear.
+    """Region losses that a program provides for, and the traffic about which it linearises them.
 
-    traffic  (T, P, R)   that of the solve before
-    losses   (N, 4) int  step, service and region that are provided for, and the other region that is lost
+    traffic  (T, P, R)   traffic of the previous solve
+    losses   (N, 4) int  step, service, region that is provided for, and region that is lost
     """
 
     traffic: Floats
@@ -38,12 +38,12 @@ class Guarded:
 
 
 def diverted(traffic: Floats) -> Floats:
-    """(T, P, R, R) a product's traffic in a region when another is lost: the last axis; 0 in what is lost itself.
+    """Return the (T, P, R, R) traffic of a product in a region when the region of the last axis is lost.
 
         x[t,p,r] whole / (whole - x[t,p,l]),   whole = sum_r x[t,p,r]
 
-    Lost traffic spreads over the product's other regions in proportion to what it has there; where it has none
-    anywhere else, evenly.
+    Lost traffic spreads over the product's other regions in proportion to its traffic there, or evenly if it has none
+    elsewhere. Traffic in the lost region itself is 0.
     """
     T, P, R = traffic.shape
     whole = traffic.sum(2, keepdims=True)
@@ -57,7 +57,7 @@ def diverted(traffic: Floats) -> Floats:
 
 
 def simulate_losses(needed: Floats, traffic: Floats) -> RegionLoss:
-    """Lose each region in turn and see what the others then need.
+    """Lose each region in turn, and return the worst need of the others.
 
     needed   (S, P)     capacity for all traffic of a product, see LoadModels
     traffic  (T, P, R)  proposed
@@ -73,7 +73,7 @@ def simulate_losses(needed: Floats, traffic: Floats) -> RegionLoss:
 
 
 def guard(needed: Floats, traffic: Floats, before: Guarded | None = None) -> Guarded:
-    """Provide for the losses that decide on this traffic, behind all that were provided for before."""
+    """Return the losses to provide for: those before, then the worst ones on this traffic."""
     found = simulate_losses(needed, traffic)
     t, s, r = np.nonzero(found.needed > 0)
     losses = np.stack([t, s, r, found.decides[t, s, r]], 1)

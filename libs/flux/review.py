@@ -1,4 +1,4 @@
-"""What a person reviews: why the plan is as it is, and how good the models are, as JSON and pictures."""
+"""Documents and pictures for the review of a plan: the reasons of its changes, and the quality of its models."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from libs.flux.pictures.heatmap import heatmap_svg
 from libs.flux.planning import Planned
 
 SERVICES_MAX = 40
-"""Services in a picture: the largest."""
+"""Largest number of services in a picture; the largest services are shown."""
 _DIGITS = 9
 CHANGE_MIN = 1e-4
-"""Changes below this share of a service's capacity are left out of the explanation."""
+"""Share of a service's capacity below which a change is left out of the explanation."""
 
 
 def review_of(planned: Planned) -> dict[str, str]:
-    """The content of each file by its name: changes.json and the pictures."""
+    """Return the content of each file by its name: changes.json and the pictures."""
     why = explain(planned.problem, planned.solved)
     return {
         "changes.json": json.dumps(changes_document(planned, why), indent=1) + "\n",
@@ -32,12 +32,15 @@ def review_of(planned: Planned) -> dict[str, str]:
 
 
 def _figure(value: float) -> float:
-    """Without the dust of adding floats, such as -4.7e-15."""
+    """Return the value rounded, to remove the residue of adding floats, such as -4.7e-15."""
     return round(float(value), _DIGITS) + 0.0
 
 
 def changes_document(planned: Planned, why: Explanation) -> dict[str, Any]:
-    """Per service and region what changes in the first step, what of it is whose traffic, and what pulled that."""
+    """Return the changes of the first step per service and region.
+
+    Each change says how much of it each product's traffic causes, and which family of constraints pulled that traffic.
+    """
     words, p, plan = planned.words, planned.problem, planned.solved.plan
     before, after = p.own(p.kappa), p.own(plan.capacity[0])
     moved = plan.traffic[0] - p.xi

@@ -1,4 +1,4 @@
-"""Service models: how much capacity a service needs for a mix of traffic, and how much to trust that (Flux, 3.2.2)."""
+"""Service models: the capacity that a service needs for a mix of traffic, and the confidence in it (Flux, 3.2.2)."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ from libs.flux.model_error import ModelErrors, model_errors, score
 from libs.flux.thin_traces import weigh
 
 SAMPLING_WEAK = 0.03
-"""Standard error of the attribution, as a distance, above which the traffic may say better than few spans do."""
+"""Standard error of the attribution, as a distance, above which usage and traffic are weighed against the traces."""
 WEIGHINGS = 2
-"""Use is heard as loud as its noise lets it be, which is known once its products are: the second time it is."""
+"""Number of reweightings. The noise of the usage is known only after the first, so a second one is needed."""
 CONTRADICTION = 3.0
-"""Standard errors of the traced attribution beyond which what the use says contradicts the traces."""
+"""Distance of an attribution from the traced one, in standard errors, above which usage contradicts the traces."""
 EVIDENCE = 3.0
-"""How much likelier, as a logarithm, another metric must make the measured use before it stands in for stated CPU."""
+"""Gain in log-likelihood of the usage that another metric needs before it replaces stated CPU."""
 SPANS_MIN = 100
-"""Fewer spans than this are an anecdote."""
+"""Number of spans below which confidence is low."""
 SAMPLING_MAX = 0.10
 """Standard error of the attribution, as a distance, above which confidence is low."""
 ERROR_MAX = 0.20
-"""Model error, as a share of the use, above which confidence is low."""
+"""Model error, as a share of the usage, above which confidence is low."""
 COVERAGE_MIN = 0.80
 """Share of a service's spans with a known gateway below which confidence is low."""
 UNTRACED_MAX = 0.05
-"""Share of the traffic of products without any traced request above which no attribution can be trusted."""
+"""Share of the traffic that belongs to products without a traced request, above which confidence in all is low."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Fit:
-    """One metric's answer for every service.
+    """The attribution of every service by one metric.
 
-    traced  what traces alone say; a fit to the traffic where they say nothing
-    share   (S, P)  what they say once the use is heard where they are thin
-    strain  (S,)    how far that is from the traces: half the sum of squares, in their standard errors
+    traced  the attribution by traces alone; a fit to the traffic for services without traces
+    share   (S, P)  the attribution after thin traces are weighed against the usage
+    strain  (S,)    distance of `share` from the traces: half the sum of squares, in standard errors
     """
 
     metric: str
@@ -57,15 +57,18 @@ class _Fit:
 def fit_service_models(
     words: Vocabulary, seen: Observations, demand: Demand, custom: Floats | None = None
 ) -> ServiceModels:
-    """Fit every metric for every service, keep the one that explains the measured use best.
+    """Fit every metric for every service, and keep the one that explains the measured usage best.
 
-    `demand` has one row per service of `words`. CPU instructions count where traces state them; call counts always;
-    self time, which holds waiting too, only in place of CPU. A service without attributed spans is fitted to the
-    traffic instead. One with few is weighed against its use, and fitted to the traffic where even so that explains its
-    use much better; its metric is then the one whose attribution is nearest.
+    demand  one row per service of `words`
+    custom  (S, P)  attributions by owners' cost models, which replace the fit (Flux, 3.6); nan: none. Installed cost
+                    models answer for services that are nan here
 
-    custom  (S, P)  attributions of owners' own cost models, which replace all of that (Flux, 3.6); nan: none. Installed
-                    ones answer for their services where it says nothing. Raises: CostModelError.
+    The metrics are CPU instructions, if traces state them, and call counts. Self time includes waiting, so it is a
+    metric only if traces state no CPU. A service without attributed spans is fitted to the traffic instead. For a
+    service with few spans, the traces are weighed against its usage. If a fit to the traffic still explains the usage
+    much better, that fit is used, and the metric is the one with the nearest attribution.
+
+    Raises CostModelError.
     """
     baseline = measure_baseline(words, seen)
     own = _own_use(words, seen)
@@ -86,11 +89,13 @@ def fit_service_models(
             share, strain = weigh(traced, errors, own, seen, baseline, shown & (found.sampling > SAMPLING_WEAK))
             errors = model_errors(own, seen, baseline, kappa, capacity[:, None] * share)
         fits.append(_Fit(metric=metric, usable=usable, traced=traced, share=share, strain=0.5 * strain, errors=errors))
-    samples = np.max([np.where(fit.usable, fit.errors.samples, 0.0) for fit in fits], 0)  # the best one shows the noise
+    samples = np.max(
+        [np.where(fit.usable, fit.errors.samples, 0.0) for fit in fits], 0
+    )  # the best metric shows the noise
     R = len(words.regions)
     scores = np.array([np.where(fit.usable, score(fit.errors, samples) + fit.strain / R, np.inf) for fit in fits])
     margin = np.array([0.0 if fit.metric == "cpu" else EVIDENCE / R for fit in fits])
-    best = np.argmin(scores + margin[:, None], 0)  # score is per region; what says as much as CPU does not replace it
+    best = np.argmin(scores + margin[:, None], 0)  # scores are per region; CPU wins a tie
     rows = np.arange(len(best))
     share = np.stack([fit.share for fit in fits])[best, rows]
     error = np.stack([fit.errors.total for fit in fits])[best, rows]
@@ -157,19 +162,19 @@ def _measured(words: Vocabulary, seen: Observations, demand: Demand, own: Floats
 
 
 def _penalty(words: Vocabulary, samples: Floats, share: Floats) -> Floats:
-    """(S,) what a fit pays as a score for each product that it gives a share: Bayes' information criterion."""
+    """Return the (S,) penalty of a fit for the number of its products: Bayes' information criterion."""
     regions = len(words.regions)
     return np.asarray((share > 0).sum(1) * np.log(samples * regions + 1) / regions)
 
 
 def _candidates(demand: Demand) -> dict[str, Bools]:
-    """Metric -> (S,) whether it may explain a service."""
+    """Return, by metric, the (S,) services that it may explain."""
     stated = demand.cpu_stated > 0.5 * demand.spans
     return {"cpu": stated, "calls": np.ones(len(stated), bool), "self_time": ~stated & (demand.spans > 0)}
 
 
 def _own_use(words: Vocabulary, seen: Observations) -> Floats:
-    """(S, R, M) use over all types a service runs on, in units of its own; nan where none was reported."""
+    """Return the (S, R, M) usage over all types of a service, in units of its own; nan if none was reported."""
     S = len(words.services)
     own = seen.usage[:S].copy()
     for k in range(S, len(seen.usage)):
@@ -179,7 +184,7 @@ def _own_use(words: Vocabulary, seen: Observations) -> Floats:
 
 
 def _fit_to_traffic(own: Floats, seen: Observations, baseline: UsageBaseline) -> Floats:
-    """(S, P) shares by non-negative least squares of use on traffic: a guess from shapes, for want of traces."""
+    """Return (S, P) shares by non-negative least squares of usage on traffic: the estimate without traces."""
     S, P = len(own), len(seen.traffic)
     basis, triangle = np.linalg.qr(np.nan_to_num(seen.traffic).reshape(P, -1).T)
     used = np.nan_to_num(own).reshape(S, -1) @ basis

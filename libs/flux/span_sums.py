@@ -1,4 +1,4 @@
-"""One sweep of the spans that wait in a store: which traces are complete, and what they come to."""
+"""One sweep over the spans that wait in a store: find the complete traces and sum them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from libs.flux.trace_window import silent_traces
 
 
 def sum_waiting_spans(waiting: WaitingSpans, window_s: float) -> SpanSums:
-    """Attribute every trace that none of whose spans arrived for `window_s`; the rest goes on waiting.
+    """Attribute every trace without a new span for `window_s` seconds; the other traces keep waiting.
 
-    The window without a memory: which traces are closed follows from what waits, and from `waiting.closed`, so
-    that any process can go on where another was killed.
+    The result depends only on the waiting spans and on `waiting.closed`. So any process can continue after another was
+    killed.
     """
     spans = waiting.spans
     late = np.isin(spans.trace, waiting.closed)
@@ -58,6 +58,6 @@ def _demand(
 
 
 def _numbered(ids: NDArray[np.integer]) -> tuple[Ints, NDArray[np.int32]]:
-    """The distinct ids that are not negative, and each one's number among them; a negative one stays -1."""
+    """Return the distinct ids that are not negative, and the index of each id among them; negative ids become -1."""
     known = np.unique(ids[ids >= 0]).astype(np.int64)
     return known, np.where(ids >= 0, np.searchsorted(known, ids), -1).astype(np.int32)

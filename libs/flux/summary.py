@@ -1,4 +1,4 @@
-"""What was found and decided in a few figures, for programs."""
+"""Summaries of models and plans as documents for programs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from libs.flux.planning import Planned
 
 
 def models_document(words: Vocabulary, models: ServiceModels) -> dict[str, Any]:
-    """How good the models are."""
+    """Return the quality of the models: counts, mean error, and services with low confidence."""
     known = np.flatnonzero(models.modelled)
     return {
         "services": len(known),
@@ -23,7 +23,7 @@ def models_document(words: Vocabulary, models: ServiceModels) -> dict[str, Any]:
 
 
 def plan_document(planned: Planned) -> dict[str, Any]:
-    """What was decided, for programs."""
+    """Return the key figures of a plan."""
     solved, execution = planned.solved, planned.execution
     rows, columns = solved.joint.model.matrix.shape
     return {
@@ -46,6 +46,6 @@ def plan_document(planned: Planned) -> dict[str, Any]:
 
 
 def unplaced_growth(planned: Planned) -> list[str]:
-    """Services that ask for growth although nothing was measured of them: there is nothing to grow in proportion to."""
+    """Return the services that ask for growth without measurements: there is no capacity to grow in proportion to."""
     asking = (planned.inputs.growth > 0).any(0) & ~planned.models.modelled
     return [str(name) for name in planned.words.services[asking]]

@@ -1,4 +1,4 @@
-"""Where spans are few: what traces say of a service and what its use says, weighed by how sure each of them is."""
+"""Weigh the traces of a service with few spans against its usage, by the error of each."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from libs.flux.baseline import UsageBaseline
 from libs.flux.model_error import FLOOR, ModelErrors
 
 STEPS_MAX = 20
-"""Gauss-Newton steps; a service's shares move by less than STILL after three to eight."""
+"""Largest number of Gauss-Newton steps. Shares move by less than STILL after three to eight."""
 STILL = 1e-6
 SPREAD_MIN = 1e-6
-"""Traces in which every group says the same are still no proof."""
+"""Least standard error of traces. Traces that agree in every group are still no proof."""
 
 
 def weigh(
     traced: Attribution, errors: ModelErrors, own: Floats, seen: Observations, baseline: UsageBaseline, thin: Bools
 ) -> tuple[Floats, Floats]:
-    """The likeliest shares of thin services by their traces and the shape of their use, and how far traces gave way.
+    """Return the likeliest shares of thin services by traces and usage, and their distance from the traces.
 
         minimise over a >= 0   sum_p ((a[p] - share[p]) / spread[p])^2
                              + worth * sum_rm (own[r,m] - f[r] sum_p a[p] z[p,r,m])^2 / noise^2
 
-    share, spread  (S, P)  of the traces, with the jackknife's standard errors; what no trace shows stays out
-    z              (P, R, M)  traffic over that of the peak window
-    f              (R,)    free: what a region uses for reasons of its own says nothing about products
-    noise          root mean square of what the shape leaves unexplained, and
-    worth          independent samples per sample, both by `errors`: use that a model misses persistently counts little
+    share, spread  (S, P)  by the traces, with the standard errors of the jackknife; untraced products stay out
+    z              (P, R, M)  traffic divided by that of the peak window
+    f              (R,)    free factor per region: its level of usage says nothing about products
+    noise          root mean square of the usage that the shape leaves unexplained, from `errors`
+    worth          independent samples per sample, from `errors`; persistent errors lower it
 
-    Returns (S, P) shares, which sum to 1, and (S,) the first sum where the minimum is. Other services keep what they
-    have. Source: our own, docs/adr/0027; f is eliminated by variable projection (Golub and Pereyra, 1973).
+    Return (S, P) shares, which sum to 1, and the (S,) first sum at the minimum. Other services keep their shares.
+    Source: our own, docs/adr/0027; f is eliminated by variable projection (Golub and Pereyra, 1973).
     """
     share, strain = traced.share.copy(), np.zeros(len(traced.share))
     traffic = np.nan_to_num(seen.traffic)
@@ -60,12 +60,12 @@ def weigh(
 
 
 def _likeliest(start: Floats, sure: Floats, gram: Floats, seen: Floats) -> tuple[Floats, float]:
-    """The minimum by Gauss-Newton, and the strain on the traces there.
+    """Return the minimum by Gauss-Newton, and the strain on the traces there.
 
-    start  (Q,)       what traces say
-    sure   (Q,)       1 / variance of that
+    start  (Q,)       shares by the traces
+    sure   (Q,)       1 / variance of these shares
     gram   (R, Q, Q)  products of the products' traffic with each other, in units of the noise
-    seen   (R, Q)     products of it with the use
+    seen   (R, Q)     products of that traffic with the usage
     """
     a = start.copy()
     for _ in range(STEPS_MAX):
@@ -79,7 +79,7 @@ def _likeliest(start: Floats, sure: Floats, gram: Floats, seen: Floats) -> tuple
         factor = np.linalg.cholesky(curve + np.diag(sure))
         step = curve @ a - slope + sure * start
         new = nnls(factor.T, np.linalg.solve(factor, step))[0]
-        if not new.any():  # the use denies all that traces show
+        if not new.any():  # the usage contradicts all traced products
             break
         moved = 0.5 * np.abs(new - a).sum()
         a = new

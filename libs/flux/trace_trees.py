@@ -1,4 +1,4 @@
-"""Who called whom, and for which product: parents and nearest gateways of whole traces at once."""
+"""Call trees: callers and nearest gateways of all spans of whole traces at once."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Rows = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Trees:
-    """What the call trees of N spans say about each of them.
+    """The place of each of N spans in its call tree.
 
     parent     (N,) int    row of the caller; -1: none, or not among these spans
-    product    (N,) int    of the nearest upstream gateway, the span itself included; -1: there is none
-    weight     (N,) float  how many requests of the real traffic it stands for: 1 / sampling probability
-    orphan     (N,) bool   the way up ends at a caller that never came, so product or weight may be wrong
-    duplicate  (N,) bool   the same span was seen in an earlier row
+    product    (N,) int    product of the nearest upstream gateway, the span itself included; -1: there is none
+    weight     (N,) float  requests of the real traffic that the span stands for: 1 / sampling probability
+    orphan     (N,) bool   the way up ends at a caller that is missing, so product or weight may be wrong
+    duplicate  (N,) bool   an earlier row is the same span
     """
 
     parent: Rows
@@ -32,7 +32,7 @@ class Trees:
 
 
 def grow_trees(spans: Spans) -> Trees:
-    """Find every span's caller, product and weight by pointer doubling: O(N log N) for sorting, log(depth) passes."""
+    """Return every span's caller, product and weight by pointer doubling: O(N log N) to sort, log(depth) passes."""
     parent, missing, duplicate = _callers(spans)
     rows = np.arange(len(spans))
     up = np.where(parent >= 0, parent, rows)
@@ -45,7 +45,7 @@ def grow_trees(spans: Spans) -> Trees:
         if np.array_equal(further, up):
             break
         up = further
-    broken = missing[up] | (parent[up] >= 0)  # a chain whose end has a caller runs in a circle
+    broken = missing[up] | (parent[up] >= 0)  # if the end of a chain has a caller, the chain is a circle
     return Trees(
         parent=parent,
         product=product,
@@ -56,16 +56,17 @@ def grow_trees(spans: Spans) -> Trees:
 
 
 def calls_of(spans: Spans, trees: Trees) -> Bools:
-    """(N,) whether a span is a call that its service received.
+    """Return the (N,) bool mask of spans that are a call which their service received.
 
-    Servers say so. Where nobody says a kind, a span is a call when its caller is another service or nobody.
+    A span of kind SERVER is such a call. A span without a kind is one if its caller is another service, or if it has no
+    caller.
     """
     caller = np.where(trees.parent >= 0, spans.service[trees.parent], -1)
     return np.asarray((spans.kind == SERVER) | ((spans.kind != CLIENT) & (caller != spans.service)))
 
 
 def self_time_of(spans: Spans, trees: Trees) -> Floats:
-    """(N,) ns that a span took less what its callees took; at least 0, since callees may run beside each other."""
+    """Return the (N,) ns of each span less those of its callees; at least 0, because callees may run in parallel."""
     took = np.maximum(spans.took_ns, 0).astype(np.float64)
     called = np.flatnonzero((trees.parent >= 0) & ~trees.duplicate)
     below = np.bincount(trees.parent[called], took[called], len(spans))
@@ -73,9 +74,9 @@ def self_time_of(spans: Spans, trees: Trees) -> Floats:
 
 
 def _callers(spans: Spans) -> tuple[Rows, Bools, Bools]:
-    """(N,) row of the caller or -1; whether a caller is named but absent; whether an earlier row is the same span."""
+    """Return (N,) arrays: the row of the caller or -1, callers that are named but missing, and duplicates."""
     key = spans.trace ^ spans.span
-    order = np.lexsort((~spans.shared, key))  # the server's half first: its callees name the id that both halves have
+    order = np.lexsort((~spans.shared, key))  # the server's half first: its callees name the shared id
     ordered, shared = key[order], spans.shared[order]
     first = np.r_[True, ordered[1:] != ordered[:-1]] if len(order) else np.zeros(0, bool)
     again = ~first & (np.r_[False, shared[1:] == shared[:-1]] if len(order) else first)
@@ -84,7 +85,7 @@ def _callers(spans: Spans) -> tuple[Rows, Bools, Bools]:
     heads = np.flatnonzero(first)
     parent = _find(spans.trace ^ spans.parent, ordered[heads], order[heads])
     parent[spans.parent == 0] = -1
-    halves = np.flatnonzero(~first & ~again)  # a client's half right behind its server's half
+    halves = np.flatnonzero(~first & ~again)  # a client's half, right after its server's half
     server = order[heads[np.searchsorted(heads, halves, "right") - 1]]
     parent[server] = order[halves]
     rows = np.arange(len(spans))

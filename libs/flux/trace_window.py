@@ -1,4 +1,4 @@
-"""The open window: spans wait until their trace is likely complete, and memory does not grow with the traffic."""
+"""The open window: spans wait until their trace is likely complete, in memory that does not grow with traffic."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from libs.domain.fleet import Bools, Floats
 from libs.domain.spans import Ids, Spans, join_spans
 
 AGE_WINDOWS_MAX = 4
-"""A trace that never falls silent is closed after so many windows."""
+"""Number of windows after which a trace is closed, even if its spans still arrive."""
 
 
 @dataclass(slots=True, kw_only=True)
 class TraceWindow:
     """Gathers spans in order of arrival and hands out whole traces.
 
-    A trace is closed once none of its spans arrived for `window`, counted in whatever the caller's arrivals count:
-    spans read (a file, where it bounds memory to a few windows), or seconds (an intake). Spans of a trace that was
-    closed among the last `remembered_max` are late: they are counted and dropped, since what calls them is gone.
+    A trace is closed once none of its spans arrived for `window`, in the unit of the arrivals. For a file the unit is
+    spans read, which bounds memory to a few windows; for an intake it is seconds. A span is late if its trace was among
+    the last `remembered_max` traces closed. Late spans are counted and dropped, because their callers are gone.
     """
 
     window: float
@@ -32,17 +32,17 @@ class TraceWindow:
 
     @property
     def open_spans(self) -> int:
-        """Spans that wait."""
+        """Number of spans that wait."""
         return sum(map(len, self._parts))
 
     def add(self, spans: Spans, arrival: float) -> None:
-        """Take spans that arrived together. Arrivals never go back."""
+        """Add spans that arrived together. Arrivals never go back."""
         if len(spans):
             self._parts.append(spans)
             self._arrivals.append(np.full(len(spans), arrival))
 
     def close(self, now: float) -> Spans | None:
-        """The spans of all traces that fell silent before now - window; None where there are none."""
+        """Return the spans of all traces that fell silent before now - window; None if there are none."""
         if not self._parts:
             return None
         spans, arrival = join_spans(self._parts), np.concatenate(self._arrivals)
@@ -68,10 +68,10 @@ class TraceWindow:
 
 
 def silent_traces(trace: Ids, arrival: Floats, now: float, window: float) -> tuple[Bools, Ids]:
-    """(N,) whether a span's trace fell silent before now - window, and the ids of those traces, ascending.
+    """Return the (N,) mask of spans whose trace fell silent before now - window, and the ascending ids of those traces.
 
     trace    (N,)   of the spans that wait
-    arrival  (N,)   of each span, in what `now` and `window` count
+    arrival  (N,)   of each span, in the unit of `now` and `window`
     """
     found, of = np.unique(trace, return_inverse=True)
     last = np.full(len(found), -np.inf)

@@ -1,1 +1,1 @@
-"""The constraints of the Flux model, one block per file. Each docstring is the block's mathematics."""
+"""The constraints of the Flux model, one block per file. Each docstring states the block's mathematics."""

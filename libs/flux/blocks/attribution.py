@@ -1,4 +1,4 @@
-"""Expressions 6, 9 and 10: capacity follows traffic, but for the residual."""
+"""Expressions 6, 9 and 10: capacity follows traffic, apart from the residual."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from libs.mip.model import Indices, Mip
 
 
 def add_attribution(m: Mip, v: Columns, p: JointProblem) -> None:
-    """A service on several types has in a region what its traffic there needs, and its residual.
+    """Capacity equals the need of traffic plus the residual, for services on several hardware types.
 
         sum_k ratio[k] c[t,k,r]  -  sum_p phi[s,p] x[t,p,r]  -  r_up[t,s,r] + r_down[t,s,r]  =  0
 
-    for all t, s with several placements, r. For all others that is what their capacity is made of, see CapacityTerms.
+    for all t, s with several placements, r. CapacityTerms substitutes this equality for services with one placement.
 
     c      (T, E, R)  capacity of a placement k of s, in units of its type
     phi    (S, P)     capacity for all traffic of a product of today, in units of the service's own type
@@ -40,12 +40,11 @@ def add_attribution(m: Mip, v: Columns, p: JointProblem) -> None:
 
 
 def add_granted_baseline(m: Mip, v: Columns, p: JointProblem) -> None:
-    """What a service was granted worldwide is not taken away.
+    """A service keeps at least the capacity that it was granted worldwide.
 
         sum_r (r_up[t,s,r] - r_down[t,s,r])  >=  sum_r kappa[s,r]  -  sum_p phi[s,p] (1 + tau[t,p])     for all t, s
 
-    The sum of expression 9 over regions, where expression 12 says how much traffic there is.
-
+    This is the sum of expression 9 over regions; expression 12 gives the total traffic.
     Rows: T*S.  Source: Flux, 3.3, optimisation constraints.
     """
     T, _, R, _, S, _ = p.shape
@@ -59,11 +58,12 @@ def add_granted_baseline(m: Mip, v: Columns, p: JointProblem) -> None:
 
 
 def add_limits(m: Mip, v: Columns, p: JointProblem, c: CapacityTerms) -> tuple[Indices, Indices]:
-    """Capacity is at least 0 and within the limits that people set.
+    """Capacity is at least 0 and stays within the limits that people set.
 
-        capacity_min[k,r]  <=  c[t,k,r]  <=  capacity_max[k,r]     where it is no column with bounds of its own,
-                                                                   and traffic and residual could leave the limits
-    Rows: at most T*K*R; returned are their indices and cells.
+        capacity_min[k,r]  <=  c[t,k,r]  <=  capacity_max[k,r]
+
+    for all t, k, r at which c is no column with bounds of its own, and traffic and residual could leave the limits.
+    Rows: at most T*K*R. Returns their indices, and the flat (T, K, R) index of the cell of each.
     """
     T, _, R, _, S, K = p.shape
     may = np.zeros((T, K, R), bool)

@@ -1,4 +1,4 @@
-"""Expressions 4, 5, 7, 11, 14 and 15: what a region's hardware holds, at the end of a step and in the middle of it."""
+"""Expressions 4, 5, 7, 11, 14 and 15: the hardware of a region suffices at the end of a step and during it."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from libs.mip.model import Indices, Mip
 
 
 def add_pools(m: Mip, v: Columns, p: JointProblem, c: CapacityTerms, g: GrowthTerms) -> Indices:
-    """Everything fits into the supply, or it is a deficit; what is left over is spare.
+    """Capacity fits into the supply: the excess is a deficit, and the rest of the supply is spare.
 
         sum_{k of h} (c[t,k,r] + g[t,k,r] + late[t,k,r]) + s[t,h,r] - d[t,h,r]  =  m[t,h,r]     for all t, h, r
         s[t,h,r] + sum_{k of h} (g[t,k,r] - down[t,k,r])  >=  0                                for all t, h, r
         late[t,k,r]  =  (upsized - 1) up[t,k,r] + (1 - downsized) down[t,k,r]
 
     m       (T, H, R)  supply
-    down    (T, K, R)  freed since the step before: upsizes come first, so it is not there for them (expressions 14, 15)
-    late               what past cycles added beyond plan, or did not give back; 0 unless the policy says otherwise
-    Rows: 2*T*H*R, returned are those of the supply.  Source: Flux, expressions 11, 14 and 15; executed shares: 6.2.
+    down    (T, K, R)  freed since the previous step. Upsizes come first, so they cannot use it (expressions 14, 15)
+    late               capacity that past cycles added beyond plan, or did not give back; 0 by default
+    Rows: 2*T*H*R. Returns those of the supply.  Source: Flux, expressions 11, 14 and 15; executed shares: 6.2.
     """
     T, _, R, H, _, _ = p.shape
     cell = np.arange(T * H * R).reshape(T, H, R)
@@ -48,13 +48,13 @@ def add_pools(m: Mip, v: Columns, p: JointProblem, c: CapacityTerms, g: GrowthTe
 
 
 def add_changes(m: Mip, v: Columns, p: JointProblem, c: CapacityTerms) -> Indices:
-    """What is freed since the step before, and what is added where that has a price.
+    """Capacity freed since the previous step is counted, and added capacity too if upsizes are priced.
 
         c[t,k,r] - c[t-1,k,r] + down[t,k,r]  >=  0                          for all t, k, r;  c[0] = kappa
-        c[t,k,r] - c[t-1,k,r] + down[t,k,r] - up[t,k,r]  <=  0              likewise, where upsizes are priced
+        c[t,k,r] - c[t-1,k,r] + down[t,k,r] - up[t,k,r]  <=  0              likewise, if upsizes are priced
 
     kappa  (K, R)  the baseline
-    Rows: T*K*R, or twice that.  Source: Flux, expressions 8 and 14.
+    Rows: T*K*R, or twice that. Returns the first T*K*R.  Source: Flux, expressions 8 and 14.
     """
     T, _, R, _, _, K = p.shape
     cell = np.arange(T * K * R).reshape(T, K, R)
@@ -74,13 +74,13 @@ def add_changes(m: Mip, v: Columns, p: JointProblem, c: CapacityTerms) -> Indice
 
 
 def add_even_spare(m: Mip, v: Columns, p: JointProblem) -> None:
-    """Spare hardware is spread in proportion to the regions' size.
+    """Spare hardware is spread in proportion to the regions' supply.
 
         sum_r s[t,h,r]  =  spare[t,h]                                           for all t, h
         |s[t,h,r] - part[t,h,r] spare[t,h]|  <=  uneven[t,h,r]                  for all t, h, r
 
-    part  (T, H, R)  region's part of the supply of a type
-    Rows: T*H + 2*T*H*R.  Source: Flux, expression 7; the reading is the interchange format's.
+    part  (T, H, R)  the region's part of the supply of a type
+    Rows: T*H + 2*T*H*R.  Source: Flux, expression 7, as the interchange format reads it.
     """
     T, _, R, H, _, _ = p.shape
     pool, cell = np.arange(T * H).reshape(T, H, 1), np.arange(T * H * R).reshape(T, H, R)

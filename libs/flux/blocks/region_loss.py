@@ -1,4 +1,4 @@
-"""Capacity for the loss of a region, as load tests say it is needed."""
+"""Capacity that load-tested services need to survive the loss of a region."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def add_region_loss(m: Mip, v: Columns, p: JointProblem, c: CapacityTerms, guard
         n[t,s,r]  >=  sum_p load[s,p] y[t,p,r,l]                            for all guarded t, s, r, l
         y[t,p,r,l]  =  x[t,p,r] whole / (whole - x[t,p,l]),   whole = 1 + tau[t,p]
 
-    y is a quotient of columns: about the traffic x0 of the solve before, where it was y0, it is
+    y is a quotient of columns. It is linearised about the traffic x0 of the previous solve, where it was y0:
 
         y  ~  y0 + f (x[t,p,r] - x0[t,p,r]) + f y0 / whole (x[t,p,l] - x0[t,p,l]),   f = whole / (whole - x0[t,p,l])
 
     load  (S, P)  capacity for all traffic of a product within the utilisation limit
-    Rows: T*R per tested service, and one per guarded loss, last of all: more of them only add to the program.
+    Rows: T*R per tested service, then one per guarded loss. These come last, so that a later solve can append more.
     Source: Flux, 4.2; docs/adr/0026.
     """
     tested = np.flatnonzero(p.load.any(1))
@@ -36,7 +36,7 @@ def add_region_loss(m: Mip, v: Columns, p: JointProblem, c: CapacityTerms, guard
     ratio = np.broadcast_to(p.ratio[None, :, None], (T, K, R))
     m.add_rows(len(n), *c.entries(cell[:, p.service], ratio), (np.arange(len(n)), n, -1.0), lower=0.0)
     t, s, r, lost = guarded.losses.T
-    now, after = guarded.traffic, diverted(guarded.traffic)[t, :, r, lost]  # (N, P), as all below
+    now, after = guarded.traffic, diverted(guarded.traffic)[t, :, r, lost]  # (N, P), like all arrays below
     here, there, whole = now[t, :, r], now[t, :, lost], p.traffic[t]
     f = whole / np.where(there < whole * (1 - EMPTY), whole - there, whole)
     back = f * after / whole

@@ -1,4 +1,4 @@
-"""Expressions 2, 3 and 12: where traffic goes."""
+"""Expressions 2, 3 and 12: the placement of traffic."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from libs.mip.model import Indices, Mip
 
 
 def add_traffic(m: Mip, v: Columns, p: JointProblem) -> tuple[Indices, Indices, Indices]:
-    """All traffic is placed; what moves, and what the largest region holds, is counted.
+    """All traffic is placed; traffic that moves, and the traffic of the largest region, are counted.
 
         sum_r x[t,p,r]  =  1 + tau[t,p]                                     for all t, p
         x[t,p,r] - shift_up[t,p,r] + shift_down[t,p,r]  =  xi[p,r]          for all t, p, r
@@ -33,11 +33,11 @@ def add_traffic(m: Mip, v: Columns, p: JointProblem) -> tuple[Indices, Indices, 
 
 
 def add_oscillation(m: Mip, v: Columns, p: JointProblem) -> None:
-    """What moves between consecutive steps costs, so that what goes there and back pays for both ways.
+    """Traffic that moves between consecutive steps costs, so traffic that moves back later pays twice.
 
         x[t,p,r] - x[t-1,p,r] - turn_up[t,p,r] + turn_down[t,p,r]  =  0     for all t > 1, p, r
 
-    Rows: (T-1)*P*R, none where the policy gives it no price.  Source: Flux, 3.3, timesteps.
+    Rows: (T-1)*P*R; none if the policy sets no price for it.  Source: Flux, 3.3, timesteps.
     """
     if v.turn_up.size:
         cell = np.arange(v.turn_up.size).reshape(v.turn_up.shape)

@@ -1,1 +1,1 @@
-"""Pictures of models and plans as SVG, written by hand: a few rectangles do not need a plotting library."""
+"""Pictures of models and plans as SVG. They are a few rectangles, so no plotting library is needed."""

@@ -1,4 +1,4 @@
-"""Bars: one row per thing, a bar or several stacked parts per series."""
+"""Bar charts. Each row has one or more bars, and a bar may stack several series."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def bars_svg(
     stacked: Sequence[Sequence[int]] = (),
     percent: bool = False,
 ) -> str:
-    """Horizontal bars.
+    """Return a chart of horizontal bars as SVG.
 
-    values   (rows, series)  at least 0; nan: not known, which only a bar of its own may be
+    values   (rows, series)  at least 0; nan: not known, allowed only for a series with a bar of its own
     notes    a word at the right of each row
-    stacked  which series share a bar, in order; left out: each has its own
+    stacked  groups of series that share a bar, in order; empty: each series has its own
     """
     groups = [list(g) for g in stacked] or [[i] for i in range(len(series))]
     step = BAR * len(groups) + GAP
@@ -64,5 +64,5 @@ def bars_svg(
 
 
 def largest_first(values: Floats, most: int) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
-    """Rows of the largest values, at most so many: a picture of a thousand bars shows nothing."""
+    """Return the rows of the largest values, at most `most`, so that the picture stays readable."""
     return np.argsort(-values, kind="stable")[:most]

@@ -1,4 +1,4 @@
-"""A heat map of signed shares: what is above 0 is blue, what is below it orange, by a legend."""
+"""A heat map of signed shares: blue above 0, orange below, with a legend."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ABOVE, BELOW = (9, 105, 218), (188, 76, 0)
 
 
 def heatmap_svg(title: str, subtitle: str, rows: Sequence[str], columns: Sequence[str], values: Floats) -> str:
-    """Cells (rows, columns) coloured by their value; the strongest colour is the largest absolute value."""
+    """Return a heat map of (rows, columns) cells as SVG. The largest absolute value has the strongest colour."""
     left, cell_width = 24 + wide(rows), max(60.0, 10 + wide(columns))
     width = max(left + cell_width * len(columns), 16 + wide([subtitle])) + 24
     drawing = Drawing(width, TOP + CELL_HEIGHT * max(len(rows), 1) + 16, title)
@@ -42,7 +42,10 @@ def heatmap_svg(title: str, subtitle: str, rows: Sequence[str], columns: Sequenc
 
 
 def shade(strength: float) -> str:
-    """From white at 0 to three quarters of a full colour at 1 or -1, so that dark words on it stay readable."""
+    """Return the colour for a strength from -1 to 1: white at 0, three quarters of a full colour at either end.
+
+    Dark text stays readable on three quarters of a colour.
+    """
     full = ABOVE if strength > 0 else BELOW
     part = 0.75 * min(abs(strength), 1.0)
     mixed = (round(255 + (c - 255) * part) for c in full)

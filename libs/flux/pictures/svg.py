@@ -1,4 +1,4 @@
-"""The little of SVG that the pictures need."""
+"""The part of SVG that the pictures need."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from html import escape
 FONT = 12
 INK, FAINT, PAPER = "#1b1f24", "#d0d7de", "#ffffff"
 SERIES = ("#8c959f", "#0969da", "#bf8700", "#2da44e")
-"""Colours that the colour-blind tell apart by brightness too: before, after, growth, spare."""
+"""Colours of before, after, growth and spare. They differ in brightness too, for colour-blind readers."""
 
 
 def wide(names: Sequence[str], size: int = FONT) -> float:
-    """Pixels that the longest of some names takes, roughly."""
+    """Return the approximate width, in pixels, of the longest name."""
     return 0.62 * size * max(map(len, names), default=0)
 
 
 @dataclass(slots=True)
 class Drawing:
-    """Shapes on a white page; everything in pixels from the top left."""
+    """Shapes on a white page. Coordinates are pixels from the top left."""
 
     width: float
     height: float
@@ -27,7 +27,7 @@ class Drawing:
     _shapes: list[str] = field(default_factory=list)
 
     def rectangle(self, x: float, y: float, width: float, height: float, fill: str, tip: str = "") -> None:
-        """A filled rectangle; `tip` shows when somebody points at it."""
+        """Add a filled rectangle. `tip` appears when the mouse is over it."""
         inner = f"<title>{escape(tip)}</title>" if tip else ""
         shape = (
             f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(width, 0):.1f}" height="{max(height, 0):.1f}" fill="{fill}">'
@@ -35,32 +35,32 @@ class Drawing:
         self._shapes.append(f"{shape}{inner}</rect>")
 
     def outline(self, x: float, y: float, width: float, height: float) -> None:
-        """An empty rectangle with a thin border."""
+        """Add an empty rectangle with a thin border."""
         at = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"'
         self._shapes.append(f'<rect {at} fill="none" stroke="{FAINT}"/>')
 
     def line(self, x1: float, y1: float, x2: float, y2: float, stroke: str = FAINT) -> None:
-        """A thin line."""
+        """Add a thin line."""
         self._shapes.append(f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{stroke}"/>')
 
     def text(
         self, x: float, y: float, words: str, anchor: str = "start", *, bold: bool = False, size: int = FONT
     ) -> None:
-        """Words whose baseline starts, ends or is centred at x."""
+        """Add text that starts at x, ends at x or is centred on x. Its baseline is at y."""
         weight = ' font-weight="600"' if bold else ""
         self._shapes.append(
             f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}"{weight}>{escape(words)}</text>'
         )
 
     def legend(self, x: float, y: float, names: Sequence[str]) -> None:
-        """What the colours of SERIES mean, from left to right."""
+        """Add a legend for the colours of SERIES, from left to right."""
         for colour, name in zip(SERIES, names, strict=False):
             self.rectangle(x, y - 9, 10, 10, colour)
             self.text(x + 15, y, name)
             x += 30 + 7.0 * len(name)
 
     def document(self) -> str:
-        """The whole file."""
+        """Return the content of the SVG file."""
         head = (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{self.width:.0f}" height="{self.height:.0f}" '
             f'viewBox="0 0 {self.width:.0f} {self.height:.0f}" font-family="sans-serif" fill="{INK}" role="img">'

@@ -70,7 +70,7 @@ def test_models_of_other_worlds_are_left_alone(install, measured):
     [
         ("raise KeyError('disk')", "failed: KeyError: 'disk'"),
         ("return 0.5", "answered float"),
-        ("return {'shop': 0.5, 'video': 0.5}", "names 'video', which is no product of this world: shop, feed"),
+        ("return {'shop': 0.5, 'video': 0.5}", "names 'video', which is not a product of this world: shop, feed"),
         ("return {'shop': float('nan')}", "says nan of shop"),
         ("return {'shop': True}", "says True of shop"),
         ("return {'shop': 1.5, 'feed': -0.5}", "says -0.5 of feed: below 0"),
