@@ -20,6 +20,7 @@ _PATIENCE_S_MAX = 30.0
 _SILENT_S = 0.5
 """Pauses up to this need no word."""
 _ASKED_TOO_MUCH, _UNAVAILABLE = 429, 503
+_PLACES = tuple(f"There is no {scope} " for scope in ("rack", "msb", "datacenter"))
 
 
 class Client:
@@ -181,13 +182,19 @@ class ApiProblem(CliFailure):
         self.code = str(problem.get("code", response.status_code))
         fields = [f"  {error['field']}: {error['message']}" for error in problem.get("errors", [])]
         said = problem["title"] if fields else problem.get("detail") or problem["title"]
-        super().__init__("\n".join([f"{said}{_where_to_look(self.code, response)} ({self.code})", *fields]))
+        super().__init__("\n".join([f"{said}{_where_to_look(self.code, said)} ({self.code})", *fields]))
 
 
-def _where_to_look(code: str, response: httpx.Response) -> str:
-    """The command that lists what there is, where what was asked for is not there: /v1/NOUN/IDENTIFIER."""
-    noun = response.url.path.split("/")[2:3]
-    return f" `plimsoll get {noun[0]}` lists them." if code == "not_found" and set(noun) & set(Noun) else ""
+def _where_to_look(code: str, detail: str) -> str:
+    """The command that lists what there is, where what was asked for is not there."""
+    if code != "not_found":
+        return ""
+    for noun in Noun:
+        if detail.startswith(f"There is no {noun.removesuffix('s').replace('-', ' ')} "):
+            return f" `plimsoll get {noun}` lists them."
+    if detail.startswith(_PLACES):
+        return " `plimsoll get servers` says where each one stands."
+    return ""
 
 
 def _problem(response: httpx.Response) -> Mapping[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from pydantic import Field, SecretStr
@@ -11,6 +12,9 @@ from pydantic_settings import SettingsConfigDict
 from libs.reconcile.environment import Settings, read_environment
 from services.cli.failure import CliFailure
 from services.standalone.settings import StandaloneSettings
+
+_TOKEN_MAX = 200
+_TOKEN = re.compile(rf"[!-~]{{1,{_TOKEN_MAX}}}")
 
 
 class ConnectionSettings(Settings):
@@ -33,11 +37,23 @@ def find_connection() -> tuple[str, str]:
             raise CliFailure("no platform to talk to: run `plimsoll up`, or set PLIMSOLL_URL and PLIMSOLL_TOKEN")
         found = json.loads(endpoint.read_text())
         url, token_file = found["url"], token_file or Path(found["token_file"])
+    if not url.startswith(("http://", "https://")):
+        raise CliFailure(f"PLIMSOLL_URL is {url}: write http:// or https:// before it")
     if settings.token is not None:
-        return url, settings.token.get_secret_value()
+        return url, _token("PLIMSOLL_TOKEN", settings.token.get_secret_value())
     if token_file is None:
         raise CliFailure(f"no token for {url}: set PLIMSOLL_TOKEN or PLIMSOLL_TOKEN_FILE")
     try:
-        return url, token_file.read_text().strip()
+        return url, _token(f"the token file {token_file}", token_file.read_text("utf-8", "replace"))
     except OSError as error:
         raise CliFailure(f"cannot read the token file {token_file}: {error.strerror}") from error
+
+
+def _token(where: str, text: str) -> str:
+    """A token without the space around it. What is none is never shown: it may be another secret."""
+    token = text.strip()
+    if not _TOKEN.fullmatch(token):
+        raise CliFailure(
+            f"{where} holds no token: a token is one word, such as plim_..., of at most {_TOKEN_MAX} letters"
+        )
+    return token

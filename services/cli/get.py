@@ -75,6 +75,7 @@ COLUMNS: dict[Noun, dict[str, str]] = {
         "KIND": "kind",
         "REASON": "reason",
         "FROM": "starts_at",
+        "UNTIL": "ends_at",
         "ENDED": "ended_at",
     },
     Noun.RETIREMENTS: {

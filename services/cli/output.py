@@ -11,6 +11,7 @@ from textwrap import wrap
 from typing import Annotated, Any
 
 import typer
+from rich.cells import cell_len
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
@@ -69,7 +70,8 @@ def print_rows(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) ->
             justify="right" if _are_numbers(values) else "left",
             no_wrap=not prose,
             overflow="fold",
-            min_width=min(_PROSE_WIDTH_MIN, max(prose)) if prose else None,
+            # Without its full width, a narrow terminal would cut the ends off names.
+            min_width=min(_PROSE_WIDTH_MIN, max(prose)) if prose else max(map(cell_len, (heading, *texts))),
         )
     for row_cells in zip(*cells, strict=True):
         table.add_row(*row_cells)

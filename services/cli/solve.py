@@ -25,7 +25,7 @@ from libs.ras.limits import limits_from
 from libs.ras.phases import plan_target_bindings
 from libs.ras.result import SolveReport, SolveResult
 from services.cli.failure import EXIT_NOT_POSSIBLE, CliFailure
-from services.cli.output import Output, OutputOption, percent, print_json, print_rows, say, stderr
+from services.cli.output import Output, OutputOption, percent, plural, print_json, print_rows, say, stderr
 
 PHASES = ("build", "relaxation", "rounding", "search", "least_penalty", "extraction", "evaluation")
 SCORES = {
@@ -132,7 +132,7 @@ def showing_progress(console: Console) -> Iterator[Callable[[str, float, float, 
 def print_summary(snapshot: FleetSnapshot, report: SolveReport, out: Path) -> None:
     """The result for people."""
     servers, reservations = len(snapshot.servers), len(snapshot.reservations)
-    say(f"{snapshot.region}: {servers:,} servers, {reservations:,} reservations")
+    say(f"{snapshot.region}: {plural(servers, 'server')}, {plural(reservations, 'reservation')}")
     rows = [
         {"": label, "plan": getattr(report.score, name), "as it is": getattr(report.stay, name)}
         for label, name in SCORES.items()

@@ -129,9 +129,12 @@ def _listen(host: str, port: int, kept: Path) -> socket:
     last = _port_in(kept) if port == 0 else 0
     try:
         sock = listen(host, port or last)
-    except OSError:
+    except OSError as error:
         if not last:
-            raise
+            why = (error.strerror or str(error)).partition(" (")[0]  # create_server says the address again
+            raise OSError(
+                f"cannot listen on {host}, port {port}: {why}. Choose another --host or --port, or none"
+            ) from error
         sock = listen(host)
     kept.write_text(f"{sock.getsockname()[1]}\n")
     return sock

@@ -121,7 +121,10 @@ def _lock(path: Path) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             file.seek(0)
-            raise PostgresUnavailable(f"{path.parent} is in use by process {file.read().strip()}") from error
+            raise PostgresUnavailable(
+                f"{path.parent} is in use by process {file.read().strip()}: Plimsoll runs there already. Use that one, "
+                "stop it, or set PLIMSOLL_STATE_DIR to another folder"
+            ) from error
         file.truncate(0)
         file.write(f"{os.getpid()}\n")
         file.flush()

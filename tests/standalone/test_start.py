@@ -69,5 +69,5 @@ def test_a_file_that_names_no_port_is_passed_over(tmp_path: Path, text: str) -> 
 
 
 def test_a_port_that_is_named_and_taken_is_refused(tmp_path: Path) -> None:
-    with listen() as taken, pytest.raises(OSError, match="in use"):
+    with listen() as taken, pytest.raises(OSError, match=r"already in use\. Choose another --host"):
         _listen("127.0.0.1", taken.getsockname()[1], tmp_path / "port")

@@ -41,6 +41,19 @@ def test_a_terminal_wraps_prose_and_never_a_name(monkeypatch: pytest.MonkeyPatch
     assert len(lines) == (4 if width < 80 else 3)
 
 
+@pytest.mark.parametrize("width", [20, 27, 28])
+def test_a_narrow_terminal_cuts_nothing_off(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=True, width=width, color_system=None)
+    monkeypatch.setattr(output, "stdout", console)
+    rows = [{"name": "server-000001", "type": "c5.metal", "in use": False}]
+    output.print_rows(rows, {"NAME": "name", "TYPE": "type", "IN USE": "in use"})
+    assert stream.getvalue().splitlines() == [
+        "NAME           TYPE      IN USE",
+        "server-000001  c5.metal  no",
+    ]
+
+
 def test_a_document(monkeypatch: pytest.MonkeyPatch) -> None:
     document = {
         "at": "2026-11-21T16:50:11.123456Z",

@@ -104,6 +104,14 @@ def test_a_region_from_import_to_export(plimsoll: Plimsoll, tmp_path: Path) -> N
     assert "there are more" in plimsoll("get", "servers", "--limit", 47).stderr
     assert plimsoll("get", "servers", "--limit", 48).stderr == ""
     assert "has begun" in plimsoll("drain", "msb", "msb-00", "-r", "west").stdout
+    later = plimsoll("drain", "msb", "msb-01", "-r", "west", "--at", "2100-01-31T08:00", "--until", "2100-02-01")
+    assert "begins at 2100-01-31T08:00:00" in later.stdout
+    assert "announced for 1 other MSB too (msb-00)" in later.stderr
+    again = plimsoll("drain", "msb", "msb-01", "-r", "west")
+    assert "msb-01 is also in planned maintenance by event" in again.stderr
+    assert "have ended" in plimsoll("drain", "msb", "msb-01", "-r", "west", "--end").stdout
+    nowhere = plimsoll("drain", "rack", "rack-99", "-r", "west").stderr
+    assert "There is no rack west/rack-99. `plimsoll get servers` says where each one stands." in nowhere
     assert "has ended" in plimsoll("drain", "msb", "msb-00", "-r", "west", "--end").stdout
     assert "no open planned event" in plimsoll("drain", "msb", "msb-00", "-r", "west", "--end").stdout
     assert plimsoll("pause", "west", "--reason", "power work").stdout == "west is paused: power work\n"
@@ -148,6 +156,8 @@ def test_lists_of_servers(plimsoll: Plimsoll, tmp_path: Path) -> None:
         for i in range(4)
     ]
     nodes.write_text(json.dumps({"items": items}))
+    look = plimsoll("import", nodes, "-r", "kube", "--dry-run")
+    assert "would be made with 4 servers in 1 rack, 1 MSB and 1 datacenter, of 1 hardware type" in look.stdout
     made = plimsoll("import", nodes, "-r", "kube")
     assert (made.returncode, "kube is in" in made.stdout) == (0, True), made.stderr
 
