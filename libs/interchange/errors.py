@@ -11,15 +11,21 @@ PROBLEMS_MAX = 20
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong. row counts from 0; None where the problem is not in a row, field likewise."""
+    """One thing that is wrong. row counts from 0; None where the problem is not in a row, field likewise.
+
+    line   of a text file, as editors count them, from 1: it is shown instead of the row
+    """
 
     file: str
     row: int | None
     field: str | None
     message: str
+    line: int | None = None
 
     def __str__(self) -> str:
         place = self.file if self.field is None else f"{self.file}, {self.field}"
+        if self.line is not None:
+            return f"{place}, line {self.line}: {self.message}"
         return f"{place}: {self.message}" if self.row is None else f"{place}, row {self.row}: {self.message}"
 
 

@@ -26,13 +26,17 @@ class _Missing:
 
 @dataclass(slots=True)
 class InventoryColumns:
-    """Of one file. noun, source: what a server and a key are called there, such as node and label."""
+    """Of one file. noun, source: what a server and a key are called there, such as node and label.
+
+    lacks   what is said of a server without a value: no label, nothing in a column
+    """
 
     file: str
     rules: FieldMapping
     noun: str
     source: str
     hint: str = ""
+    lacks: str = "no"
     problems: Problems = field(default_factory=Problems)
     _rows: int = 0
     _columns: dict[str, list[object]] = field(default_factory=dict)
@@ -89,6 +93,6 @@ class InventoryColumns:
         blank = f", and its default {default!r} needs what is not known" if default is not None else ""
         example = "'hardware_type={vcpu}c-{memory_gib}g'" if name == "hardware_type" else f"{name}=VALUE"
         return (
-            f"{self.noun} {missing.server}{more} no {self.source} {keys}{blank}: name the {self.source} with "
+            f"{self.noun} {missing.server}{more} {self.lacks} {self.source} {keys}{blank}: name the {self.source} with "
             f"--map {name}={self.source.upper()}, or say what to take without it with --default {example}{self.hint}"
         )

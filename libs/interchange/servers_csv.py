@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import math
+from array import array
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import BinaryIO
 
 from libs.domain.inventory import Inventory
@@ -19,27 +21,36 @@ CSV_FIELDS: FieldMapping = {field: FieldRule(keys=(field,)) for field in (*FIELD
 COLUMNS_MAX = 200
 _LINE_BYTES_MAX = 1 << 20
 _MAX = 1e9
+_OTHER_MARKS = ";\t|"
+"""What other programs put between columns."""
 
 
 def load_csv(stream: BinaryIO, file: str, rules: FieldMapping = CSV_FIELDS) -> Inventory:
-    """Read UTF-8, comma-separated, the first line naming the columns. Rows count from 0, behind the header.
+    """Read UTF-8, comma-separated, the first line naming the columns.
 
-    Raises: InterchangeError, which names the server and the column.
+    Raises: InterchangeError, which names the server, the column and the line of the file, the header being line 1.
     """
     reader = csv.reader(_lines(stream, file), strict=True)
+    lines = array("L")
     try:
         header = [name.strip() for name in next(reader, [])]
         _check_header(file, header, rules)
-        columns = InventoryColumns(file, rules, "server", "column", hint=f"; the columns are {', '.join(header)[:500]}")
+        hint = f"; the columns are {', '.join(header)[:500]}"
+        columns = InventoryColumns(file, rules, "server", "column", hint=hint, lacks="nothing in")
         for row, values in enumerate(line for line in reader if line):
+            lines.append(reader.line_num)
             if len(values) != len(header):
                 message = f"has {len(values)} values; the header has {len(header)}"
                 columns.problems.add(file, message, row=row)
                 columns.problems.raise_any()
-            _add(columns, row, {name: value.strip() for name, value in zip(header, values, strict=True)})
+            cells = {name: value.strip() for name, value in zip(header, values, strict=True)}
+            _add(columns, row, reader.line_num, cells)
+        return columns.inventory()
     except csv.Error as error:
         raise _wrong(file, f"line {reader.line_num}: {error}") from error
-    return columns.inventory()
+    except InterchangeError as error:
+        found = [p if p.row is None else replace(p, line=lines[p.row]) for p in error.problems]
+        raise InterchangeError(found) from error
 
 
 def _lines(stream: BinaryIO, file: str) -> Iterator[str]:
@@ -65,23 +76,27 @@ def _check_header(file: str, header: list[str], rules: FieldMapping) -> None:
     twice = sorted({name for name in header if header.count(name) > 1})
     if twice:
         raise _wrong(file, f"has two columns called {twice[0]!r}")
-    for field in FIELDS:
-        lacking = [key for key in rules[field].keys if key not in header]
-        if lacking and rules[field].default is None:
-            raise InterchangeError(
-                [
-                    Problem(
-                        file,
-                        None,
-                        field,
-                        f"there is no column {lacking[0]!r} among {', '.join(header)[:500]}: name the one that has it "
-                        f"with --map {field}=COLUMN, or say what to take without it with --default {field}=VALUE",
-                    )
-                ]
-            )
+    rule_keys = {field: rules[field].keys for field in FIELDS if rules[field].default is None}
+    lacking = {field: [key for key in keys if key not in header] for field, keys in rule_keys.items()}
+    fields = [field for field, keys in lacking.items() if keys]
+    if not fields:
+        return
+    names = ", ".join(repr(key) for field in fields for key in lacking[field])
+    maps, known = " ".join(f"--map {field}=COLUMN" for field in fields), ", ".join(header)[:500]
+    if len(fields) == 1:
+        message = (
+            f"there is no column {names} among {known}: name the one that has it with {maps}, or say what to take "
+        )
+        message += f"without it with --default {fields[0]}=VALUE"
+    else:
+        message = f"there are no columns {names} among {known}: name those that have them with {maps}, or say what to "
+        message += "take without one with --default FIELD=VALUE"
+    if len(header) == 1 and any(mark in header[0] for mark in _OTHER_MARKS):
+        message = f"has one column, {header[0][:500]!r}: put commas between columns"
+    raise InterchangeError([Problem(file, None, fields[0] if len(fields) == 1 else None, message)])
 
 
-def _add(columns: InventoryColumns, row: int, values: Mapping[str, str]) -> None:
+def _add(columns: InventoryColumns, row: int, line: int, values: Mapping[str, str]) -> None:
     state = columns.rules["unavailability"].resolve(values.get, {}) or Unavailability.NONE.value
     if state not in {known.value for known in Unavailability}:
         message = f"{state[:40]!r} is not one of {', '.join(known.value for known in Unavailability)}"
@@ -89,7 +104,7 @@ def _add(columns: InventoryColumns, row: int, values: Mapping[str, str]) -> None
         state = Unavailability.NONE.value
     columns.add(
         values.get,
-        label=f"in row {row}",
+        label=f"in line {line}",
         unavailability=Unavailability(state),
         vcpu=_number(columns, row, values, "vcpu"),
         memory_gib=_number(columns, row, values, "memory_gib"),

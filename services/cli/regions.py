@@ -25,6 +25,7 @@ from services.cli.sources import (
     MapOption,
     SourceArgument,
     found_format,
+    in_words,
     read_source,
 )
 
@@ -57,15 +58,17 @@ def import_region(
         import_servers(client, name, inventory, mode=mode, yes=yes, dry_run=dry_run, output=output)
         return
     kind = found_format(source, source_format)
+    what = ""
     if kind is SourceFormat.REGION and not (labels or keys or defaults):
         missing = [file for file in FILES if not (source / file).is_file()]
         if missing:
             raise CliFailure(f"{source} lacks {', '.join(missing)}: it is not a region folder")
         contents = {file: (source / file).read_bytes() for file in FILES}
     else:
-        contents = dump_region(region_of(read_source(source, kind, labels, keys, defaults), name))
+        inventory = read_source(source, kind, labels, keys, defaults)
+        contents, what = dump_region(region_of(inventory, name)), f" with {in_words(inventory)}"
     if dry_run:
-        say(f"{name} is not there: it would be made")
+        say(f"{name} is not there: it would be made{what}")
         return
     files = {Path(file).stem: (file, content) for file, content in contents.items()}
     with stderr.status(f"importing {name}"):

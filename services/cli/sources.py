@@ -82,9 +82,14 @@ def convert(
         raise CliFailure(f"{out} is there already: name a new folder")
     inventory = read_source(source, source_format, labels, keys, defaults)
     save_region(region_of(inventory, out.name), out)
+    say(f"{out}: {in_words(inventory)}")
+
+
+def in_words(inventory: Inventory) -> str:
+    """How many servers there are, in how many places and of how many types."""
     topology = inventory.topology
-    say(
-        f"{out}: {plural(len(inventory), 'server')} in {plural(len(topology.racks), 'rack')}, "
+    return (
+        f"{plural(len(inventory), 'server')} in {plural(len(topology.racks), 'rack')}, "
         f"{plural(len(topology.msbs), 'MSB')} and {plural(len(topology.datacenters), 'datacenter')}, "
-        f"of {plural(len(inventory.hardware_types), 'hardware type')}",
+        f"of {plural(len(inventory.hardware_types), 'hardware type')}"
     )
