@@ -14,7 +14,10 @@ Bools = NDArray[np.bool_]
 
 def checked_values(where: str, given: ArrayLike, length: int, *, signed: bool = False) -> Floats:
     """(length,) finite floats; a scalar stands for all. Negative values are refused unless `signed`."""
-    values = np.asarray(given, dtype=np.float64)
+    try:
+        values = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise BadValues(f"{where}: expected {length} numbers, or one for all: {error}") from error
     if values.ndim == 0:
         values = np.full(length, float(values))
     if values.shape != (length,):
@@ -40,7 +43,9 @@ def checked_indices(where: str, given: ArrayLike, length: int, size: int, *, non
     if indices.shape != (length,):
         raise BadValues(f"{where}: expected {length} indices, got an array of shape {indices.shape}")
     if indices.size and not np.issubdtype(indices.dtype, np.integer):
-        raise BadValues(f"{where}: expected integers, got {indices.dtype}")
+        names = indices.dtype.kind in "OSTU"
+        how = "; numpy.unique(names, return_inverse=True) makes them of names" if names else ""
+        raise BadValues(f"{where}: expected integers, got {indices.dtype}{how}")
     bad = (indices < (-1 if none else 0)) | (indices >= size)
     if bad.any():
         raise BadValues(f"{where}: outside 0..{size - 1} at {shown(np.flatnonzero(bad).tolist())}")

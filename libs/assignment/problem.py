@@ -20,6 +20,7 @@ from libs.assignment.matrices import csr
 from libs.assignment.partition import Partition
 from libs.assignment.problem_names import CONTAINER, COUNT
 from libs.assignment.scope import Scope
+from libs.assignment.specs.fields import NUMBERS
 from libs.assignment.specs.spec import Spec
 
 T = TypeVar("T")
@@ -65,6 +66,8 @@ class Problem:
         self.objects = Labels("object", objects)
         self.outside = Labels("outside", 1)
         self.containers = Labels("container", containers)
+        if np.asarray(initial).dtype.kind == "i" and (np.asarray(initial) == -1).any():
+            raise BadValues("initial: -1 is no container; add one that stands for nowhere, and leave it out of limits")
         self.initial: Ints = checked_indices("initial", initial, len(self.objects), len(self.containers))
         everywhere = Scope(name=CONTAINER, item=np.arange(len(self.containers)), items=self.containers)
         self.scopes: dict[str, Scope] = {CONTAINER: everywhere}
@@ -169,8 +172,9 @@ class Problem:
 
         With `normalise` the value is divided by the spec's scale: 1 is then about the most that can be wrong.
         """
-        if not (math.isfinite(weight) and weight >= 0):
-            raise BadValues(f"{spec.where}: a weight of {weight}; expected a finite number, 0 or more")
+        _require_spec(spec)
+        if not (_finite(weight) and weight >= 0):
+            raise BadValues(f"{spec.where}: a weight of {weight!r}; expected a finite number, 0 or more")
         if not (priority >= 0 and float(priority).is_integer()):
             raise BadValues(f"{spec.where}: a priority of {priority}; expected a whole number, 0 or more")
         with _naming(spec):
@@ -184,8 +188,9 @@ class Problem:
 
     def add_constraint(self, spec: Spec, *, hard: bool = True, weight: float = 1.0) -> None:
         """Let a spec hold. `weight` counts among soft constraints and those that are broken at the start."""
-        if not (math.isfinite(weight) and weight > 0):
-            raise BadValues(f"{spec.where}: a weight of {weight}; expected a finite number above 0")
+        _require_spec(spec)
+        if not (_finite(weight) and weight > 0):
+            raise BadValues(f"{spec.where}: a weight of {weight!r}; expected a finite number above 0")
         with _naming(spec):
             excess = spec.excess(self)
         self.constraints.append(Constraint(spec=spec, excess=excess, hard=hard, weight=weight))
@@ -193,6 +198,17 @@ class Problem:
     def _new(self, noun: str, name: str, known: Mapping[str, object]) -> None:
         if name in known:
             raise ModelError(f"{noun} {name!r} is there already")
+
+
+def _finite(given: object) -> bool:
+    return isinstance(given, NUMBERS) and math.isfinite(given)
+
+
+def _require_spec(given: object) -> None:
+    if isinstance(given, type) and issubclass(given, Spec):
+        raise ModelError(f"{given.__name__} is a kind of spec: write {given.__name__}(...)")
+    if not isinstance(given, Spec):
+        raise ModelError(f"{given!r} is no spec")
 
 
 @contextmanager
@@ -213,4 +229,6 @@ def _known(where: str, noun: str, name: str, known: Mapping[str, T]) -> T:
 
 
 def _size(index: ArrayLike) -> int:
-    return int(np.max(index, initial=-1)) + 1
+    """How many there are where nobody says; 0 where these are no indices, which checked_indices refuses."""
+    indices = np.asarray(index)
+    return int(np.max(indices, initial=-1)) + 1 if np.issubdtype(indices.dtype, np.integer) else 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 
 import numpy as np
 
@@ -23,13 +24,19 @@ from libs.assignment.specs.limit import Limit
 from libs.assignment.specs.maximize_allocation import MaximizeAllocationSpec
 
 
-def warm() -> None:
-    """Small problems that go through all kernels."""
+def warm(tell: Callable[[str], object] = lambda _: None) -> None:
+    """Small problems that go through all kernels. `tell` takes a line after each: compiled, each takes a while."""
     problem = uneven()
-    solve_local(problem, SearchLimits())  # ends by itself: no move and no swap improves
-    solve_portfolio(problem, PortfolioLimits(exact_columns_max=0))
-    solve_price(market())
-    Explainer(scattered()).move(0, 1)
+    steps: dict[str, Callable[[], object]] = {
+        "local search": lambda: solve_local(problem, SearchLimits()),  # ends by itself: no move and no swap improves
+        "portfolio": lambda: solve_portfolio(problem, PortfolioLimits(exact_columns_max=0)),
+        "prices": lambda: solve_price(market()),
+        "explanations": lambda: Explainer(scattered()).move(0, 1),
+    }
+    for number, (name, step) in enumerate(steps.items(), 1):
+        began = time.perf_counter()
+        step()
+        tell(f"kernels of {name}: {time.perf_counter() - began:.0f} s, {number} of {len(steps)}\n")
 
 
 def uneven() -> Problem:
@@ -64,7 +71,7 @@ def scattered() -> Problem:
 def main() -> None:
     """All of them, and how long that took."""
     began = time.perf_counter()
-    warm()
+    warm(sys.stderr.write)
     sys.stderr.write(f"kernels are ready after {time.perf_counter() - began:.0f} s\n")
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from libs.assignment.compiled import Compiled
-from libs.assignment.errors import ModelError, NotLowerable
+from libs.assignment.errors import BadValues, ModelError, NotLowerable
 from libs.assignment.lowering.movement import movement
 from libs.assignment.lowering.wants import wants
 from libs.assignment.prices.recognise import Reading, read_market
@@ -73,7 +73,9 @@ def solve_auto(problem: Problem, limits: SearchLimits | None = None, *, seed: in
 
     Without limits it takes AUTO_S_MAX seconds at most.
     """
-    limits = limits or SearchLimits(time_s_max=AUTO_S_MAX)
+    limits = SearchLimits(time_s_max=AUTO_S_MAX) if limits is None else limits
+    if not isinstance(limits, SearchLimits):
+        raise BadValues(f"limits = {limits!r}; expected SearchLimits, such as SearchLimits(time_s_max=10)")
     deadline = Deadline.after(limits.time_s_max)
     compiled = Compiled.of(problem)
     choice = choose(compiled)

@@ -28,7 +28,9 @@ def check_fields(of: Any, where: str) -> None:
             if isinstance(value, bool) or not isinstance(value, int | np.integer):
                 raise BadValues(f"{at} = {value!r}; expected a whole number")
         elif not isinstance(value, kind):
-            raise BadValues(f"{at} = {value!r}; expected {kind.__name__}")
+            numbered = isinstance(value, NUMBERS) and "default" in getattr(kind, "__dataclass_fields__", {})
+            hint = f", such as {kind.__name__}(default={value!r})" if numbered else ""
+            raise BadValues(f"{at} = {value!r}; expected {kind.__name__}{hint}")
 
 
 def _kinds(cls: type) -> dict[str, type]:

@@ -24,6 +24,9 @@ class Filter:
         """The indices that remain, in order."""
         if self.items is not None and self.but is not None:
             raise ModelError(f"{where}, filter: give items or but, not both")
+        for name, given in (("items", self.items), ("but", self.but)):
+            if isinstance(given, str | int):
+                raise ModelError(f"{where}, filter: {name} = {given!r}; expected a list, such as [{given!r}]")
         if self.items is not None:
             return np.unique(labels.indices(f"{where}, filter", self.items))
         gone = labels.indices(f"{where}, filter", self.but or ())

@@ -8,7 +8,9 @@ import pytest
 from libs.assignment.errors import BadValues, Contradiction, ModelError, UnknownName
 from libs.assignment.problem import Problem
 from libs.assignment.search.program import compile_problem
+from libs.assignment.solvers.auto import solve_auto
 from libs.assignment.specs.capacity import CapacitySpec
+from libs.assignment.specs.filter import Filter
 from libs.assignment.specs.group_count import GroupCountSpec
 from libs.assignment.specs.largest_group import LargestGroupSpec
 from libs.assignment.specs.limit import Bound, Limit
@@ -74,6 +76,30 @@ def test_bad_indices_are_refused() -> None:
         problem.add_dimension("x", 1.0, by_item=("rack", np.zeros(OBJECTS, dtype=int), np.ones((2, 2))))
     with pytest.raises(BadValues, match="named twice: a"):
         Problem(objects=["a", "a"], containers=1, initial=[0, 0])
+
+
+def test_what_is_easily_mistaken_is_refused_with_what_to_write() -> None:
+    problem, names = small_world(), [f"user-{k % 2}" for k in range(OBJECTS)]
+    with pytest.raises(BadValues, match=r"got <U6; numpy\.unique\(names, return_inverse=True\)"):
+        problem.add_partition("user", names)
+    with pytest.raises(
+        BadValues, match=f"dimension 'x', objects: expected {OBJECTS} numbers, or one for all: could not"
+    ):
+        problem.add_dimension("x", ["4Gi"] * OBJECTS)
+    with pytest.raises(BadValues, match="initial: -1 is no container; add one that stands for nowhere"):
+        Problem(objects=2, containers=2, initial=[0, -1])
+    with pytest.raises(ModelError, match=r"is a kind of spec: write MinimizeMovementSpec\(\.\.\.\)"):
+        problem.add_goal(MinimizeMovementSpec)
+    with pytest.raises(ModelError, match="'movement' is no spec"):
+        problem.add_constraint("movement")
+    with pytest.raises(BadValues, match="a weight of '1'; expected a finite number"):
+        problem.add_goal(MinimizeMovementSpec(), weight="1")
+    with pytest.raises(BadValues, match=r"limit = 2; expected Limit, such as Limit\(default=2\)"):
+        CapacitySpec(dimension="cpu", limit=2)
+    with pytest.raises(ModelError, match=r"but = 'machine'; expected a list, such as \['machine'\]"):
+        problem.add_constraint(CapacitySpec(dimension="cpu", filter=Filter(but="machine")))
+    with pytest.raises(BadValues, match="limits = 5; expected SearchLimits"):
+        solve_auto(problem, 5)
 
 
 def test_what_is_there_already_is_not_replaced() -> None:
