@@ -65,8 +65,8 @@ def fit_service_models(
 
     The metrics are CPU instructions, if traces state them, and call counts. Self time includes waiting, so it is a
     metric only if traces state no CPU. A service without attributed spans is fitted to the traffic instead. For a
-    service with few spans, the traces are weighed against its usage. If a fit to the traffic still explains the usage
-    much better, that fit is used, and the metric is the one with the nearest attribution.
+    service with few spans, the traces are weighed against its usage. A fit to the traffic replaces even that if it
+    explains the usage much better. The metric is then the one with the nearest attribution.
 
     Raises CostModelError.
     """
@@ -89,9 +89,8 @@ def fit_service_models(
             share, strain = weigh(traced, errors, own, seen, baseline, shown & (found.sampling > SAMPLING_WEAK))
             errors = model_errors(own, seen, baseline, kappa, capacity[:, None] * share)
         fits.append(_Fit(metric=metric, usable=usable, traced=traced, share=share, strain=0.5 * strain, errors=errors))
-    samples = np.max(
-        [np.where(fit.usable, fit.errors.samples, 0.0) for fit in fits], 0
-    )  # the best metric shows the noise
+    # The best metric shows the noise.
+    samples = np.max([np.where(fit.usable, fit.errors.samples, 0.0) for fit in fits], 0)
     R = len(words.regions)
     scores = np.array([np.where(fit.usable, score(fit.errors, samples) + fit.strain / R, np.inf) for fit in fits])
     margin = np.array([0.0 if fit.metric == "cpu" else EVIDENCE / R for fit in fits])

@@ -1,1 +1,1 @@
-"""The interchange file formats: arrays in, arrays out."""
+"""Readers and writers of the interchange file formats, between files and arrays."""

@@ -1,4 +1,4 @@
-"""assignment.parquet: the answer to a region."""
+"""Read and write assignment.parquet: the reservation that a solve gives to each server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FILE = "assignment.parquet"
 
 
 def dump_assignment(snapshot: FleetSnapshot, target: Indices) -> bytes:
-    """Columns server and reservation (null: free), one row per server of the snapshot."""
+    """Return the file: columns server and reservation (null: free), one row per server of the snapshot."""
     reservation: Names = np.full(len(target), None, object)
     bound = target >= 0
     reservation[bound] = snapshot.reservations.name[target[bound]]
@@ -38,9 +38,9 @@ def save_assignment(path: str | os.PathLike[str], snapshot: FleetSnapshot, targe
 
 
 def load_assignment(content: Content, snapshot: FleetSnapshot) -> Indices:
-    """(S,) int: index of a reservation or FREE. A server that is not named is free.
+    """Return the (S,) int index of each server's reservation, or FREE. A server without a row is free.
 
-    Raises: InterchangeError for unknown servers or reservations, and for a server that appears twice.
+    Raises InterchangeError for unknown servers or reservations, and for a server that appears twice.
     """
     problems = Problems()
     table = Table({FILE: content}, FILE, problems, fields=("server", "reservation"))

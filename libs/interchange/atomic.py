@@ -1,4 +1,4 @@
-"""Writing a file so that a reader sees the whole of it or nothing."""
+"""Write a file atomically: a reader sees either the whole of it or nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import IO
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """A stream to a temporary neighbour of `path` that takes its place once everything was written and synced."""
+    """Yield a stream to a temporary file beside `path`, which replaces `path` once it is written and synced."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:

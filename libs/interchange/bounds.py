@@ -1,4 +1,4 @@
-"""What a file may hold. A few kilobytes of Parquet can unfold into more than the memory there is."""
+"""Limits on the size of files: a few kilobytes of Parquet can decode to more than the memory of the machine."""
 
 from __future__ import annotations
 
@@ -22,45 +22,47 @@ ROWS_MAX = {
     "assignment.parquet": 1_000_000,
 }
 ROWS_MAX_OTHERWISE = 50_000_000
-"""Of measurements, which come by the minute."""
+"""Largest number of rows of the other files. Measurements arrive by the minute, so they need many."""
 FILE_BYTES_MAX = 512 << 20
-"""Of one file, decompressed."""
+"""Largest size of one file, decompressed."""
 PAGE_BYTES_MAX = 64 << 20
-"""Of one page, decompressed: writers make them of 1 MiB, so that a longer one is of few values, each very long."""
+"""Largest size of one page, decompressed. Writers make pages of 1 MiB; a longer page holds few, very long values."""
 _TEXT_FACTOR, _NUMBER_FACTOR = 4, 2
-"""A column's pages, Arrow's columns of them, and of texts the encoded ones and those of Python."""
+"""Memory per byte of a page: the page and Arrow's column; for text also the encoded text and Python's strings."""
 JSON_BYTES_MAX = 1 << 20
 NAME_CHARACTERS_MAX = 200
 COLUMNS_MAX = 1_000
-"""Hardware types, and datacenters: a dense array has one column for each, and one row for each reservation."""
+"""Largest number of hardware types, and of datacenters. Dense arrays have a column for each."""
 
 
 def open_parquet(file: str, stream: BinaryIO) -> pq.ParquetFile:
-    """Open a Parquet file whose footer is not too much by itself. Raises: InterchangeError; what pyarrow raises."""
+    """Open a Parquet file. Raises InterchangeError if its footer is too long, and the errors of pyarrow."""
     length = footer_length(stream)
     if length is not None and length > FOOTER_BYTES_MAX:
-        message = f"has a footer of {length >> 20} MiB; at most {FOOTER_BYTES_MAX >> 20} are taken: write larger groups"
+        message = (
+            f"has a footer of {length >> 20} MiB; at most {FOOTER_BYTES_MAX >> 20} are allowed: write larger groups"
+        )
         raise InterchangeError([Problem(file, None, None, message)])
     stream.seek(0)
     return pq.ParquetFile(stream)
 
 
 def require_decodable(file: str, stream: BinaryIO, fields: Collection[str]) -> int:
-    """Refuse what would be too much once decoded, and charge the rest; only the columns of `fields` count.
+    """Refuse a file that is too large once decoded, and charge its memory; return its number of rows.
 
-    The footer is the sender's word: it refuses early, and what counts is what the pages themselves say. Returns how
-    many rows there are. Raises: InterchangeError.
+    Only the columns of `fields` count. The footer may lie, so it serves only to refuse early; the sizes that count are
+    those in the pages. Raises InterchangeError.
     """
     try:
         footer = read_footer(stream)
-    except ValueError as error:  # a name that is not UTF-8 as well
+    except ValueError as error:  # includes a name that is not UTF-8
         message = f"is not a Parquet file, or is damaged: {error}"
         raise InterchangeError([Problem(file, None, None, message)]) from error
     chunks = [chunk for chunk in footer.chunks if chunk.path in fields]
     rows = footer.rows
     rows_max = ROWS_MAX.get(file, ROWS_MAX_OTHERWISE)
     if rows > rows_max:
-        raise InterchangeError([Problem(file, None, None, f"has {rows} rows; at most {rows_max} are taken")])
+        raise InterchangeError([Problem(file, None, None, f"has {rows} rows; at most {rows_max} are allowed")])
     _require_few_bytes(file, sum(chunk.total_uncompressed_size for chunk in chunks))
     size = taken = 0
     for chunk in chunks:
@@ -71,9 +73,9 @@ def require_decodable(file: str, stream: BinaryIO, fields: Collection[str]) -> i
                 taken += factor * page.bytes
                 _require_few_bytes(file, size)
                 if page.bytes > PAGE_BYTES_MAX:
-                    message = f"has a page of {page.bytes >> 20} MiB; at most {PAGE_BYTES_MAX >> 20} are taken"
+                    message = f"has a page of {page.bytes >> 20} MiB; at most {PAGE_BYTES_MAX >> 20} are allowed"
                     raise InterchangeError([Problem(file, None, chunk.path, message)])
-                # A value in this encoding may repeat most of the one before it without taking space.
+                # In this encoding, a value may repeat most of the previous value at no cost in bytes.
                 if page.encoding == DELTA_BYTE_ARRAY:
                     message = "is encoded as DELTA_BYTE_ARRAY: write it plain or as a dictionary"
                     raise InterchangeError([Problem(file, None, chunk.path, message)])
@@ -87,27 +89,27 @@ def require_decodable(file: str, stream: BinaryIO, fields: Collection[str]) -> i
 
 
 def with_indices_in_bounds(columns: pa.Table) -> pa.Table:
-    """The table. Arrow takes a file's word that its rows point into its dictionaries; later it reads where they point.
+    """Return the table after checking that its rows point into its dictionaries.
 
-    Raises: pa.ArrowInvalid.
+    Arrow trusts the indices of a file and would later read outside the dictionary. Raises pa.ArrowInvalid.
     """
     for column in columns.itercolumns():
         if pa.types.is_dictionary(column.type):
             for chunk in column.iterchunks():
                 ends = pc.min_max(chunk.indices).as_py()
                 if ends["min"] is not None and not 0 <= ends["min"] <= ends["max"] < len(chunk.dictionary):
-                    raise pa.ArrowInvalid("a row points behind its column's dictionary")
+                    raise pa.ArrowInvalid("a row points past the end of its column's dictionary")
     return columns
 
 
 def _require_few_bytes(file: str, size: int) -> None:
     if size > FILE_BYTES_MAX:
-        message = f"holds {size >> 20} MiB once decompressed; at most {FILE_BYTES_MAX >> 20} are taken"
+        message = f"holds {size >> 20} MiB once decompressed; at most {FILE_BYTES_MAX >> 20} are allowed"
         raise InterchangeError([Problem(file, None, None, message)])
 
 
 def read_json(stream: BinaryIO, file: str, bytes_max: int = JSON_BYTES_MAX) -> bytes:
-    """All of a JSON file. Raises: InterchangeError where it is too long."""
+    """Return the content of a JSON file. Raises InterchangeError if it is too long."""
     content = stream.read(bytes_max + 1)
     if len(content) > bytes_max:
         raise InterchangeError([Problem(file, None, None, f"is longer than {bytes_max >> 20} MiB")])

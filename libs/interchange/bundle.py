@@ -1,4 +1,4 @@
-"""The replay bundle: everything that a solve read, in one folder or zip file, so that it can be run again elsewhere."""
+"""The replay bundle: all inputs of a solve in one folder or zip file, so that it can run again elsewhere."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MANIFEST = "replay.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Bundle:
-    """A region and how it was solved. limits: the solve's limits by name, those that are set."""
+    """A region, and the seed and limits of its solve. `limits` holds the limits that are set, by name."""
 
     region: RegionImage
     seed: int = 0
@@ -34,15 +34,15 @@ class Bundle:
 
 
 def bundle_of(snapshot: FleetSnapshot, *, seed: int, limits: Mapping[str, float | None]) -> Bundle:
-    """The bundle of a solve; limits that are None or infinite are left out."""
+    """Return the bundle of a solve. Limits that are None or infinite are left out."""
     kept = {name: value for name, value in limits.items() if value is not None and math.isfinite(value)}
     return Bundle(region=image_of(snapshot), seed=seed, limits=kept)
 
 
 def save_bundle(bundle: Bundle, path: str | os.PathLike[str]) -> None:
-    """Write a bundle atomically: a zip where the name ends in .zip, else a folder that must not exist yet.
+    """Write a bundle atomically: a zip if the name ends in .zip, otherwise a new folder.
 
-    Raises: FileExistsError where the folder exists.
+    Raises FileExistsError if the folder exists.
     """
     path = Path(path)
     manifest = {
@@ -55,7 +55,8 @@ def save_bundle(bundle: Bundle, path: str | os.PathLike[str]) -> None:
     if path.suffix == ".zip":
         with replacing(path) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
             for name, content in files.items():
-                archive.writestr(zipfile.ZipInfo(name), content)  # a fixed date: equal solves make equal bundles
+                # The date is fixed, so that equal solves make equal bundles.
+                archive.writestr(zipfile.ZipInfo(name), content)
         return
     if path.exists():
         raise FileExistsError(f"{path} exists; a bundle is written once")
@@ -72,7 +73,7 @@ def save_bundle(bundle: Bundle, path: str | os.PathLike[str]) -> None:
 
 
 def load_bundle(path: str | os.PathLike[str]) -> Bundle:
-    """Read a bundle, or a bare region folder, which is one without seed and limits. Raises: InterchangeError."""
+    """Read a bundle. A bare region folder is a bundle without seed and limits. Raises InterchangeError."""
     path = Path(path)
     if path.is_dir():
         region = load_region(path)
@@ -94,7 +95,8 @@ def _unpacked(path: Path) -> Mapping[str, Content]:
             return {entry.filename: archive.read(entry) for entry in wanted}
     except FileNotFoundError as error:
         raise InterchangeError([Problem(str(path), None, None, "is missing")]) from error
-    except (OSError, zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError) as error:  # the last: encrypted
+    # An encrypted zip raises RuntimeError.
+    except (OSError, zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError) as error:
         raise InterchangeError(
             [Problem(str(path), None, None, "is neither a region folder nor a replay bundle")]
         ) from error

@@ -1,8 +1,8 @@
-"""What files take in memory once they are decoded: said before they are, to those who have to bound it.
+"""Count the memory of decoded files before they are decoded, so that a process can bound it.
 
-A reader calls `charge` or `held` before it decodes. Nothing counts unless the caller has asked for it by `charging`,
-as a process does that decodes for strangers. The factors are upper bounds, measured with CPython 3.11 and orjson 3.11
-on documents of empty lists, empty objects, short strings, numbers and small objects.
+A reader calls `charge` or `held` before it decodes. Nothing is counted unless the caller has called `charging`, as a
+process does that decodes untrusted files. The factors are upper bounds. They were measured with CPython 3.11 and orjson
+3.11 on documents of empty lists, empty objects, short strings, numbers and small objects.
 """
 
 from __future__ import annotations
@@ -13,38 +13,38 @@ from contextvars import ContextVar
 from typing import BinaryIO, Protocol
 
 CELL_BYTES = 32
-"""Of a column's cell: the one that Arrow decodes, NumPy's copy and a mask."""
+"""Bytes of a cell: Arrow's value, NumPy's copy and a mask."""
 ROW_OBJECT_BYTES, CELL_OBJECT_BYTES = 250, 100
-"""Of rows as dictionaries in Python."""
+"""Bytes of a row, and of each of its cells, as a Python dictionary."""
 OBJECTS_MAX = 400_000
-"""Objects and lists of one JSON document: a parser lets no other thread run until it has made all of them."""
+"""Largest number of objects and lists in one JSON document. The parser blocks all threads until it is done."""
 _CHUNK = 1 << 20
 
 
 class TooLarge(ValueError):
-    """It holds more than is decoded at a time, however few bytes it is. The message reads on from its name."""
+    """The content is too large to decode, even if it has few bytes. The message continues the name of the file."""
 
 
 class Purse(Protocol):
-    """Who counts."""
+    """A counter of memory."""
 
     def take(self, size: int) -> None:
-        """Count so many bytes. Raises where there are not so many left."""
+        """Take bytes from those left. Raises an error if too few are left."""
 
     def give(self, size: int) -> None:
-        """They are free again."""
+        """Give bytes back."""
 
 
 _PURSE: ContextVar[Purse | None] = ContextVar("purse", default=None)
 
 
 def charging(purse: Purse) -> None:
-    """From now on, what this task or thread decodes counts."""
+    """Charge all further decoding of this task or thread to this purse."""
     _PURSE.set(purse)
 
 
 def charge(size: int) -> None:
-    """Count what stays in memory until the request is answered."""
+    """Charge memory that stays in use until the request is answered."""
     purse = _PURSE.get()
     if purse is not None:
         purse.take(size)
@@ -52,7 +52,7 @@ def charge(size: int) -> None:
 
 @contextmanager
 def held(size: int) -> Iterator[None]:
-    """Count what is free again at the end of the block."""
+    """Charge memory for the duration of the block."""
     purse = _PURSE.get()
     if purse is not None:
         purse.take(size)
@@ -64,26 +64,30 @@ def held(size: int) -> Iterator[None]:
 
 
 def json_bytes(content: bytes) -> int:
-    """What a JSON document takes at most: by the characters that begin a value, also where they are within a text."""
+    """Return an upper bound of the memory of a JSON document.
+
+    The bound counts the characters that begin a value, even inside strings.
+    """
     count = content.count
     return 2 * len(content) + 64 * count(b",") + 72 * count(b"[") + 96 * count(b"{") + 100 * count(b":")
 
 
 def objects_in(content: bytes) -> int:
-    """How many objects and lists a JSON document holds at most."""
+    """Return an upper bound of the number of objects and lists in a JSON document."""
     return content.count(b"{") + content.count(b"[")
 
 
 def require_few_objects(number: int) -> None:
-    """Raises TooLarge where one JSON document has more objects and lists than are decoded at a time."""
+    """Raise TooLarge if one JSON document has more than OBJECTS_MAX objects and lists."""
     if number > OBJECTS_MAX:
         raise TooLarge(f"has more than {OBJECTS_MAX:,} objects and lists in one document: split it")
 
 
 def charge_json(content: bytes) -> None:
-    """Count what a document takes, MiB by MiB: other threads run in between, and a bomb is refused at its beginning.
+    """Charge the memory of a document, MiB by MiB.
 
-    Raises TooLarge where it holds more objects than are decoded at a time.
+    Other threads can run in between, and a document that is too large is refused early. Raises TooLarge if it holds
+    more than OBJECTS_MAX objects and lists.
     """
     objects = 0
     for at in range(0, len(content), _CHUNK):
@@ -94,13 +98,13 @@ def charge_json(content: bytes) -> None:
 
 
 def csv_bytes(content: bytes, *, line: int, cell: int) -> int:
-    """What a CSV table takes at most, by so many bytes for a line and a cell."""
+    """Return an upper bound of the memory of a CSV table; `line` and `cell` are bytes for each of them."""
     lines = content.count(b"\n") + content.count(b"\r") + 1
     return 2 * len(content) + line * lines + cell * (lines + content.count(b","))
 
 
 def charge_csv(stream: BinaryIO, *, line: int = 0, cell: int = CELL_BYTES) -> None:
-    """Count a CSV table, MiB by MiB, by so many bytes for a line and a cell, and go back to its beginning."""
+    """Charge the memory of a CSV table, MiB by MiB, and rewind the stream; `line` and `cell` as in csv_bytes."""
     if _PURSE.get() is None:
         return
     while chunk := stream.read(_CHUNK):
@@ -109,10 +113,10 @@ def charge_csv(stream: BinaryIO, *, line: int = 0, cell: int = CELL_BYTES) -> No
 
 
 def read_json(stream: BinaryIO, bytes_max: int) -> bytes:
-    """All of a stream that is one JSON document, counted as it comes with all that it will become.
+    """Return the content of a stream that is one JSON document, and charge its memory while reading.
 
-    So a bomb is refused after its first few MiB. Raises ValueError where it is longer, TooLarge where it holds more
-    objects than are decoded at a time.
+    So a document that is too large is refused after its first few MiB. Raises ValueError if it is longer than
+    `bytes_max`, and TooLarge if it holds more than OBJECTS_MAX objects and lists.
     """
     parts, length, objects = [], 0, 0
     while chunk := stream.read(_CHUNK):

@@ -1,4 +1,4 @@
-"""demand, demand_gateways, demand_services: sums of traces, which a replay bundle holds in the place of spans."""
+"""Read and write demand, demand_gateways and demand_services: sums of traces, in place of spans."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COUNTS = ("spans", "attributed", "orphaned", "cpu_stated")
 
 
 def dump_demand(words: Vocabulary, demand: Demand) -> dict[str, bytes]:
-    """The files, by name. Demand has its rows and columns in the order of `words`. Who calls whom is left out."""
+    """Return the files by name. Demand has its rows and columns in the order of `words`. Call edges are left out."""
     cost = {
         metric: np.nonzero(demand.cost[metric])  # the rest is zero
         for metric in METRICS
@@ -45,9 +45,9 @@ def dump_demand(words: Vocabulary, demand: Demand) -> dict[str, bytes]:
 
 
 def load_demand(source: Source, words: Vocabulary) -> Demand | None:
-    """Sums of traces, with rows and columns in the order of `words`; None where the source has none.
+    """Return the sums of traces in the order of `words`; None if the source has none.
 
-    Raises: InterchangeError.
+    Raises InterchangeError.
     """
     if not any(has_file(source, f"demand.{ending}") for ending in ("parquet", "csv")):
         return None

@@ -1,4 +1,4 @@
-"""What is wrong with a file, in words that say where to look."""
+"""Problems of a file, with messages that name the place."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 PROBLEMS_MAX = 20
-"""Problems reported at once; a file of another kind would otherwise report a million."""
+"""Largest number of problems reported at once. A file of another format would have one in every row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong. row counts from 0; None where the problem is not in a row, field likewise.
+    """One problem of a file. `row` counts from 0; `row` and `field` are None if the problem is not in one.
 
-    line   of a text file, as editors count them, from 1: it is shown instead of the row
+    line   of a text file, as editors count them, from 1; it is shown instead of the row
     """
 
     file: str
@@ -30,7 +30,7 @@ class Problem:
 
 
 class InterchangeError(ValueError):
-    """A file is not what the format says. `problems` holds up to PROBLEMS_MAX; the attributes are the first one's."""
+    """A file breaks its format. `problems` holds up to PROBLEMS_MAX; the other attributes are of the first one."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
@@ -40,18 +40,18 @@ class InterchangeError(ValueError):
 
 
 class Problems:
-    """Collects problems, so that one reading names them all."""
+    """A list of problems, so that one reading reports them all."""
 
     def __init__(self) -> None:
         self.found: list[Problem] = []
 
     def add(self, file: str, message: str, *, row: int | None = None, field: str | None = None) -> None:
-        """Note a problem, once; those beyond PROBLEMS_MAX are dropped."""
+        """Add a problem once. Problems beyond PROBLEMS_MAX are dropped."""
         problem = Problem(file, row, field, message)
         if len(self.found) < PROBLEMS_MAX and problem not in self.found:
             self.found.append(problem)
 
     def raise_any(self) -> None:
-        """Raises: InterchangeError, where anything was noted."""
+        """Raise InterchangeError if there is any problem."""
         if self.found:
             raise InterchangeError(self.found)

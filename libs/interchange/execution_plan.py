@@ -1,4 +1,4 @@
-"""dag.json: an execution plan, its actions as nodes and what they wait for as edges."""
+"""Write dag.json: an execution plan with its actions as nodes and their dependencies as edges."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from libs.interchange.atomic import replacing
 
 
 def execution_plan_document(plan: ExecutionPlan) -> dict[str, Any]:
-    """The plan as dag.json holds it; nodes come in an order in which they may be carried out."""
+    """Return the content of dag.json. The nodes are in an order in which they may be carried out."""
     return {
         "step": plan.step,
         "estimate_h": plan.estimate_h,
@@ -22,7 +22,7 @@ def execution_plan_document(plan: ExecutionPlan) -> dict[str, Any]:
 
 
 def save_execution_plan(path: Path, plan: ExecutionPlan) -> None:
-    """Write dag.json, in whole or not at all."""
+    """Write dag.json atomically."""
     with replacing(path) as stream:
         stream.write((json.dumps(execution_plan_document(plan), indent=1) + "\n").encode())
 

@@ -1,4 +1,4 @@
-"""Which label or column says where a server stands: a rule per field, the same for every source."""
+"""Rules that map the labels or columns of a source to the fields of a server, the same for every format."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from libs.interchange.errors import InterchangeError, Problem
 
 FIELDS = ("server", "datacenter", "msb", "rack", "hardware_type")
-"""What must be known of every server, in the order in which it is looked up."""
+"""Required fields of a server, in the order in which they are looked up."""
 OPTIONAL_FIELDS = ("unavailability", "vcpu", "memory_gib")
 FILE_BYTES_MAX = 100_000
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
@@ -19,18 +19,18 @@ _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldRule:
-    """Where a field comes from.
+    """The source of a field.
 
-    keys      labels or columns; several are joined by "-", and all of them must be there
-    default   what to take where they are not; {server}, {datacenter}, ... stand for fields before this one, {vcpu} and
-              {memory_gib} for whole numbers. None: the field must be there
+    keys      labels or columns; several are joined by "-", and all of them must be present
+    default   value if they are not present; None: the field is required. {server}, {datacenter}, ... stand for fields
+              before this one, {vcpu} and {memory_gib} for whole numbers
     """
 
     keys: tuple[str, ...]
     default: str | None = None
 
     def resolve(self, look_up: Callable[[str], str | None], found: Mapping[str, str]) -> str | None:
-        """The field's value; None where it is not known. `found`: values for placeholders."""
+        """Return the field's value; None if it is not known. `found` has the values of the placeholders."""
         values = [look_up(key) for key in self.keys]
         present = [value for value in values if value]
         if present and len(present) == len(values):
@@ -44,7 +44,10 @@ FieldMapping = Mapping[str, FieldRule]
 
 
 def load_mapping(path: Path) -> dict[str, dict[str, object]]:
-    """The tables of a mapping file, unchecked: `[rack]` with `key` or `keys`, `default`. Raises InterchangeError."""
+    """Return the unchecked tables of a mapping file, such as `[rack]` with `key` and `default`.
+
+    Raises InterchangeError if the file is not TOML, or holds something other than tables.
+    """
     try:
         if path.stat().st_size > FILE_BYTES_MAX:
             raise _wrong(path.name, None, f"is longer than {FILE_BYTES_MAX} bytes")
@@ -64,9 +67,9 @@ def mapping_of(
     keys: Sequence[str] = (),
     defaults: Sequence[str] = (),
 ) -> dict[str, FieldRule]:
-    """The rules of a source, changed by a mapping file and then by FIELD=KEY and FIELD=VALUE of the command line.
+    """Return the rules of a source, changed by a mapping file, then by FIELD=KEY and FIELD=VALUE of the command line.
 
-    In FIELD=KEY, several keys are joined by "+". Raises InterchangeError that says how to write it.
+    In FIELD=KEY, "+" joins several keys. Raises InterchangeError, which says how to write the rule.
     """
     rules = dict(base)
     for field, table in (file or {}).items():

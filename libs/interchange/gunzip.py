@@ -1,4 +1,4 @@
-"""Unpacking gzip from strangers: all members of it, and no more bytes or members than are taken."""
+"""Decompress untrusted gzip files: all members, up to a limit of bytes and of members."""
 
 from __future__ import annotations
 
@@ -7,22 +7,25 @@ import zlib
 from typing import Any, BinaryIO
 
 MEMBERS_MAX = 100_000
-"""Twice as many as the blocks of 64 KiB (BGZF) that hold 2 GB. An empty member is 20 bytes, and takes 10 us."""
+"""Largest number of members. An empty member is 20 bytes and takes 10 us.
+
+A gzip of blocks (BGZF, 64 KiB each) of 2 GB has half as many.
+"""
 _GZIP = zlib.MAX_WBITS | 16
 _PIECE = 1 << 16
-"""Of what is packed, at a time: what is left of it is copied for each member."""
+"""Bytes read at a time. The unused part of them is copied for each member, so this stays small."""
 _CHUNK = 1 << 18
 
 
 class TooLong(ValueError):
-    """It unpacks to more than is taken."""
+    """The content is longer than the limit."""
 
 
 class Unpacking(io.RawIOBase):
-    """The content of all members, one behind the other (RFC 1952, 2.2); zeros behind the last one are padding.
+    """The joined content of all members (RFC 1952, 2.2). Zeros after the last member are padding.
 
-    Reading raises TooLong where it is more than `bytes_max`, ValueError where it is no gzip, is cut off or has more
-    than MEMBERS_MAX members.
+    Reading raises TooLong if the content exceeds `bytes_max`. It raises ValueError if the file is not gzip, is cut off
+    or has more than MEMBERS_MAX members.
     """
 
     def __init__(self, packed: BinaryIO, bytes_max: float) -> None:
@@ -31,11 +34,11 @@ class Unpacking(io.RawIOBase):
         self._member: Any = None
 
     def readable(self) -> bool:
-        """Always."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill what there is room for; 0 at the end."""
+        """Fill the buffer and return the number of bytes; 0 at the end."""
         while self._more():
             content = self._next(len(buffer))
             if content:
@@ -47,7 +50,7 @@ class Unpacking(io.RawIOBase):
         return 0
 
     def _more(self) -> bool:
-        """Whether there is more of this member, or a next one, which is begun."""
+        """Return whether there is more content, and start the next member if the last one is done."""
         if self._member is None and self._members:
             self._packed = self._packed.lstrip(b"\0")
         while not self._packed:
@@ -69,7 +72,7 @@ class Unpacking(io.RawIOBase):
         try:
             content: bytes = self._member.decompress(self._packed, length)
         except zlib.error as error:
-            raise ValueError(f"is no gzip: {error}") from error
+            raise ValueError(f"is not gzip: {error}") from error
         if self._member.eof:
             self._packed, self._member = self._member.unused_data, None
         else:
@@ -78,7 +81,7 @@ class Unpacking(io.RawIOBase):
 
 
 def gunzip(packed: bytes, bytes_max: int) -> bytes:
-    """All of it at once. Raises as Unpacking does."""
+    """Return the content. Raises the errors of Unpacking."""
     stream, parts = io.BufferedReader(Unpacking(io.BytesIO(packed), bytes_max), _CHUNK), []
     while part := stream.read(_CHUNK):
         parts.append(part)

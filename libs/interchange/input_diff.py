@@ -1,4 +1,4 @@
-"""What differs between two versions of a planning input, row by row."""
+"""Differences between two versions of a planning input, row by row."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from libs.interchange.input_tables import InputTable
 
 
 class RowChange(StrEnum):
-    """What became of a row."""
+    """The kind of a change of a row."""
 
     ADDED = "added"
     REMOVED = "removed"
@@ -21,7 +21,7 @@ class RowChange(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowDiff:
-    """One row of a difference; before or after is None where there is none."""
+    """One changed row. `before` is None for an added row, `after` for a removed one."""
 
     change: RowChange
     before: Row | None
@@ -29,7 +29,7 @@ class RowDiff:
 
 
 def diff_rows(table: InputTable, before: Sequence[Row], after: Sequence[Row]) -> list[RowDiff]:
-    """Rows that went, came, or changed what is not their key. Rows of a table without a key only come and go."""
+    """Return the rows that were removed, added or changed. Rows of a table without a key are never changed."""
     if not table.key and not table.one_row:
         return _bags(before, after)
     old, new = _by_key(table, before), _by_key(table, after)
@@ -43,7 +43,7 @@ def diff_rows(table: InputTable, before: Sequence[Row], after: Sequence[Row]) ->
 
 
 def counts_of(found: Sequence[RowDiff]) -> dict[str, int]:
-    """How many rows of each kind of change."""
+    """Return the number of rows of each kind of change."""
     counts = Counter(one.change for one in found)
     return {change.value: counts[change] for change in RowChange}
 

@@ -1,4 +1,4 @@
-"""Rows of a planning input from JSON, CSV or Parquet as they came, and checked ones back into these."""
+"""Read rows of a planning input from JSON, CSV or Parquet without checking them, and write checked rows back."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _LABEL = re.compile(r"^'(?='*[=+@\t\r-])")
 
 
 def rows_of_json(table: InputTable, body: bytes) -> list[Row]:
-    """`{"rows": [{...}]}`. Raises: InterchangeError."""
+    """Return the rows of `{"rows": [{...}]}`. Raises InterchangeError."""
     try:
         charge_json(body)
         found = json.loads(body)
         if b"\\u" in body:
-            json.dumps(found, ensure_ascii=False).encode()  # half of a surrogate pair has no UTF-8
+            json.dumps(found, ensure_ascii=False).encode()  # raises for half of a surrogate pair, which has no UTF-8
     except TooLarge as error:
         raise InterchangeError([Problem(table.name, None, None, str(error))]) from error
     except (ValueError, RecursionError) as error:
@@ -49,7 +49,7 @@ def rows_of_json(table: InputTable, body: bytes) -> list[Row]:
 
 
 def rows_of_csv(table: InputTable, body: bytes) -> list[Row]:
-    """A header and a row a line; an empty cell is one that is not there. Raises: InterchangeError."""
+    """Return the rows of a CSV table with a header. An empty cell becomes None. Raises InterchangeError."""
     stream = io.BytesIO(body)
     charge_csv(stream, line=ROW_OBJECT_BYTES, cell=CELL_OBJECT_BYTES)
     try:
@@ -73,7 +73,7 @@ def rows_of_csv(table: InputTable, body: bytes) -> list[Row]:
 
 
 def _short_lines(table: InputTable, stream: BinaryIO) -> Iterator[str]:
-    """Its lines: the parser lets no other thread run while it reads one."""
+    """Yield the lines. Their length is bounded, because the parser blocks other threads while it reads one."""
     for line in io.TextIOWrapper(stream, "utf-8-sig", newline=""):
         if len(line) > LINE_CHARACTERS_MAX:
             message = f"has a line of more than {LINE_CHARACTERS_MAX:,} characters"
@@ -82,7 +82,7 @@ def _short_lines(table: InputTable, stream: BinaryIO) -> Iterator[str]:
 
 
 def rows_of_parquet(table: InputTable, body: bytes) -> list[Row]:
-    """Raises: InterchangeError."""
+    """Return the rows of a Parquet table. Raises InterchangeError."""
     try:
         stream = io.BytesIO(body)
         file = open_parquet(table.name, stream)
@@ -100,7 +100,7 @@ def rows_of_parquet(table: InputTable, body: bytes) -> list[Row]:
 
 
 def _objects(columns: pa.Table) -> list[Row]:
-    """Rows in Python; a long text that many rows share stays one text."""
+    """Return the rows as dictionaries. A long text that many rows share is kept once."""
     values = [_values(column) for column in columns.itercolumns()]
     return [dict(zip(columns.column_names, row, strict=True)) for row in zip(*values, strict=True)]
 
@@ -116,7 +116,7 @@ def _values(column: pa.ChunkedArray) -> list[object]:
 
 
 def parquet_of(table: InputTable, rows: Sequence[Row]) -> bytes:
-    """Checked rows as Parquet."""
+    """Return checked rows as a Parquet file."""
     schema = pa.schema([(column.name, pa.int64() if column.whole else _ARROW[column.kind]) for column in table.columns])
     stream = io.BytesIO()
     pq.write_table(pa.Table.from_pylist(list(rows), schema), stream, compression="zstd")
@@ -124,13 +124,13 @@ def parquet_of(table: InputTable, rows: Sequence[Row]) -> bytes:
 
 
 def stored_rows(content: bytes) -> list[Row]:
-    """The rows that parquet_of wrote."""
+    """Return the rows that parquet_of wrote."""
     found: list[Row] = pq.read_table(io.BytesIO(content)).to_pylist()
     return found
 
 
 def json_rows(rows: Sequence[Row]) -> list[Row]:
-    """Rows for JSON: what is not there is left out, and moments are words."""
+    """Return rows for JSON: without empty cells, and with times in ISO 8601."""
     return [
         {name: v.isoformat() if isinstance(v, datetime) else v for name, v in row.items() if v is not None}
         for row in rows
@@ -138,9 +138,9 @@ def json_rows(rows: Sequence[Row]) -> list[Row]:
 
 
 def csv_of(table: InputTable, rows: Sequence[Row]) -> str:
-    """Rows as rows_of_csv reads them.
+    """Return rows in the form that rows_of_csv reads.
 
-    A name that a spreadsheet would take for a formula has an apostrophe before it, as a spreadsheet's own labels do.
+    A name that a spreadsheet would take for a formula gets a leading apostrophe, which spreadsheets read as a label.
     """
     stream = io.StringIO()
     writer = csv.DictWriter(stream, [column.name for column in table.columns])

@@ -1,4 +1,4 @@
-"""Rows of a planning input, each cell checked against its column."""
+"""Check the rows of a planning input: each cell against its column, and keys for duplicates."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _FLAGS = {"0": 0.0, "1": 1.0, "true": 1.0, "false": 0.0}
 
 
 def require_few(table: InputTable, rows: int) -> None:
-    """Raises: InterchangeError where there are more rows than are taken."""
+    """Raise InterchangeError if there are more than ROWS_MAX rows."""
     if rows > ROWS_MAX:
-        raise InterchangeError([Problem(table.name, None, None, f"has {rows} rows; at most {ROWS_MAX} are taken")])
+        raise InterchangeError([Problem(table.name, None, None, f"has {rows} rows; at most {ROWS_MAX} are allowed")])
 
 
 def checked_rows(table: InputTable, rows: Sequence[Row], *, minute_zero: datetime | None = None) -> list[Row]:
-    """The rows with every column, each cell of its kind, in the order in which they came. Raises: InterchangeError.
+    """Return the rows in the same order, with every column present and checked. Raises InterchangeError.
 
-    minute_zero  where times come as minutes (`start_minute` for `start`), as in world folders: when minute 0 was
+    minute_zero  time of minute 0, if times are given in minutes (`start_minute` for `start`), as in world folders
     """
     problems = Problems()
     require_few(table, len(rows))
@@ -49,7 +49,7 @@ def checked_rows(table: InputTable, rows: Sequence[Row], *, minute_zero: datetim
 
 
 def in_order(table: InputTable, rows: Sequence[Row]) -> list[Row]:
-    """Checked rows in order of their key and then of everything else: equal tables become equal lists."""
+    """Return checked rows sorted by their key and then by the other columns, so that equal tables give equal lists."""
     order = (*table.key, *(name for name in table.known if name not in table.key))
     return sorted(rows, key=lambda row: [(row[name] is not None, row[name] or 0) for name in order])
 
@@ -84,7 +84,7 @@ def _cell(table: InputTable, column: InputColumn, row: Mapping[str, Any], number
 
 
 def _value(column: InputColumn, given: object) -> tuple[object, str]:
-    """The value, and what is wrong with it."""
+    """Return the value and the error message; the message is empty if the value is right."""
     shown = repr(given)[:80]
     if column.kind is ColumnKind.NAME:
         if not isinstance(given, str):

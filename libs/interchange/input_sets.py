@@ -1,4 +1,4 @@
-"""A set of planning inputs as a source that worlds are read from, and what is wrong with it as a whole."""
+"""Turn a set of planning inputs into a source of world files, and check the set as a whole."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from libs.interchange.tables import Content
 from libs.interchange.world import load_cost_models, load_vocabulary
 
 _NOT_TABLES = ("policy", "events")
-"""policy is a document in worlds, and events are for whoever loads the measurements."""
+"""Inputs that are not tables of a world. A world has policy as JSON, and the reader of measurements uses events."""
 
 
 def source_of(
     contents: Mapping[str, bytes], overrides: Sequence[Row] = (), *, policy: Mapping[str, float] | None = None
 ) -> dict[str, Content]:
-    """The files of a world, but for its measurements, of these inputs by name.
+    """Return the files of a world by name, without its measurements, from these inputs by name.
 
     overrides  rows of that table
-    policy     coefficients that count where the input `policy` does not state them
+    policy     coefficients for which the input `policy` states no value
     """
     source: dict[str, Content] = {f"{name}.parquet": c for name, c in contents.items() if name not in _NOT_TABLES}
     [row] = stored_rows(contents["policy"]) if "policy" in contents else [{}]
@@ -44,14 +44,15 @@ def source_of(
 
 
 def missing_inputs(contents: Mapping[str, bytes]) -> list[str]:
-    """Names without which there is nothing to plan."""
+    """Return the names of the required inputs that are missing."""
     return [name for name in REQUIRED if name not in contents]
 
 
 def problems_of(contents: Mapping[str, bytes], overrides: Sequence[Row] = ()) -> list[Problem]:
-    """What a plan would refuse of these inputs, by the code that plans read them with; `file` is the input's name.
+    """Return the problems that make a plan refuse these inputs; `file` is the input's name.
 
-    Nothing is known to be wrong between them while one is missing that the others rest on.
+    The check uses the readers of a plan. It returns no problems while a required input is missing, because the others
+    refer to it.
     """
     if missing_inputs(contents):
         return []
@@ -66,7 +67,7 @@ def problems_of(contents: Mapping[str, bytes], overrides: Sequence[Row] = ()) ->
 
 
 def event_minutes(contents: Mapping[str, bytes], zero: datetime) -> tuple[list[float], list[float]]:
-    """Starts and ends of drains and load tests in minutes since `zero`."""
+    """Return the starts and ends of drains and load tests, in minutes since `zero`."""
     rows = stored_rows(contents["events"]) if "events" in contents else []
 
     def minutes(key: str) -> list[float]:

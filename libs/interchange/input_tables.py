@@ -1,4 +1,4 @@
-"""Which columns each table of planning inputs has. docs/flux.md says what they mean."""
+"""Columns of each table of planning inputs. docs/flux.md says what they mean."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from libs.domain.world import FluxPolicy
 
 
 class ColumnKind(StrEnum):
-    """What a cell holds."""
+    """Kind of value in a cell."""
 
     NAME = "name"
     NUMBER = "number"
@@ -21,7 +21,7 @@ class ColumnKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputColumn:
-    """One column. least, most: bounds of a number, both included; whole: it is an integer."""
+    """One column. `least` and `most` are inclusive bounds of a number; `whole` requires an integer."""
 
     name: str
     kind: ColumnKind
@@ -33,7 +33,7 @@ class InputColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputTable:
-    """One planning input. No two rows have the same `key`; () where rows may be equal. one_row: it has exactly one."""
+    """One planning input. No two rows have the same `key`; () allows equal rows. `one_row` requires exactly one."""
 
     name: str
     columns: tuple[InputColumn, ...]
@@ -155,6 +155,9 @@ _TABLES = (
     ),
 )
 INPUT_TABLES: Mapping[str, InputTable] = {table.name: table for table in _TABLES}
-"""In an order in which each names only what those before it bring: so a world can be put in the place of another."""
+"""Tables by name, in an order in which each one refers only to names in the tables before it.
+
+So one world can replace another table by table.
+"""
 REQUIRED = ("gateways", "services", "supply")
-"""Without these there is nothing to plan."""
+"""Names of the inputs that a plan requires."""

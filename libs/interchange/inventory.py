@@ -1,4 +1,4 @@
-"""Inventories: checked columns of servers -> Inventory -> servers.parquet or a new region without reservations."""
+"""Turn checked columns of servers into an Inventory, and that into servers.parquet or a region without reservations."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ FILE = "servers.parquet"
 
 
 def load_inventory(source: Source) -> Inventory:
-    """The servers of a region folder, or of its servers.parquet alone; bindings are not looked at.
+    """Return the servers of a region folder, or of its servers.parquet alone. Bindings are ignored.
 
-    `unavailability` counts where the file has it, else `available` (false: unplanned), else every server is up.
-    Raises: InterchangeError.
+    The state of a server comes from `unavailability`, or else from `available` (false: unplanned). Without either
+    column every server is up. Raises InterchangeError.
     """
     problems = Problems()
     return inventory_of(Table(source, FILE, problems, fields={*FIELDS, *OPTIONAL_FIELDS, "available"}), problems)
 
 
 def inventory_of_columns(file: str, columns: Mapping[str, Sequence[object]]) -> Inventory:
-    """The same from columns that were read from another kind of file. Raises: InterchangeError."""
+    """Return the inventory of columns that were read from another kind of file. Raises InterchangeError."""
     types = {name: pa.string() for name in columns} | {"vcpu": pa.float64(), "memory_gib": pa.float64()}
     table = pa.table({name: pa.array(values, types[name]) for name, values in columns.items()})
     problems = Problems()
@@ -43,7 +43,7 @@ def inventory_of_columns(file: str, columns: Mapping[str, Sequence[object]]) -> 
 
 
 def inventory_of(table: Table, problems: Problems) -> Inventory:
-    """Check and index the columns. Raises: InterchangeError, with up to 20 problems."""
+    """Check and index the columns. Raises InterchangeError with up to 20 problems."""
     if len(table) == 0:
         raise InterchangeError([Problem(table.file, None, None, "holds no servers")])
     column = table.strings("server")
@@ -55,7 +55,7 @@ def inventory_of(table: Table, problems: Problems) -> Inventory:
     types, hardware_type = table.codes("hardware_type")
     table.at_most(COLUMNS_MAX, "hardware_type", types)
     unsafe = table.strings("hardware_type").matches(lambda name: "/" in name or name in (".", ".."))
-    table.bad_rows(unsafe, "hardware_type", "would be part of an address: it cannot have / in it, or be . or ..")
+    table.bad_rows(unsafe, "hardware_type", "becomes part of an address, so it cannot contain / or be . or ..")
     unavailability, sizes = load_unavailability(table), load_sizes(table)
     problems.raise_any()
     return Inventory(
@@ -70,7 +70,7 @@ def inventory_of(table: Table, problems: Problems) -> Inventory:
 
 
 def dump_inventory(inventory: Inventory) -> bytes:
-    """servers.parquet with what an import looks at."""
+    """Return servers.parquet with the columns that an import reads."""
     topology, msb = inventory.topology, inventory.msb
     strings = {
         "server": inventory.server,
@@ -89,7 +89,7 @@ def dump_inventory(inventory: Inventory) -> bytes:
 
 
 def region_of(inventory: Inventory, name: str) -> RegionImage:
-    """A new region of these servers: all free, no reservations, the default policy."""
+    """Return a new region of these servers: all free, no reservations, the default policy."""
     n, types, datacenters = len(inventory), len(inventory.hardware_types), len(inventory.topology.datacenters)
     free = np.full(n, FREE, np.int32)
     servers = Servers(

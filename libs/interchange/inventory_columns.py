@@ -1,4 +1,4 @@
-"""Collects the servers of a source one by one, by the rules of a field mapping, into columns."""
+"""Collect the servers of a source one by one into columns, by the rules of a field mapping."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SERVERS_MAX = ROWS_MAX["servers.parquet"]
 
 @dataclass(slots=True)
 class _Missing:
-    """Servers of which a field is not known: the first, and how many more."""
+    """The first server without a required field, and the number of the others."""
 
     row: int
     server: str
@@ -26,9 +26,9 @@ class _Missing:
 
 @dataclass(slots=True)
 class InventoryColumns:
-    """Of one file. noun, source: what a server and a key are called there, such as node and label.
+    """Columns of the servers of one file. `noun` and `source` name a server and a key there, such as node and label.
 
-    lacks   what is said of a server without a value: no label, nothing in a column
+    lacks   words for a server without a value: no label, nothing in a column
     """
 
     file: str
@@ -52,9 +52,9 @@ class InventoryColumns:
         vcpu: float | None,
         memory_gib: float | None,
     ) -> None:
-        """One more server. `label`: what to call it where even its name is not known. Raises InterchangeError."""
+        """Add a server. `label` names it in messages if its name is unknown. Raises InterchangeError."""
         if self._rows >= _SERVERS_MAX:
-            message = f"has more than {_SERVERS_MAX} servers, which is as many as are taken"
+            message = f"has more than {_SERVERS_MAX} servers, the most that are allowed"
             raise InterchangeError([Problem(self.file, None, None, message)])
         found = {
             name: f"{round(value)}" for name, value in (("vcpu", vcpu), ("memory_gib", memory_gib)) if value is not None
@@ -69,7 +69,7 @@ class InventoryColumns:
                     missing.more += 1
             else:
                 found[name] = value
-            # Each distinct name once: a million servers stand in a few thousand racks.
+            # Keep each distinct name once: a million servers stand in a few thousand racks.
             kept = None if value is None else self._names.setdefault(value, value)
             self._columns.setdefault(name, []).append(kept)
         self._columns.setdefault("unavailability", []).append(unavailability.value)
@@ -78,7 +78,7 @@ class InventoryColumns:
         self._rows += 1
 
     def inventory(self) -> Inventory:
-        """All of them, checked. Raises InterchangeError that names server and field, and says what to do."""
+        """Return the checked inventory. Raises InterchangeError, which names server and field and says what to do."""
         for name, missing in self._missing.items():
             self.problems.add(self.file, self._advice(name, missing), row=missing.row, field=name)
         self.problems.raise_any()

@@ -1,4 +1,4 @@
-"""`kubectl get nodes -o json` -> Inventory."""
+"""Read the output of `kubectl get nodes -o json` as an Inventory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from libs.interchange.field_mapping import FieldMapping, FieldRule
 from libs.interchange.inventory_columns import InventoryColumns
 
 NAME = "name"
-"""The key that stands for the node's name; every other key is a label's."""
+"""The key for the node's name. Every other key is the name of a label."""
 NODE_FIELDS: FieldMapping = {
     "server": FieldRule(keys=(NAME,)),
     "datacenter": FieldRule(keys=("topology.kubernetes.io/zone",)),
@@ -24,7 +24,10 @@ NODE_FIELDS: FieldMapping = {
     "rack": FieldRule(keys=("topology.kubernetes.io/rack",)),
     "hardware_type": FieldRule(keys=("node.kubernetes.io/instance-type",)),
 }
-"""A zone is what fails as one in a cloud. There is no standard label for racks: this is the name that most choose."""
+"""Rules for nodes. A zone is the failure domain of a cloud.
+
+No label for racks is standard; this one is the most common.
+"""
 BYTES_MAX = 256 << 20
 _QUANTITY = re.compile(r"(\d{1,18}(?:\.\d{1,9})?)(?:e(\d{1,2})|([mkMGTPE]|[KMGTPE]i)?)")
 _SUFFIX = {"": Decimal(1), "m": Decimal("0.001"), "k": Decimal(1000)} | {
@@ -37,10 +40,10 @@ _FIT = "kubectl get nodes -o json | jq 'del(.items[].status.images, .items[].met
 
 
 def load_nodes(stream: BinaryIO, file: str, rules: FieldMapping = NODE_FIELDS) -> Inventory:
-    """Read a list of nodes; other fields than labels, capacity, unschedulable and the Ready condition are ignored.
+    """Read a list of nodes. Only labels, capacity, unschedulable and the Ready condition are used.
 
-    A node that is not Ready is unplanned unavailable, one that is cordoned planned; one that has no conditions at all
-    (a list that was cut down) is up. Raises: InterchangeError, which names the node and the label.
+    A node that is not Ready is unavailable (unplanned). A cordoned node is unavailable (planned). A node without any
+    conditions is up, because the list was cut down. Raises InterchangeError, which names the node and the label.
     """
     content = stream.read(BYTES_MAX + 1)
     if len(content) > BYTES_MAX:
@@ -91,7 +94,8 @@ def _add(columns: InventoryColumns, row: int, node: object) -> None:
         label=f"in items[{row}]",
         unavailability=_unavailability(spec, status),
         vcpu=_quantity(columns, row, capacity, "cpu"),
-        memory_gib=None if memory is None else float(round(memory / 2**30)),  # equal machines differ by some KiB
+        # Equal machines report sizes that differ by some KiB.
+        memory_gib=None if memory is None else float(round(memory / 2**30)),
     )
 
 
@@ -113,7 +117,7 @@ def _unavailability(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Unava
 
 
 def _quantity(columns: InventoryColumns, row: int, capacity: Mapping[str, Any], name: str) -> float | None:
-    """A Kubernetes quantity such as 96, 95500m or 395871236Ki."""
+    """Return the number of a Kubernetes quantity such as 96, 95500m or 395871236Ki; None if it is absent or wrong."""
     text = capacity.get(name)
     if text is None:
         return None

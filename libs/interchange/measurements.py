@@ -1,4 +1,4 @@
-"""Tables of use and traffic, CSV or Parquet, as series and samples: what an upload brings."""
+"""Read uploaded tables of usage and traffic, CSV or Parquet, as series and samples."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ from libs.interchange.world_table import Kind, WorldTable
 
 Series = list[tuple[str, ...]]
 VALUE_MAX = 1e30
-"""What a 32-bit float holds with room to add."""
+"""Largest value of a sample: a 32-bit float holds it, with room for sums."""
 
 
 def load_usage(source: Source, *, minute_zero: int, first: int, end: int) -> tuple[Series, Samples]:
-    """usage: (service, region, hardware type) of each series, and samples of it.
+    """Return the series of `usage` as (service, region, hardware type), and their samples.
 
     minute_zero  minutes from 1970 to the file's minute 0
-    first, end   minutes since 1970 from which and before which samples are taken
-    Raises: InterchangeError.
+    first, end   minutes since 1970; samples from `first` on and before `end` are allowed
+
+    Raises InterchangeError.
     """
     return _load(source, "usage", ("service", "region", "hardware_type"), "used", minute_zero, first, end)
 
 
 def load_traffic(source: Source, *, minute_zero: int, first: int, end: int) -> tuple[Series, Samples]:
-    """traffic: (product, region) of each series, and samples of it. Raises: InterchangeError."""
+    """Return the series of `traffic` as (product, region), and their samples. Raises InterchangeError."""
     return _load(source, "traffic", ("product", "region"), "requests_per_s", minute_zero, first, end)
 
 
@@ -46,7 +47,7 @@ def _load(
     table.bad_rows(at != np.floor(at), "minute", "is not a whole number")
     problems.raise_any()
     minute = np.nan_to_num(at) + minute_zero
-    table.bad_rows(minute < first, "minute", "is older than what is kept; minute_zero says when minute 0 was")
+    table.bad_rows(minute < first, "minute", "is older than the retention; minute_zero says when minute 0 was")
     table.bad_rows(minute >= end, "minute", "is in the future; minute_zero says when minute 0 was")
     problems.raise_any()
     code = np.zeros(len(at), np.int64)

@@ -1,4 +1,4 @@
-"""usage and traffic as files: measurements of a world, from the arrays that models are fitted to."""
+"""Write usage and traffic, the measurements of a world, from the arrays that models are fitted to."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from libs.domain.fleet import Floats, Ints, Names
 from libs.domain.world import Observations, Vocabulary
 
 _GROUP_ROWS = 1_000_000
-"""Of a Parquet row group: what is in memory beside the arrays and the file."""
+"""Cells in a Parquet row group. It bounds the memory beside the arrays and the file."""
 
 
 def dump_observations(words: Vocabulary, seen: Observations) -> dict[str, bytes]:
-    """usage.parquet and traffic.parquet; what was not reported has no row."""
+    """Return usage.parquet and traffic.parquet. A value that was not reported has no row."""
     service, kind = words.services[words.placement_service], words.hardware_types[words.placement_type]
     return {
         "usage.parquet": _table(
@@ -27,7 +27,7 @@ def dump_observations(words: Vocabulary, seen: Observations) -> dict[str, bytes]
 
 
 def _table(value: str, of: dict[str, Names], regions: Names, minute: Ints, cube: Floats) -> bytes:
-    """A row for each cell of (A, R, M) that is not nan; `of` has the columns that name the first axis."""
+    """Return a table with a row for each cell of (A, R, M) that is not nan; `of` has the names of the first axis."""
     names = pa.dictionary(pa.int32(), pa.string())
     schema = pa.schema([("minute", pa.float64()), *((n, names) for n in of), ("region", names), (value, pa.float64())])
     sink = pa.BufferOutputStream()

@@ -1,4 +1,4 @@
-"""overrides: bounds that people set beside the inputs. They tighten controls and presence limits, never loosen them."""
+"""Apply overrides: bounds that people set besides the inputs. They tighten limits, and never loosen them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from libs.interchange.world_table import Kind, WorldTable
 
 FILE = "overrides.parquet"
 CONTRADICTION = "bounds"
-"""The field that a contradiction is reported with: every name is right, but no plan could keep all bounds."""
+"""Field of the problem of a contradiction: every name is right, but no plan could meet all bounds."""
 FIELDS: Mapping[str, Kind] = {
     "override": "number",
     "service": "name",
@@ -32,7 +32,7 @@ _TOLERANCE = 1e-9
 
 @dataclass(slots=True)
 class _Bounds:
-    """Bounds by place (A, R), and who set which."""
+    """Bounds by place (A, R), and who set each of them."""
 
     least: Floats
     most: Floats
@@ -47,7 +47,7 @@ class _Bounds:
         self.most[place] = min(self.most[place], most)
 
     def contradictions(self) -> Iterator[str]:
-        """A sentence for each place that nothing can be right for."""
+        """Yield a sentence for each place whose bounds contradict each other."""
         for place, setters in self.set_by.items():
             if self.least[place] > self.most[place] + _TOLERANCE:
                 low, high = max(setters, key=lambda one: one[1]), min(setters, key=lambda one: one[2])
@@ -55,18 +55,18 @@ class _Bounds:
 
 
 def apply_overrides(source: Source, words: Vocabulary, inputs: PlanningInputs, problems: Problems) -> PlanningInputs:
-    """The inputs with the bounds of the table `overrides`, where there is one.
+    """Return the inputs with the bounds of the table `overrides`, if there is one.
 
-    A row is about a service's capacity in a region (on its own hardware type unless it names another) or about a
-    product's share of its traffic there; number 0 is one that is proposed. Rows that contradict each other, or a limit
-    of the inputs, are noted by name.
+    A row limits a service's capacity in a region, on its own hardware type unless the row names another. Or it limits a
+    product's share of its traffic there. Number 0 is a proposed override. Rows that contradict each other, or a limit
+    of the inputs, are reported by name.
     """
     table = WorldTable(source, "overrides", problems, fields=FIELDS, optional=True)
     if not len(table):
         return inputs
     region = table.known("region", words.regions, "region")
     service, product = _known(table, "service", words.services), _known(table, "product", words.products)
-    table.bad_rows((service == -1) == (product == -1), "service", "has to be about either a service or a product")
+    table.bad_rows((service == -1) == (product == -1), "service", "must name either a service or a product")
     placement = _placements(table, words, service)
     problems.raise_any()
     least, most = table.optional_numbers("least", 0.0), table.optional_numbers("most", np.inf)
@@ -100,20 +100,20 @@ def _known(table: WorldTable, field: str, names: Names) -> Indices:
 
 
 def _placements(table: WorldTable, words: Vocabulary, service: Indices) -> Indices:
-    """(N,) the service on the type that the row names, on its own where it names none; -1 where it has no service."""
+    """Return the (N,) placement of each row: the service on the named type, or on its own; -1 without a service."""
     H = len(words.hardware_types)
     kind = _known(table, "hardware_type", words.hardware_types)
     kind = np.where(kind == -1, words.service_type[np.maximum(service, 0)], kind)
     of = np.full(len(words.services) * H, -1, np.int32)
     of[words.placement_service.astype(np.int64) * H + words.placement_type] = np.arange(len(words.placement_service))
     found = np.where((service >= 0) & (kind >= 0), of[np.maximum(service, 0) * H + np.maximum(kind, 0)], -1)
-    message = "is neither the service's own type nor one that fungibility allows it"
+    message = "is neither the service's own type nor one that fungibility allows for it"
     table.bad_rows((service >= 0) & (kind >= 0) & (found < 0), "hardware_type", message)
     return found
 
 
 def _sums(words: Vocabulary, presence: _Bounds) -> Iterator[str]:
-    """A sentence for each product whose shares cannot sum to 1 any more."""
+    """Yield a sentence for each product whose shares can no longer sum to 1."""
     for p in sorted({place[0] for place in presence.set_by}):
         setters = sorted({who for place, all_ in presence.set_by.items() if place[0] == p for who, _, _ in all_[1:]})
         low, high = presence.least[p].sum(), presence.most[p].sum()

@@ -1,7 +1,7 @@
-"""What a Parquet file's footer says, without the library: on some footers that are damaged it ends the process.
+"""Read the footer of a Parquet file without pyarrow, because some damaged footers make pyarrow end the process.
 
-Asking pyarrow for a column chunk's metadata (26.0) raises in C++ where nobody catches, say for size statistics that
-do not fit. Source: Apache Parquet format, FileMetaData.
+Column chunk metadata in pyarrow (26.0) may raise a C++ exception that nothing catches, for example for size statistics
+that do not fit. Source: Apache Parquet format, FileMetaData.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from libs.interchange.thrift import Compact
 
 FOOTER_BYTES_MAX = 8 << 20
 TAIL_BYTES = 8
-"""The length of the footer, and PAR1."""
+"""Bytes of the tail: the length of the footer, and PAR1."""
 MAGIC = b"PAR1"
 BYTE_ARRAY = 6
 _ROWS, _GROUPS = 3, 4
@@ -27,10 +27,10 @@ Fields = Mapping[int, object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
-    """A column within a group of rows. Sizes are in bytes; all of it is the sender's word.
+    """A column within a row group. Sizes are in bytes, as the sender states them.
 
     physical_type           as the format numbers them
-    dictionary_page_offset  0 where there is none
+    dictionary_page_offset  0 if there is none
     """
 
     path: str
@@ -44,14 +44,14 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Footer:
-    """rows  the larger of what the file says and what its groups come to."""
+    """The footer. `rows` is the larger of the file's count and the sum over its row groups."""
 
     rows: int
     chunks: tuple[Chunk, ...]
 
 
 def footer_length(stream: BinaryIO) -> int | None:
-    """How many bytes the footer says that it has; None where the file does not end as Parquet does."""
+    """Return the stated length of the footer; None if the file does not end as Parquet does."""
     end = stream.seek(0, os.SEEK_END)
     stream.seek(max(0, end - TAIL_BYTES))
     length, magic = int.from_bytes(stream.read(4), "little"), stream.read(4)
@@ -59,7 +59,7 @@ def footer_length(stream: BinaryIO) -> int | None:
 
 
 def read_footer(stream: BinaryIO) -> Footer:
-    """The footer of a file that is not encrypted. Raises: ValueError."""
+    """Return the footer of an unencrypted file. Raises ValueError."""
     length = footer_length(stream)
     end = stream.seek(0, os.SEEK_END)
     if length is None or not 0 < length <= min(FOOTER_BYTES_MAX, end - TAIL_BYTES):
@@ -93,12 +93,12 @@ def _chunk(column: Fields) -> Chunk:
 def _structs(fields: Fields, number: int) -> list[Fields]:
     found = fields.get(number)
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-        raise ValueError("a list of it is none")
+        raise ValueError("its footer lacks a list")
     return cast("list[Fields]", found)
 
 
 def _number(fields: Fields, number: int, otherwise: int | None = None) -> int:
     found = fields.get(number, otherwise)
     if not isinstance(found, int) or found < 0:
-        raise ValueError("a number of it is none")
+        raise ValueError("its footer lacks a number, or has a negative one")
     return found

@@ -1,4 +1,4 @@
-"""The pages of a Parquet file, by their own headers: the footer says what the sender likes, pages are what is decoded.
+"""Read the page headers of a Parquet file. The footer may lie, but a decoder decodes the pages.
 
 Source: Apache Parquet format, PageHeader.
 """
@@ -13,11 +13,11 @@ from libs.interchange.parquet_footer import Chunk
 from libs.interchange.thrift import Compact, CutOff
 
 _HEADER_BYTES, _HEADER_BYTES_MAX = 1 << 12, 1 << 20
-"""Statistics in a header may be long; most are not."""
+"""Bytes to read for a header, first and at most. Few headers hold long statistics."""
 PAGES_MAX = 100_000
 _UNCOMPRESSED, _COMPRESSED, _DATA, _DICTIONARY, _DATA_V2 = 2, 3, 5, 7, 8
 _ENCODING = {_DATA: 2, _DICTIONARY: 2, _DATA_V2: 4}
-"""Page header's field -> the field of that struct that says the encoding of values."""
+"""Field of the page header -> field of that struct with the encoding of its values."""
 DELTA_BYTE_ARRAY = 7
 
 
@@ -26,7 +26,7 @@ class Page:
     """One page of a column.
 
     bytes       decompressed
-    encoding    of its values, as the format numbers them; None where the page holds none
+    encoding    of its values, as the format numbers them; None if the page holds none
     """
 
     bytes: int
@@ -34,12 +34,12 @@ class Page:
 
 
 def pages_of(stream: BinaryIO, chunk: Chunk) -> Iterator[Page]:
-    """Pages of a column chunk, read where a decoder reads them. Raises: ValueError, where there is no page there."""
-    # A column of no values has no data page, and says that it begins at 0.
+    """Yield the pages of a column chunk at the places that a decoder reads. Raises ValueError if a page is missing."""
+    # A column without values has no data page, and its offset is 0.
     starts = [chunk.data_page_offset] if chunk.num_values or chunk.data_page_offset else []
     if chunk.dictionary_page_offset:
         starts.append(chunk.dictionary_page_offset)
-    if chunk.num_values == 0:  # a column without rows has a dictionary alone, and 0 for the place of its data
+    if chunk.num_values == 0:  # a column without rows has only a dictionary, and a data offset of 0
         starts = [start for start in starts if start > 0]
     at = min(starts, default=0)
     end = at + chunk.total_compressed_size
@@ -62,7 +62,7 @@ def pages_of(stream: BinaryIO, chunk: Chunk) -> Iterator[Page]:
 
 
 def _header(stream: BinaryIO, at: int, end: int) -> tuple[int, dict[int, object]]:
-    """The length of the header that begins there, and its fields."""
+    """Return the length of the header at `at`, and its fields."""
     for most in (_HEADER_BYTES, _HEADER_BYTES_MAX):
         stream.seek(at)
         header = Compact(stream.read(min(most, end - at)))

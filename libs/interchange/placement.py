@@ -1,4 +1,4 @@
-"""The placement folder of the interchange format, and its answer: tasks to servers."""
+"""Read the placement folder of the interchange format, and write its answer: a server for each task."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from libs.interchange.tables import Source, Table, open_file
 
 POLICY = "policy.json"
 RESOURCES = ("cpu", "memory_gb", "gpu")
-"""Columns of both tables: what a task takes and a server has."""
+"""Columns of both tables: the need of a task and the capacity of a server."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PlacementFolder:
-    """S servers in shapes, and T tasks in J jobs.
+    """S servers with shapes, and T tasks in J jobs.
 
     server_name      (S,) str
     shape            (S,) str
@@ -32,9 +32,9 @@ class PlacementFolder:
     task_name        (T,) str
     job_name         (J,) str
     job              (T,) int      the job of each task
-    priority         (T,) float    what it is worth to place it
+    priority         (T,) float    value of placing the task
     need             (T, 3) float  cpu, GB of memory, GPUs
-    job_tasks_per_server  int | None  at most so many tasks of one job on a server; None: no limit
+    job_tasks_per_server  int | None  most tasks of one job on a server; None: no limit
     """
 
     server_name: Names
@@ -49,9 +49,9 @@ class PlacementFolder:
 
 
 def load_placement(source: Source) -> PlacementFolder:
-    """Read and check a folder (or the content of each file by name).
+    """Read and check a folder, or the content of each file by name.
 
-    Raises: InterchangeError, with up to 20 problems.
+    Raises InterchangeError with up to 20 problems.
     """
     problems = Problems()
     servers = Table(source, "servers.parquet", problems, fields={"server", "shape", *RESOURCES})
@@ -75,7 +75,7 @@ def load_placement(source: Source) -> PlacementFolder:
 
 
 def save_placement(path: str | os.PathLike[str], folder: PlacementFolder, server: Ints) -> None:
-    """Write columns task and server (null: not placed) atomically; `server` (T,) is an index, -1 for none."""
+    """Write columns task and server (null: not placed) atomically; `server` (T,) is an index, or -1 for none."""
     names = pa.array(folder.server_name, pa.string())
     where = pa.array(np.maximum(server, 0), mask=server < 0)
     table = pa.table({"task": pa.array(folder.task_name, pa.string()), "server": names.take(where)})

@@ -1,4 +1,4 @@
-"""plan.json: a placement plan by name, as the interchange format has it."""
+"""Write plan.json: a placement plan by name, in the interchange format."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from libs.interchange.atomic import replacing
 
 
 def placement_plan_document(words: Vocabulary, planned: Bools, plan: PlacementPlan) -> dict[str, Any]:
-    """The plan as plan.json holds it. `planned` (S,) bool says which services it is about.
+    """Return the content of plan.json for the services of `planned` (S,) bool.
 
-    capacity is in units of the service's own type; where a service has several types, `by_type` holds what lies where.
+    Capacity is in units of the service's own type. For a service on several types, `by_type` has the capacity on each.
     """
     return {"steps": [_step(words, np.flatnonzero(planned), plan, t) for t in range(len(plan.step))]}
 
 
 def save_placement_plan(path: Path, document: dict[str, Any]) -> None:
-    """Write plan.json, in whole or not at all."""
+    """Write plan.json atomically."""
     with replacing(path) as stream:
         stream.write((json.dumps(document, indent=1) + "\n").encode())
 

@@ -1,4 +1,4 @@
-"""supply, growth, ledger, controls and policy of a world folder. docs/flux.md describes every file."""
+"""Read supply, growth, ledger, controls and policy of a world folder. docs/flux.md describes every file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STEPS_MAX = 520
 
 
 def load_planning_inputs(source: Source, words: Vocabulary) -> PlanningInputs:
-    """Everything that a plan must respect. Raises: InterchangeError."""
+    """Return all inputs that a plan must respect. Raises InterchangeError."""
     problems = Problems()
     supply = WorldTable(
         source,
@@ -69,7 +69,7 @@ def _steps_of(table: WorldTable, steps: Floats) -> Indices:
 
 
 def _growth(source: Source, words: Vocabulary, steps: Floats, problems: Problems) -> tuple[Floats, Floats]:
-    """(T, S) growth asked for, in units of the service's own type, and its priority: none means granted in full."""
+    """Return (T, S) growth asked for, in units of the service's own type, and its priority (inf: granted in full)."""
     table = WorldTable(
         source,
         "growth",
@@ -98,7 +98,7 @@ def _growth(source: Source, words: Vocabulary, steps: Floats, problems: Problems
 
 
 def _ratios(words: Vocabulary, service: Indices, kind: Indices) -> Floats:
-    """(N,) units of the service's own type that one of this type is worth to it; nan where it cannot run there."""
+    """Return (N,) units of the service's own type that one of this type is worth; nan if it cannot run on this type."""
     worth = np.full((len(words.services), len(words.hardware_types)), np.nan)
     worth[words.placement_service, words.placement_type] = words.placement_ratio
     return np.asarray(worth[service, kind])
@@ -120,7 +120,7 @@ def _traffic_growth(source: Source, words: Vocabulary, steps: Floats, problems: 
 
 
 def _ledger(source: Source, words: Vocabulary, problems: Problems) -> Floats:
-    """(K, R) the sum of all planned changes."""
+    """Return the (K, R) sum of all planned changes."""
     table = WorldTable(
         source,
         "ledger",
@@ -136,7 +136,7 @@ def _ledger(source: Source, words: Vocabulary, problems: Problems) -> Floats:
 
 
 def _presence(source: Source, words: Vocabulary, problems: Problems) -> tuple[Floats, Floats]:
-    """(P, R) least and largest share of a product's traffic in a region."""
+    """Return the (P, R) least and largest share of a product's traffic in a region."""
     table = WorldTable(
         source,
         "presence_limits",
@@ -155,7 +155,7 @@ def _presence(source: Source, words: Vocabulary, problems: Problems) -> tuple[Fl
 
 
 def _controls(source: Source, words: Vocabulary, problems: Problems) -> ServiceControls:
-    """services: per service; controls: per service and region, on one type or all."""
+    """Return the controls per service (table `services`), and per service, region and type (table `controls`)."""
     S, K, R = len(words.services), len(words.placement_service), len(words.regions)
     services = WorldTable(
         source,
@@ -223,7 +223,7 @@ def _controls(source: Source, words: Vocabulary, problems: Problems) -> ServiceC
 
 
 def _load_tests(source: Source, words: Vocabulary, problems: Problems) -> LoadTests:
-    """Points of throughput against utilisation, per unit of a service's own capacity."""
+    """Return the points of throughput and utilisation, per unit of a service's own capacity."""
     table = WorldTable(
         source,
         "load_tests",
@@ -246,7 +246,7 @@ def _load_tests(source: Source, words: Vocabulary, problems: Problems) -> LoadTe
     table.bad_rows(capacity <= 0, "capacity", "is not above 0")
     table.bad_rows(utilisation > 1, "utilisation", "is a share and may not be above 1")
     stated = table.optional_numbers("utilisation_max", np.nan)
-    table.bad_rows((stated <= 0) | (stated > 1), "utilisation_max", "is no share above 0 and at most 1")
+    table.bad_rows((stated <= 0) | (stated > 1), "utilisation_max", "is not above 0 and at most 1")
     limit = np.full(len(words.services), np.nan)
     limit[service[np.isfinite(stated)]] = stated[np.isfinite(stated)]
     table.bad_rows(np.isfinite(stated) & (limit[service] != stated), "utilisation_max", "differs within a service")
@@ -259,12 +259,14 @@ def _load_tests(source: Source, words: Vocabulary, problems: Problems) -> LoadTe
 
 
 def placements_of(table: WorldTable, words: Vocabulary) -> Indices:
-    """(N,) the placement of each row: the service on the type that the row names."""
+    """Return the (N,) placement of each row: the service on the type that the row names."""
     H = len(words.hardware_types)
     service = table.known("service", words.services, "service")
     kind = table.known("hardware_type", words.hardware_types, "hardware type")
     of = np.full(len(words.services) * H, -1, np.int32)
     of[words.placement_service.astype(np.int64) * H + words.placement_type] = np.arange(len(words.placement_service))
     found = of[service.astype(np.int64) * H + kind]
-    table.bad_rows(found < 0, "hardware_type", "is neither the service's own type nor one that fungibility allows it")
+    table.bad_rows(
+        found < 0, "hardware_type", "is neither the service's own type nor one that fungibility allows for it"
+    )
     return np.asarray(np.maximum(found, 0))

@@ -1,4 +1,4 @@
-"""policy.json, of a region or of a world: an object of costs."""
+"""Read and write policy.json of a region or a world: an object of costs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _Policy = TypeVar("_Policy", RegionPolicy, FluxPolicy)
 
 
 def load_policy(source: Source, problems: Problems) -> RegionPolicy:
-    """A region's policy; keys that are absent take their defaults."""
+    """Return a region's policy; absent keys take their defaults."""
     policy = _load(source, problems, RegionPolicy)
     if policy.shared_buffer_share >= 1:
         problems.add(FILE, "is a share and must be below 1", field="shared_buffer_share")
@@ -26,12 +26,12 @@ def load_policy(source: Source, problems: Problems) -> RegionPolicy:
 
 
 def load_flux_policy(source: Source, problems: Problems) -> FluxPolicy:
-    """A world's policy; keys that are absent take their defaults."""
+    """Return a world's policy; absent keys take their defaults."""
     return _load(source, problems, FluxPolicy)
 
 
 def dump_policy(policy: RegionPolicy) -> bytes:
-    """The policy as the file holds it."""
+    """Return the content of policy.json."""
     return (json.dumps(asdict(policy), indent=2) + "\n").encode()
 
 

@@ -1,4 +1,4 @@
-"""The region folder of the interchange format -> RegionImage, checked."""
+"""Read and check the region folder of the interchange format as a RegionImage."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from libs.interchange.tables import Source, Table, has_file, indices_of
 
 FILES = ("servers.parquet", "reservations.parquet", "rru.parquet", "affinity.parquet", "policy.json")
 HOST_PROFILE, OWNER = "default", "unknown"
-"""Where the files do not say."""
+"""Values for servers and reservations if the files have no such column."""
 SIZES = ("vcpu", "memory_gib")
-"""Of a server, where the files say; those that a hardware type's servers agree on become its attributes."""
+"""Optional columns with the size of a server. A size on which all servers of a type agree becomes its attribute."""
 
 _SERVERS = {"server", "datacenter", "msb", "rack", "hardware_type", "reservation", "in_use", "available"}
 _RESERVATIONS = {"reservation", "capacity_rru", "survives_msb_loss", "msb_spread_limit", "rack_spread_limit"}
@@ -45,14 +45,19 @@ _PAIRS = {
 def load_region(source: Source, *, name: str = "region") -> RegionImage:
     """Read and check a region.
 
-    source: a folder, or the content of each file by name; name: what to call a region that comes as content.
+    source   a folder, or the content of each file by name
+    name     name of the region, if the source is not a folder
 
-    A reservation that servers name and reservations.parquet lacks was deleted; a hardware type that only rru.parquet
-    names is one that the region has none of. Beyond what the format names, the files may say more. Where they do not,
-    a server's `target` is its current binding and it is not `leaving`, a reservation's `kind` guaranteed, its `unit`
-    RRU and its `owner` OWNER, and the `host_profile` of both HOST_PROFILE. `unavailability` may
-    say beside `available` that a server is in planned maintenance.
-    Raises: InterchangeError, with up to 20 problems.
+    A reservation that servers name and reservations.parquet lacks was deleted. A hardware type that only rru.parquet
+    names has no servers in the region. The files may have more columns than the format requires. Without these columns
+    the values are:
+
+    - A server's `target` is its current binding, and it is not `leaving`.
+    - A reservation's `kind` is guaranteed, its `unit` is RRU and its `owner` is OWNER.
+    - The `host_profile` of both is HOST_PROFILE.
+    - `unavailability` follows from `available`. With the column, a server that is up may be in planned maintenance.
+
+    Raises InterchangeError with up to 20 problems.
     """
     problems = Problems()
     for file in FILES:
@@ -109,7 +114,7 @@ def load_region(source: Source, *, name: str = "region") -> RegionImage:
 
 
 def load_topology(table: Table) -> tuple[Topology, Indices]:
-    """The places that the rows of servers.parquet name, and (S,) the rack of each row."""
+    """Return the topology that the rows of servers.parquet name, and the (S,) rack of each row."""
     datacenters, datacenter = table.codes("datacenter")
     table.at_most(COLUMNS_MAX, "datacenter", datacenters)
     msbs, msb = table.codes("msb")
@@ -125,7 +130,7 @@ def load_topology(table: Table) -> tuple[Topology, Indices]:
 
 
 def load_unavailability(table: Table) -> Names:
-    """(S,) values of Unavailability: of that column, else of `available` (false: unplanned), else all are up."""
+    """Return (S,) values of Unavailability by that column, or by `available` (false: unplanned), or all up."""
     if table.has("unavailability") or not table.has("available"):
         return table.choices("unavailability", [state.value for state in Unavailability], Unavailability.NONE.value)
     return np.where(table.booleans("available"), Unavailability.NONE.value, Unavailability.UNPLANNED.value).astype(
@@ -134,7 +139,7 @@ def load_unavailability(table: Table) -> Names:
 
 
 def load_sizes(table: Table) -> dict[str, Floats]:
-    """Each of SIZES -> (S,) float; nan where the row or the whole file does not say."""
+    """Return the (S,) values of each of SIZES; nan if the row or the whole file lacks it."""
     return {
         field: table.numbers(field, nullable=True) if table.has(field) else np.full(len(table), np.nan)
         for field in SIZES
@@ -190,7 +195,7 @@ def _limit(table: Table, field: str) -> Floats:
 def _pairs(
     table: Table, field: str, what: str, value: str, reservations: Names, columns: Names, absent: float
 ) -> Floats:
-    """A table of (reservation, column, value) as a dense (R, columns) array."""
+    """Return a table of (reservation, column, value) as a dense (R, columns) array."""
     r, c, v = (
         table.references("reservation", reservations, "reservation"),
         table.references(field, columns, what),

@@ -1,4 +1,4 @@
-"""RegionImage -> the files of the region folder."""
+"""Write the files of a region folder from a RegionImage."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from libs.interchange.region import HOST_PROFILE, OWNER, SIZES
 
 
 def image_of(snapshot: FleetSnapshot) -> RegionImage:
-    """A snapshot of which no more is known: what a file would leave out; its deleted reservations are `deleted`."""
+    """Return the image of a snapshot, with defaults for all other columns. Deleted reservations are named `deleted`."""
     s, q = snapshot.servers, snapshot.reservations
     taken = set(q.name.tolist())
     label = "deleted"
@@ -42,10 +42,11 @@ def image_of(snapshot: FleetSnapshot) -> RegionImage:
 
 
 def dump_region(image: RegionImage) -> dict[str, bytes]:
-    """The content of each file.
+    """Return the content of each file by name.
 
-    The `target` column is written where targets differ from the current bindings, `leaving` where any server is,
-    `unavailability` where any is in planned maintenance, and a size where it is known of any type.
+    Four columns are written only if they are needed. `target` is written if it differs from the current bindings, and
+    `leaving` if any server is leaving. `unavailability` is written if any server is in planned maintenance, and a size
+    if it is known for any type.
     """
     s, q = image.snapshot.servers, image.snapshot.reservations
     topology = image.snapshot.topology
@@ -102,7 +103,7 @@ def dump_region(image: RegionImage) -> dict[str, bytes]:
 
 
 def save_region(image: RegionImage, folder: str | os.PathLike[str]) -> None:
-    """Write the files into a folder, each atomically."""
+    """Write the files into a folder, each of them atomically."""
     for name, content in dump_region(image).items():
         with replacing(Path(folder) / name) as stream:
             stream.write(content)

@@ -1,4 +1,4 @@
-"""A CSV file of servers with a header -> Inventory, read row by row."""
+"""Read a CSV file of servers with a header as an Inventory, row by row."""
 
 from __future__ import annotations
 
@@ -17,18 +17,21 @@ from libs.interchange.field_mapping import FIELDS, OPTIONAL_FIELDS, FieldMapping
 from libs.interchange.inventory_columns import InventoryColumns
 
 CSV_FIELDS: FieldMapping = {field: FieldRule(keys=(field,)) for field in (*FIELDS, *OPTIONAL_FIELDS)}
-"""Columns are called as the fields are. unavailability (none, planned or unplanned) and the sizes may be absent."""
+"""Rules for CSV: a column has the name of its field.
+
+`unavailability` (none, planned or unplanned) and the sizes are optional.
+"""
 COLUMNS_MAX = 200
 _LINE_BYTES_MAX = 1 << 20
 _MAX = 1e9
 _OTHER_MARKS = ";\t|"
-"""What other programs put between columns."""
+"""Column separators of other programs."""
 
 
 def load_csv(stream: BinaryIO, file: str, rules: FieldMapping = CSV_FIELDS) -> Inventory:
-    """Read UTF-8, comma-separated, the first line naming the columns.
+    """Read comma-separated UTF-8 with the names of the columns in the first line.
 
-    Raises: InterchangeError, which names the server, the column and the line of the file, the header being line 1.
+    Raises InterchangeError, which names the server, the column and the line of the file. The header is line 1.
     """
     reader = csv.reader(_lines(stream, file), strict=True)
     lines = array("L")
@@ -54,7 +57,7 @@ def load_csv(stream: BinaryIO, file: str, rules: FieldMapping = CSV_FIELDS) -> I
 
 
 def _lines(stream: BinaryIO, file: str) -> Iterator[str]:
-    """Lines of text, each bounded, and all of them together."""
+    """Yield the lines as text. The length of each line and of the file are bounded."""
     read = 0
     while line := stream.readline(_LINE_BYTES_MAX + 1):
         read += len(line)
@@ -65,14 +68,14 @@ def _lines(stream: BinaryIO, file: str) -> Iterator[str]:
         try:
             yield line.decode("utf-8-sig" if read == len(line) else "utf-8")
         except UnicodeDecodeError as error:
-            raise _wrong(file, f"is not UTF-8: {error.reason} behind byte {read - len(line)}") from error
+            raise _wrong(file, f"is not UTF-8: {error.reason} after byte {read - len(line)}") from error
 
 
 def _check_header(file: str, header: list[str], rules: FieldMapping) -> None:
     if not any(header):
         raise _wrong(file, "has no header: the first line names the columns")
     if len(header) > COLUMNS_MAX:
-        raise _wrong(file, f"has {len(header)} columns; at most {COLUMNS_MAX} are taken")
+        raise _wrong(file, f"has {len(header)} columns; at most {COLUMNS_MAX} are allowed")
     twice = sorted({name for name in header if header.count(name) > 1})
     if twice:
         raise _wrong(file, f"has two columns called {twice[0]!r}")

@@ -1,4 +1,4 @@
-"""model.json: service models by name, as the interchange format has them."""
+"""Read and write model.json: service models by name, in the interchange format."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MODEL_BYTES_MAX = 512 << 20
 
 
 def service_models_document(words: Vocabulary, models: ServiceModels) -> dict[str, Any]:
-    """The models as model.json holds them: what the format names, and what explains it."""
+    """Return the content of model.json: the fields of the format, and fields that explain the models."""
     rho, own = models.residual(words), models.own_baseline(words)
     services = {}
     for s in np.flatnonzero(models.modelled):
@@ -49,18 +49,18 @@ def service_models_document(words: Vocabulary, models: ServiceModels) -> dict[st
 
 
 def save_service_models(path: Path, words: Vocabulary, models: ServiceModels) -> None:
-    """Write model.json, in whole or not at all."""
+    """Write model.json atomically."""
     with replacing(path) as stream:
         stream.write((json.dumps(service_models_document(words, models), indent=1) + "\n").encode())
 
 
 def load_service_models(path: Path, words: Vocabulary) -> ServiceModels:
-    """Read model.json for a world's names. Residuals are computed again. Raises: InterchangeError."""
+    """Read model.json for a world's names. Residuals are computed again. Raises InterchangeError."""
     return read_service_models({path.name: path}, path.name, words)
 
 
 def read_service_models(source: Source, name: str, words: Vocabulary) -> ServiceModels:
-    """Likewise, as a file of a source."""
+    """Read model.json from a file of a source. Raises InterchangeError."""
     try:
         with open_file(source, name) as stream:
             document = json.loads(read_json(stream, name, MODEL_BYTES_MAX))
@@ -144,7 +144,7 @@ def _by(names: Names, values: Floats) -> dict[str, float]:
 
 def _row(value: Any, names: Names, field: str, file: str, problems: Problems) -> Floats:
     if not isinstance(value, dict):
-        problems.add(file, "is missing, or no object of numbers", field=field)
+        problems.add(file, "is missing, or is not an object of numbers", field=field)
         return np.zeros(len(names))
     for name in value.keys() - set(names):
         problems.add(file, f"names {name!r}, which this world lacks", field=field)

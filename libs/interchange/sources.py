@@ -1,4 +1,4 @@
-"""Any source of servers by its path: a region folder, nodes.json, a CSV file."""
+"""Read servers from any source by its path: a region folder, nodes.json or a CSV file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from libs.interchange.servers_csv import CSV_FIELDS, load_csv
 
 
 class SourceFormat(StrEnum):
-    """What a source is written in."""
+    """The format of a source."""
 
     REGION = "region"
     KUBERNETES = "kubernetes"
@@ -26,13 +26,20 @@ _BY_SUFFIX: Mapping[str, SourceFormat] = {".json": SourceFormat.KUBERNETES, ".cs
 
 
 def format_of(path: Path) -> SourceFormat:
-    """What a folder or the end of a file's name says. Raises InterchangeError."""
+    """Return the format of a folder, or of a file by its suffix. Raises InterchangeError."""
     if path.is_dir():
         return SourceFormat.REGION
     found = _BY_SUFFIX.get(path.suffix.lower())
     if found is None:
         raise InterchangeError(
-            [Problem(path.name, None, None, f"say what it is with --format {'|'.join(SourceFormat)}")]
+            [
+                Problem(
+                    path.name,
+                    None,
+                    None,
+                    f"has no known suffix: name its format with --format {'|'.join(SourceFormat)}",
+                )
+            ]
         )
     return found
 
@@ -45,11 +52,11 @@ def load_source(
     keys: Sequence[str] = (),
     defaults: Sequence[str] = (),
 ) -> Inventory:
-    """The servers of a source. Raises: InterchangeError, also for rules that the source has no use for."""
+    """Return the servers of a source. Raises InterchangeError, also for mapping rules with a region folder."""
     file = None if mapping_file is None else load_mapping(mapping_file)
     if source_format is SourceFormat.REGION:
         if file or keys or defaults:
-            message = "is a region folder: its columns have fixed names, and nothing is mapped"
+            message = "is a region folder: its columns have fixed names, so leave out the mapping"
             raise InterchangeError([Problem(path.name, None, None, message)])
         return load_inventory(path)
     base, load = (NODE_FIELDS, load_nodes) if source_format is SourceFormat.KUBERNETES else (CSV_FIELDS, load_csv)

@@ -1,4 +1,4 @@
-"""Reading one Parquet table column by column, each checked against the type that the format gives it."""
+"""Read one Parquet table column by column, and check each column against the type that the format gives it."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from libs.interchange.errors import InterchangeError, Problem, Problems
 
 Content = bytes | BinaryIO | Path
 ROWS_SHOWN, ROWS_ALIKE = 20, 3
-"""Bad rows of a column that are named: each with its value, and where all have the same message."""
+"""Number of bad rows that are named: with different values, and with the same message."""
 Source = str | os.PathLike[str] | Mapping[str, Content]
-"""A folder, or the content of each file by its name, as an upload brings it."""
+"""A folder, or the content of each file by its name, as in an upload."""
 
 
 def open_file(source: Source, name: str) -> BinaryIO:
-    """Open a file of a source. Raises: InterchangeError where it is missing."""
+    """Open a file of a source. Raises InterchangeError if it is missing."""
     try:
         content = source[name] if isinstance(source, Mapping) else Path(source) / name
         if isinstance(content, bytes):
@@ -38,13 +38,13 @@ def open_file(source: Source, name: str) -> BinaryIO:
 
 
 def has_file(source: Source, name: str) -> bool:
-    """Whether a source has a file of this name."""
+    """Return whether a source has a file of this name."""
     return name in source if isinstance(source, Mapping) else (Path(source) / name).exists()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Strings:
-    """A column of names, each distinct one once: a million rows of one long name stay one name.
+    """A column of names that keeps each distinct name once, so a million rows of one long name stay small.
 
     values   (V,) str or None   distinct; the last is None
     codes    (N,) int           index into values; -1: null
@@ -55,18 +55,18 @@ class Strings:
 
     @property
     def names(self) -> Names:
-        """(N,) str or None."""
+        """Names of the rows, (N,) str or None."""
         return self.values[self.codes]
 
     def matches(self, wanted: Callable[[str], bool]) -> Bools:
-        """(N,) whether a row has a name, and one that is wanted."""
+        """Return the (N,) mask of rows with a name for which `wanted` is True."""
         return np.array([*map(wanted, self.values[:-1]), False], bool)[self.codes]
 
 
 class Table:
-    """One Parquet file. Only `fields` are read: whatever else is in it may be anything.
+    """One Parquet file. Only `fields` are read; other columns are ignored and may have any type.
 
-    Columns that are missing or of another type are noted, and end the reading of this table.
+    A column that is missing or of another type is reported, and ends the reading of this table.
     """
 
     def __init__(self, source: Source, name: str, problems: Problems, *, fields: Collection[str]) -> None:
@@ -74,12 +74,12 @@ class Table:
         try:
             with open_file(source, name) as stream:
                 self._types, self._table = _read(stream, name, fields)
-        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last for the names of columns
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # UnicodeDecodeError: a column's name
             raise InterchangeError([Problem(name, None, None, "is not a Parquet file, or is damaged")]) from error
 
     @classmethod
     def of(cls, file: str, columns: pa.Table, problems: Problems) -> Table:
-        """Columns that another kind of file held; `file` is its name."""
+        """Return a table of columns from another kind of file; `file` is its name."""
         table = cls.__new__(cls)
         table.file, table._problems = file, problems
         table._types, table._table = {field.name: field.type for field in columns.schema}, columns
@@ -89,24 +89,24 @@ class Table:
         return int(self._table.num_rows)
 
     def has(self, field: str) -> bool:
-        """Whether an optional column is there."""
+        """Return whether the file has an optional column."""
         return field in self._types
 
     def bad_rows(self, bad: Bools, field: str, message: str, values: Names | None = None) -> None:
-        """Note the first rows of a mask, and how many more there are; {} in the message is the row's value."""
+        """Report the first rows of a mask and the number of others; {} in the message becomes the row's value."""
         rows = np.flatnonzero(bad)
         shown = rows[: ROWS_ALIKE if values is None else ROWS_SHOWN].tolist()
         for row in shown:
             told = message.format(repr(values[row]) if values is not None else "")
             if row == shown[-1] and len(rows) > len(shown):
-                told += f" (and so in {len(rows) - len(shown):,} more rows)"
+                told += f" (and in {len(rows) - len(shown):,} more rows)"
             self._problems.add(self.file, told, row=row, field=field)
 
     def strings(self, field: str, *, nullable: bool = False) -> Strings:
-        """A column of names; empty and overlong ones are refused."""
+        """Return a column of names. Empty and overlong names are refused."""
         column = self._column(field, _is_string, "strings", nullable).dictionary_encode()
         long = _numpy(pc.greater(pc.utf8_length(column.dictionary), NAME_CHARACTERS_MAX)).astype(bool)
-        distinct = column.dictionary.dictionary_encode()  # a file may hold one value twice in its dictionary
+        distinct = column.dictionary.dictionary_encode()  # a file's dictionary may hold one value twice
         codes = _numpy(column.indices.fill_null(-1)).astype(np.int64)
         if long.any():
             self.bad_rows(np.append(long, False)[codes], field, f"is longer than {NAME_CHARACTERS_MAX} characters")
@@ -114,8 +114,8 @@ class Table:
         first = np.append(_numpy(distinct.indices.fill_null(-1)).astype(np.int64), -1)
         try:
             values = distinct.dictionary.to_pylist()
-        except UnicodeDecodeError as error:  # Parquet says that it is UTF-8, and does not look
-            self._problems.add(self.file, "holds a name that is no UTF-8", field=field)
+        except UnicodeDecodeError as error:  # Parquet declares UTF-8 without checking it
+            self._problems.add(self.file, "holds a name that is not UTF-8", field=field)
             raise InterchangeError(self._problems.found) from error
         found = Strings(np.array([*values, None], object), first[codes])
         self.bad_rows(found.matches(lambda name: not name), field, "is empty")
@@ -123,21 +123,21 @@ class Table:
         return found
 
     def optional_strings(self, field: str, absent: str) -> Names:
-        """A column that may be missing, in whole or in some rows: these read `absent`."""
+        """Return a column that may be missing, in whole or in some rows; missing names become `absent`."""
         if not self.has(field):
             return np.full(len(self), absent, object)
         found = self.strings(field, nullable=True)
         return np.append(found.values[:-1], absent)[found.codes]
 
     def choices(self, field: str, allowed: Collection[str], absent: str) -> Names:
-        """Likewise, of names that must be among those allowed."""
+        """Return a column like optional_strings, whose names must be among `allowed`."""
         names = self.optional_strings(field, absent)
         bad = ~np.isin(names.astype(str), list(allowed)) if len(names) else np.zeros(0, bool)
         self.bad_rows(bad, field, f"{{}} is not one of {', '.join(allowed)}", names)
         return names
 
     def numbers(self, field: str, *, nullable: bool = False, least: float = 0.0) -> Floats:
-        """A column of finite numbers of at least `least`; null becomes nan."""
+        """Return a column of finite numbers of at least `least`; null becomes nan."""
         column = self._column(field, _is_number, "numbers", nullable)
         present = _numpy(column.is_valid())
         values = _numpy(column.cast(pa.float64(), safe=False))
@@ -146,33 +146,33 @@ class Table:
         return np.array(values, np.float64)
 
     def booleans(self, field: str) -> Bools:
-        """A column of true and false."""
+        """Return a column of booleans."""
         column = self._column(field, pa.types.is_boolean, "booleans", False)
         return np.array(_numpy(pc.fill_null(column, False)), np.bool_)
 
     def references(self, field: str, names: Names, what: str, *, nullable: bool = False) -> Indices:
-        """A column of names as indices into `names`; -1 for null, -2 for one that is not there, which is noted."""
+        """Return a column of names as indices into `names`; -1 for null, -2 for an unknown name, which is reported."""
         column = self.strings(field, nullable=nullable)
         codes = indices_of(column, names)
         self.bad_rows(codes == -2, field, f"{{}} is not a {what} of this region", column.names)
         return codes
 
     def codes(self, field: str) -> tuple[Names, Indices]:
-        """A column of names as (sorted distinct names, index of each row)."""
+        """Return a column of names as (sorted distinct names, index of each row)."""
         column = self.strings(field)
-        used = np.unique(column.codes[column.codes >= 0])  # a dictionary may hold more than the rows do
+        used = np.unique(column.codes[column.codes >= 0])  # a dictionary may hold names that no row uses
         names = np.array(sorted(column.values[used]), object)
         return names, indices_of(column, names)
 
     def unique(self, field: str, keys: Ints, what: str) -> None:
-        """Note rows whose key an earlier row has."""
+        """Report rows whose key appears in an earlier row."""
         _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
         self.bad_rows(first[inverse] != np.arange(len(keys)), field, f"{what} appears twice")
 
     def at_most(self, most: int, field: str, names: Names) -> None:
-        """Raises: InterchangeError where a column has more distinct names than that."""
+        """Raise InterchangeError if a column has more than `most` distinct names."""
         if len(names) > most:
-            self._problems.add(self.file, f"has {len(names)} different names; at most {most} are taken", field=field)
+            self._problems.add(self.file, f"has {len(names)} different names; at most {most} are allowed", field=field)
             raise InterchangeError(self._problems.found)
 
     def _column(self, field: str, allowed: Callable[[pa.DataType], bool], wanted: str, nullable: bool) -> pa.Array:
@@ -196,14 +196,14 @@ class Table:
 
 
 def indices_of(column: Strings, names: Names) -> Indices:
-    """(N,) the index of each row's name in `names`; -1 for null, -2 for one that is not there."""
+    """Return the (N,) index of each row's name in `names`; -1 for null, -2 for an unknown name."""
     row_of = {name: row for row, name in enumerate(names)}
     found = [row_of.get(name, -2) for name in column.values[:-1]]
     return np.array([*found, -1], np.int32)[column.codes]
 
 
 def _read(stream: BinaryIO, name: str, fields: Collection[str]) -> tuple[Mapping[str, pa.DataType], pa.Table]:
-    """The types of those fields that the file has, and those columns that can be read within the bounds."""
+    """Return the types of the wanted fields in the file, and a table of those columns whose memory is bounded."""
     footer = open_parquet(name, stream)
     found = [(field.name, field.type) for field in footer.schema_arrow if field.name in fields]
     types = dict(found)
@@ -216,7 +216,7 @@ def _read(stream: BinaryIO, name: str, fields: Collection[str]) -> tuple[Mapping
 
 
 def _is_plain(kind: pa.DataType) -> bool:
-    """Whether a column can be read for what it takes in memory: rows times a number, or names kept once each."""
+    """Return whether the memory of a column is bounded: a number per row, or names that are kept once."""
     return _is_string(kind) or _is_number(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)
 
 

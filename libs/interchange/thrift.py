@@ -1,4 +1,4 @@
-"""Reading Thrift's compact protocol, which Parquet's headers and footer are in.
+"""Read Thrift's compact protocol, which encodes the headers and the footer of Parquet.
 
 Source: Apache Thrift, compact protocol.
 """
@@ -10,17 +10,17 @@ _BINARY, _LIST, _SET, _STRUCT = 8, 9, 10, 12
 
 
 class CutOff(ValueError):
-    """There are more bytes of it than were read."""
+    """The struct is longer than the bytes given."""
 
 
 class Compact:
-    """Structs in Thrift's compact protocol. Truth values and doubles are skipped."""
+    """A reader of structs in Thrift's compact protocol. Booleans and doubles are skipped."""
 
     def __init__(self, content: bytes) -> None:
         self._content, self.at = content, 0
 
     def struct(self, depth: int = 0) -> dict[int, object]:
-        """Field number -> its number, bytes, list or struct. Raises: ValueError, CutOff."""
+        """Return the fields by number: each a number, bytes, a list or a struct. Raises ValueError or CutOff."""
         if depth > _DEPTH_MAX:
             raise ValueError("a header is nested too deep")
         fields: dict[int, object] = {}
@@ -31,7 +31,7 @@ class Compact:
         return fields
 
     def _value(self, kind: int, depth: int) -> object:
-        if kind in (1, 2):  # true and false are in the type itself
+        if kind in (1, 2):  # a boolean field holds its value in the type
             return None
         if kind == 3:
             return self._byte()
@@ -48,10 +48,10 @@ class Compact:
             return [self._element(head & 15, depth) for _ in range(min(size, len(self._content)))]
         if kind == _STRUCT:
             return self.struct(depth + 1)
-        raise ValueError("a header holds what no header does")
+        raise ValueError("a header has a field of an unknown type")
 
     def _element(self, kind: int, depth: int) -> object:
-        if kind in (1, 2):  # as an element they take a byte
+        if kind in (1, 2):  # a boolean element takes a byte
             return self._byte()
         return self._value(kind, depth)
 

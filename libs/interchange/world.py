@@ -1,4 +1,4 @@
-"""World folders: names, measurements and planning inputs as arrays. docs/flux.md describes every file."""
+"""Read world folders: names, measurements and planning inputs as arrays. docs/flux.md describes every file."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from libs.interchange.world_table import Kind, WorldTable
 
 SHARES_SUM_TOLERANCE = 1e-3
 CELLS_MAX = 2_000_000_000
-"""Bytes of one table of measurements; a finer one is asked for in coarser samples."""
+"""Largest size of one table of measurements in memory, in bytes. Coarser samples make it smaller."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Gateways:
-    """The entry points of products: (service, operation) -> index into the world's products."""
+    """The entry points of products: (service, operation) -> index of the product."""
 
     products: Names
     operations: dict[tuple[str, str], int]
 
 
 def load_gateways(source: Source) -> Gateways:
-    """gateways.csv. Raises: InterchangeError."""
+    """Read gateways.csv. Raises InterchangeError."""
     problems = Problems()
     table = WorldTable(source, "gateways", problems, fields={"product": "name", "service": "name", "operation": "name"})
     products, code = table.codes("product")
@@ -44,7 +44,7 @@ def load_gateways(source: Source) -> Gateways:
 
 
 def load_vocabulary(source: Source) -> Vocabulary:
-    """The names of gateways.csv, services.csv, supply.csv and fungibility.csv. Raises: InterchangeError."""
+    """Return the names in gateways.csv, services.csv, supply.csv and fungibility.csv. Raises InterchangeError."""
     problems = Problems()
     products = load_gateways(source).products
     services = WorldTable(source, "services", problems, fields={"service": "name", "hardware_type": "name"})
@@ -85,9 +85,9 @@ def load_vocabulary(source: Source) -> Vocabulary:
 
 
 def load_cost_models(source: Source, words: Vocabulary) -> Floats:
-    """cost_models: (S, P) attributions that owners worked out themselves; nan for services without one.
+    """Read cost_models: (S, P) attributions that owners state themselves; nan for services without one.
 
-    Raises: InterchangeError.
+    Raises InterchangeError.
     """
     problems = Problems()
     fields: dict[str, Kind] = {"service": "name", "product": "name", "share": "number"}
@@ -105,7 +105,7 @@ def load_cost_models(source: Source, words: Vocabulary) -> Floats:
 
 
 def load_observations(source: Source, words: Vocabulary) -> Observations:
-    """usage, traffic and events. Raises: InterchangeError."""
+    """Read usage, traffic and events. Raises InterchangeError."""
     problems = Problems()
     usage = WorldTable(
         source,
@@ -141,7 +141,7 @@ def load_observations(source: Source, words: Vocabulary) -> Observations:
 
 
 def _event_minutes(source: Source, minute: Floats, problems: Problems) -> Bools:
-    """(M,) whether a drain or load test was under way anywhere: such minutes count for no region."""
+    """Return the (M,) mask of minutes with a drain or load test in any region. They are excluded for all regions."""
     events = WorldTable(
         source, "events", problems, fields={"start_minute": "number", "end_minute": "number"}, optional=True
     )
@@ -151,7 +151,7 @@ def _event_minutes(source: Source, minute: Floats, problems: Problems) -> Bools:
 
 
 def in_events(minute: Floats | Ints, start: Floats, end: Floats) -> Bools:
-    """(M,) whether a minute lies in any event: from its start, and before its end."""
+    """Return the (M,) mask of minutes in any event: from its start on, and before its end."""
     begun = np.searchsorted(np.sort(start), minute, "right")
     return np.asarray(begun > np.searchsorted(np.sort(end), minute, "right"))
 
@@ -164,7 +164,7 @@ def _cube(
     shape: tuple[int, int],
     minute: Floats,
 ) -> Floats:
-    """(A, R, M) values by place and time; nan where no row speaks. Rows outside of `minute` are left out."""
+    """Return the (A, R, M) values by place and time; nan if no row has one. Rows outside of `minute` are left out."""
     slot = np.minimum(np.searchsorted(minute, at), len(minute) - 1)
     kept = minute[slot] == at
     cube = np.full((*shape, len(minute)), np.nan)

@@ -1,4 +1,4 @@
-"""A world in a zip file: the replay bundle of a plan, which is planned again like a folder."""
+"""Read and write a world in a zip file: the replay bundle of a plan, which can be planned again like a folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FILES_MAX = 64
 
 
 def save_world(path: Path, files: Mapping[str, Content]) -> None:
-    """Write the zip in whole or not at all. Equal worlds make equal files: their dates are fixed."""
+    """Write the zip atomically. Equal worlds make equal files, because the dates in the zip are fixed."""
     with replacing(path) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
         for name, content in files.items():
             if not isinstance(content, bytes):
@@ -25,7 +25,7 @@ def save_world(path: Path, files: Mapping[str, Content]) -> None:
 
 
 def open_world(path: Path) -> Source:
-    """A world folder as it is, or the files of a zip. Raises: InterchangeError."""
+    """Return a world folder as it is, or the files of a zip. Raises InterchangeError."""
     if path.is_dir():
         return path
     try:
@@ -35,7 +35,7 @@ def open_world(path: Path) -> Source:
                 message = f"holds more than {_FILES_MAX} files, or than {FILE_BYTES_MAX >> 20} MiB"
                 raise InterchangeError([Problem(path.name, None, None, message)])
             return {entry.filename: archive.read(entry) for entry in entries}
-    except (OSError, zipfile.BadZipFile, zlib.error, RuntimeError) as error:  # the last: encrypted
+    except (OSError, zipfile.BadZipFile, zlib.error, RuntimeError) as error:  # RuntimeError: encrypted
         raise InterchangeError(
             [Problem(str(path), None, None, "is neither a world folder nor a zip of one")]
         ) from error

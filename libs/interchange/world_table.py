@@ -1,4 +1,4 @@
-"""One table of a world folder: Parquet where there is `<name>.parquet`, else CSV. Errors name file, row and field."""
+"""Read one table of a world folder: `<name>.parquet`, or else CSV. Errors name file, row and field."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Kind = Literal["name", "number"]
 _BAD_VALUE = re.compile(r"CSV column #(\d+): Row #(\d+): .{0,200}? invalid value (.*)", re.DOTALL)
 _HEADER_BYTES_MAX = 1 << 20
 _FIRST_ROW = 2
-"""The line of a file that holds its row 0."""
+"""Number of the line of a CSV file that holds row 0."""
 _TYPES = {"name": pa.dictionary(pa.int32(), pa.string()), "number": pa.float64()}
 
 
 class WorldTable(Table):
-    """A table with the columns that `fields` gives a kind. A file that may be missing reads as one without rows."""
+    """A table with the columns of `fields`, each of its kind. An optional file that is missing has no rows."""
 
     def __init__(
         self, source: Source, name: str, problems: Problems, *, fields: Mapping[str, Kind], optional: bool = False
@@ -41,20 +41,20 @@ class WorldTable(Table):
         self._types = {column.name: column.type for column in self._table.schema}
 
     def optional_numbers(self, field: str, absent: float) -> Floats:
-        """A column that may be missing, in whole or in some rows: these read `absent`."""
+        """Return a column that may be missing, in whole or in some rows; missing numbers become `absent`."""
         if not self.has(field):
             return np.full(len(self), absent)
         found = self.numbers(field, nullable=True, least=-np.inf)
         return np.asarray(np.where(np.isnan(found), absent, found))
 
     def flags(self, field: str, *, absent: bool) -> Bools:
-        """A column of 0 and 1."""
+        """Return a column of 0 and 1 as booleans."""
         found = self.optional_numbers(field, float(absent))
         self.bad_rows((found != 0) & (found != 1), field, "is neither 0 nor 1")
         return np.asarray(found == 1)
 
     def known(self, field: str, names: Names, what: str) -> Indices:
-        """A column of names as indices into `names`; one that is not there is noted, and reads 0."""
+        """Return a column of names as indices into `names`. An unknown name is reported and becomes 0."""
         column = self.strings(field)
         found = indices_of(column, names)
         self.bad_rows(found < 0, field, f"{{}} is not a {what} of this world", column.names)
@@ -77,7 +77,10 @@ def _read_csv(source: Source, name: str, fields: Mapping[str, Kind]) -> pa.Table
 
 
 def _bad_csv(source: Source, name: str, convert: pv.ConvertOptions, error: Exception) -> Problem:
-    """What is wrong, by reading again with one thread, which knows the row, and the file's first line."""
+    """Return the problem of a CSV file, after reading it again.
+
+    A reader with one thread knows the row, and the file's first line has the name of the column.
+    """
     said = str(error)
     try:
         with open_file(source, name) as stream:
@@ -96,5 +99,5 @@ def _bad_csv(source: Source, name: str, convert: pv.ConvertOptions, error: Excep
 def _header(line: str) -> list[str]:
     try:
         return next(csv.reader([line]), [])
-    except csv.Error:  # a name of more than 131,072 characters
+    except csv.Error:  # a name has more than 131,072 characters
         return []

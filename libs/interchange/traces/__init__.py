@@ -1,1 +1,1 @@
-"""Trace files of several tracing systems as arrays of spans, a batch at a time."""
+"""Readers of trace files of several tracing systems, as arrays of spans in batches."""

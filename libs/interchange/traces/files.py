@@ -1,4 +1,4 @@
-"""Trace files of a folder, whatever their format, as batches of spans."""
+"""Read the trace files of a folder, in any known format, as batches of spans."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ BATCH_SPANS = 50_000
 _UNPACKED_BYTES = 1 << 18
 LINE_BYTES_MAX = 16 << 20
 DOCUMENT_BYTES_MAX = 512 << 20
-"""Of a file that is one JSON document, and so has to be read as a whole."""
+"""Largest size of a file that is one JSON document, because it is read as a whole."""
 Reader = Callable[[BinaryIO, Intake], Iterator[Spans]]
 
 
 def trace_files(folder: Path) -> list[Path]:
-    """Files of a folder that hold traces, in order of name."""
+    """Return the trace files of a folder, sorted by name."""
     return sorted(path for path in folder.iterdir() if path.is_file() and path.name.startswith("traces"))
 
 
 def read_traces(path: Path, intake: Intake, progress: Callable[[int], None] | None = None) -> Iterator[Spans]:
-    """Spans of one file in batches; `progress` hears how many bytes of it were read.
+    """Yield the spans of one file in batches. `progress` is called with the number of bytes read so far.
 
-    Raises: InterchangeError, where the name tells no format or the file is damaged; TooManyServicesError.
+    Raises InterchangeError if the format is unknown or the file is damaged, and TooManyServicesError.
     """
     try:
         with path.open("rb") as raw:
@@ -52,12 +52,15 @@ def read_traces(path: Path, intake: Intake, progress: Callable[[int], None] | No
 def read_trace_stream(
     raw: BinaryIO, file: str, intake: Intake, *, unpacked_bytes_max: float = math.inf
 ) -> Iterator[Spans]:
-    """Likewise, of a file that is open; from strangers, of so many bytes at most once it is unpacked."""
+    """Yield the spans of an open file in batches. `unpacked_bytes_max` bounds the decompressed size of untrusted files.
+
+    Raises InterchangeError if the format is unknown or the file is damaged, and TooManyServicesError.
+    """
     reader = next((read for suffix, read in READERS.items() if file.removesuffix(".gz").endswith(suffix)), None)
     if reader is None:
         known = ", ".join(f"*{suffix}" for suffix in READERS)
         raise InterchangeError(
-            [Problem(file, None, None, f"is of no known format; known are {known}, each also with .gz")]
+            [Problem(file, None, None, f"has no known format; known are {known}, each also with .gz")]
         )
     packed = file.endswith(".gz")
     stream = io.BufferedReader(Unpacking(raw, unpacked_bytes_max), _UNPACKED_BYTES) if packed else raw
@@ -84,7 +87,7 @@ def _batches(parts: Iterator[bytes], add: Callable[[bytes, Intake, Rows], None],
 
 
 def _lines(stream: BinaryIO) -> Iterator[bytes]:
-    """Those of spaces alone as empty ones."""
+    """Yield the lines; a line of spaces becomes empty."""
     while line := stream.readline(LINE_BYTES_MAX):
         yield b"" if line.isspace() else line
 
@@ -125,4 +128,4 @@ READERS: dict[str, Reader] = {
     ".jaeger.json": _document(add_jaeger),
     ".csv": _span_csv,
 }
-"""By how a file's name ends."""
+"""Readers by the suffix of a file's name."""

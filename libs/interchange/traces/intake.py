@@ -1,4 +1,4 @@
-"""What every reader of traces shares: names become numbers, entry points are recognised, ids become integers."""
+"""Code that all trace readers share: number the names, recognise entry points, convert ids to integers."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from libs.domain.fleet import Bools, Floats
 from libs.domain.spans import CLIENT, INTERNAL, SERVER, Ids, Spans
 
 SERVICES_MAX = 50_000
-"""Names of services that are taken; more is somebody's mistake, such as a pod's name for a service's."""
+"""Largest number of service names. More is a mistake, such as the names of pods in place of services."""
 NAN = float("nan")
 CPU = "cpu.instructions"
 PROBABILITY = "sampling.probability"
 UNKNOWN = "unknown_service"
-"""What OpenTelemetry calls a service without a name."""
+"""OpenTelemetry's name for a service without a name."""
 KIND_OF_OTLP = (INTERNAL, INTERNAL, SERVER, CLIENT, CLIENT, SERVER)
-"""By the number in the protocol: unspecified, internal, server, client, producer, consumer."""
+"""Kinds by their number in the protocol: unspecified, internal, server, client, producer, consumer."""
 KIND_OF_NAME = {"SERVER": SERVER, "CONSUMER": SERVER, "CLIENT": CLIENT, "PRODUCER": CLIENT}
 _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 NS_MAX = 1 << 62
 NO_PARENT = bytes(8)
 CPU_MAX = 1e18
-"""Instructions: ten years of a machine. One span that stated more, or infinity, would be all that its service is."""
+"""Largest number of instructions of a span: ten years of a machine. A larger claim would outweigh all other spans."""
 PROBABILITY_MIN = 1e-9
 
 
 class TooManyServicesError(Exception):
-    """Traces name more services than any fleet has."""
+    """Traces name more than SERVICES_MAX services."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Intake:
-    """Numbers for the names that traces bring.
+    """Numbers for the names in traces, and counts of what was read.
 
     gateways   (service, operation) -> index of the product whose entry point it is
     services   name -> number, in order of appearance
-    malformed  things that were skipped because they are no spans
+    malformed  items skipped because they are not spans
     parts      lines or messages of a file, empty ones too
-    parts_max  how many of these, and of malformed things, are read
+    parts_max  largest number of parts and malformed items together
     """
 
     gateways: Mapping[tuple[str, str], int]
@@ -57,37 +57,37 @@ class Intake:
             self._operations.setdefault(service, {})[operation] = product
 
     def look(self) -> None:
-        """Count a line or a message. Raises ValueError where a file has more of them, or of no spans, than are read.
+        """Count a line or a message. Raises ValueError if parts and malformed items exceed `parts_max`.
 
-        An empty message is four bytes: a gzip of 2 MB holds five hundred million of them, and not one span.
+        An empty message is four bytes, so a gzip of 2 MB holds five hundred million of them and not one span.
         """
         self.parts += 1
         if self.parts + self.malformed > self.parts_max:
-            raise ValueError(f"has more than {self.parts_max:,} lines, messages and things that are no spans: split it")
+            raise ValueError(f"has more than {self.parts_max:,} lines, messages and malformed spans: split it")
 
     def afresh(self) -> Intake:
-        """The same entry points, and no service known yet: for a request whose services get numbers of their own."""
+        """Return an intake with the same entry points and no services, for a request that numbers its own services."""
         other = Intake(gateways={})
         other._operations = self._operations
         return other
 
     def service(self, name: str) -> int:
-        """The number of a service. Raises: TooManyServicesError."""
+        """Return the number of a service. Raises TooManyServicesError."""
         number = self.services.setdefault(name, len(self.services))
         if number >= SERVICES_MAX:
             raise TooManyServicesError(f"more than {SERVICES_MAX:,} service names; the last is {name[:80]!r}")
         return number
 
     def operations(self, service: str) -> Mapping[str, int]:
-        """Operation -> product, for those operations of a service that are entry points."""
+        """Return the product of each operation of a service that is an entry point."""
         return self._operations.get(service, {})
 
 
 @dataclass(slots=True)
 class Rows:
-    """Spans as a reader finds them, a list per column: trace ids of 16 bytes, span ids of 8, b"" for no parent.
+    """Spans in columns, as a reader finds them. Trace ids have 16 bytes, span ids 8; b"" means no parent.
 
-    A batch is checked as a whole once it is complete: checking each span where it is read costs a third of the reading.
+    A complete batch is checked as a whole. To check each span while it is read would add a third to the time.
     """
 
     intake: Intake
@@ -119,9 +119,8 @@ class Rows:
     ) -> None:
         """Append one span.
 
-        Both readers of OTLP append to the columns themselves, which saves a call a span. A tuple a span instead of the
-        columns took 1.2 to 1.6 times as long in JSON files: the garbage collector looks at every one of a batch's
-        tuples.
+        Both readers of OTLP append to the columns themselves, which saves a call per span. One tuple per span, in place
+        of columns, took 1.2 to 1.6 times as long for JSON files: the garbage collector visits every tuple of a batch.
         """
         self.trace.append(trace)
         self.span.append(span)
@@ -134,7 +133,7 @@ class Rows:
         self.probability.append(probability)
 
     def spans(self) -> Spans:
-        """As arrays. Rows whose ids have a wrong length or whose times make no sense are counted as malformed."""
+        """Return the spans as arrays. Rows with ids of a wrong length or impossible times are counted as malformed."""
         good = self._good()
         if not good.all():
             self.intake.malformed += int((~good).sum())
@@ -158,21 +157,21 @@ class Rows:
     def _good(self) -> Bools:
         lengths = (np.fromiter(map(len, ids), np.intp, len(self)) for ids in (self.trace, self.span, self.parent))
         trace, span, parent = lengths
-        # In Python's integers: what a span claims may be beyond any float.
+        # Compare Python integers: a span may claim a time beyond the range of floats.
         took = np.fromiter((-NS_MAX < ns < NS_MAX for ns in self.took_ns), bool, len(self))
         return np.asarray((trace == 16) & (span == 8) & ((parent == 0) | (parent == 8)) & took)
 
 
 def padded(identifier: str, digits: int) -> bytes:
-    """An id in hexadecimal that may lack leading zeros. Raises: ValueError."""
+    """Return the bytes of a hexadecimal id, which may lack leading zeros. Raises ValueError."""
     return bytes.fromhex(identifier.rjust(digits, "0"))
 
 
 def probability_of(trace_state: str) -> float:
-    """Sampling probability by the threshold in a W3C trace state (`ot=th:...`); nan where it has none.
+    """Return the sampling probability by the threshold in a W3C trace state (`ot=th:...`); nan without a threshold.
 
-    Source: OpenTelemetry, TraceState: probability sampling. th is a fraction of 2^56 in hexadecimal, trailing zeros
-    left out; spans whose randomness is below it are dropped.
+    Source: OpenTelemetry, TraceState: probability sampling. `th` is a fraction of 2^56 in hexadecimal without trailing
+    zeros. Spans whose randomness is below it are dropped.
     """
     for member in trace_state.split(","):
         vendor, _, values = member.strip().partition("=")
@@ -187,12 +186,12 @@ def probability_of(trace_state: str) -> float:
 
 
 def _stated(value: Floats, least: float, most: float) -> Floats:
-    """Values within these limits; others count as not stated."""
+    """Return the values, with nan in place of those outside the limits."""
     return np.where((value >= least) & (value <= most), value, NAN)
 
 
 def _trace_ids(content: bytes) -> Ids:
-    """(N,) a hash of N trace ids of 16 bytes each: splitmix64 of both halves, so that ids need not be random."""
+    """Return (N,) hashes of N trace ids of 16 bytes: splitmix64 of both halves, so that ids need not be random."""
     halves = np.frombuffer(content, ">u8").astype(np.uint64).reshape(-1, 2)
     with np.errstate(over="ignore"):
         mixed = halves[:, 0] * _MIX[0] + halves[:, 1]

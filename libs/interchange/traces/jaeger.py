@@ -1,4 +1,4 @@
-"""Jaeger JSON, as its query service and its web pages hand it out: traces with spans and processes."""
+"""Read Jaeger JSON, as its query service and web pages export it: traces with spans and processes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from libs.interchange.traces.intake import CPU, KIND_OF_NAME, NAN, PROBABILITY, 
 
 
 def add_jaeger(content: bytes, intake: Intake, rows: Rows) -> None:
-    """Append the spans of all traces of a document. Raises: ValueError, where it holds none."""
+    """Append the spans of all traces of a document. Raises ValueError if it holds no list of traces."""
     document = orjson.loads(content)
     try:
         traces = list(document["data"])
@@ -52,7 +52,7 @@ def _add(span: Mapping[str, Any], service: str, intake: Intake, rows: Rows) -> N
 
 
 def _parent(span: Mapping[str, Any]) -> str:
-    """The caller: what the span is a child of, or else follows from, within its own trace."""
+    """Return the id of the caller in the same trace: by CHILD_OF, or else FOLLOWS_FROM; "" if there is none."""
     references = [r for r in span.get("references") or () if r.get("traceID", span["traceID"]) == span["traceID"]]
     references.sort(key=lambda r: r.get("refType") != "CHILD_OF")
     return str(references[0]["spanID"]) if references else str(span.get("parentSpanID") or "")

@@ -1,4 +1,4 @@
-"""One export over OTLP as arrays, with what is wrong with it named: the good part is taken, the bad part told."""
+"""Read one export over OTLP as arrays. Good spans are accepted, and bad parts are named."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from libs.interchange.traces.intake import Intake, Rows
 from libs.interchange.traces.otlp_form import OtlpForm, Scope
 
 NAMED_MAX = 3
-"""Bad parts that are named; the rest is counted."""
+"""Largest number of bad parts that are named. The others are only counted."""
 WANTED = "a span needs a traceId of 16 bytes, a spanId of 8, a kind of the protocol, and a start and an end"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Export:
-    """What came, and what is wrong with it.
+    """The content of an export, and its bad parts.
 
     services   the names that the spans' numbers stand for
-    malformed  how many things are no spans
-    bad        where the first of them are
+    malformed  number of items that are not spans
+    bad        places of the first of them
     """
 
     spans: Spans
@@ -31,9 +31,9 @@ class Export:
 
 
 def read_export(form: OtlpForm, content: bytes, intake: Intake) -> Export:
-    """Read the body of one export; `intake` knows the entry points, and no service yet.
+    """Read the body of one export. `intake` knows the entry points, and no service yet.
 
-    Raises: ValueError, where it cannot be decoded at all; TooManyServicesError.
+    Raises ValueError if the body cannot be decoded at all, and TooManyServicesError.
     """
     request = form.parse(content)
     rows = Rows(intake)
@@ -61,7 +61,7 @@ def _bad_parts(form: OtlpForm, request: Any, intake: Intake) -> tuple[str, ...]:
 
 
 def _first_bad(form: OtlpForm, scope: Scope, intake: Intake) -> int:
-    """By halving, so that naming it costs no more than reading the scope twice."""
+    """Return the index of the first bad span, by bisection: it costs no more than reading the scope twice."""
     first, end = 0, len(scope.spans)
     while end - first > 1:
         middle = (first + end) // 2

@@ -1,4 +1,4 @@
-"""What the two forms of OTLP share: a request is resources of scopes of spans."""
+"""The common part of OTLP in JSON and in protobuf: a request holds resources, these scopes, and these spans."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from libs.interchange.decoded import TooLarge
 from libs.interchange.traces.intake import Intake, Rows
 
 ATTRIBUTES_MAX = 1_000
-"""Of one span: the SDKs keep 128. What has more is no span."""
+"""Largest number of attributes of a span. The SDKs keep 128. A span with more counts as malformed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Spans of one service, and where in their request they are. `spans` is None where it cannot be read."""
+    """Spans of one service, and their place in the request. `spans` is None if they cannot be read."""
 
     where: str
     service: str
@@ -24,11 +24,11 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class OtlpForm:
-    """How a form of OTLP is read.
+    """The functions that read one form of OTLP.
 
-    parse   the body of an export -> the request; raises ValueError, where it is none, and TooLarge
-    scopes  its scopes, in order; raises TooLarge
-    add     append spans of one service, whose number and entry points are given; what is no span counts as malformed
+    parse   return the request of an export's body; raises ValueError if it is not a request, and TooLarge
+    scopes  yield its scopes, in order; raises TooLarge
+    add     append spans of one service, given its number and entry points; bad spans count as malformed
     """
 
     parse: Callable[[bytes], Any]
@@ -36,16 +36,16 @@ class OtlpForm:
     add: Callable[[Any, int, Mapping[str, int], Intake, Rows], None]
 
     def add_scope(self, scope: Scope, intake: Intake, rows: Rows) -> None:
-        """Append the spans of a scope. Raises: TooManyServicesError."""
+        """Append the spans of a scope. Raises TooManyServicesError."""
         if scope.spans is None:
             intake.malformed += 1
             return
         self.add(scope.spans, intake.service(scope.service), intake.operations(scope.service), intake, rows)
 
     def add_request(self, content: bytes, intake: Intake, rows: Rows) -> None:
-        """Append the spans of one request of a file. What is no request counts as one malformed thing.
+        """Append the spans of one request of a file. A part that is not a request counts as one malformed item.
 
-        Raises: TooLarge; TooManyServicesError.
+        Raises TooLarge or TooManyServicesError.
         """
         try:
             request = self.parse(content)

@@ -1,4 +1,4 @@
-"""OTLP in its JSON form, an ExportTraceServiceRequest a line: what the OpenTelemetry Collector writes to files."""
+"""Read OTLP in JSON, one ExportTraceServiceRequest per line, as the OpenTelemetry Collector writes it to files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from libs.interchange.traces.otlp_wire import PARTS_MAX
 def _parse(content: bytes) -> Any:
     require_few_objects(objects_in(content))
     request = orjson.loads(content)
-    if request == {}:  # an export of nothing, which the protocol has succeed
+    if request == {}:  # an empty export, which must succeed by the protocol
         return {"resourceSpans": []}
     if not isinstance(request, dict) or not isinstance(request.get("resourceSpans"), list):
         raise ValueError("has no list resourceSpans")
@@ -100,7 +100,7 @@ def _add(spans: Any, service: int, operations: Mapping[str, int], intake: Intake
 
 
 def _number(value: Mapping[str, Any]) -> float:
-    """An attribute's number, whichever of its forms it has: 64-bit integers are strings in this protocol."""
+    """Return an attribute's number in any of its forms; 64-bit integers are strings in this protocol."""
     for form in ("intValue", "doubleValue", "stringValue"):
         if form in value:
             return float(value[form])

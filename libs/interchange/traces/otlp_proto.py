@@ -1,4 +1,4 @@
-"""OTLP in its binary form: the body of an export over HTTP, or what the Collector's file exporter writes as `proto`."""
+"""Read OTLP in protobuf: the body of an export over HTTP, or a `proto` file of the Collector's file exporter."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _scopes(request: Sequence[ResourceParts]) -> Iterator[Scope]:
 
 
 def _service(resource: bytes) -> str | None:
-    """Its name, "" where it has none; None where the resource cannot be decoded."""
+    """Return the service's name; "" if it has none, None if the resource cannot be decoded."""
     try:
         found = Resource.FromString(resource)
     except DecodeError:
@@ -42,7 +42,7 @@ def _service(resource: bytes) -> str | None:
 
 
 def messages(stream: BinaryIO) -> Iterator[bytes]:
-    """The messages of a file, each behind its length in four bytes. Raises: ValueError, where one is cut off."""
+    """Yield the messages of a file, each after its length in four bytes. Raises ValueError if one is cut off."""
     while head := stream.read(4):
         length = int.from_bytes(head, "big")
         if len(head) < 4 or length > MESSAGE_BYTES_MAX:
@@ -84,7 +84,7 @@ def _add(spans: Any, service: int, operations: Mapping[str, int], intake: Intake
 
 
 def _span(content: bytes) -> Any:
-    """Raises DecodeError, or ValueError where it holds more than any span does."""
+    """Decode a span. Raises DecodeError, or ValueError if the span is too large."""
     if len(content) > PART_BYTES_MAX:
         raise ValueError(f"a span of more than {PART_BYTES_MAX >> 10} KiB")
     span = Span.FromString(content)

@@ -1,7 +1,7 @@
-"""The outside of an OTLP export in protobuf: where its resources, scopes and spans lie, and how many there are.
+"""Find the resources, scopes and spans of an OTLP export in protobuf, and count them, without decoding the spans.
 
-An empty span is two bytes, so that an export of 6 MiB may hold three million: they are counted here, before a parser
-makes an object of each. A span is decoded when it is read, one at a time, and so no decoder runs for long.
+An empty span is two bytes, so an export of 6 MiB may hold three million. They are counted here, before a parser makes
+an object of each. A span is decoded only when it is read, so no decoder runs for long.
 
 Source: Protocol Buffers, Encoding; opentelemetry/proto/trace/v1/trace.proto for the numbers of fields.
 """
@@ -16,9 +16,9 @@ from typing import TypeVar
 from libs.interchange.decoded import TooLarge
 
 PARTS_MAX = 100_000
-"""Resources, scopes and spans of one export; a Collector's batch has 8,192 spans."""
+"""Largest number of resources, scopes and spans of one export. A Collector's batch has 8,192 spans."""
 PART_BYTES_MAX = 256 << 10
-"""Of one span, and of what one resource says of itself."""
+"""Largest size of one span, and of the description of one resource."""
 _PART_BYTES, _DECODED_FACTOR = 600, 82
 _Part = TypeVar("_Part")
 _RESOURCE_SPANS, _RESOURCE, _SCOPE_SPANS, _SPAN = 1, 1, 2, 2
@@ -27,29 +27,29 @@ _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
 @dataclass(slots=True)
 class ResourceParts:
-    """A ResourceSpans: the encoded Resource, and the encoded spans of each scope."""
+    """A ResourceSpans message: the encoded Resource, and the encoded spans of each scope."""
 
     resource: bytes
     scopes: list[list[bytes]]
 
 
 def split_export(content: bytes) -> list[ResourceParts]:
-    """The parts of an ExportTraceServiceRequest, in order.
+    """Return the parts of an ExportTraceServiceRequest, in order.
 
-    Raises ValueError where it is none, TooLarge where it has more than PARTS_MAX.
+    Raises ValueError if it is not such a request, and TooLarge if it has more than PARTS_MAX parts.
     """
     left = _Count()
     return [_split_resource(content, *at, left) for at in left.all(_fields(content, 0, len(content), _RESOURCE_SPANS))]
 
 
 def decoded_bytes(content: bytes) -> int:
-    """What an export takes in memory at most: its parts, their rows, and the one that is decoded."""
+    """Return an upper bound of the memory of an export: its parts, their rows, and the span being decoded."""
     size = len(content)
     return 2 * size + _PART_BYTES * min(size // 2, PARTS_MAX) + _DECODED_FACTOR * min(size, PART_BYTES_MAX)
 
 
 def _split_resource(content: bytes, start: int, end: int, left: _Count) -> ResourceParts:
-    # A message that comes twice is one message of both: its fields one behind the other.
+    # A message that appears twice is one message with the fields of both.
     resource = b"".join([content[a:b] for a, b in _fields(content, start, end, _RESOURCE)])
     if len(resource) > PART_BYTES_MAX:
         raise TooLarge(f"has a resource of more than {PART_BYTES_MAX >> 10} KiB")
@@ -61,13 +61,13 @@ def _split_resource(content: bytes, start: int, end: int, left: _Count) -> Resou
 
 
 class _Count:
-    """Counts what it gathers, all together."""
+    """A counter of parts over a whole export."""
 
     def __init__(self) -> None:
         self._left = PARTS_MAX
 
     def all(self, parts: Iterator[_Part]) -> list[_Part]:
-        """The parts, of which no more than one too many is taken. Raises TooLarge."""
+        """Return the parts as a list; reads at most one part too many. Raises TooLarge."""
         found = list(islice(parts, self._left + 1))
         self._left -= len(found)
         if self._left < 0:
@@ -76,9 +76,9 @@ class _Count:
 
 
 def _fields(content: bytes, start: int, end: int, number: int) -> Iterator[tuple[int, int]]:
-    """Where the values of one field of a message lie, whose fields lie between `start` and `end`.
+    """Yield the start and end of each value of one field of a message, which lies between `start` and `end`.
 
-    Raises ValueError where the message is damaged.
+    Raises ValueError if the message is damaged.
     """
     wanted, at = number << 3 | _BYTES, start
     while at < end:
@@ -89,7 +89,7 @@ def _fields(content: bytes, start: int, end: int, number: int) -> Iterator[tuple
             key, at = _varint(content, at, end)
         wire = key & 7
         if wire == _BYTES:
-            if at < end and (length := content[at]) < 128:  # the usual ones, without a call
+            if at < end and (length := content[at]) < 128:  # the usual case, without a call
                 at += 1
             else:
                 length, at = _varint(content, at, end)
@@ -109,7 +109,7 @@ def _fields(content: bytes, start: int, end: int, number: int) -> Iterator[tuple
 
 
 def _varint(content: bytes, at: int, end: int) -> tuple[int, int]:
-    """A number, and where what follows it begins. Raises ValueError where it is longer than ten bytes, or cut off."""
+    """Return a number and the place after it. Raises ValueError if it is longer than ten bytes or cut off."""
     value = shift = 0
     for place in range(at, min(at + 10, end)):
         byte = content[place]

@@ -1,4 +1,4 @@
-"""Spans as a CSV table, as the Nezha data set has them: TraceID, SpanID, ParentID, PodName, OperationName, times."""
+"""Read spans from a CSV table as in the Nezha data set: TraceID, SpanID, ParentID, PodName, OperationName, times."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ ROOT = "root"
 
 
 def read_span_csv(stream: BinaryIO, intake: Intake, batch: int) -> Iterator[Spans]:
-    """Spans in batches. A service is its pod's name less the two suffixes that its deployment appends.
+    """Yield spans in batches. The service is the pod's name without the two suffixes of its deployment.
 
-    Raises: ValueError, where a column is missing.
+    Raises ValueError if a column is missing.
     """
     table = csv.DictReader(codecs.iterdecode(_lines(stream, intake), "utf-8"))
     try:
         missing = [field for field in FIELDS if field not in (table.fieldnames or ())]
-    except csv.Error as error:  # which is no ValueError
+    except csv.Error as error:  # csv.Error is not a ValueError
         raise ValueError(f"is no CSV: {error}") from error
     if missing:
         raise ValueError(f"lacks the columns {', '.join(missing)}")
@@ -63,5 +63,5 @@ def _lines(stream: BinaryIO, intake: Intake) -> Iterator[bytes]:
     while line := stream.readline(_LINE_BYTES_MAX + 1):
         if len(line) > _LINE_BYTES_MAX:
             raise ValueError(f"has a line of more than {_LINE_BYTES_MAX >> 20} MiB")
-        intake.look()  # here: the reader of tables skips lines that are empty
+        intake.look()  # counted here, because the CSV reader skips empty lines
         yield line

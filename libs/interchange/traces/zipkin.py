@@ -1,4 +1,4 @@
-"""Zipkin v2 JSON: a list of spans."""
+"""Read Zipkin v2 JSON: a list of spans."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from libs.interchange.traces.intake import CPU, KIND_OF_NAME, NAN, PROBABILITY, 
 
 
 def add_zipkin(content: bytes, intake: Intake, rows: Rows) -> None:
-    """Append the spans of a list. The halves of a call may share an id: `shared` says so on the server's."""
+    """Append the spans of a list. Both halves of a call may have the same id; the server's half then has `shared`."""
     for span in orjson.loads(content):
         try:
             service = str((span.get("localEndpoint") or {}).get("serviceName") or UNKNOWN)

@@ -76,7 +76,7 @@ def test_other_names_and_what_to_take_where_a_cell_is_empty() -> None:
         (HEADER + ",vcpu\ns-1,dc,m,r,hw,1e400\n", "'1e400' is not a number"),
         (HEADER + ",unavailability\ns-1,dc,m,r,hw,broken\n", "'broken' is not one of none, planned, unplanned"),
         (HEADER + '\n"s-1,dc\n', "line 2: unexpected end of data"),
-        (HEADER.encode() + b"\n\xff,dc,m,r,hw\n", "is not UTF-8: invalid start byte behind byte 41"),
+        (HEADER.encode() + b"\n\xff,dc,m,r,hw\n", "is not UTF-8: invalid start byte after byte 41"),
         ("a," * 300 + "\n", "columns; at most 200"),
         (HEADER + "\ns\u202e,dc,m,r,hw\n", "do not print"),
     ],
