@@ -77,6 +77,7 @@ def running_platform(
         address, taken = sock.getsockname()[:2]
         url = f"http://{address}:{taken}"
         database_url = provide_database(settings, supervisor)
+        settings.port_file.write_text(f"{taken}\n")  # not before: a second start here ends with the line above
         if settings.database_url is None:
             note = old_server_note(state / "postgres" / "data", datetime.now(UTC).date())
             if note is not None:
@@ -136,7 +137,6 @@ def _listen(host: str, port: int, kept: Path) -> socket:
                 f"cannot listen on {host}, port {port}: {why}. Choose another --host or --port, or none"
             ) from error
         sock = listen(host)
-    kept.write_text(f"{sock.getsockname()[1]}\n")
     return sock
 
 

@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from libs.reconcile.clock import SystemClock
+from services.standalone import platform
 from services.standalone.platform import _listen
+from services.standalone.postgres_cluster import PostgresUnavailable
+from services.standalone.settings import StandaloneSettings
 from services.standalone.supervisor import listen
 from services.standalone.worker import kinds_of
 
@@ -51,6 +55,7 @@ def test_the_port_is_the_last_one_again_where_it_is_free(tmp_path: Path) -> None
     kept = tmp_path / "port"
     with _listen("127.0.0.1", 0, kept) as first:
         port = first.getsockname()[1]
+    kept.write_text(f"{port}\n")
     with _listen("127.0.0.1", 0, kept) as second:
         assert second.getsockname()[1] == port
         with _listen("127.0.0.1", 0, kept) as third:  # somebody has it
@@ -58,7 +63,22 @@ def test_the_port_is_the_last_one_again_where_it_is_free(tmp_path: Path) -> None
     assert other != port
     with _listen("127.0.0.1", port, kept) as named:
         assert named.getsockname()[1] == port
-    assert int(kept.read_text()) == port
+
+
+def test_a_second_start_in_the_same_folder_leaves_the_port_to_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = StandaloneSettings.model_validate({"PLIMSOLL_STATE_DIR": tmp_path})
+
+    def refuse(*_: object) -> str:
+        raise PostgresUnavailable("in use")
+
+    monkeypatch.setattr(platform, "provide_database", refuse)
+    with listen() as first:
+        settings.port_file.write_text(f"{first.getsockname()[1]}\n")
+        with pytest.raises(PostgresUnavailable), platform.running_platform(settings, clock=SystemClock()):
+            pass
+        assert int(settings.port_file.read_text()) == first.getsockname()[1]
 
 
 @pytest.mark.parametrize("text", ["", "no number", "70000", "-1"])
