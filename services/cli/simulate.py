@@ -84,7 +84,13 @@ def simulate(
         "remove_hardware_types": list(remove_type or ()),
         "withdraw_racks": list(withdraw_rack or ()),
     }
-    asked = client.post("/v1/simulations", {name: value for name, value in body.items() if value})
+    given = {name: value for name, value in body.items() if value}
+    if given.keys() == {"region"}:
+        raise CliFailure(
+            "say what is to be other than it is, such as --demand web=20, --scale 1.2 or --lose-msb msb-01: "
+            "`plimsoll simulate --help` has every option"
+        )
+    asked = client.post("/v1/simulations", given)
     if wait <= 0:
         _tell_later(asked, output)
         return

@@ -104,8 +104,9 @@ def to_what_if(tx: Transaction, region: Region, body: SimulationIn) -> WhatIf:
 
 
 def _ill_formed(body: SimulationIn) -> Iterator[FieldError]:
-    if not any(getattr(body, name) for name in SimulationIn.model_fields if name != "region"):
-        yield _error("demand", "missing", "say what is to be other than it is: demand, policy, lose, add_racks, ...")
+    changes = [name for name in SimulationIn.model_fields if name != "region"]
+    if not any(getattr(body, name) for name in changes):
+        yield _error("demand", "missing", f"say what is to be other than it is, by one of {', '.join(changes)}")
     for k, one in enumerate(body.demand):
         if (one.capacity_rru is None) == (one.scale is None):
             yield _error(f"demand[{k}].scale", "conflict", "give either scale or capacity_rru")

@@ -83,6 +83,7 @@ def test_a_region_from_import_to_export(plimsoll: Plimsoll, tmp_path: Path) -> N
     assert (lost.returncode, "servers would change hands" in lost.stdout) == (0, True), lost.stderr
     refused = plimsoll("simulate", "--apply", 1)
     assert (refused.returncode, "not_a_decision" in refused.stderr) == (1, True)
+    assert "such as --demand web=20" in plimsoll("simulate", "west").stderr
     for wrong in (("--scale", "web=much"), ("--add-rack", "msb-00"), ("--policy", "buffer_cost")):
         assert plimsoll("simulate", "west", *wrong).returncode == 1
     assert "granted" in created.stdout
