@@ -98,6 +98,9 @@ def takes_spec(command: Callable[..., None]) -> Callable[..., None]:
     return with_options
 
 
+_FORMS = {"--rru": "TYPE=RRU, such as hw-01=1.5", "--affinity": "DATACENTER=SHARE, such as dc-01=0.5"}
+
+
 def _pairs(texts: Sequence[str] | None, option: str, convert: Callable[[str], T]) -> dict[str, T] | None:
     """NAME=VALUE, as often as it was given. Raises BadParameter that says how to write it."""
     if not texts:
@@ -110,7 +113,7 @@ def _pairs(texts: Sequence[str] | None, option: str, convert: Callable[[str], T]
                 raise ValueError
             found[name] = convert(value)
         except ValueError:
-            raise typer.BadParameter(f"{text!r}: write NAME=NUMBER, such as hw-01=1.5", param_hint=option) from None
+            raise typer.BadParameter(f"{text!r}: write {_FORMS[option]}", param_hint=option) from None
     return found
 
 

@@ -13,6 +13,8 @@ from services.cli.main import main
         (["expain", "web"], "no command is called expain: did you mean explain?"),
         (["xyz"], "no command is called xyz"),
         (["flux", "inptus"], "no command is called inptus: did you mean inputs?"),
+        (["create", "web", "-r", "a", "--owner", "b", "--rru", "hw-01"], "'hw-01': write TYPE=RRU, such as hw-01=1.5"),
+        (["create", "web", "-r", "a", "--owner", "b", "--affinity", "x"], "'x': write DATACENTER=SHARE, such as dc-01"),
         (["--output", "json", "get", "servers"], "--output stands behind the command: plimsoll get --output"),
     ],
 )
