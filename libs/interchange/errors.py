@@ -48,8 +48,13 @@ class Problems:
     def add(self, file: str, message: str, *, row: int | None = None, field: str | None = None) -> None:
         """Add a problem once. Problems beyond PROBLEMS_MAX are dropped."""
         problem = Problem(file, row, field, message)
-        if len(self.found) < PROBLEMS_MAX and problem not in self.found:
+        if not self.full and problem not in self.found:
             self.found.append(problem)
+
+    @property
+    def full(self) -> bool:
+        """Whether no more are noted."""
+        return len(self.found) >= PROBLEMS_MAX
 
     def raise_any(self) -> None:
         """Raise InterchangeError if there is any problem."""

@@ -34,6 +34,8 @@ def checked_rows(table: InputTable, rows: Sequence[Row], *, minute_zero: datetim
         raise InterchangeError([Problem(table.name, None, None, f"has one row; these are {len(rows)}")])
     known, found, seen = table.known, [], set()
     for number, row in enumerate(rows):
+        if problems.full:  # no more are told, and each costs a search for the nearest name
+            break
         given = _with_times(table, row, number, minute_zero, problems)
         for name in given.keys() - known.keys():
             near = get_close_matches(str(name), known, n=1)
@@ -67,7 +69,10 @@ def _with_times(
             elif minute_zero is None:
                 problems.add(table.name, "say when minute 0 was: minute_zero", row=number, field=minutes)
             else:
-                given[column.name] = minute_zero + timedelta(minutes=at)
+                try:
+                    given[column.name] = minute_zero + timedelta(minutes=at)
+                except OverflowError:
+                    problems.add(table.name, "is no moment of the years 1 to 9999", row=number, field=minutes)
     return given
 
 
@@ -110,11 +115,11 @@ def _value(column: InputColumn, given: object) -> tuple[object, str]:
 def _moment(given: object, shown: str) -> tuple[object, str]:
     try:
         moment = datetime.fromisoformat(given) if isinstance(given, str) else given
-    except ValueError:
-        moment = None
-    if not isinstance(moment, datetime) or moment.tzinfo is None:
-        return None, f"{shown} is not a moment with its time zone, such as 2026-11-02T08:00:00Z"
-    return moment.astimezone(UTC), ""
+        if isinstance(moment, datetime) and moment.tzinfo is not None:
+            return moment.astimezone(UTC), ""
+    except (ValueError, OverflowError):  # the last hours of the year 9999 are past it in UTC
+        pass
+    return None, f"{shown} is not a moment with its time zone, such as 2026-11-02T08:00:00Z"
 
 
 def _number(given: object) -> float | None:

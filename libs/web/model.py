@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, Strict, StringConstraints, field_validator
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    Strict,
+    StringConstraints,
+    field_validator,
+)
 
 T = TypeVar("T")
 
@@ -51,3 +61,13 @@ Name = Annotated[
 """A name that is safe in a URL, a log line and a shell."""
 SomeName = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]+$", min_length=1, max_length=200)]
 """A name to look for: wider than Name, because imported names may be wider."""
+
+
+def _sensible(moment: datetime) -> datetime:
+    if not 2000 <= moment.year <= 2200:
+        raise ValueError("must be in the years 2000 to 2200")
+    return moment
+
+
+Moment = Annotated[AwareDatetime, AfterValidator(_sensible)]
+"""A moment that the database can give back: the last hours of the year 9999 are past it in UTC."""

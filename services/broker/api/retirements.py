@@ -17,10 +17,9 @@ from libs.web.context import Context
 from libs.web.cursors import Paging, next_cursor
 from libs.web.generations import ExpectedGeneration, etag
 from libs.web.idempotency import Answer, Write
-from libs.web.model import ID_MAX, PageOf, RequestModel, ResponseModel, SomeName
+from libs.web.model import ID_MAX, Moment, PageOf, RequestModel, ResponseModel, SomeName
 from libs.web.openapi import headers, problems
 from libs.web.problems import FieldError, invalid
-from services.broker.api.unavailability_events import Moment
 
 router = APIRouter(prefix="/v1/retirements", tags=["retirements"])
 _NOUN = "retirements"

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Path, Query, Response
-from pydantic import AfterValidator, AwareDatetime, Field
+from pydantic import Field
 
 from libs.domain.principal import Role
 from libs.domain.server import Unavailability, UnavailabilityScope
@@ -17,7 +17,7 @@ from libs.web.context import Context
 from libs.web.cursors import Paging, next_cursor
 from libs.web.generations import etag
 from libs.web.idempotency import Answer, Write
-from libs.web.model import ID_MAX, PageOf, RequestModel, ResponseModel, SomeName
+from libs.web.model import ID_MAX, Moment, PageOf, RequestModel, ResponseModel, SomeName
 from libs.web.openapi import headers, problems
 from libs.web.problems import FieldError, invalid
 
@@ -25,15 +25,6 @@ router = APIRouter(prefix="/v1/unavailability-events", tags=["unavailability eve
 _NOUN = "unavailability-events"
 EventId = Annotated[int, Path(ge=1, le=ID_MAX, description="Id of the event")]
 Health = Depends(require(Role.HEALTH))
-
-
-def _sensible(moment: datetime) -> datetime:
-    if not 2000 <= moment.year <= 2200:
-        raise ValueError("must be in the years 2000 to 2200")
-    return moment
-
-
-Moment = Annotated[AwareDatetime, AfterValidator(_sensible)]
 
 
 class UnavailabilityEventIn(RequestModel):

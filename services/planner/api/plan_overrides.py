@@ -7,7 +7,7 @@ from typing import Annotated, Any, Self
 
 from fastapi import APIRouter, Depends, Path, Query, Response
 from fastapi.responses import JSONResponse
-from pydantic import AwareDatetime, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from libs.domain.plan_override import OverrideKind, PlanOverride
 from libs.domain.principal import Role
@@ -25,7 +25,7 @@ from libs.web.context import Context, WebContext
 from libs.web.cursors import Paging, next_cursor
 from libs.web.generations import ExpectedGeneration, etag
 from libs.web.idempotency import Answer, Write
-from libs.web.model import ID_MAX, Number, PageOf, RequestModel, ResponseModel, SomeName
+from libs.web.model import ID_MAX, Moment, Number, PageOf, RequestModel, ResponseModel, SomeName
 from libs.web.openapi import headers, problems
 from libs.web.problems import Problem
 from libs.web.reasons import GivenReason, ReasonQuery
@@ -58,7 +58,7 @@ class PlanOverrideIn(RequestModel):
     least: Annotated[Number, Field(ge=0, le=1e15)] | None = None
     most: Annotated[Number, Field(ge=0, le=1e15)] | None = None
     reason: GivenReason = Field(description="Why: it is shown wherever the override decides something")
-    expires_at: AwareDatetime | None = Field(default=None, description="From then on it counts no more")
+    expires_at: Moment | None = Field(default=None, description="From then on it counts no more")
 
     @model_validator(mode="after")
     def _bounded(self) -> Self:

@@ -46,6 +46,15 @@ def test_the_next_plan_keeps_to_them_and_says_why(client, planner, ask):  # noqa
 
 
 @pytest.mark.usefixtures("there")
+@pytest.mark.parametrize("expires_at", ["9999-12-31T23:59:59-23:59", "2300-01-01T00:00:00Z"])
+def test_an_end_that_no_clock_reaches_is_refused(client, expires_at):
+    answer = post(client, PRESENCE | {"most": 0.6, "expires_at": expires_at})
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["field"] == "expires_at"
+    assert client.get("/v1/plan-overrides").json()["items"] == []
+
+
+@pytest.mark.usefixtures("there")
 def test_they_are_listed_and_audited(client, database):
     first = post(client, PRESENCE | {"most": 0.6}).json()
     post(client, CAPACITY | {"most": 4.0, "expires_at": "2100-01-01T00:00:00+02:00"})

@@ -199,3 +199,19 @@ def test_minutes_need_to_know_when_they_began(client):
     content = "region,kind,start_minute,end_minute\neast,drain_test,700,740\n"
     assert "minute_zero" in errors(put_csv(client, "events", content))["events[0].start_minute"]
     assert "time zone" in errors(put(client, "events", [{"start": "2026-11-02", "end": "x"}]))["events[0].start"]
+
+
+@pytest.mark.parametrize("start", ["9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00+23:59"])
+def test_moments_outside_of_all_years_are_named(client, start):
+    row = {"region": "north", "kind": "drill", "start": start, "end": "2026-11-02T08:00:00Z"}
+    answer = put(client, "events", [row])
+    assert answer.status_code == 422
+    assert "is not a moment" in answer.text
+
+
+@pytest.mark.parametrize("minute", [1e9, -1e9])
+def test_minutes_that_lead_out_of_all_years_are_named(client, minute):
+    row = {"region": "north", "kind": "drill", "start_minute": minute, "end_minute": 5}
+    answer = put(client, "events", [row], minute_zero="9999-01-01T00:00:00Z" if minute > 0 else "0001-01-01T00:00:00Z")
+    assert answer.status_code == 422
+    assert "is no moment" in answer.text
