@@ -20,9 +20,9 @@ def test_no_more_is_unpacked_than_is_taken(bytes_max: int) -> None:
     ("packed", "reason"),
     [
         (b"", "cut off"),
-        (b"plain", "no gzip"),
+        (b"plain", "not gzip"),
         (gzip.compress(b"one" * 100, mtime=0)[:-9], "cut off"),
-        (gzip.compress(b"one", mtime=0) + b"tail", "no gzip"),
+        (gzip.compress(b"one", mtime=0) + b"tail", "not gzip"),
     ],
 )
 def test_what_is_no_gzip(packed: bytes, reason: str) -> None:
