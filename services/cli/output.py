@@ -166,4 +166,6 @@ def text_of(value: object) -> str:
         return value[:19].replace("T", " ") + "Z"
     if isinstance(value, list):
         return ", ".join(text_of(item) for item in value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {text_of(inner)}" for name, inner in value.items())
     return str(value)

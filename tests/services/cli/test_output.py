@@ -54,6 +54,13 @@ def test_a_narrow_terminal_cuts_nothing_off(monkeypatch: pytest.MonkeyPatch, wid
     ]
 
 
+def test_what_is_nested_in_a_row_is_said_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(output, "stdout", Console(file=stream, width=80, color_system=None))
+    output.print_rows([{"name": "m5", "has": {"vcpu": 96.0, "memory_gib": None}}], {"NAME": "name", "HAS": "has"})
+    assert stream.getvalue().splitlines() == ["NAME  HAS", "m5    vcpu 96, memory_gib -"]
+
+
 def test_a_document(monkeypatch: pytest.MonkeyPatch) -> None:
     document = {
         "at": "2026-11-21T16:50:11.123456Z",
