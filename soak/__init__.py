@@ -1,1 +1,1 @@
-"""The real platform under random work and random faults, and a judge of what its clients were told."""
+"""Run the real platform under random work and random faults, and judge the answers that its clients received."""

@@ -19,11 +19,11 @@ SOAKS: dict[str, Callable[[list[str]], int]] = {
     "mutants": soak_mutants,
     "shrink": shrink_history,
 }
-"""By name: arguments -> exit status. A new soak is one file and one entry."""
+"""Soak by name: a function from arguments to an exit status. A new soak is one file and one entry here."""
 
 
 def main() -> int:
-    """Usage: soak NAME ARGUMENT ..."""
+    """Run the soak that the first argument names, and return its exit status."""
     if len(sys.argv) < 2 or sys.argv[1] not in SOAKS:
         sys.exit(f"usage: soak {{{','.join(SOAKS)}}} ...")
     return SOAKS[sys.argv[1]](sys.argv[2:])

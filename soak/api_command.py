@@ -1,6 +1,6 @@
-"""`soak api`: a platform, and requests drawn from its own document, for long, with the token of one role.
+"""`soak api`: start a platform and send it random requests, drawn from its API document, with one role's token.
 
-Exit status: 0, every answer is one that the document has, and none is a 5xx; 1, some are not.
+Exit status: 0 if every answer follows the document and none is a 5xx, otherwise 1.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from services.standalone.settings import StandaloneSettings
 
 _ENVIRONMENT = {"PLIMSOLL_RATE_PER_S": "100000", "PLIMSOLL_RATE_BURST": "1000000", "PLIMSOLL_SOLVE_S_MAX": "3"}
 _EXAMPLES, _UPLOADS = 15, 20
-"""Of an operation, before the next one's turn."""
+"""Number of cases and of uploads for an operation, before the next operation."""
 _TIMEOUT_S = 60.0
 
 
 def soak_api(arguments: list[str]) -> int:
-    """Draw requests, send them, and say which answers are wrong."""
+    """Draw requests, send them, and print the wrong answers."""
     parser = argparse.ArgumentParser(prog="soak api", description=soak_api.__doc__)
     parser.add_argument("--role", type=Role, choices=list(Role), default=Role.ADMIN, metavar="|".join(Role))
     parser.add_argument("--minutes", type=float, default=20.0)
-    parser.add_argument("--seed", type=int, default=0, help="of uploads and of the order of operations")
+    parser.add_argument("--seed", type=int, default=0, help="seed of uploads and of the order of operations")
     asked = parser.parse_args(arguments)
     folder = Path(tempfile.mkdtemp(prefix="plimsoll-api-"))
     settings = StandaloneSettings.model_validate({"PLIMSOLL_STATE_DIR": folder, "DATABASE_URL": None})
@@ -52,7 +52,7 @@ def soak_api(arguments: list[str]) -> int:
 
 
 def _fuzz(platform: Platform, role: Role, for_s: float, seed: int) -> Counter[str]:
-    # Here: only this command needs them, and they take seconds to load.
+    # Imported here: only this command needs them, and they take seconds to load.
     import schemathesis
     from schemathesis.core.failures import FailureGroup
     from schemathesis.core.result import Ok

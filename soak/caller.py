@@ -1,4 +1,4 @@
-"""REST calls that are recorded, and sent again with the same key until somebody answers."""
+"""Send REST calls, record them, and send them again with the same key until they are answered."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from soak.history import Attempt, Recorder
 
 _TIMEOUT_S = 10.0
 _AGAIN = frozenset({429, 500, 502, 503, 504})
-"""What says nothing about whether it was done."""
+"""Statuses that do not say whether the operation was carried out."""
 
 
 class Caller:
-    """One client of the platform. It gives an operation up, undecided, only when `over` is set."""
+    """One client of the platform. It gives up an operation, with an unknown outcome, only after `over` is set."""
 
     def __init__(self, url: str, token: str, name: str, recorder: Recorder, over: threading.Event) -> None:
         self.name, self._recorder, self._over = name, recorder, over
@@ -28,7 +28,7 @@ class Caller:
         self._random = random.Random(name)
 
     def read(self, what: str, path: str) -> Attempt | None:
-        """GET; None where it was never answered."""
+        """Send a GET and return the answer; None if no answer came."""
         return self._send(what, "GET", path, key=None, generation=None, body=None)
 
     def write(
@@ -43,9 +43,9 @@ class Caller:
         files: Any = None,
         csv: str | None = None,
     ) -> Attempt | None:
-        """A change, under `key`, or under one of its own; None where it is not known whether it was done.
+        """Send a change and return the answer; None if its outcome is unknown.
 
-        key    "": none at all, where the route takes none
+        key    None: a new key; "": no key, for a route that takes none
         csv    the body, instead of JSON
         """
         if key is None:
@@ -83,11 +83,11 @@ class Caller:
         try:
             response = self._http.request(about["method"], about["path"], headers=headers, **given)
             content = response.json() if "json" in response.headers.get("content-type", "") else None
-        except (httpx.TransportError, ValueError) as error:  # ValueError: an answer that is cut short
+        except (httpx.TransportError, ValueError) as error:  # ValueError: the answer is cut short
             self._recorder.write("lost", op=op, attempt=number, error=f"{type(error).__name__}: {error}"[:200])
             return None
         if isinstance(content, dict):
-            content.pop("secret", None)  # of a token: it is not for the record
+            content.pop("secret", None)  # the secret of a token must not be recorded
         found = re.fullmatch(r'"(\d+)"', response.headers.get("ETag", ""))
         generation = None if found is None else int(found[1])
         replayed = response.headers.get("Idempotency-Replayed") == "true"
@@ -96,5 +96,5 @@ class Caller:
         return Attempt(began_s=0.0, **said)
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connections."""
         self._http.close()

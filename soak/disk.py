@@ -1,4 +1,4 @@
-"""A small disk of one's own, which can be filled: a tmpfs in a mount namespace that ends with this process."""
+"""A small disk that can be filled: a tmpfs in a mount namespace that ends with this process."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ _MS_REMOUNT, _MNT_DETACH = 1 << 5, 2
 
 
 class NoSmallDisk(Exception):
-    """We may mount nothing here, not even for ourselves; the message says what refused."""
+    """A mount is not allowed here, not even in a namespace of this process. The message names the call that failed."""
 
 
 class SmallDisk:
-    """`folder` as a disk of so many bytes, for this process and those that it starts. Call it before any thread runs.
+    """A disk of `size_bytes` at `folder`, for this process and its children. Create it before any thread runs.
 
-    Root needs CAP_SYS_ADMIN, others need user namespaces; many containers grant neither. Raises NoSmallDisk then.
+    Root needs CAP_SYS_ADMIN, and other users need user namespaces. Many containers grant neither. Raises NoSmallDisk in
+    that case.
     """
 
     def __init__(self, folder: Path, size_bytes: int) -> None:
@@ -38,22 +39,22 @@ class SmallDisk:
         _require(libc.mount(b"tmpfs", str(folder).encode(), b"tmpfs", 0, options), "mount tmpfs")
 
     def fill(self) -> int:
-        """Take away all room that is left; how many bytes there were. Only in the thread that made the disk."""
+        """Use up all free space and return its size in bytes. Call it only in the thread that made the disk."""
         while True:
             disk = os.statvfs(self._folder)
-            used = max(disk.f_blocks - disk.f_bfree, 1) * disk.f_frsize  # 0 would be a disk without end
+            used = max(disk.f_blocks - disk.f_bfree, 1) * disk.f_frsize  # size 0 would mean no limit
             try:
                 self._resize(used)
-            except NoSmallDisk:  # somebody wrote meanwhile: a disk cannot be smaller than what is on it
+            except NoSmallDisk:  # a process wrote meanwhile, and a disk cannot shrink below its content
                 continue
             return disk.f_bfree * disk.f_frsize
 
     def empty(self) -> None:
-        """Give the room back."""
+        """Free the space again."""
         self._resize(self._size_bytes)
 
     def close(self) -> None:
-        """Take the disk away, with all that is on it."""
+        """Unmount the disk, with everything on it."""
         _require(self._libc.umount2(str(self._folder).encode(), _MNT_DETACH), "umount")
 
     def _resize(self, size_bytes: int) -> None:

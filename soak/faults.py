@@ -1,4 +1,4 @@
-"""What can go wrong with the machinery. Each does its harm now and gives back what to say of it, or to undo later."""
+"""Faults of the machinery. Each fault acts now, and returns a description or a later undo."""
 
 from __future__ import annotations
 
@@ -24,17 +24,19 @@ from soak.world import Receiver
 _PROGRAMS = ("api", "solver", "worker", "scheduler", "planner")
 _POOLS = ("solver", "worker", "planner")
 _JUMPS_S = (600.0, 7200.0, 15_000.0)
-"""On the Clock. Even four of the longest, and minutes of work at the usual speed, are less than a step may take: a step
-that times out has an outcome that nobody knows, which is a fault of PROVOKE."""
+"""Jumps of the Clock. Four of the longest, plus minutes of work at the usual speed, stay below the timeout of a step.
+
+A step that times out has an unknown outcome, which is a fault of PROVOKE.
+"""
 _WAITING = 0.3
-"""Share of occasions at which a pool process is met though none is at work."""
+"""Share of occasions on which an idle pool process is chosen if none is at work."""
 _JUMPS_BACK_S = (-60.0, -600.0, -3600.0)
 _JUMPS_FAR_S = (100_000.0,)
 
 
 @dataclass(slots=True)
 class Faults:
-    """Does harm to a platform, by the random numbers of `chance`. Only in the main thread."""
+    """Injects faults into a platform, with the random numbers of `chance`. Use it only in the main thread."""
 
     supervisor: Supervisor
     proxy: ProxyProcess
@@ -45,15 +47,18 @@ class Faults:
     chance: random.Random
     provoke: frozenset[str] = frozenset()
     only: frozenset[str] = frozenset()
-    """These and no others; empty: all that can be done here."""
+    """Names of the only faults to inject; empty: all that are possible here."""
     holders: Callable[[], Collection[int]] = tuple
-    """Who holds a job now: process ids."""
+    """Returns the ids of the processes that hold a job now."""
     _jumped: bool = False
     _deck: list[str] = field(default_factory=list)
     _later: list[tuple[float, Callable[[], object]]] = field(default_factory=list)
 
     def one(self) -> None:
-        """Do one thing: the next card. One that meets nothing, such as a process that is dead, goes back."""
+        """Inject the fault of the next card.
+
+        A fault without a target, such as a dead process, goes back into the deck.
+        """
         if not self._deck:
             whole = cards(self.disk is not None).items()
             self._deck = [name for name, n in whole if not self.only or name in self.only for _ in range(n)]
@@ -65,7 +70,7 @@ class Faults:
             self._deck.insert(0, name)
 
     def undo_due(self, *, all_of_it: bool = False) -> None:
-        """End what lasts for a while and is over; or whatever lasts."""
+        """Undo the faults whose time is over, or all faults that last."""
         now_s = time.monotonic()
         due = [undo for at_s, undo in self._later if all_of_it or at_s <= now_s]
         self._later = [] if all_of_it else [later for later in self._later if later[0] > now_s]
@@ -73,7 +78,10 @@ class Faults:
             undo()
 
     def end(self) -> None:
-        """Undo all that lasts. Where the Clock has jumped all are killed, so that they live by the same time again."""
+        """Undo all faults that last.
+
+        If the Clock has jumped, kill all processes, so that they agree on the time again.
+        """
         self.undo_due(all_of_it=True)
         pids = self.supervisor.pids()
         for name in _PROGRAMS if self._jumped else ():
@@ -141,9 +149,9 @@ class Faults:
         return f"took {room} bytes for {self._for(self.chance.uniform(0.5, 4.0), self.disk.empty)}"
 
     def _jump_clock(self) -> str:
-        """Every process lives by the new time from its next start on: some are killed now, the others later or never.
+        """Make the Clock jump for each process from its next start on, and kill some processes now.
 
-        So for a while they disagree, as machines do.
+        The others restart later or never, so for a while the processes disagree, as machines do.
         """
         jumps = [*_JUMPS_S, *(_JUMPS_BACK_S if "clock_back" in self.provoke else ())]
         jump_s = self.chance.choice([*jumps, *(_JUMPS_FAR_S if "unknown_outcomes" in self.provoke else ())])
@@ -162,7 +170,7 @@ class Faults:
         return name, pids.get(name)
 
     def _pool_process(self) -> tuple[str, int | None]:
-        """One that is at work. Where none is, now and then one that waits for work."""
+        """Return a pool process that is at work. If there is none, sometimes return one that waits for work."""
         pids, holders = self.supervisor.pids(), self.holders()
         found = [(name, pid) for name in _POOLS if name in pids for pid in _children(pids[name], "")]
         at_work = [(name, pid) for name, pid in found if pid in holders]
@@ -174,7 +182,7 @@ class Faults:
 
 
 def _signal(pid: int | None, number: signal.Signals) -> str | None:
-    """The process that was met, for people; None where it is gone."""
+    """Send a signal and return the process id as text; None if the process is gone."""
     if pid is None:
         return None
     try:
@@ -185,7 +193,7 @@ def _signal(pid: int | None, number: signal.Signals) -> str | None:
 
 
 def _children(pid: int | None, title: str) -> list[int]:
-    """The children of a process whose command begins so, in order; none where it is gone."""
+    """Return the sorted children of a process whose command begins with `title`; none if the process is gone."""
     found = []
     with suppress(OSError):
         for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():

@@ -1,6 +1,6 @@
-"""`soak faults` and `soak judge`: what they are asked, and what they say.
+"""`soak faults` and `soak judge`: their arguments and their output.
 
-Exit status: 0, nothing found; 1, a rule is broken; 2, the run could not be done, or too little happened in it.
+Exit status: 0 if nothing was found, 1 if a rule is broken, 2 if the run failed or too little happened in it.
 """
 
 from __future__ import annotations
@@ -19,37 +19,44 @@ from soak.history import History
 from soak.judge import Violation, judge
 
 _DISK_BYTES = 4 << 30
-"""More than PostgreSQL's log and all else may take. A tmpfs takes memory only for what is on it."""
+"""Size of the small disk: more than PostgreSQL's log and all else may take.
+
+A tmpfs uses memory only for its content.
+"""
 
 
 def soak_faults(arguments: list[str]) -> int:
-    """Run, judge, and say what was found."""
+    """Run the platform under faults, judge the history, and print the findings."""
     parser = argparse.ArgumentParser(prog="soak faults", description=soak_faults.__doc__)
-    parser.add_argument("--seed", type=int, default=1, help="of the work and of the faults")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the work and of the faults")
     parser.add_argument("--duration", type=float, default=120.0, metavar="S", help="real seconds of work under faults")
-    parser.add_argument("--region-servers", type=int, default=120, metavar="N", help="of the made-up region")
-    parser.add_argument("--clients", type=int, default=4, metavar="N", help="that work at the same time")
+    parser.add_argument("--region-servers", type=int, default=120, metavar="N", help="servers of the made-up region")
+    parser.add_argument("--clients", type=int, default=4, metavar="N", help="clients that work at the same time")
     parser.add_argument(
         "--fault-every", type=float, default=4.0, metavar="S", help="seconds between faults, on average"
     )
-    parser.add_argument("--speed", type=float, default=60.0, help="of the platform's clock")
-    parser.add_argument("--settle", type=float, default=300.0, metavar="S", help="within which it must be quiet after")
-    parser.add_argument("--history", type=Path, help="file to record in; left out: in the folder of the run")
-    parser.add_argument("--require-small-disk", action="store_true", help="fail where no disk can be filled here")
+    parser.add_argument("--speed", type=float, default=60.0, help="speed of the platform's clock")
+    parser.add_argument(
+        "--settle", type=float, default=300.0, metavar="S", help="seconds in which it must become quiet"
+    )
+    parser.add_argument("--history", type=Path, help="file to record in; default: a file in the run's folder")
+    parser.add_argument("--require-small-disk", action="store_true", help="fail if no small disk is possible here")
     off = "; ".join(f"{name}: {what}" for name, what in PROVOKE.items())
-    parser.add_argument("--provoke", action="append", default=[], choices=PROVOKE, help=f"faults that are off: {off}")
+    parser.add_argument(
+        "--provoke", action="append", default=[], choices=PROVOKE, help=f"inject a fault that is off by default: {off}"
+    )
     asked = parser.parse_args(arguments)
     folder = Path(tempfile.mkdtemp(prefix="plimsoll-soak-"))
     history = asked.history or folder / "history.jsonl"
     state = folder / "state"
     state.mkdir()
-    try:  # before numpy is imported: its threads would stand in the way of a namespace of our own
+    try:  # before numpy is imported: a process with threads cannot make a namespace
         disk = SmallDisk(state, _DISK_BYTES)
     except NoSmallDisk as error:
         if asked.require_small_disk:
             sys.stderr.write(f"soak: no small disk: {error}\n")
             return 2
-        sys.stderr.write(f"soak: SKIPPED fill_disk, because no small disk can be had here: {error}\n")
+        sys.stderr.write(f"soak: SKIPPED fill_disk, because no small disk is possible here: {error}\n")
         disk = None
     from soak.faults_run import Plan, run_faults
 

@@ -1,4 +1,4 @@
-"""One run: the platform, its clients and the faults, and the record of it all."""
+"""One run: start the platform, its clients and the faults, and record everything."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ _QUIET_SERVERS = 24
 _SOLVE_EVERY_S = 20.0
 _MOVE_EVERY_S = 2.0
 _CYCLE_S = 10.0
-"""Real seconds between the solves of a cycle, between the ticks of the mover, and at least between all others.
+"""Real seconds between two solves of a region, between two ticks of the mover, and at least between all other jobs.
 
-Jobs that find nothing to do must not be all that workers do.
+Otherwise jobs without work would take all the time of the workers.
 """
 _BUFFER_SHARE = 0.06
-"""Of each hardware type, kept as its shared buffer from the start."""
+"""Share of each hardware type that is its shared buffer from the start."""
 _ANSWERS_BETWEEN, _PATIENCE_S = 5, 8.0
-"""The next fault waits for so many answers, and at most so long: on a busy machine all would be faults otherwise."""
+"""Answers between two faults, and longest wait for them in seconds. Otherwise a busy machine would see only faults."""
 _WATCH_EVERY_S = 5.0
-"""Between looks at jobs whose lease is over."""
+"""Seconds between two checks for jobs with an expired lease."""
 _LIMIT_SHARE = 0.05
-"""Of the region's servers: a request for more waits for a person."""
+"""Share of the region's servers above which a request needs approval."""
 ENVIRONMENT = {
     "PLIMSOLL_JOB_LEASE_S": "3",
     "PLIMSOLL_JOB_HEARTBEAT_S": "0.5",
@@ -70,17 +70,17 @@ ENVIRONMENT = {
     "PLIMSOLL_WEBHOOK_PARALLEL": "8",
     "PLIMSOLL_DATABASE_POOL_SIZE": "5",
 }
-"""Patience that fits a run of minutes: what takes minutes of a day takes seconds here."""
+"""Timeouts for a run of minutes: seconds here in place of minutes in production."""
 PROVOKING = {
     "unknown_outcomes": {"PLIMSOLL_MOVE_STEP_S_MAX": "120"},
     "forgotten_cleaning": {"PLIMSOLL_HISTORY_KEPT_DAYS": "1"},
 }
-"""What an environment holds beside that, for faults that are off by default (soak.faults.PROVOKE)."""
+"""Additional environment for faults that are off by default (soak.faults.PROVOKE)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What to run. Times are real seconds."""
+    """The parameters of a run. Times are real seconds."""
 
     seed: int
     duration_s: float
@@ -91,9 +91,9 @@ class Plan:
     settle_s: float
     provoke: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
-    """Faults to deal; empty: all."""
+    """Names of the only faults to inject; empty: all."""
     more: Mapping[str, str] = field(default_factory=dict)
-    """What the environment of the platform's processes holds beside all else."""
+    """Additional environment of the platform's processes."""
 
 
 def run_faults(
@@ -104,9 +104,9 @@ def run_faults(
     disk: SmallDisk | None,
     is_enough: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Run it, and leave its history in `history`. Raises what keeps the platform from coming up at all.
+    """Run the plan, and write its history to `history`. Raises an error if the platform does not start.
 
-    is_enough   asked now and then while it works: True ends the run at once, without a `final` record
+    is_enough   called now and then during the work; True ends the run at once, without a `final` record
     """
     socket = folder / "proxy"
     socket.mkdir()
@@ -164,13 +164,13 @@ def run_faults(
 
 
 def region_files(region: str, servers: int, seed: int, policy: RegionPolicy | None = None) -> Mapping[str, Any]:
-    """A made-up region as the form that import takes."""
+    """Return a made-up region as the form that the import route takes."""
     image = made_up_fleet(region, servers=servers, seed=seed, policy=policy)
     return {name.partition(".")[0]: (name, content) for name, content in dump_region(image).items()}
 
 
 def _slowed(cycles: Mapping[str, float], least_s: float) -> dict[str, float]:
-    """The same cycles, and none more often: at the speed of a soak they would be all that two cores do."""
+    """Return the cycles with intervals of at least `least_s`: shorter ones would take all the time of two cores."""
     return {kind: max(interval_s, least_s) for kind, interval_s in cycles.items()}
 
 
@@ -184,7 +184,7 @@ def _environment(plan: Plan, receiver: Receiver) -> dict[str, str]:
 def _clients(
     plan: Plan, platform: Platform, admin: AdminClient, faults: Faults, world: World, gone: threading.Event
 ) -> list[Client]:
-    """Bring the region in, and the clients that work on it: the first one is an admin, the others are operators."""
+    """Import the regions, and return their clients: the first one is an admin, the others are operators."""
     policy = RegionPolicy(shared_buffer_share=_BUFFER_SHARE)
     admin.post(f"/v1/regions/{REGION}/import", files=region_files(REGION, plan.servers, plan.seed, policy))
     admin.post(f"/v1/regions/{QUIET_REGION}/import", files=region_files(QUIET_REGION, _QUIET_SERVERS, plan.seed))
@@ -216,7 +216,7 @@ def _clients(
 
 
 def _harm(plan: Plan, faults: Faults, database: Database, is_enough: Callable[[], bool]) -> bool:
-    """One fault after the other until the time is over; False where it was enough before."""
+    """Inject one fault after the other until the time is over; return False if is_enough ended it earlier."""
     chance, tend = faults.chance, faults.supervisor.tend
     began_s, answers = time.monotonic(), faults.recorder.answers
     next_s = began_s + chance.expovariate(1 / plan.fault_every_s)
@@ -246,7 +246,10 @@ def _answers(url: str) -> bool:
 
 
 def _end(threads: list[threading.Thread], gone: threading.Event, tend: Any, s_max: float) -> None:
-    """Let the clients end what they have begun; whoever still has no answer then gives up, and does not know."""
+    """Let the clients finish their operations.
+
+    A client still without an answer then gives up, with the outcome unknown.
+    """
     deadline = time.monotonic() + s_max
     while any(thread.is_alive() for thread in threads) and time.monotonic() < deadline:
         tend()

@@ -1,4 +1,4 @@
-"""What must have happened in a run: one in which nothing went on, or nothing was harmed, shows nothing."""
+"""The floor of a run: the least that must have happened. A run with little work or few faults shows nothing."""
 
 from __future__ import annotations
 
@@ -17,18 +17,20 @@ MINUTELY: Mapping[str, float] = {
     "answers of the receiver unheard": 4.0,
     "placement plans made": 0.5,
 }
-"""At least so many in a minute of work."""
+"""Least number of each event per minute of work."""
 _OPERATIONS = 0.5
-"""At least so many acknowledged operations of each kind in a minute."""
+"""Least number of acknowledged operations of each kind per minute."""
 _LEAST_S = 60.0
-"""A shorter run has no floor: on a busy machine the platform has hardly begun by then."""
+"""Shortest run with a floor. On a busy machine, the platform has hardly started before that."""
 _FAULTS, _ONCE_S = 0.33, 120.0
-"""Share of the faults that a run of its length deals, on average, that must have met something; and how long a run is
-in which each must have done so."""
+"""Least share of the expected faults of each kind that must hit a target.
+
+In a run of at least `_ONCE_S` seconds, each kind must hit at least once.
+"""
 
 
 def what_happened(history: History) -> dict[str, int]:
-    """Everything that has a floor -> how often it happened."""
+    """Return the number of times that each event with a floor happened."""
     final = history.final
     moves = Counter(move["status"] for move in final.get("moves", []))
     phases = Counter(request["status"]["phase"] for request in final.get("capacity_requests", []))
@@ -47,7 +49,7 @@ def what_happened(history: History) -> dict[str, int]:
 
 
 def floor(history: History) -> dict[str, int]:
-    """The least that a run of this length must show of everything that has a floor; 0 in less than a minute."""
+    """Return the floor of each event for a run of this length; empty for less than a minute."""
     run = history.run
     if not run or run["duration_s"] < _LEAST_S:
         return {}
@@ -62,11 +64,11 @@ def floor(history: History) -> dict[str, int]:
 
 
 def below_floor(history: History) -> Iterator[str]:
-    """What happened too seldom, for people. A run without an end is below every floor."""
+    """Yield a line for each event below its floor. A run without a `run` record is below every floor."""
     if not history.run:
-        yield "nothing: the record does not say what was run"
+        yield "nothing: the history has no record of the run"
         return
     found = what_happened(history)
     for name, least in floor(history).items():
         if found[name] < least:
-            yield f"{name}: {found[name]}, and at least {least} must have been"
+            yield f"{name}: {found[name]}; at least {least} are required"

@@ -1,13 +1,13 @@
-"""What clients were told, as it was told: one JSON object a line, and operations put together from them.
+"""The record of a run: one JSON object per line, and operations put together from these lines.
 
-    {"type": "run", "seed": 1, ...}                                                    what was run
+    {"type": "run", "seed": 1, ...}                                                    parameters of the run
     {"type": "call", "op": 7, "attempt": 0, "at_s": .., "client": .., "what": "create", "method": .., "path": ..,
      "key": .., "generation": .., "body": ..}
     {"type": "answer", "op": 7, "attempt": 0, "at_s": .., "status": 201, "generation": .., "replayed": .., "body": ..}
-    {"type": "lost", "op": 7, "attempt": 0, "at_s": .., "error": ".."}                 nobody knows whether it was done
-    {"type": "fault", "at_s": .., "name": "kill", "detail": "..", "hit": true}         hit: it met something
-    {"type": "world", "at_s": .., "region": .., "server": .., "step": "join", ...}     done to a server, in truth
-    {"type": "held", "at_s": .., "since_sent_s": .., "jobs": [..]}                     jobs whose lease is over
+    {"type": "lost", "op": 7, "attempt": 0, "at_s": .., "error": ".."}                 no answer, outcome unknown
+    {"type": "fault", "at_s": .., "name": "kill", "detail": "..", "hit": true}         hit: it had a target
+    {"type": "world", "at_s": .., "region": .., "server": .., "step": "join", ...}     step done on a real server
+    {"type": "held", "at_s": .., "since_sent_s": .., "jobs": [..]}                     jobs with an expired lease
     {"type": "unheard", "at_s": .., "how": "lost"}                                     an answer that the mover missed
     {"type": "final", "at_s": .., ...}                                                 see soak.settle
 
@@ -30,7 +30,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One sending of a request. `status` None: its answer was lost, or it was under way when the run ended."""
+    """One attempt to send a request. `status` is None if the answer was lost or had not come when the run ended."""
 
     began_s: float
     ended_s: float | None = None
@@ -41,23 +41,23 @@ class Attempt:
 
     @property
     def done(self) -> bool:
-        """Whether the client was told that it is done."""
+        """True if the client was told that the operation is done."""
         return self.status is not None and 200 <= self.status < 300
 
     @property
     def refused(self) -> bool:
-        """Whether the client was told that it is not done, and will not be."""
+        """True if the client was told that the operation is not done and will not be."""
         return self.status is not None and 400 <= self.status < 500
 
     @property
     def unknown(self) -> bool:
-        """Whether it may have been done all the same."""
+        """True if the operation may have been done, although the client was not told."""
         return not self.done and not self.refused
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One thing that a client wanted, with all the times it was sent: every one with the same key and body."""
+    """One operation of a client, with all attempts to send it. Every attempt has the same key and body."""
 
     op: int
     client: str
@@ -71,13 +71,16 @@ class Operation:
 
     @property
     def done(self) -> Attempt | None:
-        """The first attempt that was answered with success; None where none was."""
+        """First attempt that was answered with success; None if there is none."""
         return next((attempt for attempt in self.attempts if attempt.done), None)
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """A whole run. `final` is empty where it ended before the end; `run` says what was run, `world` what was done."""
+    """The history of a run, with its parameters in `run` and the steps on real servers in `world`.
+
+    `final` is empty if the run was cut off.
+    """
 
     operations: tuple[Operation, ...]
     faults: tuple[Json, ...]
@@ -89,12 +92,12 @@ class History:
 
     @property
     def at_rest(self) -> Json:
-        """What was read back in a moment in which nothing changed; {} where there was none."""
+        """State that was read while nothing changed; {} if there was no such moment."""
         return self.final if self.final.get("quiet_s") is not None else {}
 
     @classmethod
     def of(cls, records: Iterable[Mapping[str, Any]]) -> History:
-        """Put together from records in the order in which they were written."""
+        """Return the history of records, in the order in which they were written."""
         calls: dict[int, Mapping[str, Any]] = {}
         attempts: dict[int, dict[int, Attempt]] = {}
         others: dict[str, list[Json]] = {kind: [] for kind in ("fault", "world", "unheard", "held", "run", "final")}
@@ -120,7 +123,7 @@ class History:
 
     @classmethod
     def read(cls, path: Path) -> History:
-        """The history that a file holds; a last line that is cut short is left out."""
+        """Return the history in a file. A last line that is cut short is left out."""
         records = []
         with path.open() as file:
             for line in file:
@@ -130,13 +133,13 @@ class History:
 
 
 class Recorder:
-    """Appends records to a file, from any thread."""
+    """Appends records to a file. Any thread may use it."""
 
     def __init__(self, path: Path) -> None:
         self._file, self._lock, self._began_s = path.open("w"), threading.Lock(), time.monotonic()
         self._ops = 0
         self.answers = 0
-        """How many were recorded: whether the platform gets on at all."""
+        """Number of answers recorded, as a sign that the platform makes progress."""
 
     def __enter__(self) -> Self:
         return self
@@ -145,17 +148,17 @@ class Recorder:
         self._file.close()
 
     def now_s(self) -> float:
-        """Seconds since the run began."""
+        """Return the seconds since the run began."""
         return time.monotonic() - self._began_s
 
     def new_op(self) -> int:
-        """A number for an operation."""
+        """Return a new number for an operation."""
         with self._lock:
             self._ops += 1
             return self._ops
 
     def write(self, kind: str, **record: Any) -> None:
-        """Append one record, with the time it is now. An answer is written after it came, a call before it goes."""
+        """Append one record with the current time. Write a call before it is sent, and an answer after it came."""
         with self._lock:
             self.answers += kind == "answer"
             line = json.dumps({"type": kind, "at_s": round(self.now_s(), 6), **record})

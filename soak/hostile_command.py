@@ -1,6 +1,6 @@
-"""`soak hostile`: a platform, a client that means harm, and a table of what the API said and took.
+"""`soak hostile`: start a platform, attack it, and print a table of its answers, memory and response times.
 
-Exit status: 0, the bounds hold; 1, they do not.
+Exit status: 0 if the bounds hold, 1 if they do not.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _ALL = "all at once"
 
 
 def soak_hostile(arguments: list[str]) -> int:
-    """Send every bomb, and say what came of it."""
+    """Send every bomb, and print the outcomes."""
     parser = argparse.ArgumentParser(prog="soak hostile", description=soak_hostile.__doc__)
-    parser.add_argument("--times", type=int, default=20, metavar="N", help="each bomb is sent")
-    parser.add_argument("--at-once", type=int, default=8, metavar="N", help="bombs that are under way")
-    parser.add_argument("--bomb", action="append", choices=BOMBS, help="only this one; may be given again")
+    parser.add_argument("--times", type=int, default=20, metavar="N", help="times that each bomb is sent")
+    parser.add_argument("--at-once", type=int, default=8, metavar="N", help="bombs sent in parallel")
+    parser.add_argument("--bomb", action="append", choices=BOMBS, help="send only this bomb; may be repeated")
     asked = parser.parse_args(arguments)
     folder = Path(tempfile.mkdtemp(prefix="plimsoll-hostile-"))
     settings = StandaloneSettings.model_validate({"PLIMSOLL_STATE_DIR": folder, "DATABASE_URL": None})
@@ -71,7 +71,7 @@ def _attacks(platform: Platform, target: Target, names: Sequence[str], times: in
 
 
 def _wait_up(target: Target, tend: Callable[[], object]) -> None:
-    """Wait for the API to answer, also where the last bomb ended it, and bound its address space where Linux can."""
+    """Wait for the API to answer, even if the last bomb ended it, and then bound its address space."""
     with httpx.Client(base_url=target.url, timeout=60.0, trust_env=False) as http:
         while target.pid() == 0 or http.get("/readyz").status_code != 200:
             tend()
@@ -80,7 +80,7 @@ def _wait_up(target: Target, tend: Callable[[], object]) -> None:
 
 
 def bound_memory(pid: int) -> None:
-    """Bound a process's address space, where Linux can."""
+    """Bound the address space of a process, if the system is Linux."""
     if hasattr(psutil.Process, "rlimit"):
         psutil.Process(pid).rlimit(psutil.RLIMIT_AS, (ADDRESS_SPACE_BYTES, ADDRESS_SPACE_BYTES))
 

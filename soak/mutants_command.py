@@ -1,4 +1,4 @@
-"""`soak mutants`: plant one fault after the other in the platform, and see that the soak finds each."""
+"""`soak mutants`: plant one defect after the other in the platform, and check that the soak finds each."""
 
 from __future__ import annotations
 
@@ -16,28 +16,31 @@ from soak.judge import AT_ANY_TIME, judge
 from soak.mutants.plant import MUTANTS
 
 FOUND_S_MAX = 120.0
-"""Within which a mutant is to be found, from the first fault on."""
+"""Seconds after the first fault within which a mutant must be found."""
 _WORK_S, _SETTLE_S = 70.0, 15.0
-"""It also settles so short that it need not have come to rest: what only says so has found nothing."""
+"""Seconds of work and of settling. They are too short to come to rest, so the rule about that does not count."""
 _FAULT_EVERY_S = 4.0
 _FAULTS = ("pause_pool", "end_connections", "no_receiver")
 _MORE = {"forgotten_lease": ("kill_pool",)}
-"""Those that leave the platform up, but where it takes more to be found: two minutes are short, and a start is long."""
+"""Faults by which mutants are found. They leave the platform up, because a restart takes long within two minutes.
+
+`_MORE` has additional faults for a mutant that needs them.
+"""
 _LOOK_EVERY_S, _LOOKS_SHARE = 5.0, 0.1
-"""A look reads the whole history: it must not take from clients what they need."""
+"""Seconds between two checks, and their largest share of the time. A check reads the whole history."""
 _SITE = Path(__file__).parent / "mutants" / "site"
 
 
 def soak_mutants(arguments: list[str]) -> int:
-    """Run each mutant, and say which rule found it and after how long. 0: all are found in time; 1: one is not."""
+    """Run each mutant, and print the rules that found it and the time. 0: all are found in time; 1: one is not."""
     parser = argparse.ArgumentParser(prog="soak mutants", description=soak_mutants.__doc__)
-    parser.add_argument("names", nargs="*", metavar="MUTANT", help=f"of {', '.join(MUTANTS)}; left out: all")
+    parser.add_argument("names", nargs="*", metavar="MUTANT", help=f"one of {', '.join(MUTANTS)}; default: all")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--keep", type=Path, help="folder to leave the histories in")
+    parser.add_argument("--keep", type=Path, help="folder to keep the histories in")
     asked = parser.parse_args(arguments)
     unknown = set(asked.names) - set(MUTANTS)
     if unknown:
-        parser.error(f"there is no mutant {', '.join(sorted(unknown))}: choose of {', '.join(MUTANTS)}")
+        parser.error(f"there is no mutant {', '.join(sorted(unknown))}; choose from {', '.join(MUTANTS)}")
     missed = 0
     for name in asked.names or MUTANTS:
         folder = Path(tempfile.mkdtemp(prefix=f"plimsoll-soak-{name}-"))
@@ -55,7 +58,7 @@ def soak_mutants(arguments: list[str]) -> int:
 
 
 def _hunt(name: str, seed: int, folder: Path) -> tuple[list[str], float]:
-    """The rules that a run with this mutant breaks, and real seconds from the first fault until that was known."""
+    """Return the rules that a run with this mutant breaks, and the real seconds from the first fault until then."""
     from soak.faults_run import Plan, run_faults
 
     history = folder / "history.jsonl"
@@ -78,12 +81,12 @@ def _hunt(name: str, seed: int, folder: Path) -> tuple[list[str], float]:
     rules = dict.fromkeys(violation.rule for violation in judge(told))
     rules.pop("comes_to_rest", None)
     if not told.final:
-        rules.pop("done_is_kept", None)  # of a run that was ended because something was found
+        rules.pop("done_is_kept", None)  # the run was ended early because a rule was broken
     return list(rules), after_s
 
 
 def _looker(history: Path, began_s: list[float]) -> Callable[[], bool]:
-    """Judges what there is of the history now and then; True where a rule is broken."""
+    """Return a function that judges the history so far now and then, and returns True if a rule is broken."""
 
     def look() -> bool:
         now_s = time.monotonic()

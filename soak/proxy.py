@@ -1,4 +1,4 @@
-"""Stands between the platform's processes and their database: passes everything on, cuts it, or holds it back."""
+"""A proxy between the platform's processes and their database. It forwards, cuts or delays the connections."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _CHUNK = 1 << 16
 
 
 class DatabaseProxy:
-    """Listens on a Unix socket in `folder`; `route` puts it between a database and those who are told its answer."""
+    """A proxy that listens on a Unix socket in `folder`. `route` returns the URL that leads through it."""
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._upstream = folder, ""
         self.database_url = ""
-        """Of the database itself, past the proxy; known once `route` was asked."""
+        """URL of the database itself, not through the proxy; known after `route` was called."""
         self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listening.bind(str(folder / _SOCKET))
         self._listening.listen(128)
@@ -44,14 +44,14 @@ class DatabaseProxy:
         self._listening.close()
 
     def route(self, database_url: str) -> str:
-        """The database's URL -> one that leads through here. Only for a database on a Unix socket."""
+        """Return a URL that leads through the proxy. The database must be on a Unix socket."""
         parts = urlsplit(database_url)
         self.database_url = database_url
         self._upstream = f"{parse_qs(parts.query)['host'][0]}/{_SOCKET}"
         return urlunsplit(parts._replace(query=f"host={quote(str(self._folder))}"))
 
     def cut(self, share: float, chance: random.Random) -> int:
-        """Break so many of the connections, in the middle of whatever they carry; how many."""
+        """Break a share of the connections, even in the middle of a message, and return their number."""
         with self._lock:
             chosen = [one for one in list(self._pairs) if chance.random() < share]
             for one in chosen:
@@ -59,7 +59,7 @@ class DatabaseProxy:
         return len(chosen)
 
     def stall(self, duration_s: float) -> None:
-        """Hold back everything for so long, new connections too."""
+        """Delay everything for `duration_s`, new connections too."""
         self._stalled_until_s = time.monotonic() + duration_s
 
     def _run(self) -> None:
@@ -70,7 +70,7 @@ class DatabaseProxy:
             with self._lock:
                 watched = [self._listening, *self._pairs]
             readable: list[socket.socket] = []
-            with suppress(OSError, ValueError):  # one was cut meanwhile
+            with suppress(OSError, ValueError):  # a socket was cut meanwhile
                 readable, _, _ = select.select(watched, [], [], 0.05)
             for one in readable:
                 if one is self._listening:
@@ -83,11 +83,11 @@ class DatabaseProxy:
         server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             server.connect(self._upstream)
-        except OSError:  # the database is down: so is this connection
+        except OSError:  # the database is down
             client.close()
             server.close()
             return
-        for one in (client, server):  # a peer that does not read must not stop the others for ever
+        for one in (client, server):  # a peer that does not read must not block the others
             one.settimeout(5.0)
         with self._lock:
             self._pairs[client], self._pairs[server] = server, client

@@ -1,6 +1,6 @@
-"""The proxy in a process of its own: every query passes it, and clients and world would keep it waiting for the GIL.
+"""The proxy in a process of its own, because every query passes it and other threads would hold the GIL.
 
-Commands come as lines of JSON on standard input, each is answered by a line, and the end of the input ends it.
+Commands are lines of JSON on standard input. Each is answered by a line, and the end of the input ends the process.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from soak.proxy import DatabaseProxy
 
 
 class ProxyProcess:
-    """A DatabaseProxy elsewhere, with the same methods. Only one thread may use it."""
+    """A DatabaseProxy in another process, with the same methods. Only one thread may use it."""
 
     def __init__(self, folder: Path) -> None:
-        self._process = subprocess.Popen(  # noqa: S603  # ourselves
+        self._process = subprocess.Popen(  # noqa: S603  # our own program
             [sys.executable, "-m", "soak.proxy_process", str(folder)],
             cwd=Path(__file__).parents[1],
             stdin=subprocess.PIPE,
@@ -36,16 +36,16 @@ class ProxyProcess:
         self._process.communicate()
 
     def route(self, database_url: str) -> str:
-        """As DatabaseProxy.route."""
+        """Return a URL that leads through the proxy, like DatabaseProxy.route."""
         self.database_url = database_url
         return str(self._ask("route", database_url))
 
     def cut(self, share: float, chance: random.Random) -> int:
-        """As DatabaseProxy.cut; which connections it breaks follows from `chance`."""
+        """Break a share of the connections, like DatabaseProxy.cut. `chance` gives the seed of the choice."""
         return int(self._ask("cut", share, chance.getrandbits(32)))
 
     def stall(self, duration_s: float) -> None:
-        """As DatabaseProxy.stall."""
+        """Delay everything, like DatabaseProxy.stall."""
         self._ask("stall", duration_s)
 
     def _ask(self, *command: Any) -> Any:
@@ -57,7 +57,7 @@ class ProxyProcess:
 
 
 def main() -> None:
-    """Usage: python -m soak.proxy_process FOLDER."""
+    """Run the proxy. Usage: python -m soak.proxy_process FOLDER."""
     with DatabaseProxy(Path(sys.argv[1])) as proxy:
         for line in sys.stdin:
             name, *given = json.loads(line)

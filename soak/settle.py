@@ -1,4 +1,4 @@
-"""After the faults: wait until the platform is quiet, and read back all that there is."""
+"""After the faults: wait until the platform is quiet, and read back its whole state."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LISTS = {
 }
 _TROUBLE: tuple[type[Exception], ...] = (CliFailure, *UNAVAILABLE)
 _LATEST = frozenset({"solve_runs", "plans"})
-"""Only their latest page: the judge asks nothing of older ones."""
+"""Lists of which only the latest page is read, because no rule needs older rows."""
 
 
 def settle(
@@ -49,12 +49,12 @@ def settle(
     s_max: float,
     is_up: Callable[[], bool] = lambda: True,
 ) -> None:
-    """Write the `final` record: `quiet_s` after the faults (null: never), and everything as REST shows it.
+    """Write the `final` record: `quiet_s` after the faults (null: never), and the state as REST shows it.
 
-    It is read in one still moment: where a cycle of solves has changed something meanwhile, once more.
+    The state must be read while nothing changes. If a solve changes something meanwhile, it is read again.
 
-    tend    restarts what has died; only this thread may, so nothing here waits for long
-    is_up   whether the API answers at once: `admin` would wait for it
+    tend    restarts dead processes; only this thread may do that, so nothing here blocks for long
+    is_up   returns whether the API answers at once, because `admin` would wait for it
     """
     began_s = time.monotonic()
     asked: dict[str, int] = {}
@@ -75,7 +75,7 @@ def settle(
                 found = _read_back(admin)
                 if _unquiet(admin, database, asked) or _standing(admin) != stood:
                     waits_for = "a moment in which nothing changes"
-        except _TROUBLE as error:  # it has not come back yet
+        except _TROUBLE as error:  # the API has not come back yet
             waits_for = str(error)
         time.sleep(0.5)
     if waits_for:
@@ -84,12 +84,12 @@ def settle(
 
 
 def _standing(admin: Client) -> list[tuple[str, int]]:
-    """Every server at its generation: any move, and any new target, raises one."""
+    """Return every server with its generation. Any move and any new target raises a generation."""
     return [(server["name"], server["generation"]) for server in _items(admin, "/v1/servers", latest=False)]
 
 
 def _read_back(admin: Client) -> dict[str, Any]:
-    """All that there is, by the name of the list."""
+    """Return the whole state, by the name of the list."""
     found: dict[str, Any] = {name: list(_items(admin, path, latest=name in _LATEST)) for name, path in LISTS.items()}
     for grant in found["grants"]:
         grant["made"] = list(_items(admin, f"/v1/plans/{grant['plan_id']}/changes", latest=False))
@@ -116,7 +116,7 @@ def _items(admin: Client, path: str, *, latest: bool) -> Iterator[Json]:
 
 
 def _solve_all(admin: Client) -> dict[str, int]:
-    """Have every region solved now: what faults have left is seen to. Region -> its last run before."""
+    """Ask for a solve of every region, to repair the effects of faults, and return each region's last run before it."""
     asked = {}
     for region in _items(admin, "/v1/regions", latest=False):
         said = admin.post("/v1/solve-runs", {"region": region["name"]})
@@ -125,7 +125,7 @@ def _solve_all(admin: Client) -> dict[str, int]:
 
 
 def _unquiet(admin: Client, database: Database, asked: Mapping[str, int]) -> str:
-    """What is still under way, for people; empty where nothing is."""
+    """Return a description of the work still in progress; empty if there is none."""
     for phase in ("submitted", "assessing", "scheduled"):
         waiting = admin.get(f"/v1/capacity-requests?phase={phase}&limit=1")["items"]
         if waiting:
@@ -151,7 +151,7 @@ def _unquiet(admin: Client, database: Database, asked: Mapping[str, int]) -> str
         ended = [run for run in runs if run["solve_run_id"] > after and run["status"] in ("committed", "unchanged")]
         if not ended:
             return f"{region} has not been solved since the faults ended"
-        # A reservation is granted by what the last solve saw: what failed since then is seen by the next one.
+        # A grant rests on the last solve. Only the next solve sees servers that failed since then.
         seen_at = max(datetime.fromisoformat(run["started_at"]) for run in ended)
         for event in _items(admin, f"/v1/unavailability-events?region={region}&open=true", latest=False):
             if datetime.fromisoformat(event["starts_at"]) >= seen_at:

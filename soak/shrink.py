@@ -1,4 +1,4 @@
-"""Make a history that breaks a rule as small as it can be, so that a person can read it and a test can keep it."""
+"""Shrink a history that breaks a rule to the least that still breaks it, for people to read and tests to keep."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from soak.judge import RULES
 
 
 def shrink_history(arguments: list[str]) -> int:
-    """Write what is left of a history when all that the rule does not need is taken away."""
+    """Write the part of a history that the rule needs to be broken."""
     parser = argparse.ArgumentParser(prog="soak shrink", description=shrink_history.__doc__)
     parser.add_argument("history", type=Path)
     parser.add_argument("rule", choices=[rule.__name__ for rule in RULES])
@@ -29,10 +29,10 @@ def shrink_history(arguments: list[str]) -> int:
 
 
 def shrunk(records: Sequence[Json], rule_name: str) -> list[Json]:
-    """A part of the records with the same first violation, and of which no operation or row can be taken away.
+    """Return a least part of the records that has the same first violation of a rule.
 
-    The same to the letter: what is taken away must not become a violation of its own. Raises ValueError where the
-    records do not break the rule.
+    The violation must have exactly the same message, so that a removal does not cause a violation of its own. Raises
+    ValueError if the records do not break the rule.
     """
     [rule] = [rule for rule in RULES if rule.__name__ == rule_name]
     first = next(iter(rule(History.of(records))), None)
@@ -46,7 +46,7 @@ def shrunk(records: Sequence[Json], rule_name: str) -> list[Json]:
 
 
 def _least(parts: list[tuple[Any, ...]], breaks: Callable[[Sequence[tuple[Any, ...]]], bool]) -> list[tuple[Any, ...]]:
-    """Take away halves, then quarters, and so on, as long as that leaves it broken (delta debugging)."""
+    """Remove halves, then quarters, and so on, as long as the rest stays broken (delta debugging)."""
     size = max(len(parts) // 2, 1)
     while True:
         at, taken = 0, False
@@ -62,7 +62,7 @@ def _least(parts: list[tuple[Any, ...]], breaks: Callable[[Sequence[tuple[Any, .
 
 
 def _parts(records: Sequence[Json]) -> list[tuple[Any, ...]]:
-    """What can be taken away: an operation with all that was answered, a record, or one row of a final list."""
+    """Return the removable parts: an operation with all its answers, a record, or one row of a final list."""
     operations: dict[int, list[Json]] = {}
     parts: list[tuple[Any, ...]] = []
     for record in records:
@@ -81,7 +81,7 @@ def _parts(records: Sequence[Json]) -> list[tuple[Any, ...]]:
 
 
 def _whole(parts: Sequence[tuple[Any, ...]]) -> list[Json]:
-    """Parts as records, in order of time."""
+    """Return the parts as records, in order of time."""
     records: list[Json] = []
     final: Json | None = None
     for kind, *what in parts:

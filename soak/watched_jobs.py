@@ -1,4 +1,4 @@
-"""Jobs as the database has them: what REST does not show is how long ago their leases ended."""
+"""Read jobs from the database, because REST does not show how long ago their leases ended."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _SENT = "SELECT CAST(extract(epoch FROM now() - max(sent_at)) AS float) FROM job
 
 
 def load_jobs(database: Database) -> Json:
-    """jobs: those that wait, run or have failed for good; since_sent_s: how long ago a message was last sent."""
-    with database.snapshot() as tx:  # both of one moment
+    """Return `jobs`, the jobs not done, and `since_sent_s`, the seconds since the last message was sent."""
+    with database.snapshot() as tx:  # both queries see the same moment
         jobs = [dict(row) for row in tx.execute(sa.text(_JOBS)).mappings()]
         return {"jobs": jobs, "since_sent_s": tx.execute(sa.text(_SENT)).scalar_one()}
 
 
 def record_held(database: Database, recorder: Recorder) -> None:
-    """Write down the jobs whose lease is over and that somebody holds all the same, if the database can be asked."""
+    """Record running jobs with an expired lease, if the database can be reached."""
     try:
         found = load_jobs(database)
     except UNAVAILABLE:
@@ -34,10 +34,10 @@ def record_held(database: Database, recorder: Recorder) -> None:
 
 
 def load_holders(database: Database) -> frozenset[int]:
-    """Ids of the processes that hold a job now; none where the database cannot be asked."""
+    """Return the ids of the processes that hold a job; none if the database cannot be reached."""
     try:
         with database.snapshot() as tx:
             found = tx.execute(sa.text("SELECT worker FROM jobs WHERE status = 'running'")).scalars().all()
     except UNAVAILABLE:
         return frozenset()
-    return frozenset(int(worker.split(":")[1]) for worker in found)  # host:pid:a number of its own
+    return frozenset(int(worker.split(":")[1]) for worker in found)  # host:pid:number

@@ -1,7 +1,7 @@
-"""The servers as they are in truth, behind the webhook that the mover calls; and a record of all that is done to them.
+"""The real servers behind the webhook that the mover calls, and a record of every step done on them.
 
-The world believes nobody: it does a step once, some time after it was asked, and writes down that it did. Its answers
-get lost, come late, or are errors; the work goes on all the same. So what the platform believes can be held against it.
+The world trusts no one: it does a step once, some time after the request, and records it. Its answers get lost, come
+late or are errors, but the work goes on. So the platform's beliefs can be compared with the record.
 """
 
 from __future__ import annotations
@@ -19,37 +19,43 @@ from typing import Any, Self
 from libs.actuators.signature import SIGNATURE, Call, is_signed
 from soak.history import Json, Recorder
 
-SECRET = "a secret of the soak alone"  # noqa: S105  # of a receiver on loopback that lives for minutes
+SECRET = "a secret of the soak alone"  # noqa: S105  # for a receiver on loopback that lives for minutes
 TIMEOUT_S = 3.0
-"""That the mover waits for an answer."""
+"""Seconds that the mover waits for an answer."""
 _DELAY_S_MAX = 1.5
 _FAILS, _BROKEN, _BROKEN_CLEAN = 0.04, 0.1, 0.3
-"""Shares: of attempts that fail, and of steps of a move that fail at every attempt; of cleaning, which is rarer."""
+"""Share of attempts that fail, and of steps that fail at every attempt: all steps but cleaning, and cleaning.
+
+Cleaning is rarer, so its share is larger.
+"""
 _LOST, _LATE, _ERROR = 0.06, 0.03, 0.03
-"""Shares of answers."""
+"""Share of answers that are lost, late, or errors."""
 
 
 @dataclass(slots=True)
 class _Work:
-    """One attempt at one step. `state`: under way, done, failed or dropped."""
+    """One attempt at one step. `state` is "under way", "done", "failed" or "dropped"."""
 
     step: Json
     state: str = "under way"
 
 
 class World:
-    """Does steps after a while, each once. Luck follows from the seed and the key of a step. Any thread may ask."""
+    """The real servers. Each step is done once, after a delay. The seed and the key of a step decide its luck.
+
+    Any thread may use it.
+    """
 
     def __init__(self, recorder: Recorder, seed: int) -> None:
         self._recorder, self._seed = recorder, seed
         self._lock = threading.Lock()
         self._works: dict[str, _Work] = {}
         self._done: set[tuple[int, str]] = set()
-        self._newest: dict[tuple[str, str], int] = {}  # server -> the latest move that asked anything of it
+        self._newest: dict[tuple[str, str], int] = {}  # server -> its latest move
         self._due: list[tuple[float, str]] = []
 
     def ask(self, step: Json) -> tuple[int, str]:
-        """See to a step, and say how it stands: an HTTP status, and a message."""
+        """Start a step if it is new, and return its state as an HTTP status and a message."""
         key, server = _key(step), (step["region"], step["server"])
         with self._lock:
             work = self._works.get(key)
@@ -63,9 +69,9 @@ class World:
             return (202, "") if work.state == "under way" else (422, f"the world could not: {work.state}")
 
     def do_by_hand(self, step: Json) -> None:
-        """What an operator does before he says so: the step is done, now, unless it is done or a later move has begun.
+        """Do a step at once, as an operator does before a skip, unless it is done or a later move has begun.
 
-        Of two operators who saw the same dead letter, the slower one must not clean what has joined meanwhile.
+        Two operators may see the same dead letter. The slower one must not clean a server that has joined meanwhile.
         """
         with self._lock:
             is_late = step["move_id"] < self._newest.get((step["region"], step["server"]), 0)
@@ -73,20 +79,20 @@ class World:
                 self._do(step, by="hand")
 
     def work(self, over: threading.Event) -> None:
-        """Do what is due, until told to stop."""
+        """Do the steps that are due, until `over` is set."""
         while not over.wait(0.02):
             with self._lock:
                 while self._due and self._due[0][0] <= time.monotonic():
                     self._end(self._works[heapq.heappop(self._due)[1]])
 
     def _begin(self, key: str, step: Json) -> _Work:
-        """A later attempt, or a later move, ends what was under way for the server."""
+        """Start a step, and drop any other step in progress on the same server."""
         server = step["region"], step["server"]
         for other in self._works.values():
             if other.state == "under way" and (other.step["region"], other.step["server"]) == server:
                 other.state = "dropped"
         work = self._works[key] = _Work(step)
-        if (step["move_id"], step["step"]) in self._done:  # by the attempt before, whose answer was lost
+        if (step["move_id"], step["step"]) in self._done:  # done by an earlier attempt whose answer was lost
             work.state = "done"
         else:
             heapq.heappush(self._due, (time.monotonic() + _DELAY_S_MAX * self._luck("delay", key) ** 3, key))
@@ -114,7 +120,7 @@ class World:
 
 
 class Receiver:
-    """The world's webhook, on a port of its own. `be_away` is a fault: it answers nothing for a while."""
+    """The world's webhook, on a port of its own. `be_away` is a fault: no call is answered for a while."""
 
     def __init__(self, world: World, recorder: Recorder) -> None:
         self._world, self._recorder = world, recorder
@@ -127,7 +133,7 @@ class Receiver:
                 receiver._answer(self)
 
             def log_message(self, *_: Any) -> None:
-                """Nothing: the record has it."""
+                """Log nothing: the history has it."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
@@ -138,7 +144,7 @@ class Receiver:
 
     @property
     def url(self) -> str:
-        """Where the mover is to POST."""
+        """URL to which the mover sends its calls."""
         return f"http://127.0.0.1:{self._server.server_address[1]}/steps"
 
     def __enter__(self) -> Self:
@@ -152,7 +158,7 @@ class Receiver:
         self._server.server_close()
 
     def be_away(self, duration_s: float) -> None:
-        """Hang up on every call for so long. What is under way goes on."""
+        """Hang up on every call for `duration_s`. Work in progress goes on."""
         self._away_until_s = time.monotonic() + duration_s
 
     def _answer(self, call: BaseHTTPRequestHandler) -> None:
@@ -177,7 +183,7 @@ class Receiver:
                 self._say(call, status, message)
         elif luck < _LOST + _LATE + _ERROR:
             self._mishear("error")
-            self._say(call, 500, "the receiver stumbled, and did it all the same")
+            self._say(call, 500, "the receiver failed, and did the step all the same")
         else:
             self._say(call, status, message)
 
@@ -191,7 +197,7 @@ class Receiver:
             call.send_header("Content-Length", str(len(body)))
             call.end_headers()
             call.wfile.write(body)
-        except OSError:  # the mover was killed, or waits no longer
+        except OSError:  # the mover was killed or stopped waiting
             self._mishear("hung up")
 
 

@@ -1,1 +1,1 @@
-"""Requests drawn from the API's own document, and what is wrong with the answers."""
+"""Random requests, drawn from the API's own document, and checks of their answers."""

@@ -1,4 +1,4 @@
-"""One request of a drawn case: aimed at something that is there or not, sent, and its answer judged."""
+"""Send one random case, aimed at an existing object or not, and check its answer."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance,
 
 
 class Fuzz:
-    """Sends cases with the tokens of several clients in turn, and keeps which answers there were.
+    """Sends cases with the tokens of several clients in turn, and counts the answers.
 
-    Every other case is aimed: its ids, region and generation are those of something that is there, and its body is
-    the example that the schema gives.
+    Every other case is aimed: its ids, region and generation are those of an existing object, and its body is the
+    example of the schema.
     """
 
     def __init__(
@@ -46,7 +46,10 @@ class Fuzz:
         seed: int = 0,
         wait: Callable[[], None] = nothing,
     ) -> None:
-        """`maker` reads and makes what cases are about; `callers` send them. `wait` is called behind each."""
+        """Set the clients: `maker` makes the objects of cases, and `callers` send them.
+
+        `wait` is called after each case.
+        """
         self._maker, self._callers, self._seeds = maker, itertools.cycle(callers), seeds
         self._turn, self._random = itertools.count(), random.Random(seed)
         self.statuses: dict[str, set[int]] = defaultdict(set)
@@ -56,13 +59,13 @@ class Fuzz:
 
     @property
     def sent(self) -> int:
-        """How many requests there were."""
+        """Number of requests sent."""
         return self.answers.total()
 
     def every_case(self, operation: Operation, examples: int, *, fresh: bool = False) -> None:
-        """So many cases each of what the schema allows and forbids. `fresh` draws others every time.
+        """Send `examples` valid cases and as many invalid ones. `fresh` draws other cases every time.
 
-        Raises what the checks raise.
+        Raises the failures of the checks.
         """
         draw = settings(
             max_examples=examples,
@@ -78,7 +81,7 @@ class Fuzz:
                 draw(given(case=operation.as_strategy(generation_mode=mode))(self.send))()
 
     def send(self, case: AnyCase) -> None:
-        """Send it and judge the answer. Raises what the checks raise."""
+        """Send a case and check its answer. Raises the failures of the checks."""
         if next(self._turn) % 2 == 0:
             self._aim(case)
         kept = {k: v for k, v in dict(case.headers or {}).items() if k.lower() != "authorization"}
@@ -87,7 +90,10 @@ class Fuzz:
         self._judge(case, case.call(headers=_authorization(caller)))
 
     def upload(self, operation: Operation, times: int) -> None:
-        """Send so many bodies of a route that takes files: good ones, and damaged ones. Raises likewise."""
+        """Send `times` bodies, good ones and damaged ones, to a route that takes files.
+
+        Raises the failures of the checks.
+        """
         for make in UPLOADS.get(operation.label, ()):
             for _ in range(times):
                 body = make(self._random)
@@ -99,7 +105,7 @@ class Fuzz:
                 answer = caller.request(
                     operation.method.upper(), url, content=body.content, files=body.files, headers=headers
                 )
-                answer.request.read()  # the judge quotes it
+                answer.request.read()  # a failure quotes the body
                 self._judge(case, answer)
 
     def _judge(self, case: AnyCase, answer: httpx.Response | Response) -> None:
@@ -134,7 +140,7 @@ class Fuzz:
             case.headers = CaseInsensitiveDict(dict(case.headers or {}) | {"If-Match": found})
 
     def _example_of(self, schema: dict[str, object]) -> Any:
-        """The first example of a body's schema."""
+        """Return the first example of a body's schema; None if it has none."""
         name = str(schema.get("$ref", "")).rsplit("/", 1)[-1]
         if not self._schemas:
             self._schemas = self._maker.get("/openapi.json").json()["components"]["schemas"]
@@ -142,5 +148,5 @@ class Fuzz:
 
 
 def _authorization(client: httpx.Client) -> dict[str, str]:
-    """The header that a client's token is in."""
+    """Return the header with a client's token."""
     return {"Authorization": client.headers["Authorization"]}

@@ -1,4 +1,4 @@
-"""Things that are there, for requests that are to be about something."""
+"""Existing objects for requests that need one."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from libs.interchange.inventory import dump_inventory
 from libs.interchange.servers_csv import load_csv
 
 REGION, OWNER = "west", "team"
-"""As the examples of the API document have them."""
+"""Names that the examples of the API document use."""
 _HEADER = "server,datacenter,msb,rack,hardware_type\n"
 
 
 def nothing() -> None:
-    """Where workers run."""
+    """Do nothing: workers run and do it."""
 
 
 class Seeds:
-    """Makes or finds something that is there, for the path parameters of an operation."""
+    """Makes or finds an existing object for the path parameters of an operation."""
 
     def __init__(
         self, client: httpx.Client, *, assess: Callable[[], None] = nothing, placement_plan_id: int = 1
     ) -> None:
-        """`client` may do everything. `assess` decides what was asked for, where no worker does."""
+        """Set the client, which may do everything. `assess` decides open requests if no worker runs."""
         self._client, self._assess, self._number = client, assess, itertools.count()
         self._placement_plan_id = placement_plan_id
         self._hardware_type = str(self._first("hardware-types", "name"))
 
     def parameters(self, path: str, names: list[str]) -> dict[str, object]:
-        """Path parameters of something that is there; none where it is not known how to make it."""
+        """Return path parameters of an existing object; none if no method makes such an object."""
         noun = path.split("/")[2] if path.count("/") > 1 else ""
         make = getattr(self, "_" + noun.replace("-", "_"), None)
         if make is None or not names:
@@ -42,7 +42,7 @@ class Seeds:
         return found | {name: made for name, made in self._beside(path) if name in names}
 
     def _beside(self, path: str) -> Iterator[tuple[str, object]]:
-        """What a second parameter of a path is about."""
+        """Yield the second parameter of a path."""
         if "{import_id}" in path:
             yield "import_id", self._imports()
         if path.endswith("/pictures/{name}.svg"):
@@ -141,5 +141,5 @@ class Seeds:
 
 
 def _id(answer: httpx.Response, key: str, otherwise: int = 1) -> int:
-    """What was made, or, where it could not be, an id that there may be."""
+    """Return the id of the object made; `otherwise`, which may exist, if it could not be made."""
     return int(answer.json().get(key) or otherwise)

@@ -1,4 +1,4 @@
-"""Bodies of the routes that take files: as they should be, and damaged at random."""
+"""Random bodies for the routes that take files: correct ones and damaged ones."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Upload:
 
 
 def damaged(content: bytes, draw: random.Random) -> bytes:
-    """The content, or something that was made of it."""
+    """Return the content, or a random damage of it."""
     if draw.random() < 0.4:
         return content
     at = draw.randrange(len(content) + 1)
@@ -130,7 +130,7 @@ def _trace_file(draw: random.Random) -> Upload:
 def _table(columns: Mapping[str, Sequence[object]]) -> Callable[[random.Random], Upload]:
     def make(draw: random.Random) -> Upload:
         kept = {name: values for name, values in columns.items() if draw.random() < 0.95}
-        if "minute" in kept:  # older ones would all be refused
+        if "minute" in kept:  # older minutes are refused
             kept["minute"] = [time.time() // 60 - 60 + minute for minute in (0, 1)]
         media, content = draw.choice(((_CSV, _csv(kept)), (_PARQUET, _parquet(kept))))
         return Upload(
@@ -174,4 +174,4 @@ UPLOADS: Mapping[str, Sequence[Callable[[random.Random], Upload]]] = {
     "POST /v1/regions/{region}/import": (_region,),
     "POST /v1/regions/{region}/imports": (_servers,),
 }
-"""By operation: what draws a body."""
+"""Functions that draw a body, by operation."""

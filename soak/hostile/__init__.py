@@ -1,1 +1,1 @@
-"""A client that means harm, and what the API says to it."""
+"""A hostile client, and checks of the API's answers to it."""

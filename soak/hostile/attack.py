@@ -1,4 +1,4 @@
-"""Send each bomb often and several at once, and watch what the API's process takes and whether it still answers."""
+"""Send bombs many times in parallel, and watch the memory and the health of the API's process."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _TIMEOUT_S = 600.0
 _LOOK_S = 0.01
 _PROBE_S = 0.05
 _AGAIN_MAX, _AGAIN_S = 60, 0.5
-"""A bomb that is told to come again does so: otherwise it would say nothing of what reads it."""
+"""Tries of a bomb that gets 429, and seconds between them. Without them the bomb might never be read."""
 NO_ANSWER = 0
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What came of one bomb. `rss_bytes` and `healthz_s` are the largest seen."""
+    """The outcome of one bomb. `rss_bytes` and `healthz_s` are the largest values seen."""
 
     name: str
     fits: frozenset[int]
@@ -35,10 +35,10 @@ class Outcome:
     died: bool = False
 
     def complaints(self, *, rss_bytes_max: float, healthz_s_max: float) -> list[str]:
-        """What is wrong with it, in words."""
+        """Return the faults of the outcome as messages."""
         wrong = [f"{name(status)} {number} times" for status, number in self.answers.items() if not self._fits(status)]
         if not self.answers.keys() - {BUSY}:
-            wrong.append("it was told to come again every time, so it was never read")
+            wrong.append("every answer was 429, so it was never read")
         if self.died:
             wrong.append("the API's process ended")
         if self.rss_bytes >= rss_bytes_max:
@@ -53,7 +53,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An API, a token that may do everything, and the id of the API's process at any time."""
+    """An API, a token for everything, and a function that returns the current id of the API's process."""
 
     url: str
     token: str
@@ -61,7 +61,7 @@ class Target:
 
 
 def name(status: int) -> str:
-    """A status for people."""
+    """Return a status as text."""
     return "no answer" if status == NO_ANSWER else str(status)
 
 
@@ -74,9 +74,9 @@ def send_often(
     at_once: int,
     tend: Callable[[], object] = lambda: None,
 ) -> Outcome:
-    """Send each of the bombs so many times, mixed, by so many threads; `tend` is called meanwhile.
+    """Send each of the bombs `times` times, mixed, from `at_once` threads, and call `tend` meanwhile.
 
-    A busy answer counts, and the bomb is sent again until it is read.
+    A bomb that gets 429 is counted and sent again until it is read.
     """
     outcome = Outcome(label, frozenset[int]().union(*(bomb.fits for bomb in bombs)))
     pid = target.pid()
@@ -91,7 +91,7 @@ def send_often(
 
 
 def ask_at_once(target: Target, path: str, *, times: int, at_once: int) -> Outcome:
-    """GET a public path so many times, by so many threads."""
+    """Send `times` GETs to a public path from `at_once` threads."""
     outcome, pid = Outcome(f"{at_once} × {path}", frozenset({200})), target.pid()
     bomb = Bomb(method="GET", path=path)
     with _client(target) as http, _watched(target, pid, outcome), ThreadPoolExecutor(at_once) as threads:

@@ -1,4 +1,4 @@
-"""Requests that are small when they are sent and large, slow or senseless when they are read."""
+"""Bombs: requests that are small to send, and large, slow or meaningless to read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from soak.hostile.parquet_bombs import (
 
 REFUSED = frozenset({413, 422})
 BUSY = 429
-"""Fits everywhere: the client is told to come again. It says nothing of the bomb."""
+"""Status that is always right: the client has to try again. It says nothing about the bomb."""
 PARQUET, CSV, FORM = "application/vnd.apache.parquet", "text/csv", "application/x-www-form-urlencoded"
 _PIECE_BYTES = 1 << 18
 _USAGE: Row = {"minute": 0.0, "service": "a", "region": "r", "hardware_type": "h", "used": 0.0}
@@ -34,7 +34,7 @@ _GROWTH: Row = {"step": 1.0, "product": "a", "growth": 0.02}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bomb:
-    """One request. `fits` holds the statuses that are right beside 429."""
+    """One request. `fits` holds the right statuses, besides 429."""
 
     path: str
     method: str = "POST"
@@ -44,9 +44,9 @@ class Bomb:
     fits: frozenset[int] = REFUSED
 
     def send(self, http: httpx.Client) -> int:
-        """The status of the answer. Raises httpx.TransportError where there is none."""
+        """Send the bomb and return the status of the answer. Raises httpx.TransportError if there is no answer."""
         content, headers = self.content, dict(self.headers)
-        if content is not None:  # in pieces: in one, the client copies what is left of it at each step
+        if content is not None:  # sent in pieces: the client would copy the rest of a single piece at each step
             headers["Content-Length"] = str(len(content))
         return http.request(
             self.method,
@@ -63,11 +63,11 @@ def _pieces(content: bytes) -> Iterator[bytes]:
 
 
 def _packed(first: bytes, again: bytes, times: int, last: bytes) -> bytes:
-    """Gzip of `first`, then `again` so many times, then `last`; never unpacked as a whole here."""
+    """Return the gzip of `first`, `times` copies of `again`, and `last`, without holding all of it unpacked."""
     parts, chunk = [], again * 100_000
     whole, rest = divmod(times, 100_000)
     middle = gzip.compress(chunk, 6)
-    # A gzip may have several members (RFC 1952, 2.2): the same one again is cheap to make.
+    # A gzip may have several members (RFC 1952, 2.2), so the same member can be repeated.
     parts += [gzip.compress(first), *[middle] * whole, gzip.compress(again * rest + last)]
     return b"".join(parts)
 
@@ -106,17 +106,17 @@ def _long_time() -> Bomb:
     service = {"key": "service.name", "value": {"stringValue": "a"}}
     export = {"resourceSpans": [{"resource": {"attributes": [service]}, "scopeSpans": [{"spans": [span]}]}]}
     content, headers = json.dumps(export).encode(), {"Content-Type": "application/json"}
-    # The protocol's way to refuse one span: 200, and partialSuccess says how many were left out.
+    # The protocol refuses one span with 200, and partialSuccess has the number of refused spans.
     return Bomb(path="/v1/traces", content=content, headers=headers, fits=frozenset({200, 400}))
 
 
 def _two_bytes(number: int) -> bytes:
-    """Protobuf: a span of no bytes, so many times, within the fields that a span is in."""
-    return _within(b"\x12\x00" * number, b"\x12", b"\x0a")  # ScopeSpans.spans are field 2; scope_spans 2
+    """Return protobuf with `number` spans of no bytes, within the fields that contain a span."""
+    return _within(b"\x12\x00" * number, b"\x12", b"\x0a")  # field 2: scope_spans, and ScopeSpans.spans
 
 
 def _empty_attributes(spans: int, each: int) -> bytes:
-    """Protobuf: so many spans of so many attributes of no bytes."""
+    """Return protobuf with `spans` spans, each with `each` attributes of no bytes."""
     return _within(_within(b"\x4a\x00" * each, b"\x12") * spans, b"\x12", b"\x0a")
 
 
@@ -136,10 +136,10 @@ def _length(size: int) -> bytes:
 
 _JSON, _PROTOBUF = "application/json", "application/x-protobuf"
 _FEW, _MANY = 4_000_000, 178_000_000
-"""Empty objects: three bytes each. The few fit into what may be decoded, the many are 512 MiB."""
+"""Numbers of empty objects, three bytes each. The smaller number may be decoded; the larger one is 512 MiB."""
 _OTLP_FEW = 2_090_000
 _ANSWERED = frozenset({200, 400, 413, 422})
-"""Where what is sent may be within the bounds, so that what is no span is left out and told."""
+"""Right statuses of a request within the bounds, whose malformed spans are left out and reported."""
 
 BOMBS: Mapping[str, Callable[[], Bomb]] = {
     "zipkin objects": lambda: _trace_file("x.zipkin.json.gz", _packed(b"[{}", b",{}", _MANY, b"]")),
@@ -173,7 +173,7 @@ BOMBS: Mapping[str, Callable[[], Bomb]] = {
     "long time": _long_time,
     "half a surrogate": lambda: _input(b'{"rows":[{"\\ud800":1}]}', _JSON),
 }
-"""By name: what makes it. The larger ones take this process some seconds and some hundreds of MiB to make."""
+"""Functions that make a bomb, by name. The larger bombs take some seconds and some hundreds of MiB to make."""
 
 
 def _form(path: str) -> Bomb:

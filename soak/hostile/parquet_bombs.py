@@ -1,4 +1,4 @@
-"""Parquet files of a few kilobytes that are gigabytes once decoded, or whose footers are not true."""
+"""Parquet files of a few kilobytes that decode to gigabytes, or whose footers lie."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ _REPEATED_BYTES, _REPEATED_ROWS = 100_000, 2000
 
 
 def constant_rows(row: Row, rows: int) -> bytes:
-    """The same row so often."""
+    """Return a file with `rows` copies of the same row."""
     return _written([_table(row, _GROUP_ROWS)] * (rows // _GROUP_ROWS))
 
 
 def last_row_is_bad(row: Row, rows: int, **bad: float | str) -> bytes:
-    """The same row so often, and one with other values behind it."""
+    """Return a file with `rows` copies of the same row, and a last row with the values of `bad`."""
     groups = [_table(row, min(_GROUP_ROWS, rows - at)) for at in range(0, rows, _GROUP_ROWS)]
     return _written([*groups, _table({**row, **bad}, 1)])
 
 
 def shared_long_name(row: Row, column: str, rows: int) -> bytes:
-    """A name of 10 kB, once in the file's dictionary and in every row."""
+    """Return a file with a name of 10 kB, once in its dictionary and used by every row."""
     return _written([_table({**row, column: "n" * 10_000}, rows)])
 
 
 def names_that_repeat(row: Row, column: str) -> bytes:
-    """Long names, each written as "the same as the one before"."""
+    """Return a file with long names, each encoded as equal to the previous one."""
     table = _table({**row, column: "n"}, _REPEATED_ROWS)
     names = pa.array(["n" * _REPEATED_BYTES] * _REPEATED_ROWS)
     table = table.set_column(table.column_names.index(column), column, names)
@@ -40,21 +40,21 @@ def names_that_repeat(row: Row, column: str) -> bytes:
 
 
 def one_long_value(row: Row, column: str) -> bytes:
-    """One row with a name of 256 MiB, which is packed into some kilobytes."""
+    """Return a file with one row, whose name of 256 MiB is compressed to some kilobytes."""
     table = _table({**row, column: "n" * _LONG_BYTES}, 1)
     at = table.column_names.index(column)
     return _written([table.set_column(at, column, table.column(at).cast(pa.string()))], use_dictionary=False)
 
 
 def under_a_false_footer(content: bytes) -> bytes:
-    """The same file, whose footer says of every column that it is small once decompressed."""
+    """Return the same file with a footer that gives a small decompressed size for every column."""
     footer = int.from_bytes(content[-8:-4], "little")
     head, tail = content[: -8 - footer], content[-8 - footer :]
     metadata = pq.read_metadata(io.BytesIO(content))
     for group in range(metadata.num_row_groups):
         for column in range(metadata.num_columns):
             told = _varint(2 * metadata.row_group(group).column(column).total_uncompressed_size)
-            if len(told) > 2:  # shorter ones are small, and may be anything else in the footer
+            if len(told) > 2:  # a shorter one is a small size, and may match other parts of the footer
                 tail = tail.replace(told, _varint(2 * 50, length=len(told)))
     return head + tail
 
@@ -79,7 +79,7 @@ def _written(tables: list[pa.Table], **options: object) -> bytes:
 
 
 def _varint(number: int, length: int = 0) -> bytes:
-    """Thrift's compact integer; padded to `length` with bits that are 0."""
+    """Return a compact integer of Thrift, padded to `length` bytes with zero bits."""
     found = bytearray()
     while number > 127 or len(found) + 1 < length:
         found.append(number & 127 | 128)

@@ -1,4 +1,4 @@
-"""The model that a history is held against. Pure: no platform, no clock, no database."""
+"""Rules that a history must satisfy. They are pure: they use no platform, no clock and no database."""
 
 from soak.judge.rules import AT_ANY_TIME, RULES, judge
 from soak.judge.violation import Violation

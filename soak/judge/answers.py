@@ -1,4 +1,4 @@
-"""Rules about answers alone: what one client or several were told must fit together in time."""
+"""Rules about answers alone: the answers to one or several clients must be consistent over time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _KEYS = {
     "token": ("token_id", "role"),
     "move": ("move_id", "steps"),
 }
-"""Noun -> the field with its id, and one that tells it from other rows that name it."""
+"""Noun -> field with its id, and a field that distinguishes its rows from other rows that name it."""
 _WRITTEN = {
     "capacity request": ("status", "spec", "reservation_id", "owner"),
     "reservation": ("spec", "owner", "name", "deleted_at"),
@@ -36,7 +36,7 @@ _WRITTEN = {
     "token": ("role", "owners", "revoked_at"),
     "move": ("status", "step", "attempt", "dead_letter"),
 }
-"""Noun -> the fields that are the row's own: they change with its generation and never without."""
+"""Noun -> fields of the row itself, which change only together with its generation."""
 _LISTS = {
     "capacity request": ("capacity_requests",),
     "reservation": ("reservations", "deleted_reservations"),
@@ -49,12 +49,12 @@ _LISTS = {
     "token": ("tokens",),
     "move": ("moves",),
 }
-"""Noun -> where it is read back at the end."""
+"""Noun -> lists of the final record that contain it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A row as an answer showed it: at some moment between the sending of the request and the answer."""
+    """A row in an answer: its state at some moment between the request and the answer."""
 
     noun: str
     row_id: int | str
@@ -66,7 +66,7 @@ class Seen:
 
 
 def no_internal_error(history: History) -> Iterator[Violation]:
-    """No fault of the machinery is a reason for our code to break: it answers 503, or nothing."""
+    """An answer is never a 500: under a fault of the machinery, the API answers 503 or not at all."""
     for operation in history.operations:
         for attempt in operation.attempts:
             if attempt.status == 500:
@@ -77,10 +77,10 @@ def no_internal_error(history: History) -> Iterator[Violation]:
 
 
 def one_key_one_answer(history: History) -> Iterator[Violation]:
-    """Whoever sends a key again is told the same: what was done stays done, what was refused may yet be done once.
+    """All attempts with one key get the same answer, once one has succeeded.
 
-    A refusal keeps no key, so a later attempt may succeed; after a success there is that answer and no other. 429 is
-    no refusal: it says to come again.
+    A refusal does not use up the key, so a later attempt may succeed. After a success, every answer is equal to it. 429
+    is not a refusal: it asks the client to try again.
     """
     by_key: dict[tuple[str, str], list[Any]] = defaultdict(list)
     for operation in history.operations:
@@ -102,7 +102,7 @@ def one_key_one_answer(history: History) -> Iterator[Violation]:
 
 
 def generations_only_grow(history: History) -> Iterator[Violation]:
-    """Whoever asks after an answer has come is shown that generation of the row, or a later one."""
+    """A request that is sent after an answer shows the same generation of a row, or a later one."""
     for rows in _by_row(history).values():
         latest: Seen | None = None
         answered = sorted(rows, key=lambda seen: seen.ended_s)
@@ -120,7 +120,7 @@ def generations_only_grow(history: History) -> Iterator[Violation]:
 
 
 def same_generation_same_row(history: History) -> Iterator[Violation]:
-    """A generation names one state of a row: two answers with the same one show the same."""
+    """A generation of a row has one state: two answers with the same generation show the same values."""
     for rows in _by_row(history).values():
         first: dict[int, Seen] = {}
         for seen in rows:
@@ -133,7 +133,7 @@ def same_generation_same_row(history: History) -> Iterator[Violation]:
 
 
 def shown_is_found(history: History) -> Iterator[Violation]:
-    """What an answer showed is there from then on: nothing that has an address of its own ever goes."""
+    """An object in an answer exists from then on: objects with an address of their own never disappear."""
     shown: dict[str, Seen] = {}
     for seen in seen_rows(history):
         path = f"/v1/{_LISTS[seen.noun][0].replace('_', '-')}/{seen.row_id}"
@@ -157,9 +157,9 @@ def _by_row(history: History) -> dict[tuple[str, int | str], list[Seen]]:
 
 
 def seen_rows(history: History) -> Iterator[Seen]:
-    """Every row that an answer showed, but those that a replay repeats: they are as old as the first answer.
+    """Yield every row in an answer, except in replays, which are as old as the first answer.
 
-    Then every row that was read back at the end, under operation 0.
+    Then yield every row that was read at the end, under operation 0.
     """
     for operation in history.operations:
         for attempt in operation.attempts:

@@ -1,4 +1,4 @@
-"""Rules about servers: whose they are, how they got there, and whether promises are kept."""
+"""Rules about servers: their reservations, their moves, and whether granted capacity is covered."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from soak.judge.violation import Violation
 
 
 def one_reservation_at_a_time(history: History) -> Iterator[Violation]:
-    """Follow every server through the history of its moves: it joins only when it is in none, and ends where it is.
+    """A server joins a reservation only when it is in none, and ends where its moves took it.
 
-    Where it ends is asked at rest only: a list that is read while servers move is of no one moment.
-
-    Regions begin with all servers free.
+    The end is checked only at rest, because a list that is read while servers move mixes several moments. Regions begin
+    with all servers free.
     """
     bound: dict[tuple[str, str], str | None] = defaultdict(lambda: None)
     for move in sorted(history.final.get("moves", []), key=lambda move: move["move_id"]):
@@ -41,7 +40,7 @@ def one_reservation_at_a_time(history: History) -> Iterator[Violation]:
 
 
 def moves_end_where_they_say(history: History) -> Iterator[Violation]:
-    """At rest no move runs, each step was done once, and every server that is up is where it should be."""
+    """At rest no move runs, each step was done once, and every server that is up is in its target reservation."""
     for move in history.final.get("moves", []):
         if move["status"] == "running" and history.at_rest:
             said = f"move {move['move_id']} of {move['server']} still runs: {move['step']}, attempt {move['attempt']}"
@@ -56,9 +55,9 @@ def moves_end_where_they_say(history: History) -> Iterator[Violation]:
 
 
 def granted_is_covered(history: History) -> Iterator[Violation]:
-    """What is granted at rest has its servers: counted here, by definition, from the list of servers.
+    """At rest a granted reservation has its servers, counted here from the list of servers.
 
-    Those that are down count for nothing, and neither do those that were announced to be retired.
+    Servers that are down do not count, and neither do servers that will be retired.
     """
     leaving = {
         (one["region"], one["scope"], one["scope_name"])
@@ -89,9 +88,9 @@ def granted_is_covered(history: History) -> Iterator[Violation]:
 
 
 def lineage_is_a_chain(history: History) -> Iterator[Violation]:
-    """No two solves of a region follow the same plan: the second one rests on targets that are no more.
+    """No two solves of a region follow the same plan, because the second one would rest on outdated targets.
 
-    Neither do two placement plans, of those that were made to be carried out.
+    No two committed placement plans follow the same plan either.
     """
     first: dict[tuple[str, int], int] = {}
     for plan in sorted(history.final.get("plans", []), key=lambda plan: plan["plan_id"]):
@@ -110,7 +109,7 @@ def lineage_is_a_chain(history: History) -> Iterator[Violation]:
 
 
 def grants_take_what_is_free(history: History) -> Iterator[Violation]:
-    """A grant takes servers that are free, and none from another reservation: as clients saw it, and at the end."""
+    """A grant takes only free servers and none from another reservation, in answers and at the end."""
     own = {seen.row_id: seen.row["reservation"] for seen in seen_rows(history) if seen.noun == "capacity request"}
     request_of: dict[int, int] = {}
     made: dict[int, list[Json]] = {}

@@ -1,4 +1,4 @@
-"""Operations of one key are one: a client that sends a key again wants nothing new."""
+"""Join the operations with one key: a client that repeats a key asks for nothing new."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from soak.judge.kinds import KINDS
 
 
 def by_key(history: History, kinds: Collection[str] = KINDS.keys()) -> list[Operation]:
-    """Operations of these kinds, those of one key as one; each that has no key stays alone."""
+    """Return the operations of these kinds, with those of one key joined. An operation without a key stays alone."""
     found: dict[tuple[str, str | int], Operation] = {}
     for operation in history.operations:
         if operation.what in kinds:
@@ -21,7 +21,7 @@ def by_key(history: History, kinds: Collection[str] = KINDS.keys()) -> list[Oper
 
 
 def times_done(operation: Operation) -> tuple[int, int]:
-    """How often a client was told that it was carried out, and how often it may have been."""
+    """Return how often the client was told that the operation was done, and how often it may have been done."""
     possible = sum(not attempt.refused for attempt in operation.attempts)
     done = sum(attempt.done for attempt in operation.attempts)
     if KINDS[operation.what].keyed:

@@ -1,4 +1,4 @@
-"""Rules about what came of writes: an acknowledged one is there once, a refused one is not, any other at most once."""
+"""Rules about effects: an acknowledged write has one effect, a refused one has none, any other at most one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MAKES_REQUESTS = ("create", "create_window", "resize", "delete")
 
 
 def done_is_kept(history: History) -> Iterator[Violation]:
-    """What a client was told is done can be read at the end: its row is there, as late as told, and as it must be."""
+    """An acknowledged write can be read at the end: its row exists, is not older, and has the values required."""
     final = history.final
     if not final:
         yield Violation("done_is_kept", "the run has no end: nothing was read back")
@@ -50,7 +50,7 @@ def done_is_kept(history: History) -> Iterator[Violation]:
 
 
 def _kind_of_its_own(operation: Operation, told: Json, row: Json, about: str) -> Iterator[Violation]:
-    """What only one kind of write leaves behind."""
+    """Yield violations of the effects that only one kind of write has."""
     wrong = {
         "end_event": operation.what == "end_event" and row.get("ended_at") is None,
         "apply": operation.what == "apply" and row.get("applied_at") is None,
@@ -61,11 +61,14 @@ def _kind_of_its_own(operation: Operation, told: Json, row: Json, about: str) ->
         and row["limit_rru"] != told["limit_rru"],
     }
     if wrong.get(operation.what):
-        yield Violation("done_is_kept", f"{about} was done, and is not so", (operation.op,))
+        yield Violation("done_is_kept", f"{about} was done, and its effect is missing", (operation.op,))
 
 
 def _asked_is_as_told(history: History) -> Iterator[Violation]:
-    """A request asks for what its latest acknowledged write said, unless a later one may have been done unseen."""
+    """Yield requests whose spec differs from their latest acknowledged write.
+
+    A request is skipped if a later write may have been done.
+    """
     latest: dict[int, tuple[int, Any, int]] = {}
     amended: set[str] = set()
     for operation in history.operations:
@@ -87,7 +90,7 @@ def _asked_is_as_told(history: History) -> Iterator[Violation]:
 
 
 def _measured(history: History) -> Iterator[Violation]:
-    """Spans and series that were acknowledged are counted, and none that no client sent."""
+    """Yield violations if acknowledged spans or series are missing, or if some exist that no client sent."""
     if not history.at_rest:
         return
     spans: dict[str, list[int]] = defaultdict(lambda: [0, 0])
@@ -95,7 +98,7 @@ def _measured(history: History) -> Iterator[Violation]:
     for operation in by_key(history, ("export_spans", "report_usage", "report_traffic")):
         done, may_be = operation.done is not None, not all(attempt.refused for attempt in operation.attempts)
         if operation.what != "export_spans":
-            # A row is a minute, what names the series, and a figure.
+            # A row has a minute, the names of its series, and a value.
             named = {row.split(",", 1)[1].rpartition(",")[0] for row in operation.body.splitlines()[1:]}
             told, possible = series[operation.what.removeprefix("report_")]
             told.update(named if done else ())
@@ -119,12 +122,12 @@ def _measured(history: History) -> Iterator[Violation]:
 
 
 def done_at_most_once(history: History) -> Iterator[Violation]:
-    """However often a key was sent: once where it was acknowledged, never where it was refused, else at most once.
+    """A key has one effect if it was acknowledged, none if it was refused, and otherwise at most one.
 
-    Requests are counted by what they ask of which reservation: a create by its name, which no client uses twice, any
-    other by the reservation and the generation that it rests on. A resize of one whose window has not begun shows the
-    generation that it was accepted at instead: where there is a window, resizes are counted by reservation. Requests
-    that the platform makes itself, at the end of a window, do not count.
+    Requests are counted by kind and reservation. A create is counted by its name, which no client uses twice. Any other
+    request is counted by its reservation and the generation that it rests on. A resize before the start of a
+    reservation's window shows the generation at which it was accepted. So for reservations with a window, resizes are
+    counted by reservation. Requests that the platform makes at the end of a window do not count.
     """
     if not history.final:
         return
@@ -146,10 +149,10 @@ def done_at_most_once(history: History) -> Iterator[Violation]:
 
 
 def one_write_a_generation(history: History) -> Iterator[Violation]:
-    """Of writes that change the same generation of a row one is acknowledged: else one of them is lost.
+    """Of the writes that change one generation of a row, only one is acknowledged: otherwise an update is lost.
 
-    One that found all as it wants it, such as a retirement that is cancelled already, shows the generation that it
-    rests on, and has changed nothing.
+    A write that finds nothing to change, such as cancelling a cancelled retirement, shows the generation that it rests
+    on. It does not count.
     """
     first: dict[tuple[str, int | None], Operation] = {}
     for operation in by_key(history, [what for what, kind in KINDS.items() if kind.swaps]):
@@ -168,7 +171,7 @@ def one_write_a_generation(history: History) -> Iterator[Violation]:
 
 
 def deletes_stay_deleted(history: History) -> Iterator[Violation]:
-    """Whoever asks after a delete was acknowledged finds the reservation deleted, for ever."""
+    """A request that is sent after an acknowledged delete finds the reservation deleted."""
     deleted: dict[int, float] = {}
     for operation in history.operations:
         done = operation.done

@@ -1,4 +1,4 @@
-"""Every kind of write that clients do: its entry on the audit trail, the row that it leaves, what it rests on."""
+"""Every kind of write of the clients: its audit entry, the row that it leaves, and the generation that it rests on."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from dataclasses import dataclass, replace
 class Kind:
     """One kind of write.
 
-    entry     action and noun on the audit trail; None: it has no entry of its own
+    entry     action and noun of its audit entry; None: it has no entry of its own
     subject   field of the answer with the subject's id; None: the answer has no such id
-    certain   False: done may also mean that it was so already, without an entry
-    also      entries that it brings about too, each once
-    besides   entries that it may bring about under the same name
-    rows      list of the final record with its row, and the field that names the row there and in the answer
+    certain   False: done may also mean that nothing had to change, without an entry
+    also      other entries that it makes, each once
+    besides   other entries that it may make under the same name
+    rows      list of the final record with its row, and the field that identifies the row there and in the answer
     version   field with the row's generation; None: it has none
-    kept      so many rows are kept, the latest; None: all of them
-    ends      field of that row, with dots, and the values that it may have at rest
-    swaps     it rests on If-Match: one write at most is acknowledged on one generation
-    keyed     False: it takes no key, and each sending may be carried out
+    kept      number of the latest rows that are kept; None: all of them
+    ends      field of that row, with dots, and its allowed values at rest
+    swaps     it rests on If-Match: at most one write is acknowledged on one generation
+    keyed     False: it takes no key, and each attempt may be carried out
     """
 
     entry: tuple[str, str] | None = None
@@ -39,7 +39,7 @@ class Kind:
 _REQUEST, _APPROVAL, _POLICY = "capacity_request_id", "approval_id", ("update_policy", "region")
 _EVENT = ("end", "unavailability_event")
 _GONE, _OVERTAKEN = ("delete", "reservation"), ("withdraw", "capacity_request")
-"""The end of a reservation; and of what waited for its window."""
+"""Entries for the end of a reservation, and for requests that waited for its window."""
 _SUBMIT = Kind(entry=("submit", "capacity_request"), subject=_REQUEST, rows=("capacity_requests", _REQUEST))
 _ENDED = ("done", "failed", "cancelled", "stale")
 KINDS: Mapping[str, Kind] = {
@@ -93,13 +93,13 @@ KINDS: Mapping[str, Kind] = {
         subject=_APPROVAL,
         besides=(_POLICY,),
         rows=("approvals", _APPROVAL),
-        ends=("status", ("approved", "superseded")),  # by an amendment of what was approved, or its refusal
+        ends=("status", ("approved", "superseded")),  # superseded by an amendment or refusal of the request
         swaps=True,
     ),
     "reject": Kind(
         entry=("reject", "approval"),
         subject=_APPROVAL,
-        besides=(_GONE, _OVERTAKEN),  # where it was scheduled, and its window has begun
+        besides=(_GONE, _OVERTAKEN),  # if it was scheduled and its window has begun
         rows=("approvals", _APPROVAL),
         ends=("status", ("rejected",)),
         swaps=True,
@@ -145,4 +145,4 @@ KINDS: Mapping[str, Kind] = {
     ),
     "revoke_token": Kind(entry=("revoke", "token"), subject="token_id", rows=("tokens", "token_id")),
 }
-"""By the name that clients give it. set_in_use, export_spans and reports of use and traffic have rules of their own."""
+"""Kinds by the name that clients use. set_in_use, export_spans, report_usage and report_traffic have separate rules."""

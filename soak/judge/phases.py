@@ -1,4 +1,4 @@
-"""What is decided stays decided."""
+"""A rule about phases: a decision is final."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _AFTER = dict.fromkeys(_OPEN, _OPEN | _DECIDED) | {
     "rejected": {"rejected"},
     "withdrawn": {"withdrawn"},
 }
-"""Phase -> those in which a later answer may find the request."""
+"""Phase -> phases that a later answer may show."""
 
 
 def phases_go_forward(history: History) -> Iterator[Violation]:
-    """What was decided stays decided; only what was degraded may yet be granted."""
+    """A decision is final, except that a degraded request may still be granted."""
     by_request: dict[int | str, list[Seen]] = defaultdict(list)
     for seen in seen_rows(history):
         if seen.noun == "capacity request":

@@ -1,4 +1,4 @@
-"""When the faults are over the platform comes to rest by itself."""
+"""Rules about the end: after the faults, the platform comes to rest by itself."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ _OF_THE_MACHINERY = re.compile(
     r"^the worker .* died or lost the database$"
     r"|^the worker ended before the solve did$"
     r"|^None of \d+ attempts came to an end;"
-    r"|^(StaleGeneration|StalePlan)\b"  # others were quicker, the last time of several that it tried
+    r"|^(StaleGeneration|StalePlan)\b"  # another write was first, at the last of several tries
     rf"|^({_DATABASE}|LeaseLost|OSError)\b"
 )
-"""Errors that our faults explain, or others who were quicker; any other is the platform's own."""
+"""Errors that the injected faults or concurrent writes explain. Any other error is the platform's own."""
 _LEASE_MARGIN_S = 20.0
-"""How much later than the end of a lease a message was sent, at least, where a tick must have seen that it is over.
+"""Seconds between the end of a lease and a later message, after which a tick must have noticed the end.
 
-A process that stands still may hold the row of its job for 8 s: ticks pass over it.
+A process that is stopped may lock the row of its job for 8 s, and ticks skip locked rows.
 """
 _REFUSALS = ("BadInputs", "CostModel", "PlanRefused")
-"""Why there is no plan: reasons that nothing that the soak puts in may lead to."""
+"""Reasons of failed plans that no input of the soak may lead to."""
 
 
 def comes_to_rest(history: History) -> Iterator[Violation]:
-    """It is quiet in time, every request is decided, no assessment waits."""
+    """The platform becomes quiet in time, every request is decided, and no assessment waits."""
     final = history.final
     if not final:
         return
@@ -47,7 +47,7 @@ def comes_to_rest(history: History) -> Iterator[Violation]:
 
 
 def jobs_fail_for_our_faults_only(history: History) -> Iterator[Violation]:
-    """A job that failed for good lost its worker or the database: anything else is an error of its own."""
+    """A job fails for good only because it lost its worker or the database."""
     for job in history.final.get("jobs", []):
         if job["status"] == "failed" and not _OF_THE_MACHINERY.match(job["error"] or ""):
             said = f"job {job['job_id']} ({job['kind']} {job['subject']}) failed: {job['error']}"
@@ -55,7 +55,7 @@ def jobs_fail_for_our_faults_only(history: History) -> Iterator[Violation]:
 
 
 def runs_fail_for_our_faults_only(history: History) -> Iterator[Violation]:
-    """Nor does a solve, a simulation or a plan: jobs are tried again, so that their errors would go unseen."""
+    """A solve, a simulation or a plan fails only for injected faults. Retries of jobs would hide its errors."""
     final = history.final
     for field in ("solve_run_id", "simulation_id", "plan_run_id"):
         for run in final.get(field.removesuffix("_id") + "s", []):
@@ -69,7 +69,8 @@ def runs_fail_for_our_faults_only(history: History) -> Iterator[Violation]:
 def leases_are_taken_back(history: History) -> Iterator[Violation]:
     """No job is held by a worker that was silent for longer than its lease.
 
-    Every tick takes back such jobs before it sends messages: one that was sent since shows that there was a tick.
+    Every tick takes such jobs back before it sends messages. So a message after the end of the lease shows that a tick
+    has run.
     """
     said = "is held by a worker whose lease is over since"
     for seen in (*history.held, history.final):

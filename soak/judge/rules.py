@@ -1,4 +1,4 @@
-"""All rules, and the judge that asks each of them."""
+"""All rules, and the judge that applies them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ AT_ANY_TIME: tuple[Rule, ...] = (
     grants_take_what_is_free,
     leases_are_taken_back,
 )
-"""Rules that can be asked while a run goes on."""
+"""Rules that can be applied during a run."""
 RULES: tuple[Rule, ...] = (
     *AT_ANY_TIME,
     done_is_kept,
@@ -64,5 +64,5 @@ RULES: tuple[Rule, ...] = (
 
 
 def judge(history: History, rules: Iterable[Rule] = RULES) -> list[Violation]:
-    """All that is wrong, by rule."""
+    """Return all violations, by rule."""
     return [violation for rule in rules for violation in rule(history)]

@@ -1,4 +1,4 @@
-"""Each acknowledged write is on the audit trail, under the name of its client, as often as it was done."""
+"""A rule about the audit trail: each acknowledged write has its entry, by its client, as often as it was done."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from soak.judge.violation import Violation
 
 
 def done_is_on_the_trail(history: History) -> Iterator[Violation]:
-    """What was acknowledged has its entry, and no entry is of something that no client asked for."""
+    """An acknowledged write has its entry, and every entry belongs to a write that a client asked for."""
     if not history.final:
         return
     entries = history.final["audit"]
@@ -46,7 +46,7 @@ def done_is_on_the_trail(history: History) -> Iterator[Violation]:
 
 
 def _in_use(history: History) -> Iterator[Violation]:
-    """One write changes several servers, with an entry for each."""
+    """Yield violations of set_in_use: one write changes several servers and makes an entry for each."""
     entries: Counter[tuple[Any, ...]] = Counter()
     for entry in history.final["audit"]:
         if entry["action"] == "set_in_use":

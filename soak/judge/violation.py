@@ -1,4 +1,4 @@
-"""What a judge says."""
+"""The finding of a judge."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A rule that the history breaks, and where: `ops` are numbers of its operations."""
+    """A rule that the history breaks; `ops` are the numbers of the operations involved."""
 
     rule: str
     message: str

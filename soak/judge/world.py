@@ -1,4 +1,4 @@
-"""Rules about the servers as they are in truth, whatever the platform says of them."""
+"""Rules about the real state of servers, independent of the platform's own records."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from soak.judge.violation import Violation
 
 @dataclass(slots=True)
 class _Server:
-    """Whose it is, in truth, and whose traces are on it."""
+    """The real owners of a server, and the reservation whose data is on it."""
 
     owners: set[str] = field(default_factory=set)
     traces_of: str | None = None
 
 
 def joined_once(history: History) -> Iterator[Violation]:
-    """A server joins a reservation only when it has left every other one, and nothing in use is cleaned."""
+    """A server joins a reservation only after it has left every other one, and is not cleaned while it is in one."""
     for _, said in _followed(history)[1]["joined_once"]:
         yield Violation("joined_once", said)
 
@@ -31,7 +31,7 @@ def joined_clean(history: History) -> Iterator[Violation]:
 
 
 def world_agrees(history: History) -> Iterator[Violation]:
-    """At rest the platform says of every server what is so: which reservation it is in."""
+    """At rest, the platform's reservation of every server is the real one."""
     if not history.world:
         return
     servers, _ = _followed(history)
@@ -46,7 +46,10 @@ def world_agrees(history: History) -> Iterator[Violation]:
 
 
 def _followed(history: History) -> tuple[dict[tuple[str, str], _Server], dict[str, list[tuple[float, str]]]]:
-    """How every server ends, and what was wrong on the way. Regions begin with all servers free and clean."""
+    """Return the final state of every server, and the violations on the way.
+
+    Regions begin with all servers free and clean.
+    """
     servers: dict[tuple[str, str], _Server] = defaultdict(_Server)
     wrong: dict[str, list[tuple[float, str]]] = {"joined_once": [], "joined_clean": []}
     for done in history.world:

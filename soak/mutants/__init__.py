@@ -1,1 +1,1 @@
-"""Faults planted in the platform on purpose, to see that the soak finds them. Nothing outside of this folder knows."""
+"""Defects planted in the platform on purpose, to test that the soak finds them. Only this folder knows them."""

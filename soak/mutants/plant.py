@@ -1,6 +1,6 @@
-"""Each mutant: a fault that takes the place of something right, in the process that imports it and nowhere else.
+"""Mutants: each one replaces a correct function with a faulty one, in the importing process only.
 
-The platform's own code has no switch for this: a mutant is put over it, from outside and before anything is imported.
+The platform's code has no switch for this. A mutant is installed from outside, before anything else is imported.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 _OFTEN = 0.4
-"""Share of the occasions at which a mutant does wrong: it must leave enough that is right for the run to go on."""
+"""Share of calls in which a mutant is faulty. The other calls let the run go on."""
 
 
 def lost_update() -> None:
-    """A change of a region's policy is written whatever generation it rests on."""
+    """Write a change of a region's policy at any generation."""
     from libs.store import regions
 
     right = regions.update_policy
@@ -28,7 +28,7 @@ def lost_update() -> None:
 
 
 def double_join() -> None:
-    """The mover forgets that a server has to leave the reservation that it is in."""
+    """Let the mover skip the step in which a server leaves its reservation."""
     from services.mover import moves_plan
 
     right = moves_plan.steps_of
@@ -41,11 +41,11 @@ def double_join() -> None:
 
 
 def dropped_request() -> None:
-    """A write of a client is acknowledged, and its transaction is given up. Those that set a run up are left alone."""
+    """Acknowledge a client's write and roll its transaction back. Writes that set up the run are left alone."""
     from libs.web import idempotency
 
     class Dropped(Exception):
-        """Ends the transaction."""
+        """Raised to roll the transaction back."""
 
     right = idempotency.Writer.once
 
@@ -64,7 +64,7 @@ def dropped_request() -> None:
 
 
 def stale_commit() -> None:
-    """A plan is committed although servers have changed since it was made, and takes its time before that."""
+    """Commit a plan after a delay, even if servers have changed since it was made."""
     import sqlalchemy as sa
 
     from libs.store import plans
@@ -86,7 +86,7 @@ def stale_commit() -> None:
 
 
 def skipped_clean() -> None:
-    """The mover forgets to clean."""
+    """Let the mover skip the cleaning of a server."""
     from libs.domain.move import MoveStep
     from services.mover import moves_plan
 
@@ -101,7 +101,7 @@ def skipped_clean() -> None:
 
 
 def forgotten_lease() -> None:
-    """A job whose worker was killed is never taken back."""
+    """Never take back a job whose worker was killed."""
     from libs.store import jobs
 
     jobs.take_back_expired = lambda tx, *, attempts_max: ()
@@ -111,9 +111,9 @@ MUTANTS: Mapping[str, Callable[[], None]] = {
     mutant.__name__: mutant
     for mutant in (lost_update, double_join, dropped_request, stale_commit, skipped_clean, forgotten_lease)
 }
-"""By name."""
+"""Mutants by name."""
 
 
 def plant(name: str) -> None:
-    """Put one mutant over the platform's code, in this process."""
+    """Install one mutant in this process."""
     MUTANTS[name]()

@@ -1,4 +1,4 @@
-"""Random work as owners, operators, planners, health systems and allocators do it. Each deed can be judged."""
+"""Random work of owners, operators, planners, health systems and allocators. Rules can judge each deed."""
 
 from soak.work.client import Client, Site
 from soak.work.deeds import DEEDS, work

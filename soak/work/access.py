@@ -1,4 +1,4 @@
-"""What admins do: make tokens, change their secrets, take them away."""
+"""Deeds of admins: create tokens, rotate their secrets, and revoke them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from soak.work.client import Client
 
 
 def make_token(client: Client) -> None:
-    """Make a token that nobody uses."""
+    """Create a token that stays unused."""
     if not client.is_admin:
         return
     body = {"name": client.next_name("t"), "role": "viewer"}
@@ -16,7 +16,7 @@ def make_token(client: Client) -> None:
 
 
 def rotate_token(client: Client) -> None:
-    """Change a secret."""
+    """Rotate the secret of a token."""
     if client.tokens:
         path = f"/v1/tokens/{client.chance.choice(client.tokens)}"
         found = client.read_etag("get_token", path)
@@ -26,6 +26,6 @@ def rotate_token(client: Client) -> None:
 
 
 def revoke_token(client: Client) -> None:
-    """Take a token away; it opens nothing any more."""
+    """Revoke a token."""
     if len(client.tokens) > 1:
         client.write("revoke_token", "DELETE", f"/v1/tokens/{client.tokens.pop(0)}")

@@ -1,4 +1,4 @@
-"""What owners do: ask for capacity, change what they asked for, use it, give it back."""
+"""Deeds of owners: ask for capacity, change the request, use the capacity, and give it back."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from soak.history import Json
 from soak.work.client import Client
 
 _REQUEST_SHARE_MAX = 0.06
-"""Of the region's servers in one reservation, at most."""
+"""Largest share of the region's servers in one reservation."""
 _RUSH = 3
 _MINE_MAX = 9
-"""Of one client at a time. Were there ever more, most would wait, and few servers would change hands."""
+"""Largest number of reservations of one client. With more, most would wait, and few servers would move."""
 
 
 def create(client: Client) -> None:
@@ -25,20 +25,20 @@ def create_window(client: Client) -> None:
 
 
 def rush(client: Client) -> None:
-    """Ask for several owners at the same moment: those who decide see the same free servers."""
+    """Ask for several owners at the same time, so that concurrent assessments see the same free servers."""
     for number in range(_RUSH):
         _create(client, "create", {}, owner=f"{client.name}-{number}")
 
 
 def follow(client: Client) -> None:
-    """See what became of a request."""
+    """Read the reservation of a request."""
     request = _request(client)
     if request is not None and request["reservation_id"] is not None:
         client.read("get_reservation", f"/v1/reservations/{request['reservation_id']}")
 
 
 def resize(client: Client) -> None:
-    """Ask for more or less."""
+    """Ask for a larger or smaller reservation."""
     found = _reservation(client)
     if found is None:
         return
@@ -50,7 +50,7 @@ def resize(client: Client) -> None:
 
 
 def delete(client: Client) -> None:
-    """Give a reservation back."""
+    """Delete a reservation."""
     found = _reservation(client)
     if found is not None:
         path = f"/v1/reservations/{found['reservation_id']}"
@@ -60,7 +60,7 @@ def delete(client: Client) -> None:
 
 
 def withdraw(client: Client) -> None:
-    """Ask, and think better of it."""
+    """Ask for a reservation, and withdraw the request."""
     name = _create(client, "create", {})
     if name is None:
         return
@@ -71,7 +71,7 @@ def withdraw(client: Client) -> None:
 
 
 def amend(client: Client) -> None:
-    """Ask, and then for something else."""
+    """Ask for a reservation, and change the request."""
     name = _create(client, "create", {})
     found = None if name is None else client.read_etag("get_request", f"/v1/capacity-requests/{client.mine[name]}")
     if found is not None:
@@ -81,7 +81,7 @@ def amend(client: Client) -> None:
 
 
 def use(client: Client) -> None:
-    """Begin or end to run containers on some servers of a reservation."""
+    """Start or stop containers on some servers of a reservation."""
     found = _reservation(client)
     if found is None:
         return
@@ -101,7 +101,7 @@ def _count(client: Client) -> int:
 
 
 def _create(client: Client, what: str, window: Json, *, owner: str | None = None) -> str | None:
-    """The name of the reservation that was asked for; None where nothing is known to have been."""
+    """Ask for a reservation and return its name; None if nothing was acknowledged."""
     if len(client.mine) >= _MINE_MAX:
         return None
     name, types = client.next_name("r"), list(client.site.hardware_types)
@@ -120,7 +120,7 @@ def _create(client: Client, what: str, window: Json, *, owner: str | None = None
 
 
 def _request(client: Client) -> Json | None:
-    """One of its requests as it is now. One that came to nothing is not asked for again."""
+    """Return the current state of a random request. Forget a create that was rejected or withdrawn."""
     if not client.mine:
         return None
     name = client.chance.choice(list(client.mine))
@@ -131,7 +131,7 @@ def _request(client: Client) -> Json | None:
 
 
 def _reservation(client: Client) -> Json | None:
-    """One of its reservations that is still there."""
+    """Return a random reservation of the client that still exists; None if there is none."""
     request = _request(client)
     if request is None or request["reservation_id"] is None:
         return None

@@ -1,4 +1,4 @@
-"""One client: what it knows of the region, what it has made, and how it writes."""
+"""One client: its knowledge of the region, the objects that it made, and its way to write."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from soak.history import Json
 from soak.world import World
 
 _STALE = 0.4
-"""Share of acknowledged writes that are tried once more on the generation that they have made old."""
+"""Share of acknowledged writes that are sent again on the old generation, and must be refused."""
 _REMEMBERED = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """What all clients know: the regions, what is in the first, the platform's time, and the world behind it.
+    """Common knowledge of all clients: the regions, the content of the first, the platform's time, and the real world.
 
-    quiet_region    where little happens, so that what rests on nothing having changed succeeds
+    quiet_region    a region with little work, in which writes that need an unchanged region succeed
     """
 
     region: str
@@ -36,7 +36,7 @@ class Site:
 
 @dataclass(slots=True)
 class Client:
-    """What one client does follows from `chance` and from what it is told."""
+    """One client. Its deeds depend only on `chance` and on the answers that it gets."""
 
     caller: Caller
     site: Site
@@ -44,7 +44,7 @@ class Client:
     is_admin: bool = False
     made: int = 0
     mine: dict[str, int] = field(default_factory=dict)
-    """Name of a reservation -> the request that was last made for it."""
+    """Name of a reservation -> id of the latest request for it."""
     open_events: list[int] = field(default_factory=list)
     regions: int = 0
     plans: int = 0
@@ -56,20 +56,23 @@ class Client:
 
     @property
     def name(self) -> str:
-        """Its token's, and the owner of its reservations."""
+        """Name of the client's token, and of the owner of its reservations."""
         return self.caller.name
 
     def next_name(self, kind: str) -> str:
-        """A name that nothing else has or ever had."""
+        """Return a name that was never used before."""
         self.made += 1
         return f"{self.name}-{kind}{self.made}"
 
     def in_a_while(self, least_s: float, most_s: float) -> datetime:
-        """A moment so many seconds of the platform's time ahead."""
+        """Return a random time between `least_s` and `most_s` seconds of platform time ahead."""
         return self.site.now() + timedelta(seconds=self.chance.uniform(least_s, most_s))
 
     def write(self, what: str, method: str, path: str, body: Any = None, **named: Any) -> Any:
-        """Write under a new key, which `send_again` may use again; the answer's body where it was done, else None."""
+        """Write under a new key and return the body of the answer; None if the write was not acknowledged.
+
+        `send_again` may use the key again.
+        """
         named["key"] = f"{self.name}-{self.chance.getrandbits(64):016x}"
         answer = self.caller.write(what, method, path, body, **named)
         if answer is None or not answer.done:
@@ -79,25 +82,25 @@ class Client:
         return answer.body
 
     def swap(self, what: str, method: str, path: str, body: Any = None, *, generation: int) -> Any:
-        """Write on a generation; now and then once more on the same one, which must be refused."""
+        """Write on a generation. Sometimes repeat the write on the same generation, which must be refused."""
         made = self.write(what, method, path, body, generation=generation)
         if made is not None and self.chance.random() < _STALE:
             self.write(what, method, path, body, generation=generation)
         return made
 
     def send_again(self) -> None:
-        """Repeat one of the latest acknowledged writes, as a client does that lost the answer."""
+        """Repeat one of the latest acknowledged writes, like a client that lost the answer."""
         if self._sent:
             arguments, named = self.chance.choice(self._sent)
             self.caller.write(*arguments, **named)
 
     def read(self, what: str, path: str) -> Json | None:
-        """The body of an answer; None where there was none, or it was refused."""
+        """Return the body of an answer; None if there was no answer, or a refusal."""
         answer = self.caller.read(what, path)
         return answer.body if answer is not None and answer.done else None
 
     def read_etag(self, what: str, path: str) -> tuple[Json, int] | None:
-        """The body of an answer, and its generation."""
+        """Return the body of an answer and its generation; None if it has none."""
         answer = self.caller.read(what, path)
         if answer is None or not answer.done or answer.generation is None:
             return None

@@ -1,4 +1,4 @@
-"""Which deeds there are, how often each is done, and the loop that does them."""
+"""List the deeds with their weights, and run the loop that does them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ DEEDS: Mapping[Callable[[Client], None], int] = {
 
 
 def work(client: Client, over: threading.Event) -> None:
-    """Do one thing after the other, with short pauses, until told to stop."""
+    """Do random deeds with short pauses until `over` is set."""
     while not over.wait(client.chance.expovariate(8.0)):
         [deed] = client.chance.choices(list(DEEDS), list(DEEDS.values()))
         deed(client)

@@ -1,20 +1,20 @@
-"""What health systems and those who buy hardware do: report failures, retire servers, bring new ones in."""
+"""Deeds of health systems and hardware buyers: report failures, retire servers, and import new ones."""
 
 from __future__ import annotations
 
 from soak.work.client import Client
 
 _REGIONS_MAX = 1
-"""That the admin brings in: every region costs the platform cycles of its own."""
+"""Largest number of regions that an admin imports: every region adds cycles of its own."""
 _OPEN_MAX = 6
-"""Failures of one client at a time: the region is to lack servers, and not to be gone."""
+"""Largest number of open failures of one client. The region must lack some servers, but not most of them."""
 _RETIREMENTS_MAX = 3
-"""Of one client in a run: each may take a server away for good."""
+"""Largest number of retirements of one client in a run. Each may remove a server for good."""
 _NEW_SERVERS = 12
 
 
 def report(client: Client) -> None:
-    """Report that a server or a rack is down, or will be worked on."""
+    """Report that a server or a rack is down or will be in maintenance."""
     if len(client.open_events) >= _OPEN_MAX:
         return
     rack = client.chance.random() < 0.1
@@ -32,7 +32,7 @@ def report(client: Client) -> None:
 
 
 def lose(client: Client) -> None:
-    """Report that a server of some reservation is down: it is replaced from a shared buffer."""
+    """Report that a server of a reservation is down, so that a server of a shared buffer replaces it."""
     if len(client.open_events) >= _OPEN_MAX:
         return
     listed = client.read("list_servers", f"/v1/servers?region={client.site.region}&limit=1000")
@@ -46,7 +46,7 @@ def lose(client: Client) -> None:
 
 
 def mend(client: Client) -> None:
-    """Report that it is up again."""
+    """Report that a server is up again."""
     if client.open_events:
         event = client.open_events.pop(client.chance.randrange(len(client.open_events)))
         client.write("end_event", "POST", f"/v1/unavailability-events/{event}/end")
@@ -64,7 +64,7 @@ def retire(client: Client) -> None:
 
 
 def keep(client: Client) -> None:
-    """Take a retirement back."""
+    """Cancel a retirement."""
     if client.retirements:
         path = f"/v1/retirements/{client.chance.choice(client.retirements)}"
         found = client.read_etag("get_retirement", path)
@@ -73,7 +73,7 @@ def keep(client: Client) -> None:
 
 
 def import_region(client: Client) -> None:
-    """Bring in a new region; for admins."""
+    """Import a new region, if the client is an admin."""
     if not client.is_admin or client.regions >= _REGIONS_MAX:
         return
     client.regions += 1
@@ -85,7 +85,7 @@ def import_region(client: Client) -> None:
 
 
 def propose_import(client: Client) -> None:
-    """Bring a list of more servers into the quiet region, to be looked at first."""
+    """Propose an import of more servers into the quiet region, for a later decision."""
     region = client.site.quiet_region
     servers = client.site.region_files(region, 24 + _NEW_SERVERS * client.chance.randint(0, 3))["servers"]
     made = client.write("propose_import", "POST", f"/v1/regions/{region}/imports", files={"servers": servers})
@@ -94,7 +94,7 @@ def propose_import(client: Client) -> None:
 
 
 def decide_import(client: Client) -> None:
-    """Confirm or discard what was proposed."""
+    """Confirm or discard a proposed import."""
     if client.imports:
         region, import_id = client.site.quiet_region, client.imports.pop()
         what, verb = client.chance.choice((("confirm_import", "confirm"), ("discard_import", "discard")))

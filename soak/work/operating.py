@@ -1,4 +1,4 @@
-"""What operators do: policies, approvals, quotas, solves, simulations, and moves that failed for good."""
+"""Deeds of operators: policies, approvals, quotas, solves, simulations, and dead letters of moves."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from soak.work.client import Client
 
 _WHY = {"reason": "soak"}
 _BY_HAND = ("clean", "host_profile")
-"""Steps that an operator may do although the platform refuses the skip: done twice, they do no harm."""
+"""Steps that an operator may do even if the platform then refuses the skip: they are harmless if done twice."""
 
 
 def set_policy(client: Client) -> None:
-    """Change what the solver weighs; it takes effect at once."""
+    """Change a cost of the policy, which takes effect at once."""
     found = client.read_etag("get_region", _region(client))
     if found is not None:
         cost = client.chance.choice(("spread_cost", "buffer_cost", "move_cost_idle"))
@@ -19,7 +19,7 @@ def set_policy(client: Client) -> None:
 
 
 def ask_policy(client: Client) -> None:
-    """Ask for shared buffers of another size: a person must agree."""
+    """Ask for another size of the shared buffers, which needs approval."""
     found = client.read_etag("get_region", _region(client))
     if found is not None:
         body = {"policy": {"shared_buffer_share": round(client.chance.uniform(0.04, 0.12), 6)}, **_WHY}
@@ -27,7 +27,7 @@ def ask_policy(client: Client) -> None:
 
 
 def decide(client: Client) -> None:
-    """Approve or reject what waits for a person."""
+    """Approve or reject a pending approval."""
     waiting = client.read("list_approvals", f"/v1/approvals?region={client.site.region}&status=pending&limit=20")
     if waiting is None or not waiting["items"]:
         return
@@ -37,7 +37,7 @@ def decide(client: Client) -> None:
 
 
 def set_quota(client: Client) -> None:
-    """Limit what its own owner is promised."""
+    """Set the quota of the client's own owner."""
     path = f"/v1/quotas/{client.site.region}/{client.name}"
     found = client.read_etag("get_quota", path)
     if found is not None:
@@ -46,7 +46,7 @@ def set_quota(client: Client) -> None:
 
 
 def set_limits(client: Client) -> None:
-    """Say which requests wait for a person; for admins."""
+    """Set the size above which requests need approval, if the client is an admin."""
     if not client.is_admin:
         return
     path = f"{_region(client)}/approval-limits"
@@ -57,19 +57,19 @@ def set_limits(client: Client) -> None:
 
 
 def solve(client: Client) -> None:
-    """Solve now."""
+    """Ask for a solve."""
     client.write("solve", "POST", "/v1/solve-runs", {"region": client.site.region})
 
 
 def look_at_grants(client: Client) -> None:
-    """See which servers the latest grants took, and from whom."""
+    """Read which servers the latest grants took, and from which reservations."""
     listed = client.read("list_grants", f"/v1/plans?region={client.site.region}&kind=grant&limit=4")
     for plan in (listed or {"items": []})["items"]:
         client.read("list_changes", f"/v1/plans/{plan['plan_id']}/changes?limit=1000")
 
 
 def simulate(client: Client) -> None:
-    """Imagine other costs in the quiet region."""
+    """Simulate other costs in the quiet region."""
     body = {"region": client.site.quiet_region, "policy": {"spread_cost": round(client.chance.uniform(0.5, 8.0), 6)}}
     made = client.write("simulate", "POST", "/v1/simulations", body)
     if made is not None:
@@ -77,7 +77,7 @@ def simulate(client: Client) -> None:
 
 
 def apply_simulation(client: Client) -> None:
-    """Make the latest simulation that is done so."""
+    """Apply the latest simulation that is done."""
     for simulation_id in reversed(client.simulations):
         path = f"/v1/simulations/{simulation_id}"
         found = client.read("get_simulation", path)
@@ -88,7 +88,7 @@ def apply_simulation(client: Client) -> None:
 
 
 def deal_with_dead_letter(client: Client) -> None:
-    """Have a move that failed for good tried again or, where the step can be done by hand, do that and say so."""
+    """Retry a move that failed for good. If its step can be done by hand, do it and skip the step instead."""
     listed = client.read("list_moves", "/v1/moves?dead_letter=open&limit=20")
     if listed is None or not listed["items"]:
         return

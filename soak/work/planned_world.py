@@ -1,6 +1,6 @@
-"""A small world to plan: one product, two services in both regions, and two days of measurements of all of it.
+"""A small world to plan: one product, two services in both regions, and two days of measurements.
 
-It is put and reported before faults begin, as any client does it, so that every plan run has all that it needs.
+It is set up before the faults begin, by an ordinary client, so that every plan run has all its inputs.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from soak.history import Json
 
 PRODUCT, GATEWAY, STORE, OPERATION = "shop", "shop-front", "shop-store", "GET /shop"
 _COST = {GATEWAY: 2e6, STORE: 1e6}
-"""Instructions that a request costs in each service."""
+"""CPU instructions of a request in each service."""
 _SHARE, _RATE_PER_S = (0.6, 0.4), 1000.0
-"""Of the requests, by region; and how many there are at noon."""
+"""Share of the requests by region, and requests per second at noon."""
 _DAYS, _EVERY_MIN, _TRACES = 2, 30, 40
 
 
 def bring_world(caller: Caller, regions: Sequence[str], hardware_type: str, now: datetime) -> None:
-    """Put all that a plan rests on. Raises RuntimeError where the platform refuses any of it."""
+    """Put all inputs of a plan. Raises RuntimeError if the platform refuses one of them."""
     for name, rows in {
         "gateways": [{"product": PRODUCT, "service": GATEWAY, "operation": OPERATION}],
         "services": [{"service": one, "hardware_type": hardware_type, "rebalance": True} for one in _COST],
@@ -41,7 +41,7 @@ def bring_world(caller: Caller, regions: Sequence[str], hardware_type: str, now:
 
 
 def supply(regions: Sequence[str], hardware_type: str, capacity: Sequence[float]) -> list[Json]:
-    """The table of what each region will have of the type, in the next step."""
+    """Return the table of the supply of this type in each region, in the next step."""
     return [
         {"step": 1, "region": region, "hardware_type": hardware_type, "capacity": number}
         for region, number in zip(regions, capacity, strict=True)
@@ -49,7 +49,10 @@ def supply(regions: Sequence[str], hardware_type: str, capacity: Sequence[float]
 
 
 def spans_of(service: str, trace: int, spans: Sequence[Json], now: datetime) -> Json:
-    """One service's part of a trace, as an OpenTelemetry SDK sends it. spans: spanId, and what else there is."""
+    """Return one service's part of a trace, as an OpenTelemetry SDK sends it.
+
+    spans   the fields of each span, with spanId
+    """
     began_ns = int(now.timestamp() * 1e9)
     times = {"startTimeUnixNano": str(began_ns), "endTimeUnixNano": str(began_ns + 1_000_000)}
     named = {"attributes": [{"key": "service.name", "value": {"stringValue": service}}]}
@@ -58,7 +61,7 @@ def spans_of(service: str, trace: int, spans: Sequence[Json], now: datetime) -> 
 
 
 def _rates(regions: Sequence[str], now: datetime) -> Iterator[tuple[int, str, float]]:
-    """(minute, region, requests a second) over whole days that are over, with a peak at noon."""
+    """Yield (minute, region, requests per second) over past whole days, with a peak at noon."""
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
     first = int((midnight - timedelta(days=_DAYS)).timestamp() // 60)
     for minute in range(first, first + _DAYS * 1440, _EVERY_MIN):
@@ -68,7 +71,7 @@ def _rates(regions: Sequence[str], now: datetime) -> Iterator[tuple[int, str, fl
 
 
 def _trace(number: int, now: datetime) -> tuple[Json, Json]:
-    """The gateway calls the store once."""
+    """Return a trace in which the gateway calls the store once."""
     ids = (f"{2 * number:016x}", f"{2 * number + 1:016x}")
     root = {"spanId": ids[0], "kind": 2, "attributes": [_int("cpu.instructions", _COST[GATEWAY])]}
     child = {"spanId": ids[1], "kind": 2, "parentSpanId": ids[0]}

@@ -1,4 +1,4 @@
-"""What tracing systems, metrics and planners do: spans, use, traffic, planning inputs, plans."""
+"""Deeds of tracing systems, metrics and planners: spans, usage, traffic, planning inputs and plans."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from soak.work.client import Client
 from soak.work.planned_world import PRODUCT, spans_of, supply
 
 SPANS = 3
-"""In one export: a gateway's, and two below it."""
+"""Number of spans in one export: one of a gateway, and two below it."""
 _PLANS_MAX = 3
-"""That one client asks for: each costs a process."""
+"""Largest number of plans that one client asks for. Each one starts a process."""
 
 
 def export_spans(client: Client) -> None:
@@ -21,7 +21,7 @@ def export_spans(client: Client) -> None:
 
 
 def report_usage(client: Client) -> None:
-    """Report what the client's service used in the last minute, on a hardware type."""
+    """Report the usage of the client's service in the last minute, on a hardware type."""
     minute = int(client.site.now().timestamp() // 60)
     hardware_type = client.chance.choice(client.site.hardware_types)
     row = f"{minute},{service_of(client)},{client.site.region},{hardware_type},{client.chance.uniform(1, 9):.3f}"
@@ -29,14 +29,14 @@ def report_usage(client: Client) -> None:
 
 
 def report_traffic(client: Client) -> None:
-    """Report the traffic of the last minute, of the product that is planned or of one of the client's own."""
+    """Report the traffic of the last minute, of the planned product or of a product of the client."""
     minute, product = int(client.site.now().timestamp() // 60), client.chance.choice((PRODUCT, client.name))
     row = f"{minute},{product},{client.site.region},{client.chance.uniform(400, 600):.3f}"
     client.write("report_traffic", "POST", "/v1/traffic", csv=f"minute,product,region,requests_per_s\n{row}\n")
 
 
 def put_input(client: Client) -> None:
-    """Put the next version of a table: what the regions will have."""
+    """Put the next version of the table of supply."""
     path = "/v1/planning-inputs/supply"
     found = client.read_etag("get_input", path)
     if found is not None:
@@ -54,5 +54,5 @@ def run_plan(client: Client) -> None:
 
 
 def service_of(client: Client) -> str:
-    """The service that a client speaks for."""
+    """Return the name of the client's service."""
     return f"{client.name}-service"

@@ -22,8 +22,8 @@ def quiet() -> Records:
 
 def test_a_run_in_which_nothing_happened_is_below_the_floor() -> None:
     missing = list(below_floor(history(quiet())))
-    assert "faults kill: 0, and at least 1 must have been" in missing
-    assert any(one.startswith("requests granted: 1, and at least 10") for one in missing)
+    assert "faults kill: 0; at least 1 are required" in missing
+    assert any(one.startswith("requests granted: 1; at least 10") for one in missing)
     assert any(one.startswith("operations skip_step: 0") for one in missing)
 
 
@@ -60,7 +60,7 @@ def test_a_run_of_seconds_has_no_floor() -> None:
 
 
 def test_a_record_of_no_run_is_below_the_floor() -> None:
-    assert list(below_floor(History.of([]))) == ["nothing: the record does not say what was run"]
+    assert list(below_floor(History.of([]))) == ["nothing: the history has no record of the run"]
 
 
 def test_there_are_deeds() -> None:

@@ -31,7 +31,7 @@ def test_what_is_wrong_is_said() -> None:
     assert said({413: 3, 500: 1}) == ["x: 500 1 times"]
     assert said({413: 3, 200: 1}) == ["x: 200 1 times"]
     assert said({413: 3, NO_ANSWER: 1}) == ["x: no answer 1 times"]
-    assert said({BUSY: 9}) == ["x: it was told to come again every time, so it was never read"]
+    assert said({BUSY: 9}) == ["x: every answer was 429, so it was never read"]
     assert said({413: 1}, died=True) == ["x: the API's process ended"]
     assert said({413: 1}, rss_bytes=200 << 20) == ["x: the API took 200 MiB"]
     assert said({413: 1}, healthz_s=1.5) == ["x: /healthz took 1.50 s"]

@@ -1,4 +1,4 @@
-"""Python imports this first, in processes whose PYTHONPATH has this folder: those of `soak mutants`, and no others."""
+"""Install a mutant. Python imports this first in processes with this folder in PYTHONPATH: those of `soak mutants`."""
 
 import os
 
