@@ -40,6 +40,7 @@ LOAD = 0.5
 POLICY = RegionPolicy(buffer_cost=1.0, spread_cost=0.5, shared_buffer_share=0.02)
 """Costs are per RRU, and a server of this region is about five: the costs of the format, per server."""
 _SETTLE_S_MAX = 90.0
+_TOLD_S = 10.0
 _ASK_AGAIN_S = 600.0
 
 
@@ -174,7 +175,7 @@ def _settle(admin: Client, platform: Platform) -> None:
     """
     moving = {move["move_id"] for move in admin.items("/v1/moves", status="running", limit=1000)}
     fewest, deadline = math.inf, time.monotonic() + _SETTLE_S_MAX
-    undecided = 0
+    told, undecided = time.monotonic(), 0
     while time.monotonic() < deadline:
         platform.supervisor.tend()
         undecided = sum(
@@ -186,6 +187,9 @@ def _settle(admin: Client, platform: Platform) -> None:
         left = len(moving) + undecided
         if not left:
             return
+        if time.monotonic() > told + _TOLD_S:
+            told = time.monotonic()
+            note(f"the day is over; waiting for {plural(undecided, 'decision')} and {plural(len(moving), 'move')}")
         if left < fewest:
             fewest, deadline = left, time.monotonic() + _SETTLE_S_MAX
         time.sleep(0.2)

@@ -22,16 +22,17 @@ class Slow:
             yield from ({} for _ in range(self.undecided))
 
 
-@pytest.mark.parametrize(("never", "trouble"), [(0, ""), (2, "nothing has changed for 5 s: 2 requests undecided")])
+@pytest.mark.parametrize(("never", "trouble"), [(0, ""), (2, "nothing has changed for 15 s: 2 requests undecided")])
 def test_a_slow_machine_is_waited_for(
     never: int, trouble: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clock = iter(range(10_000))  # a second goes by whenever anybody looks
     monkeypatch.setattr(command, "time", SimpleNamespace(monotonic=lambda: next(clock), sleep=lambda _: None))
-    monkeypatch.setattr(command, "_SETTLE_S_MAX", 5.0)
+    monkeypatch.setattr(command, "_SETTLE_S_MAX", 15.0)
     platform = SimpleNamespace(supervisor=SimpleNamespace(tend=lambda: None))
     slow = Slow(8, never)
     command._settle(cast(Any, slow), cast(Any, platform))
     assert slow.undecided == never
     said = " ".join(capsys.readouterr().err.split())
-    assert trouble in said if trouble else said == ""
+    assert "the day is over; waiting for 2 decisions and 0 moves" in said
+    assert trouble in said if trouble else "trouble" not in said
