@@ -1,1 +1,1 @@
-"""The only SQL: one file per noun, returning domain objects or arrays."""
+"""The only SQL of Plimsoll. One file per noun; functions return domain objects or arrays."""

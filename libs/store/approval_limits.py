@@ -1,4 +1,4 @@
-"""Approval limits: what a region's requests may do without a person."""
+"""Approval limits of regions. A request above a limit needs an approval."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _COLUMNS = tuple(approval_limits.c[name] for name in ApprovalLimits.__dataclass_
 
 
 def load_approval_limits(tx: Transaction, region_id: int) -> ApprovalLimits:
-    """Those of a region; the defaults, at generation 0, where none were ever set."""
+    """Return the limits of a region. If none were ever set, return the defaults at generation 0."""
     row = tx.execute(sa.select(*_COLUMNS).where(approval_limits.c.region_id == region_id)).mappings().one_or_none()
     return ApprovalLimits() if row is None else ApprovalLimits(**row)
 
 
 def set_approval_limits(tx: Transaction, region_id: int, limits: ApprovalLimits) -> ApprovalLimits:
-    """Set them; `limits.generation` is the one that was read. Raises StaleGeneration."""
+    """Set the limits of a region; `limits.generation` is the generation that was read. Raises StaleGeneration."""
     values = {
         "size_rru": limits.size_rru,
         "hardware_share": limits.hardware_share,

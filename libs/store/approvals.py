@@ -1,4 +1,4 @@
-"""Approvals: what waits for a person, what was decided, and what was overtaken."""
+"""Approvals: pending, decided and superseded."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def create_approval(
     given_reason: str | None,
     now: datetime,
 ) -> Approval:
-    """Something waits from now on. What waited before in its place must have been superseded."""
+    """Create a pending approval. The caller must have superseded an earlier one for the same subject."""
     values = {
         "region_id": region_id,
         "kind": kind,
@@ -60,7 +60,7 @@ def create_approval(
 
 
 def load_approval(tx: Transaction, approval_id: int) -> Approval:
-    """One approval. Raises NotFound."""
+    """Return one approval. Raises NotFound."""
     row = tx.execute(_SELECT.where(_table.c.approval_id == approval_id)).mappings().one_or_none()
     if row is None:
         raise NotFound("approval", approval_id)
@@ -77,7 +77,7 @@ def list_approvals(
     before: int | None = None,
     limit: int = 100,
 ) -> Page[Approval]:
-    """The latest first; `before` is the id that the last page ended with."""
+    """Return a page of approvals, latest first; `before` is the id that the last page ended with."""
     wanted = {
         regions.c.name: region,
         _table.c.status: status,
@@ -92,7 +92,7 @@ def list_approvals(
 
 
 def is_approved(tx: Transaction, capacity_request_id: int) -> bool:
-    """Whether a person approved the request as it is."""
+    """Return whether a person has approved the request as it stands."""
     query = sa.select(_table.c.approval_id).where(
         _table.c.capacity_request_id == capacity_request_id, _table.c.status == ApprovalStatus.APPROVED
     )
@@ -109,7 +109,10 @@ def decide_approval(
     reason: str,
     now: datetime,
 ) -> Approval:
-    """A person's decision on what waits. Raises StaleGeneration unless it is at `generation` and waits still."""
+    """Record a person's decision on a pending approval.
+
+    Raises StaleGeneration unless it is pending and at `generation`.
+    """
     key = _table.c.approval_id == approval.approval_id
     values = {"status": status, "decided_by": decided_by, "decision_reason": reason, "decided_at": now}
     pending = sa.and_(_table.c.generation == generation, _table.c.status == ApprovalStatus.PENDING)
@@ -122,12 +125,12 @@ def decide_approval(
 def supersede_of_request(
     tx: Transaction, capacity_request_id: int, *, decided_by: str, reason: str, now: datetime
 ) -> None:
-    """What was approved, or waits, of this request is no longer what is asked."""
+    """Supersede the pending and granted approvals of a request, because the request has changed."""
     _supersede(tx, _table.c.capacity_request_id == capacity_request_id, decided_by, reason, now)
 
 
 def supersede_of_policy(tx: Transaction, region_id: int, *, decided_by: str, reason: str, now: datetime) -> None:
-    """A change of this region's policy that waits rests on a policy that is gone."""
+    """Supersede the pending policy changes of a region, because the policy that they start from has changed."""
     waits = sa.and_(
         _table.c.region_id == region_id,
         _table.c.kind == ApprovalKind.REGION_POLICY,

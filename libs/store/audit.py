@@ -1,7 +1,7 @@
-"""Who did what, when, and what it was before: written with every change, never rewritten.
+"""The audit trail. An entry is written with every change and never rewritten.
 
-A write of the store that takes an `actor` appends its entry. The entry of any other write is appended by the service
-that calls it (docs/adr/0039-the-one-that-takes-the-actor-appends.md).
+A write of the store that takes an `actor` appends its own entry. For all other writes, the calling service appends the
+entry (docs/adr/0039-the-one-that-takes-the-actor-appends.md).
 """
 
 from __future__ import annotations
@@ -86,9 +86,9 @@ def list_entries(
     after: int | None = None,
     limit: int = 100,
 ) -> Page[AuditEntry]:
-    """Entries, oldest first: of one subject, or of what one actor did, where that is given.
+    """Return a page of entries, oldest first, filtered by subject and actor where they are given.
 
-    without_kind   entries about subjects of this kind are left out
+    without_kind   leave out entries about subjects of this kind
     """
     table = audit_entries
     query = (

@@ -1,4 +1,4 @@
-"""Columns in and out of PostgreSQL, for whatever grows with the fleet: no statement per row, no object per row."""
+"""Bulk reads and writes of columns, for data that grows with the fleet: no statement and no object per row."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _HEADER_BYTES, _TRAILER_BYTES = 19, 2
 
 
 def new_ids(tx: Transaction, column: sa.Column[int], count: int) -> Ints:
-    """(count,) fresh, rising values of an identity column, for rows that copy_in will write."""
+    """Return (count,) new, ascending values of an identity column, for rows that copy_in will write."""
     statement = "SELECT nextval(pg_get_serial_sequence(:table, :column)) FROM generate_series(1, :count)"
     found = tx.execute(sa.text(statement), {"table": column.table.name, "column": column.name, "count": count})
     return np.fromiter(found.scalars(), np.int64, count)
 
 
 def copy_in(tx: Transaction, table: sa.Table, columns: Mapping[str, Column]) -> None:
-    """COPY equally long columns into a table; None is NULL. Raises NotPossible where the schema forbids a row."""
+    """COPY equally long columns into a table. None is NULL. Raises NotPossible where the schema forbids a row."""
     copy = sql.SQL("COPY {} ({}) FROM STDIN (FORMAT BINARY)").format(
         sql.Identifier(table.name), sql.SQL(", ").join(map(sql.Identifier, columns))
     )
@@ -56,11 +56,11 @@ def copy_in(tx: Transaction, table: sa.Table, columns: Mapping[str, Column]) -> 
 def copy_out(
     tx: Transaction, query: str, parameters: Mapping[str, object], row: Mapping[str, str | np.dtype[Any]]
 ) -> NDArray[np.void]:
-    """Run a query and read its answer as a structured array.
+    """Run a query and return its rows as a structured array.
 
-    query       its columns must be those of `row`, in that order, and never NULL
-    row         name -> big-endian numpy type of the column: '>i8' for bigint, '>f8' for double, '?' for boolean;
-                where all rows have one width also 'V240' for bytea, and libs.store.records.vector for float8[]
+    query       returns the columns of `row`, in that order and without NULL
+    row         name -> big-endian numpy type of the column: '>i8' for bigint, '>f8' for double, '?' for boolean. If all
+                rows have one width, also 'V240' for bytea, and libs.store.records.vector for float8[]
     """
     record: list[tuple[str, str | np.dtype[Any]]] = [("fields", ">i2")]
     for name, kind in row.items():
@@ -71,13 +71,13 @@ def copy_out(
 
 
 def raw_rows(tx: Transaction, query: str, parameters: Mapping[str, object]) -> list[tuple[object, ...]]:
-    """All rows of a query, past SQLAlchemy: for texts by the hundred thousand."""
+    """Return all rows of a query. It bypasses SQLAlchemy, which is too slow for hundreds of thousands of texts."""
     with raw(tx).cursor() as cursor:
         return cursor.execute(query, parameters).fetchall()
 
 
 def load_names(tx: Transaction, query: str, parameters: Mapping[str, object]) -> Names:
-    """(N,) the single text column of a query."""
+    """Return the (N,) values of a query with a single text column."""
     with raw(tx).cursor() as cursor:
         rows = cursor.execute(query, parameters).fetchall()
     return np.fromiter((row[0] for row in rows), object, len(rows))

@@ -1,4 +1,4 @@
-"""Capacity requests: what was asked, and what became of it."""
+"""Capacity requests and their phases."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def create_capacity_request(
     now: datetime,
     given_reason: str | None = None,
 ) -> CapacityRequest:
-    """A new request in phase submitted, for the reason AwaitingAssessment."""
+    """Create a request in phase submitted, for the reason AwaitingAssessment."""
     values = {
         "region_id": region_id,
         "kind": kind,
@@ -60,7 +60,7 @@ def create_capacity_request(
 
 
 def load_capacity_request(tx: Transaction, capacity_request_id: int) -> CapacityRequest:
-    """One request. Raises NotFound."""
+    """Return one request. Raises NotFound."""
     row = tx.execute(_SELECT.where(_table.c.capacity_request_id == capacity_request_id)).mappings().one_or_none()
     if row is None:
         raise NotFound("capacity request", capacity_request_id)
@@ -77,7 +77,7 @@ def list_capacity_requests(
     before: int | None = None,
     limit: int = 100,
 ) -> Page[CapacityRequest]:
-    """The latest first; `before` is the id that the last page ended with."""
+    """Return a page of requests, latest first; `before` is the id that the last page ended with."""
     query = _SELECT.order_by(_table.c.capacity_request_id.desc()).limit(limit + 1)
     wanted = {
         regions.c.name: region,
@@ -104,10 +104,10 @@ def change_phase(
     reservation_id: int | None = None,
     accepted_generation: int | None = None,
 ) -> CapacityRequest:
-    """The request in its next phase. Raises StaleGeneration unless it is still as it was read.
+    """Move the request to another phase and return it. Raises StaleGeneration unless it is still as it was read.
 
-    reservation_id        the reservation that it made; None leaves the one it has
-    accepted_generation   that reservation's generation where it is stored to begin later; None leaves what is known
+    reservation_id        the reservation that it made; None keeps the present value
+    accepted_generation   generation of a reservation that was stored as scheduled; None keeps the present value
     """
     values: dict[str, object] = {
         "phase": phase,
@@ -133,7 +133,7 @@ def amend_capacity_request(
     message: str,
     now: datetime,
 ) -> CapacityRequest:
-    """The request with another spec, submitted again. Raises StaleGeneration unless it is still as it was read."""
+    """Give the request another spec and submit it again. Raises StaleGeneration unless it is still as it was read."""
     values = {
         "spec": spec_json(spec),
         "given_reason": given_reason,
@@ -148,7 +148,7 @@ def amend_capacity_request(
 
 
 def list_scheduled_requests(tx: Transaction, reservation_id: int) -> tuple[CapacityRequest, ...]:
-    """The requests that wait for this reservation's window to begin."""
+    """Return the requests that wait for the window of this reservation to begin."""
     query = _SELECT.where(
         _table.c.reservation_id == reservation_id, _table.c.phase == CapacityRequestPhase.SCHEDULED
     ).order_by(_table.c.capacity_request_id)
@@ -165,7 +165,7 @@ def _change(tx: Transaction, request: CapacityRequest, values: Mapping[str, obje
 
 
 def list_unassessed(tx: Transaction, *, job_kind: str, limit: int) -> tuple[tuple[int, str], ...]:
-    """(id, owner) of requests that wait to be assessed with no job queued or running for them, the oldest first."""
+    """Return (id, owner) of the requests to assess that have no job queued or running, oldest first."""
     subject = sa.cast(_table.c.capacity_request_id, sa.Text)
     job = sa.select(jobs.c.job_id).where(
         jobs.c.kind == job_kind, jobs.c.subject == subject, jobs.c.status.in_(("queued", "running"))
@@ -177,7 +177,7 @@ def list_unassessed(tx: Transaction, *, job_kind: str, limit: int) -> tuple[tupl
 
 
 def count_undecided(tx: Transaction, region_id: int, owner: str) -> int:
-    """How many requests of an owner are not decided in a region. Others wait to count until the transaction ends."""
+    """Count an owner's undecided requests in a region. Concurrent counts wait until this transaction ends."""
     tx.execute(sa.select(sa.func.pg_advisory_xact_lock(sa.func.hashtextextended(owner, region_id))))
     undecided = (_table.c.region_id == region_id, _table.c.owner == owner, _table.c.phase.in_(UNDECIDED))
     return tx.execute(sa.select(sa.func.count()).where(*undecided)).scalar_one()
@@ -197,7 +197,7 @@ def _capacity_request(row: sa.RowMapping) -> CapacityRequest:
 
 
 def spec_json(spec: ReservationSpec) -> dict[str, object]:
-    """A spec as JSON holds it: times in ISO 8601."""
+    """Return a spec as a JSON object, with times in ISO 8601."""
     times = {name: None if at is None else at.isoformat() for name, at in _times(spec).items()}
     return {**asdict(spec), **times}
 
@@ -208,7 +208,7 @@ def _times(spec: ReservationSpec) -> dict[str, datetime | None]:
 
 def _spec(saved: Mapping[str, object]) -> ReservationSpec:
     fields: dict[str, object] = {**saved, "unit": CapacityUnit(str(saved["unit"]))}
-    for name in ("starts_at", "ends_at"):  # requests from before there were windows have neither
+    for name in ("starts_at", "ends_at"):  # requests older than the windows of reservations lack them
         at = saved.get(name)
         fields[name] = None if at is None else datetime.fromisoformat(str(at))
     return ReservationSpec(**fields)  # type: ignore[arg-type]  # as spec_json made it

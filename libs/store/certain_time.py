@@ -1,8 +1,8 @@
-"""The time by which something is ended or deleted for good.
+"""The time that irreversible operations use.
 
-Hosts' clocks go wrong: one that boots in 2038 must not end every reservation and forget every measurement. So what
-cannot be brought back goes by the Clock and by the database's clock, whichever is behind. Simulated time is not
-compared with anything: it is meant to pass otherwise.
+The clock of a host can be wrong: one that boots in 2038 must not end every reservation and delete every measurement. So
+irreversible operations use the earlier of the Clock and the database's clock. Simulated time is used as it is, because
+it differs from real time on purpose.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from libs.store.database import Transaction
 from libs.store.tables import retention_clocks
 
 AHEAD_MAX = timedelta(minutes=1)
-"""Hosts whose clocks are kept agree to within far less."""
+"""Largest allowed lead of the Clock over the database's clock. Synchronised hosts agree far more closely."""
 STEP_MAX = timedelta(days=7)
-"""Retention runs every day. One that finds more time gone than this believes this much, and the next one goes on."""
+"""Largest advance between two runs of retention, which runs daily. After a longer gap, the next runs catch up."""
 
 
 def certain_now(tx: Transaction, clock: Clock) -> datetime:
-    """The Clock's time, and at most AHEAD_MAX later than the database's unless time is simulated."""
+    """Return the Clock's time, limited to AHEAD_MAX after the database's. Simulated time is not limited."""
     now = clock.now()
     if not isinstance(clock, SystemClock):
         return now
@@ -32,9 +32,10 @@ def certain_now(tx: Transaction, clock: Clock) -> datetime:
 
 
 def retention_now(tx: Transaction, clock: Clock, name: str) -> datetime:
-    """The time by which one run of retention says what is old; `name` is what it forgets.
+    """Return the present time for one run of retention; `name` names the data that it deletes.
 
-    At most STEP_MAX later than at the run before, whatever the clocks say: so no run forgets more than a week's worth.
+    It is at most STEP_MAX after the time of the previous run. So a run deletes at most a week's worth of data, even if
+    all clocks are wrong.
     """
     now = certain_now(tx, clock)
     if not isinstance(clock, SystemClock):

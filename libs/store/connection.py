@@ -1,4 +1,4 @@
-"""How every connection is opened: within a bound, and given up within a bound when the other side falls silent."""
+"""How to open connections. Every operation is bounded, even if the server stops answering."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from psycopg.abc import PQGen
 T = TypeVar("T")
 
 STATEMENT_S_MAX = 300.0
-"""The server ends a statement after so long; no statement of ours takes a tenth of it."""
+"""Seconds after which the server ends a statement. Our statements take at most a tenth of it."""
 SILENCE_S_MAX = STATEMENT_S_MAX + 15.0
-"""Then the client gives the connection up: the server has failed to end the statement."""
+"""Seconds of silence after which the client closes the connection: the server has failed to end the statement."""
 _PEER_LOST_S = 15
 
 PARAMETERS: dict[str, Any] = {
@@ -31,20 +31,20 @@ PARAMETERS: dict[str, Any] = {
 
 
 class BoundedConnection(psycopg.Connection[tuple[object, ...]]):
-    """A connection on which nothing takes longer than `silence_s_max`.
+    """A connection on which no operation waits longer than `silence_s_max`.
 
-    A proxy or a firewall may acknowledge what it then drops, so that the kernel sees nothing amiss.
+    A proxy or a firewall may acknowledge packets and then drop them, which the kernel cannot notice.
     """
 
     silence_s_max = SILENCE_S_MAX
 
     def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
-        """As psycopg's. Raises OperationalError, and ends the connection, when the bound has passed."""
+        """Wait as psycopg does. Raises OperationalError, and closes the connection, after the bound."""
         if timeout is not None:
             return super().wait(gen, interval, timeout)
         try:
             return super().wait(gen, interval, self.silence_s_max)
         except errors._WaitTimeout as silent:
             self.pgconn.finish()
-            said = f"the database said nothing for {self.silence_s_max:g} s: the connection was given up"
+            said = f"the database sent nothing for {self.silence_s_max:g} s, so the connection was closed"
             raise psycopg.OperationalError(said) from silent

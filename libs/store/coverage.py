@@ -1,4 +1,4 @@
-"""What bindings give reservations, added up by the database."""
+"""The coverage of reservations by their bindings, computed in SQL."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from libs.store.snapshot import LEAVING
 Which = Literal["current", "target"]
 _UP = "servers.unavailability <> 'unplanned'"
 _COUNTS = {"current": _UP, "target": f"{_UP} AND NOT {LEAVING}"}
-"""What a server must be to count: for what is there now, up; for what is decided, up and to stay, as solves count."""
+"""Condition under which a server counts: by current binding, up; by target, up and not leaving, as in a solve."""
 
-# Per reservation and MSB first: the worst MSB is a maximum of sums. One index scan of the reservations' servers.
+# Sum per reservation and MSB first, because the worst MSB is a maximum of sums. It takes one index scan.
 _COVERAGE = """
     per_msb AS (
         SELECT wanted.reservation_id, racks.msb_id, count(*) AS servers,
@@ -40,25 +40,25 @@ _COVERAGE = """
         FROM wanted LEFT JOIN totals USING (reservation_id) LEFT JOIN msbs ON msb_id = worst_msb_id
     )"""
 SHORT = f"missing_rru > {ROUNDING} * coverage.capacity_rru"
-"""Of a row of `coverage`: the one definition of a reservation that is short."""
+"""SQL condition on a row of `coverage`: the reservation is short. This is its only definition."""
 
 
 def coverage_query(which: Which) -> str:
-    """Return common table expressions that end in `coverage`, a row per row of an expression `wanted` before them.
+    """Return common table expressions that end in `coverage`, with one row for each row of `wanted`.
 
-    wanted     reservation_id, capacity_rru, survives_msb_loss
-    coverage   what load_coverage gives, with missing_rru and capacity_rru
+    wanted     an expression that must come before: reservation_id, capacity_rru, survives_msb_loss
+    coverage   the fields of load_coverage, with missing_rru and capacity_rru
     """
     return _COVERAGE.format(which=which, counts=_COUNTS[which])
 
 
 def load_coverage(tx: Transaction, reservation_ids: Sequence[int], which: Which) -> dict[int, Coverage]:
-    """What the current or target bindings give each of these reservations; those that do not exist are left out.
+    """Return the coverage of these reservations by their current or target bindings. Unknown ids are left out.
 
-    Servers that are down for an unplanned reason count for nothing, those in planned maintenance count. By target,
-    servers that are to be retired count for nothing either: a solve replaces them first. A server of a type that the
-    reservation is not eligible for counts as a server of 0 RRU. Before its window begins a reservation wants nothing,
-    so it is short of nothing.
+    - A server that is down for an unplanned reason counts for nothing. One in planned maintenance counts.
+    - By target, a server that is leaving counts for nothing, because a solve replaces it first.
+    - A server of an ineligible type counts as 0 RRU.
+    - A scheduled reservation has a capacity of 0, so it has no shortfall.
     """
     query = f"""
         WITH wanted AS (

@@ -1,4 +1,4 @@
-"""Moves that failed for good, and what operators do about them."""
+"""Dead letters: moves that failed for good, and their resolution by operators."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _events = unavailability_events
 
 
 def retry_dead_letter(tx: Transaction, move_id: int, *, reason: str, actor: str, now: datetime) -> Move:
-    """Let the mover start afresh from how the server stands by then, and end the event that reported it.
+    """Let the mover start again from the server's state at that time, and end the event that reported the server.
 
-    Raises NotFound, and NotPossible for a move that is no open dead letter.
+    Raises NotFound, and NotPossible for a move that is not an open dead letter.
     """
     move = _resolve(tx, move_id, DeadLetter.RETRIED, reason=reason, actor=actor, now=now)
     tx.execute(sa.update(moves).where(moves.c.move_id == move_id).values(dead_letter=DeadLetter.RETRIED.value))
@@ -28,9 +28,9 @@ def retry_dead_letter(tx: Transaction, move_id: int, *, reason: str, actor: str,
 
 
 def reopen_to_skip(tx: Transaction, move_id: int, *, reason: str, actor: str, now: datetime) -> Move:
-    """Have the move run again, at one more attempt of the step that failed, for the caller to end as skipped at once.
+    """Reopen the move at another attempt of the failed step. The caller must record the step as skipped at once.
 
-    Ends the event that reported its server. Raises as retry_dead_letter.
+    End the event that reported the server. Raises the same errors as retry_dead_letter.
     """
     move = _resolve(tx, move_id, DeadLetter.SKIPPED, reason=reason, actor=actor, now=now)
     values = {
@@ -54,7 +54,10 @@ def _resolve(
     actor: str,
     now: datetime,
 ) -> Move:
-    """What both have in common. Locks in the order of everybody else: events, servers, moves."""
+    """Lock and check the dead letter, end the events that reported its server, and write the audit entry.
+
+    Locks follow the global order: events, servers, moves.
+    """
     found = tx.execute(sa.select(moves.c.region_id, moves.c.server_id).where(moves.c.move_id == move_id)).one_or_none()
     if found is None:
         raise NotFound("move", move_id)
@@ -70,7 +73,7 @@ def _resolve(
     move = load_move(tx, move_id)
     if move.dead_letter is not DeadLetter.OPEN:
         state = move.status if move.dead_letter is None else move.dead_letter
-        raise NotPossible("move_id", f"move {move_id} is no open dead letter: it is {state}")
+        raise NotPossible("move_id", f"move {move_id} is not an open dead letter: it is {state}")
     for event_id in event_ids:
         end_event(tx, event_id, generation=None, actor=actor, now=now)
     audit.append(

@@ -1,4 +1,4 @@
-"""What the database may say that is nobody's mistake."""
+"""Errors of the database that no caller caused."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ UNAVAILABLE: tuple[type[Exception], ...] = (
     psycopg.OperationalError,
     psycopg.InterfaceError,
 )
-"""The database cannot be reached, its disk is full, a lock was waited for too long, or the pool is exhausted.
+"""The database is unreachable, its disk is full, a lock timed out, or the pool is exhausted.
 
-Trying again may help. psycopg's own are raised by what goes past SQLAlchemy, such as COPY.
+A retry may help. Code that bypasses SQLAlchemy, such as COPY, raises psycopg's own errors.
 """
 
 
 def told(error: str | None) -> str | None:
-    """What a row keeps of an error: every viewer may read it, so it holds no secret."""
+    """Return the text of an error without secrets, to be stored. Every viewer may read it."""
     return None if error is None else str(redact(error))

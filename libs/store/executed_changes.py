@@ -1,4 +1,4 @@
-"""What became of a plan's upsizes and downsizes, and what share of them past cycles carried out."""
+"""Executed upsizes and downsizes of placement plans, and the share of the planned amount that was carried out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from libs.store.tables import executed_changes, placement_plans
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutedShare:
-    """Over the latest plans: actions that ended, and what was carried out per unit planned."""
+    """A total over the latest plans: finished actions, and the executed amount per planned unit."""
 
     actions: int
     share: float
@@ -30,14 +30,17 @@ def record_executed(
     executed: float,
     now: datetime,
 ) -> None:
-    """An action of a plan (`upsize` or `downsize`) ended; told again, the last word counts. Units of its own type."""
+    """Record a finished action (`upsize` or `downsize`) of a plan. A later record replaces it.
+
+    planned, executed   in units of the action's hardware type
+    """
     values = {"phase": phase, "planned": planned, "executed": executed, "recorded_at": now}
     statement = insert(executed_changes).values(placement_plan_id=placement_plan_id, action=action, **values)
     tx.execute(statement.on_conflict_do_update(index_elements=["placement_plan_id", "action"], set_=values))
 
 
 def load_executed_shares(tx: Transaction, *, plans: int) -> dict[str, ExecutedShare]:
-    """Phase -> its share over the latest so many committed plans of which anything is recorded."""
+    """Return phase -> its share over the latest `plans` committed plans that have records."""
     e = executed_changes.c
     query = sa.select(e.phase, sa.func.count(), sa.func.sum(e.executed) / sa.func.sum(e.planned))
     rows = tx.execute(query.where(e.placement_plan_id.in_(latest_executed(plans))).group_by(e.phase))
@@ -45,7 +48,7 @@ def load_executed_shares(tx: Transaction, *, plans: int) -> dict[str, ExecutedSh
 
 
 def latest_executed(plans: int) -> sa.Select[tuple[int]]:
-    """Ids of the latest so many committed plans of which anything is recorded."""
+    """Select the ids of the latest `plans` committed plans that have records."""
     e = executed_changes.c
     return (
         sa.select(e.placement_plan_id)

@@ -1,4 +1,4 @@
-"""Hardware types: shared by all regions."""
+"""Hardware types, which all regions share."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from libs.store.tables import hardware_types
 
 
 def ensure_hardware_types(tx: Transaction, names: Sequence[str] | Names, *, now: datetime) -> Ints:
-    """(T,) the ids of hardware types, adding those that are not there yet."""
+    """Return the (T,) ids of hardware types. Add the missing ones."""
     listed = [str(name) for name in names]
-    # In order of name: two imports that add the same types then wait for each other instead of deadlocking.
+    # In order of name, so that two imports that add the same types do not deadlock.
     tx.execute(
         sa.text(
             "INSERT INTO hardware_types (name, attributes, created_at) "
@@ -37,7 +37,7 @@ def ensure_hardware_types(tx: Transaction, names: Sequence[str] | Names, *, now:
 
 
 def fill_attributes(tx: Transaction, said: Mapping[str, Mapping[str, float]]) -> None:
-    """Keep what a list of servers says of hardware types that have no attributes yet; others keep theirs."""
+    """Store these attributes for the hardware types that have none yet."""
     statement = """
         UPDATE hardware_types SET attributes = said.value FROM jsonb_each(CAST(:said AS jsonb)) AS said
         WHERE hardware_types.name = said.key AND hardware_types.attributes = '{}'"""
@@ -45,7 +45,7 @@ def fill_attributes(tx: Transaction, said: Mapping[str, Mapping[str, float]]) ->
 
 
 def load_sizes(tx: Transaction, names: Names) -> dict[str, dict[str, float]]:
-    """Hardware type -> its attributes that are numbers; types that have none are left out."""
+    """Return hardware type -> its numeric attributes. Types without any are left out."""
     query = sa.select(hardware_types.c.name, hardware_types.c.attributes)
     rows = tx.execute(query.where(hardware_types.c.name.in_([str(name) for name in names]))).tuples()
     numbers = {
@@ -56,7 +56,7 @@ def load_sizes(tx: Transaction, names: Names) -> dict[str, dict[str, float]]:
 
 
 def load_hardware_type(tx: Transaction, name: str) -> HardwareType:
-    """One hardware type by name. Raises NotFound."""
+    """Return one hardware type by name. Raises NotFound."""
     row = tx.execute(sa.select(hardware_types).where(hardware_types.c.name == name)).mappings().one_or_none()
     if row is None:
         raise NotFound("hardware type", name)
@@ -64,7 +64,7 @@ def load_hardware_type(tx: Transaction, name: str) -> HardwareType:
 
 
 def list_hardware_types(tx: Transaction, *, after: int | None = None, limit: int = 100) -> Page[HardwareType]:
-    """Hardware types in the order in which they came; `after` is the id that the page starts behind."""
+    """Return a page of hardware types by id; `after` is the id that the last page ended with."""
     table = hardware_types
     query = (
         sa.select(table)

@@ -1,4 +1,4 @@
-"""Whether the database is there and has the schema that this code expects."""
+"""Check that the database is reachable and has the expected schema."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from libs.store.tables import metadata
 
 
 def check_database(database: Database) -> str | None:
-    """What keeps the database from being used; None where nothing does."""
+    """Return why the database cannot be used; None if it can."""
     try:
         with database.snapshot() as tx:
             there = set(sa.inspect(tx).get_table_names())

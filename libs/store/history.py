@@ -1,4 +1,4 @@
-"""What a region has behind it: moves that are over, and the changes of old plans, which are forgotten in the end."""
+"""Retention of finished moves, and of the changes of old plans."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import sqlalchemy as sa
 from libs.store.database import Transaction
 from libs.store.regions import load_region
 
-# A dead letter that is open is not over: somebody has yet to deal with it.
+# Keep open dead letters: an operator has yet to resolve them.
 _MOVES = """
     SELECT move_id FROM moves
     WHERE region_id = :region_id AND created_at < :before AND finished_at < :before
       AND dead_letter IS DISTINCT FROM 'open'
     ORDER BY created_at LIMIT :most FOR UPDATE SKIP LOCKED"""
 
-# Targets around the latest plan of a solve are put together from its changes and all later ones.
+# Keep the changes of the latest solve and later: plan_history rebuilds the targets around that plan from them.
 _CHANGES = """
     WITH old AS (
         SELECT plan_id, server_id FROM plan_changes JOIN plans USING (plan_id)
@@ -29,7 +29,7 @@ _CHANGES = """
 
 
 def forget_moves(tx: Transaction, region_name: str, *, before: datetime, most: int) -> int:
-    """Forget moves that ended before then, with their attempts, the oldest first; how many they were."""
+    """Delete up to `most` moves that ended before this time, with their attempts, oldest first. Return their number."""
     old = tx.execute(sa.text(_MOVES), _which(tx, region_name, before, most)).scalars().all()
     for table in ("move_steps", "moves"):
         tx.execute(sa.text(f"DELETE FROM {table} WHERE move_id = ANY(:old)"), {"old": old})
@@ -37,13 +37,13 @@ def forget_moves(tx: Transaction, region_name: str, *, before: datetime, most: i
 
 
 def forget_plan_changes(tx: Transaction, region_name: str, *, before: datetime, most: int) -> int:
-    """Forget which servers plans changed that were made before then and before the latest solve's; how many.
+    """Delete the changes of plans made before this time and before the latest solve; return their number.
 
-    The plans themselves stay, with the number of their changes.
+    The plans stay, with their numbers of changes.
     """
     return tx.execute(sa.text(_CHANGES), _which(tx, region_name, before, most)).rowcount
 
 
 def _which(tx: Transaction, region_name: str, before: datetime, most: int) -> dict[str, object]:
-    tx.execute(sa.text("SET LOCAL plimsoll.forgetting = 'on'"))  # or the tables refuse
+    tx.execute(sa.text("SET LOCAL plimsoll.forgetting = 'on'"))  # or triggers refuse the deletion
     return {"region_id": load_region(tx, region_name).region_id, "before": before, "most": most}

@@ -1,4 +1,4 @@
-"""Confirming an import: exactly its items, by a handful of statements over all of them, or nothing."""
+"""Confirm an import: apply exactly its items, in a few statements over all of them, or nothing."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _PLACES = (
         SELECT DISTINCT :region_id, msb_id, rack FROM (SELECT msb, rack {_ITEMS}) AS items
         JOIN msbs ON msbs.region_id = :region_id AND msbs.name = msb ORDER BY rack ON CONFLICT DO NOTHING""",
 )
-# Each item with the ids of where it is to stand: none where its rack or MSB stands elsewhere by now.
+# The items with the ids of their places. An item is absent if its rack or MSB has another parent by now.
 _PLACED = f"""
     placed AS (
         SELECT items.*, rack_id, hardware_type_id FROM (SELECT * {_ITEMS}) AS items
@@ -80,11 +80,12 @@ _RETIRE = """
 
 
 def confirm_import(tx: Transaction, region_name: str, import_id: int, *, actor: str, now: datetime) -> Import:
-    """Apply its items. One that is confirmed already stays as it is.
+    """Apply the items of an import. A confirmed import stays as it is.
 
-    New servers are free. Those that retire and are empty leave at once, others once their reservations are covered.
-    Raises NotFound; StaleImport where it was discarded, a server changed since, a new one's name is taken, or a place
-    is elsewhere by now.
+    New servers are free. Empty servers that retire leave at once; the others leave once their reservations are covered.
+
+    Raises NotFound. Raises StaleImport if the import was discarded, or a server changed since. Raises it also if the name
+    of a new server is taken, or a rack or MSB has another parent by now.
     """
     found = lock_import(tx, region_name, import_id)
     if found.status is ImportStatus.CONFIRMED:
@@ -99,7 +100,7 @@ def confirm_import(tx: Transaction, region_name: str, import_id: int, *, actor: 
 
     lock_events(
         tx, region_id
-    )  # before the servers, as whoever changes their unavailability does; and one import at a time
+    )  # one import at a time; and events before servers, as in every change of unavailability
     run(_LOCK)
     _require_unchanged(tx, import_id, values)
     types = list(tx.execute(sa.text(_TYPES), values).scalars())
@@ -109,7 +110,7 @@ def confirm_import(tx: Transaction, region_name: str, import_id: int, *, actor: 
     for statement in _PLACES:
         run(statement)
     if run(_ADD) != found.counts["add"] or run(_CHANGE) != found.counts["change"]:
-        raise StaleImport(import_id, "a rack or an MSB that it names stands elsewhere by now")
+        raise StaleImport(import_id, "a rack or an MSB in it has another parent by now")
     run(_END_EVENTS)
     run(_OPEN_EVENTS)
     refresh_unavailability(tx, region_id, now=now)
@@ -117,7 +118,7 @@ def confirm_import(tx: Transaction, region_name: str, import_id: int, *, actor: 
         finish_retirements(tx, region_id, actor=actor, now=now)
     decide_import(tx, import_id, ImportStatus.CONFIRMED, actor=actor, now=now)
     if found.counts["add"]:
-        run("ANALYZE servers, racks")  # statistics of before would mislead the planner
+        run("ANALYZE servers, racks")  # or the planner would use outdated statistics
     return load_import(tx, region_name, import_id)
 
 

@@ -1,4 +1,4 @@
-"""Imports into regions that are there: kept as they were compared, applied as they stand or not at all."""
+"""Imports into existing regions. The diff is stored when it is compared, and applied as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from libs.store.tables import import_items, imports, regions
 
 
 class StaleImport(Exception):
-    """It is decided, or something that it was compared with is not so any more: `what`."""
+    """The import is decided, or its basis has changed. `what` says which."""
 
     def __init__(self, import_id: int, what: str) -> None:
         self.import_id, self.what = import_id, what
-        super().__init__(f"import {import_id} cannot be carried out as it stands: {what}")
+        super().__init__(f"import {import_id} cannot be applied: {what}")
 
 
 def propose_import(
@@ -41,7 +41,7 @@ def propose_import(
     proposed_by: str,
     now: datetime,
 ) -> Import:
-    """Keep a diff of what was known with a list. Nothing else changes. Raises NotFound."""
+    """Store the diff between the known servers and a list. It changes nothing else. Raises NotFound."""
     region_id = load_region(tx, region_name).region_id
     values = {"region_id": region_id, "mode": mode.value, "status": "proposed", "proposed_by": proposed_by}
     insert = imports.insert().values(**values, counts=items.counts(), attributes=inventory.attributes(), created_at=now)
@@ -51,9 +51,9 @@ def propose_import(
 
 
 def discard_import(tx: Transaction, region_name: str, import_id: int, *, actor: str, now: datetime) -> Import:
-    """Decide against it; what it would have done is forgotten. One that is discarded already stays so.
+    """Discard an import and delete its items. A discarded import stays as it is.
 
-    Raises NotFound, and StaleImport where it was confirmed.
+    Raises NotFound, and StaleImport if it was confirmed.
     """
     found = lock_import(tx, region_name, import_id)
     if found.status is ImportStatus.CONFIRMED:
@@ -65,7 +65,7 @@ def discard_import(tx: Transaction, region_name: str, import_id: int, *, actor: 
 
 
 def decide_import(tx: Transaction, import_id: int, status: ImportStatus, *, actor: str, now: datetime) -> None:
-    """Write the decision on a proposed import that is locked."""
+    """Write the decision on a proposed import. The caller must have locked it."""
     one = imports.c.import_id == import_id
     tx.execute(sa.update(imports).where(one).values(status=status.value, decided_by=actor, decided_at=now))
     action = {"confirmed": "confirm", "discarded": "discard"}[status.value]
@@ -73,13 +73,13 @@ def decide_import(tx: Transaction, import_id: int, status: ImportStatus, *, acto
 
 
 def lock_import(tx: Transaction, region_name: str, import_id: int) -> Import:
-    """One import, until the transaction ends nobody else's to decide. Raises NotFound."""
+    """Lock one import until the transaction ends, and return it. Raises NotFound."""
     tx.execute(sa.select(imports.c.import_id).where(imports.c.import_id == import_id).with_for_update(key_share=True))
     return load_import(tx, region_name, import_id)
 
 
 def load_import(tx: Transaction, region_name: str, import_id: int) -> Import:
-    """One import of a region. Raises NotFound."""
+    """Return one import of a region. Raises NotFound."""
     query = _SELECT.where(imports.c.import_id == import_id, regions.c.name == region_name)
     row = tx.execute(query).mappings().one_or_none()
     if row is None:
@@ -88,7 +88,7 @@ def load_import(tx: Transaction, region_name: str, import_id: int) -> Import:
 
 
 def list_imports(tx: Transaction, region_name: str, *, before: int | None = None, limit: int = 100) -> Page[Import]:
-    """The imports of a region, latest first. Raises NotFound."""
+    """Return a page of the imports of a region, latest first. Raises NotFound."""
     query = _SELECT.where(imports.c.region_id == load_region(tx, region_name).region_id)
     if before is not None:
         query = query.where(imports.c.import_id < before)
@@ -105,7 +105,7 @@ def list_import_items(
     after: int | None = None,
     limit: int = 100,
 ) -> Page[ImportItem]:
-    """What an import makes of each server, in order; those of a discarded one are gone. Raises NotFound."""
+    """Return a page of the items of an import, in order. A discarded import has none. Raises NotFound."""
     load_import(tx, region_name, import_id)
     table = import_items
     query = sa.select(*(table.c[name] for name in ImportItem.__dataclass_fields__)).where(
@@ -127,7 +127,7 @@ def _import(row: Mapping[Any, Any]) -> Import:
 
 
 def _columns(import_id: int, known: KnownServers, inventory: Inventory, items: ImportItems) -> dict[str, Column]:
-    """The items as rows of their table, counted from 1."""
+    """Return the items as columns of their table, counted from 1."""
     at, of = items.known, items.listed
 
     def was(values: np.ndarray) -> list[object]:
@@ -138,7 +138,7 @@ def _columns(import_id: int, known: KnownServers, inventory: Inventory, items: I
 
     ours, theirs, msb = known.topology, inventory.topology, inventory.msb
     reported = was(known.reported)
-    # What is so anyway, by whomever's report, needs none of ours beside it.
+    # If another reporter's event gives the listed health already, the import opens no event of its own.
     said = [
         mine if now is not None and now == so else now
         for now, so, mine in zip(says(inventory.unavailability), was(known.unavailability), reported, strict=True)
@@ -164,7 +164,7 @@ def _columns(import_id: int, known: KnownServers, inventory: Inventory, items: I
 
 
 def _picked(values: np.ndarray, rows: Indices) -> list[object]:
-    """The values of these rows; None for row -1."""
+    """Return the values of these rows; None for row -1."""
     padded = np.full(len(values) + 1, None, object)
     padded[:-1] = values
     return padded[rows].tolist()  # type: ignore[no-any-return]

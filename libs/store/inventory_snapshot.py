@@ -1,4 +1,4 @@
-"""The servers of a region as an import is compared with them: of one moment."""
+"""The servers of a region at one moment, for comparison with an import."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from libs.store.snapshot import LEAVING
 from libs.store.topology import load_topology, rows_of
 
 IMPORTED = "imported"
-"""The reason of the events that imports open and end; nobody else's are touched."""
+"""Reason of the events that imports open. Imports end only events with this reason."""
 
 _SERVERS = f"""
     SELECT server_id, generation, rack_id, {LEAVING}
@@ -31,7 +31,7 @@ _WORDS = """
 
 
 def load_known_servers(tx: Transaction, region_name: str) -> KnownServers:
-    """Read them. `tx` comes from Database.snapshot(). Raises NotFound."""
+    """Return the servers of a region. `tx` comes from Database.snapshot(). Raises NotFound."""
     region_id = load_region(tx, region_name).region_id
     parameters = {"region": region_id, "reason": IMPORTED}
     topology, topology_ids = load_topology(tx, region_id)

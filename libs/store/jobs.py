@@ -1,7 +1,7 @@
-"""Jobs and their leases. A lease is (job, worker, attempt) with an end on the database's own clock.
+"""Jobs and their leases. A lease is (job, worker, attempt) with an end on the database's clock.
 
-Leases only keep work from being done twice at once. What makes a late writer harmless is that every commit is a
-compare-and-swap on what it read.
+Leases only avoid doing work twice at once. A late writer does no harm, because every commit is a compare-and-swap on
+the values that it read.
 """
 
 from __future__ import annotations
@@ -22,27 +22,28 @@ from libs.store.refusals import NotFound
 from libs.store.tables import jobs
 
 CHANNEL = "plimsoll_jobs"
-"""NOTIFY on it says that there may be something to send. It is delivered by the commit of its transaction."""
+"""NOTIFY channel: there may be a job to send. PostgreSQL delivers the notification when the transaction commits."""
 
 _NOTIFY = sa.select(sa.func.pg_notify(CHANNEL, ""))
 _COLUMNS = tuple(jobs.c[name] for name in Job.__dataclass_fields__)
 _DOUBLINGS_MAX = 8
-"""Of the time that a message is waited for: with a resend after 10 s, up to 43 minutes."""
+"""Largest number of doublings of the resend interval: with 10 s, an interval of up to 43 minutes."""
 LANE_JOBS_MAX = 8
-"""Of one lane that are sent at a time: another's job waits behind these at most, however many wait."""
+"""Jobs of one lane that are sent at a time. A job of another lane waits for at most this many of them."""
 _CLAIM_WAIT_S, _TAKE_BACK_WAIT_S = 2.0, 0.1
-"""A transaction that asks for a job holds its row for milliseconds. One that holds it for longer stands still."""
+"""Seconds to wait for a locked job. A transaction that asks for a job holds its row for milliseconds, unless it hangs.
+"""
 _ENDED = {"worker": None, "lease_expires_at": None}
 
 
 def enqueue(
     tx: Transaction, kind: str, subject: str, arguments: Mapping[str, object] | None = None, *, lane: str | None = None
 ) -> int:
-    """Ask for a job; the id of the one that will do it, which may be one that waits already. Wakes the scheduler.
+    """Ask for a job, wake the scheduler, and return the job's id. If one is queued already, return that one.
 
-    lane   of the jobs of a kind and lane only a few are sent at a time, so that none of the others waits behind many
+    lane   of each (kind, lane) at most LANE_JOBS_MAX jobs are sent at a time, so others need not wait behind many
 
-    Whoever claims it sees what this transaction writes: the row that waits is locked until the commit.
+    The worker that claims the job sees the writes of this transaction: the queued row is locked until the commit.
     """
     job_id = put_job(tx, kind, subject, arguments, lane=lane)
     tx.execute(_NOTIFY)
@@ -52,13 +53,13 @@ def enqueue(
 def put_job(
     tx: Transaction, kind: str, subject: str, arguments: Mapping[str, object] | None = None, *, lane: str | None = None
 ) -> int:
-    """As enqueue, for the scheduler itself: it is awake, and would wake itself for ever."""
+    """Ask for a job like `enqueue`, without waking the scheduler. The scheduler itself uses it."""
     values = {"kind": kind, "subject": subject, "arguments": dict(arguments or {}), "lane": lane}
     statement = insert(jobs).values(**values, status=JobStatus.QUEUED, created_at=sa.func.now(), trace=current_trace())
     statement = statement.on_conflict_do_update(
         index_elements=["kind", "subject"],
         index_where=jobs.c.status == sa.literal_column("'queued'"),
-        # Locks, even where it changes nothing.
+        # Update even if nothing changes, to lock the row.
         set_={"trace": sa.func.coalesce(jobs.c.trace, statement.excluded.trace)},
     )
     job_id: int = tx.execute(statement.returning(jobs.c.job_id)).scalar_one()
@@ -66,7 +67,7 @@ def put_job(
 
 
 def load_job(tx: Transaction, job_id: int) -> Job:
-    """One job. Raises NotFound."""
+    """Return one job. Raises NotFound."""
     row = tx.execute(sa.select(*_COLUMNS).where(jobs.c.job_id == job_id)).mappings().one_or_none()
     if row is None:
         raise NotFound("job", job_id)
@@ -76,7 +77,7 @@ def load_job(tx: Transaction, job_id: int) -> Job:
 def list_jobs(
     tx: Transaction, *, status: JobStatus | None = None, after: int | None = None, limit: int = 100
 ) -> Page[Job]:
-    """Jobs in the order in which they were asked for; `after` is the id that the page starts behind."""
+    """Return a page of jobs by id; `after` is the id that the last page ended with."""
     query = sa.select(*_COLUMNS).where(jobs.c.job_id > (after or 0)).order_by(jobs.c.job_id).limit(limit + 1)
     if status is not None:
         query = query.where(jobs.c.status == status)
@@ -84,16 +85,16 @@ def list_jobs(
 
 
 def resend_after_s(resend_s: float, sends: int) -> float:
-    """How long the message that is sent after `sends` others is waited for, and how long it is good.
+    """Return the seconds until a message expires and is sent again, after `sends` earlier messages.
 
-    Each is given twice the time of the one before. Were it always the same, a queue in which messages wait for longer
-    would hold nothing but messages that have expired, and no job of it would ever be begun.
+    The interval doubles each time. With a constant interval, a queue with a longer wait would hold only expired
+    messages, and no job would ever begin.
     """
     return resend_s * float(2 ** min(sends, _DOUBLINGS_MAX))
 
 
 def load_unsent(tx: Transaction, *, resend_s: float) -> tuple[Job, ...]:
-    """Jobs that could run now, and whose message was not sent yet or so long ago that it must be lost."""
+    """Return the queued jobs that can run now, and whose message was never sent or must have been lost."""
     running = jobs.alias("running")
     nth = sa.func.row_number().over(partition_by=(jobs.c.kind, jobs.c.lane), order_by=jobs.c.job_id)
     lanes = (
@@ -117,7 +118,7 @@ def load_unsent(tx: Transaction, *, resend_s: float) -> tuple[Job, ...]:
 
 
 def mark_sent(tx: Transaction, job_ids: Sequence[int]) -> None:
-    """Their messages are out. A row that somebody holds is left: sending again does no harm, waiting would."""
+    """Record that these jobs' messages were sent. Skip locked rows: a second message is harmless, waiting is not."""
     chosen = (
         sa.select(jobs.c.job_id)
         .where(jobs.c.job_id.in_(job_ids), jobs.c.status == JobStatus.QUEUED)
@@ -127,9 +128,9 @@ def mark_sent(tx: Transaction, job_ids: Sequence[int]) -> None:
 
 
 def claim_job(tx: Transaction, job_id: int, *, worker: str, lease_s: float) -> Job | None:
-    """Begin a queued job. None where it is not to be had: begun, finished, or another one of its subject runs.
+    """Begin a queued job. Return None if it is begun or finished, or if another job of its subject runs.
 
-    None, too, where a transaction that asks for it stands still: no worker waits for that. It is sent again.
+    Return None also if a hanging transaction has locked the job. The scheduler then sends it again.
     """
     claim = (
         sa.update(jobs)
@@ -144,36 +145,36 @@ def claim_job(tx: Transaction, job_id: int, *, worker: str, lease_s: float) -> J
     try:
         with briefly(tx, _CLAIM_WAIT_S):
             row = tx.execute(claim.returning(*_COLUMNS)).mappings().one_or_none()
-    except (sa.exc.IntegrityError, Locked):  # uq_jobs_running: the one that runs has this one sent again when it ends
+    except (sa.exc.IntegrityError, Locked):  # uq_jobs_running: the running job has this one sent again when it ends
         return None
     return None if row is None else _job(row)
 
 
 def renew_lease(tx: Transaction, job: Job, *, lease_s: float) -> bool:
-    """Keep a claimed job for another while; False where the lease is no longer ours."""
+    """Renew the lease of a claimed job. Return False if the lease is lost."""
     statement = sa.update(jobs).where(*_leased(job)).values(lease_expires_at=sa.func.now() + _seconds(lease_s))
     return tx.execute(statement).rowcount == 1
 
 
 def finish_job(tx: Transaction, job: Job) -> bool:
-    """A claimed job is done; False where the lease is no longer ours, and then nothing changes."""
+    """Mark a claimed job as done. Return False, and change nothing, if the lease is lost."""
     values = {"status": JobStatus.DONE, "error": None, "finished_at": sa.func.now(), **_ENDED}
     return _end(tx, job, sa.update(jobs).where(*_leased(job)).values(values))
 
 
 def fail_attempt(tx: Transaction, job: Job, error: str, *, attempts_max: int) -> bool:
-    """An attempt raised: queue the job again for later, or fail it for good after so many.
+    """Queue the job again after a failed attempt, or fail it for good after attempts_max.
 
-    Later: its message counts as sent just now, so that it is sent again when a lost one would be. A job of the same
-    subject that waits takes over from it. False where the lease is no longer ours.
+    A job that is queued again counts as sent just now, so that it is sent again after the resend interval. If another
+    job of the same subject is queued, that one takes over and this one fails. Return False if the lease is lost.
     """
     return _end(tx, job, _give_up(attempts_max, sa.func.now(), sa.literal(told(error))).where(*_leased(job)))
 
 
 def take_back_expired(tx: Transaction, *, attempts_max: int) -> tuple[Job, ...]:
-    """Queue jobs whose worker let the lease expire, or fail them after so many attempts; as they are then.
+    """Queue the jobs whose lease has expired, or fail them after attempts_max. Return them in their new state.
 
-    One whose row is held, or whose subject is asked for at this very moment, is left for the next time.
+    Skip a job if its row is locked or its subject is being enqueued. The next call takes it.
     """
     expired = (jobs.c.status == JobStatus.RUNNING, jobs.c.lease_expires_at < sa.func.now())
     chosen = sa.select(jobs.c.job_id).where(*expired).order_by(jobs.c.job_id).with_for_update(skip_locked=True)
@@ -188,13 +189,13 @@ def take_back_expired(tx: Transaction, *, attempts_max: int) -> tuple[Job, ...]:
 
 
 def drop_queued(tx: Transaction, kind: str, subject: str) -> bool:
-    """There is nothing left to do for this subject: the job that waits for it goes. False where none waits."""
+    """Delete the queued job of a subject, because no work is left. Return False if none is queued."""
     waits = (jobs.c.kind == kind, jobs.c.subject == subject, jobs.c.status == JobStatus.QUEUED)
     return tx.execute(sa.delete(jobs).where(*waits)).rowcount == 1
 
 
 def purge_jobs(tx: Transaction, *, done_s: float, failed_s: float) -> int:
-    """Forget jobs that ended so long ago; how many."""
+    """Delete done and failed jobs that ended this long ago; return their number."""
     ages = ((JobStatus.DONE, done_s), (JobStatus.FAILED, failed_s))
     old = [sa.and_(jobs.c.status == status, jobs.c.finished_at < sa.func.now() - _seconds(s)) for status, s in ages]
     return tx.execute(sa.delete(jobs).where(sa.or_(*old))).rowcount
@@ -226,7 +227,11 @@ def _give_up(attempts_max: int, sent_at: sa.ColumnElement[Any], error: sa.Column
 
 
 def _end(tx: Transaction, job: Job, statement: sa.Update) -> bool:
-    """End a lease, and have what waited for it sent: of its subject, turned away meanwhile perhaps, and of its lane."""
+    """End a lease with this statement. Have the queued job of the same subject sent, and wake the scheduler for the
+    lane.
+
+    A worker may have turned down that queued job while this one ran.
+    """
     waiting = (jobs.c.kind == job.kind, jobs.c.subject == job.subject, jobs.c.status == JobStatus.QUEUED)
     waits = tx.execute(
         sa.update(jobs).where(*waiting, jobs.c.job_id != job.job_id).values(sent_at=None, sends=0)

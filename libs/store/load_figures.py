@@ -1,4 +1,5 @@
-"""How busy the platform is, for /metrics: only what an index answers, whatever the tables have grown to."""
+"""Figures of the platform's load, for /metrics. All queries use indexes, so their cost does not grow with the tables.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ _LAST_PLAN = sa.text("""
 
 @dataclass(frozen=True, slots=True)
 class OpenJobs:
-    """Jobs of a kind that wait or run, and the age of the oldest in seconds of real time."""
+    """The queued or running jobs of a kind, and the age of the oldest in seconds of real time."""
 
     kind: str
     status: str
@@ -39,7 +40,7 @@ class OpenJobs:
 
 @dataclass(frozen=True, slots=True)
 class LastSolve:
-    """The last good solve of a region. `gap` None: there is no bound; finished_s on the Clock, since 1970."""
+    """The last successful solve of a region. gap None: no bound is known. finished_s: on the Clock, since 1970."""
 
     region: str
     finished_s: float
@@ -48,17 +49,17 @@ class LastSolve:
 
 
 def load_open_jobs(tx: Transaction) -> tuple[OpenJobs, ...]:
-    """By kind and status."""
+    """Return the open jobs by kind and status."""
     return tuple(OpenJobs(row.kind, row.status, row.jobs, float(row.oldest_s)) for row in tx.execute(_JOBS))
 
 
 def count_running_moves(tx: Transaction) -> dict[str, int]:
-    """Region -> moves under way."""
+    """Return region -> number of running moves."""
     return {row.region: row.running for row in tx.execute(_MOVES)}
 
 
 def load_last_solves(tx: Transaction) -> tuple[LastSolve, ...]:
-    """One for each region that was ever solved."""
+    """Return the last successful solve of each region that has one."""
     return tuple(
         LastSolve(row.region, float(row.finished_s), row.report.get("gap"), sum(row.report["shortfall_rru"].values()))
         for row in tx.execute(_SOLVES)
@@ -66,6 +67,6 @@ def load_last_solves(tx: Transaction) -> tuple[LastSolve, ...]:
 
 
 def load_last_plan_s(tx: Transaction) -> float | None:
-    """When the last plan over all regions was made, on the Clock, in seconds since 1970; None where none ever was."""
+    """Return the time of the last placement plan, on the Clock, in seconds since 1970; None before the first."""
     found = tx.execute(_LAST_PLAN).scalar_one_or_none()
     return None if found is None else float(found)

@@ -1,4 +1,4 @@
-"""Use and traffic: series of samples, one a minute, kept by hour. What is sent twice is there once."""
+"""Usage and traffic: series of samples by minute, stored by hour. Writing a sample twice has no further effect."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from libs.store.tables import traffic_hours, traffic_series, usage_hours, usage_
 
 HOUR_MINUTES = 60
 Block = NDArray[np.float32]
-"""(U, 60) samples of hours; nan: not reported. 32 bits keep seven digits, more than any measurement has."""
+"""(U, 60) samples of hours; nan: not reported. 32 bits hold seven digits, more than a measurement has."""
 _KEY_BITS = 40
 _SAMPLES = np.dtype(("V", HOUR_MINUTES * 4))
 _ROW = np.dtype([("hour", ">i8"), ("key", ">i8"), ("samples", "<f4", (HOUR_MINUTES,))])
@@ -30,7 +30,7 @@ _ROW = np.dtype([("hour", ">i8"), ("key", ">i8"), ("samples", "<f4", (HOUR_MINUT
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """What is measured: its two tables, and what names a series."""
+    """A measured quantity: its two tables, and the names that identify a series."""
 
     noun: str
     series: sa.Table
@@ -39,11 +39,11 @@ class Measure:
 
     @property
     def key(self) -> str:
-        """The column of a series' id."""
+        """Return the name of the column with the id of a series."""
         return f"{self.series.name}_id"
 
     def lock(self, tx: Transaction) -> None:
-        """One writer at a time: each patches what is there, and series come and go."""
+        """Lock the measure until the transaction ends. Writers patch stored hours, and add and delete series."""
         tx.execute(sa.text("SELECT pg_advisory_xact_lock(hashtext(:table))"), {"table": self.hours.name})
 
 
@@ -53,7 +53,7 @@ TRAFFIC = Measure("traffic", traffic_series, traffic_hours, ("product", "region"
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """How much of a measure there is."""
+    """The extent of a measure: the number of series, and the first and last hour."""
 
     series: int
     first_hour_at: datetime | None
@@ -69,11 +69,12 @@ def put_samples(
     series_max: int,
     named_by: str | None = None,
 ) -> None:
-    """Write samples over what is there; the last of several for one minute counts.
+    """Write samples over the stored ones. Of several samples for one minute, the last one counts.
 
-    series     the names of each, distinct, in the order of measure.names
-    named_by   the token that brings them, which has its share of the series; None: we fetched them ourselves
-    Raises NotPossible, where there would be more than `series_max` series, or more new ones than the token's share.
+    series     names of each series, distinct, in the order of measure.names
+    named_by   the token that sends them, which has a share of the series; None: the planner fetched them itself
+
+    Raises NotPossible if there would be more than `series_max` series, or more new ones than the token's share.
     """
     measure.lock(tx)
     ids = _number_series(tx, measure, series, series_max, named_by)
@@ -102,16 +103,16 @@ def put_samples(
 
 
 def load_series(tx: Transaction, measure: Measure) -> tuple[Ints, list[tuple[str, ...]]]:
-    """(N,) the id of each series, ascending, and its names."""
+    """Return the (N,) ids of all series, ascending, and their names."""
     columns = [measure.series.c[name] for name in (measure.key, *measure.names)]
     rows = tx.execute(sa.select(*columns).order_by(columns[0])).all()
     return np.array([row[0] for row in rows], np.int64), [tuple(row[1:]) for row in rows]
 
 
 def load_blocks(tx: Transaction, measure: Measure, first_hour: int, end_hour: int) -> tuple[Ints, Ints, Block]:
-    """(U,) hours since 1970 and ids of series, and (U, 60) samples, of the hours from first_hour to before end_hour.
+    """Return (U,) hours since 1970, (U,) ids of series and (U, 60) samples, for first_hour <= hour < end_hour.
 
-    An hour comes as one value: a message for each of a million rows takes longer than all else.
+    Each hour arrives as one value, because a message for each of a million rows would take longer than all else.
     """
     query = f"""SELECT string_agg(int8send(hour) || int8send({measure.key}) || samples, '')
         FROM {measure.hours.name} WHERE hour >= %s AND hour < %s GROUP BY hour"""
@@ -122,7 +123,7 @@ def load_blocks(tx: Transaction, measure: Measure, first_hour: int, end_hour: in
 
 
 def count_measured(tx: Transaction, measure: Measure) -> Measured:
-    """How many series there are, and from when to when anything was measured."""
+    """Return the number of series, and the times of the first and last measurement."""
     series = tx.execute(sa.select(sa.func.count()).select_from(measure.series)).scalar_one()
     ends = sa.select(sa.func.min(measure.hours.c.hour), sa.func.max(measure.hours.c.hour))
     first, last = tx.execute(ends).one()
@@ -130,7 +131,7 @@ def count_measured(tx: Transaction, measure: Measure) -> Measured:
 
 
 def forget_samples(tx: Transaction, measure: Measure, before_hour: int) -> int:
-    """Forget hours before that one, and series that have none left; how many hours."""
+    """Delete the hours before this one, and the series that have none left; return the number of hours."""
     measure.lock(tx)
     hours = measure.hours
     forgotten = tx.execute(sa.delete(hours).where(hours.c.hour < before_hour)).rowcount
@@ -143,7 +144,7 @@ def forget_samples(tx: Transaction, measure: Measure, before_hour: int) -> int:
 def _number_series(
     tx: Transaction, measure: Measure, series: Sequence[tuple[str, ...]], series_max: int, named_by: str | None
 ) -> Ints:
-    """(N,) ids of these series, those of new ones included."""
+    """Return the (N,) ids of these series. Add the new ones."""
     parameters = {f"n{i}": [names[i] for names in series] for i in range(len(measure.names))}
     given = ", ".join(f"CAST(:n{i} AS text[])" for i in range(len(measure.names)))
     listed = ", ".join(measure.names)
@@ -155,7 +156,7 @@ def _number_series(
         raise NotPossible(measure.noun, f"there would be {named.total:,} series; at most {series_max:,} are taken")
     if new and named_by is not None and named.room(series_max) < 0:
         free = f"{named.own:,} series would be of this token and {series_max - named.total:,} free"
-        raise NotPossible(measure.noun, f"{free}: one token has no more than are free, docs/operating.md")
+        raise NotPossible(measure.noun, f"{free}: a token may have at most as many as are free, see docs/operating.md")
     query = f"""SELECT nth - 1, {measure.key} FROM unnest({given}) WITH ORDINALITY AS given ({listed}, nth)
         JOIN {measure.series.name} USING ({listed})"""
     found = np.zeros(len(series), np.int64)
@@ -165,7 +166,7 @@ def _number_series(
 
 
 def _one_key(hour: NDArray[Any], key: NDArray[Any]) -> Ints:
-    """Ascending where (hour, key) is."""
+    """Return one number for each (hour, key), in the same order."""
     return hour.astype(np.int64) << _KEY_BITS | key.astype(np.int64)
 
 

@@ -1,4 +1,4 @@
-"""Sources of measurements in Prometheus, and how far each was pulled."""
+"""Prometheus sources of measurements, and the progress of their pulls."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _BOTH = sa.select(*_S, *[c for c in _P if c.name != "metric_source_id"]).select_
 
 
 def list_sources(tx: Transaction, *, after: int | None = None, limit: int = 1000) -> Page[MetricSource]:
-    """Sources in the order in which they were made."""
+    """Return a page of sources by id."""
     query = _BOTH.where(_S.metric_source_id > (after or 0)).order_by(_S.metric_source_id).limit(limit + 1)
     found = [_source(row) for row in tx.execute(query).mappings()]
     return Page.of(found, limit, lambda source: source.metric_source_id)
 
 
 def load_source(tx: Transaction, name: str) -> MetricSource:
-    """One source. Raises NotFound."""
+    """Return one source. Raises NotFound."""
     row = tx.execute(_BOTH.where(_S.name == name)).mappings().one_or_none()
     if row is None:
         raise NotFound(NOUN, name)
@@ -38,7 +38,8 @@ def load_source(tx: Transaction, name: str) -> MetricSource:
 
 
 def set_source(tx: Transaction, name: str, query: MetricQuery, *, generation: int) -> MetricSource:
-    """Make a source (at generation 0), or change one, which is then pulled anew. Raises StaleGeneration."""
+    """Create a source (at generation 0) or change one. The next pull starts from the beginning. Raises StaleGeneration.
+    """
     values: dict[str, Any] = {**asdict(query), "name": name}
     if generation == 0:
         made = insert(metric_sources).values(values).on_conflict_do_nothing().returning(_S.metric_source_id)
@@ -53,16 +54,16 @@ def set_source(tx: Transaction, name: str, query: MetricQuery, *, generation: in
 
 
 def delete_source(tx: Transaction, name: str, *, generation: int) -> None:
-    """Ask no more. What was measured stays. Raises NotFound, StaleGeneration."""
+    """Delete a source and keep its measurements. Raises NotFound, StaleGeneration."""
     load_source(tx, name)
     if tx.execute(sa.delete(metric_sources).where(_S.name == name, _S.generation == generation)).rowcount == 0:
         raise _stale(tx, name, generation)
 
 
 def record_pull(tx: Transaction, source: MetricSource, pull: MetricPull) -> None:
-    """Say how far a source has come since it was read. Raises StaleGeneration, where somebody else has been at it.
+    """Record the progress of a pull since the source was read. Raises StaleGeneration if another writer came first.
 
-    Of two that pull one source at once, one finds the other's mark and takes its samples back.
+    If two workers pull one source at once, the second finds the progress of the first and rolls its samples back.
     """
     now = tx.execute(sa.select(_S.generation).where(_S.metric_source_id == source.metric_source_id).with_for_update())
     found = now.scalar_one_or_none()

@@ -1,4 +1,4 @@
-"""Bring a database to the schema this code expects."""
+"""Migrate a database to the schema that this code expects."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from alembic import command
 from alembic.config import Config
 
 _LOCK = 0x506C696D736F6C6C
-"""Which advisory lock migrations hold: "Plimsoll" in ASCII."""
+"""Advisory lock of migrations: "Plimsoll" in ASCII."""
 _SCRIPTS = Path(__file__).parents[2] / "migrations"
 
 
 def migrate(database_url: str, *, to: str = "head") -> None:
-    """Run the migrations up to `to` that the database has not seen, each in a transaction of its own.
+    """Run the missing migrations up to `to`, each in its own transaction.
 
-    Whoever comes second waits and finds nothing left to do. Raises what PostgreSQL or a migration raises; the
-    migrations before that one stay.
+    A concurrent second call waits and then finds nothing to do. Errors of PostgreSQL or of a migration propagate; the
+    migrations before stay.
     """
     config = Config()
     config.set_main_option("script_location", str(_SCRIPTS).replace("%", "%%"))

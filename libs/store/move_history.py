@@ -1,4 +1,4 @@
-"""Moves for people: by the page, one by one, with every attempt at every step."""
+"""Moves for readers of the API: by page, or one with all attempts at its steps."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SELECT = (
 
 
 def load_move(tx: Transaction, move_id: int) -> Move:
-    """One move. Raises NotFound."""
+    """Return one move. Raises NotFound."""
     row = tx.execute(_SELECT.where(moves.c.move_id == move_id)).mappings().one_or_none()
     if row is None:
         raise NotFound("move", move_id)
@@ -47,7 +47,7 @@ def list_moves(
     after: int | None = None,
     limit: int = 100,
 ) -> Page[Move]:
-    """Moves in the order in which they started; `after` is the id that the page starts behind."""
+    """Return a page of moves by id; `after` is the id that the last page ended with."""
     query = _SELECT.where(moves.c.move_id > (after or 0)).order_by(moves.c.move_id).limit(limit + 1)
     if region is not None:
         query = query.where(regions.c.name == region)
@@ -61,7 +61,7 @@ def list_moves(
 
 
 def load_step_records(tx: Transaction, move_id: int) -> tuple[StepRecord, ...]:
-    """Every attempt of a move that is over, in order; skipped ones among them."""
+    """Return every attempt of a finished move, in order, skipped ones included."""
     columns = [move_steps.c[name] for name in StepRecord.__dataclass_fields__]
     query = sa.select(*columns).where(move_steps.c.move_id == move_id)
     rows = tx.execute(query.order_by(move_steps.c.step_index, move_steps.c.attempt)).mappings()

@@ -1,4 +1,4 @@
-"""Movers of regions. A region whose operators have set nothing has no row, and reads as one with defaults."""
+"""Movers of regions. A region without a row has a mover with the defaults."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BOUNDS = tuple(field.name for field in fields(MoverBounds))
 
 
 def load_mover(tx: Transaction, region_name: str) -> Mover:
-    """The mover of a region. Raises NotFound for the region."""
+    """Return the mover of a region. Raises NotFound for the region."""
     region_id = load_region(tx, region_name).region_id
     return _mover(region_name, tx.execute(sa.select(movers).where(movers.c.region_id == region_id)).mappings().first())
 
@@ -31,7 +31,7 @@ def load_mover(tx: Transaction, region_name: str) -> Mover:
 def set_bounds(
     tx: Transaction, region_name: str, bounds: MoverBounds, *, generation: int, actor: str, now: datetime
 ) -> Mover:
-    """Bound what is under way. Raises NotFound, and StaleGeneration unless the mover is at `generation`."""
+    """Set the bounds of a mover. Raises NotFound, and StaleGeneration unless the mover is at `generation`."""
     region_id, before = _lock(tx, region_name)
     if before.generation != generation:
         raise StaleGeneration("mover", region_name, expected=generation, found=before.generation)
@@ -52,19 +52,19 @@ def set_bounds(
 
 
 def pause_mover(tx: Transaction, region_name: str, *, reason: str, actor: str, now: datetime) -> Mover:
-    """Let no step begin from now on; one that is paused stays so, since then and for its first reason."""
+    """Pause the mover: no step begins. If it is paused already, keep its time and its reason."""
     region_id, before = _lock(tx, region_name)
     if before.paused_at is not None:
         return before
     _update(tx, region_id, {"paused_at": now, "paused_reason": reason})
-    message = f"{actor} paused it: {reason}. Steps under way end, none begins; `plimsoll resume {region_name}` goes on."
+    message = f"{actor} paused it: {reason}. Steps under way end, none begins. `plimsoll resume {region_name}` goes on."
     _say(tx, region_id, RegionConditionType.MOVING, ConditionStatus.FALSE, "Paused", message, now)
     _audit(tx, region_id, "pause_mover", reason, actor, now)
     return load_mover(tx, region_name)
 
 
 def resume_mover(tx: Transaction, region_name: str, *, reason: str, actor: str, now: datetime) -> Mover:
-    """Go on; a mover that is not paused stays as it is. The pause does not count against any step."""
+    """Resume the mover. One that is not paused stays as it is. The pause does not count as a duration of any step."""
     region_id, before = _lock(tx, region_name)
     if before.paused_at is None:
         return before
@@ -77,7 +77,9 @@ def resume_mover(tx: Transaction, region_name: str, *, reason: str, actor: str, 
 def note_unanswered(
     tx: Transaction, region_name: str, *, probe_at: datetime | None, message: str, now: datetime
 ) -> Mover:
-    """The actuator gave no answer in a tick. `probe_at`: the breaker opens, and says so in the region's condition."""
+    """Count a tick without any answer of the actuator. With `probe_at`, open the breaker and set the region's
+    condition.
+    """
     region_id, before = _lock(tx, region_name)
     _update(tx, region_id, {"ticks_failed": before.ticks_failed + 1, "probe_at": probe_at})
     if probe_at is not None:
@@ -87,7 +89,7 @@ def note_unanswered(
             RegionConditionType.ACTUATOR_REACHABLE,
             ConditionStatus.FALSE,
             "NoAnswer",
-            f"The actuator answers nothing: {message}. Moves wait, no server is blamed; the mover tries one step at a "
+            f"The actuator gives no answer: {message}. Moves wait, no server is blamed. The mover tries one step at a "
             "time until it answers.",
             now,
         )
@@ -95,7 +97,7 @@ def note_unanswered(
 
 
 def note_answered(tx: Transaction, region_name: str, *, now: datetime) -> Mover:
-    """The actuator answers again: the breaker closes, and steps are waited for from now on."""
+    """Close the breaker, because the actuator answers again. Only time from now on counts as a duration of steps."""
     region_id, _ = _lock(tx, region_name)
     _update(tx, region_id, {"ticks_failed": 0, "probe_at": None, "patient_since": now})
     kind, message = RegionConditionType.ACTUATOR_REACHABLE, "The actuator answers."
