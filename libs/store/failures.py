@@ -1,4 +1,4 @@
-"""What has failed in a region, and what is spare: the input of replacements."""
+"""Lost servers of a region and its spare servers: the input of replacements."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from libs.store.database import Transaction
 from libs.store.regions import load_region
 from libs.store.snapshot import load_fleet_snapshot
 
-# By the index of what is unavailable: this costs nothing while nothing is.
+# It uses the index of unavailable servers, so it costs nothing while there are none.
 _LOST = """
     WITH open AS (
         SELECT msb_id, datacenter_id FROM unavailability_events
@@ -39,9 +39,9 @@ _SPARE = """
 
 
 def load_failures(tx: Transaction, region_name: str, *, now: datetime) -> FailuresSnapshot | None:
-    """Read a region with its lost servers; None, and next to no work, where no reservation has lost any.
+    """Return a region with its lost servers. Return None, at almost no cost, if there are none.
 
-    `tx` comes from Database.snapshot(), so that it is of one moment. Raises NotFound for the region.
+    `tx` comes from Database.snapshot(), so that all of it is of one moment. Raises NotFound for the region.
     """
     region_id = load_region(tx, region_name).region_id
     values = {"region_id": region_id, "now": now}

@@ -1,4 +1,4 @@
-"""What assessments and solves found, reservation by reservation: apart from the rows that owners change."""
+"""Findings of assessments and solves, one per reservation, in a table of their own."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _FOUND = """unnest(CAST(:ids AS bigint[]), CAST(:generations AS bigint[]), CAST(
                    CAST(:reasons AS text[]), CAST(:messages AS text[]), CAST(:numbers AS jsonb[]))
             AS found (reservation_id, observed_generation, phase, reason, message, numbers)"""
 
-# In order of id, so that two writers wait for each other. A finding at an older generation never replaces a newer one:
-# a long solve must not undo what the assessment of a resize found meanwhile.
+# In order of id, so that two writers do not deadlock. A finding at an older generation never replaces a newer one:
+# a long solve must not undo the assessment of a resize during it.
 _RECORD = f"""
     INSERT INTO reservation_statuses AS known
         (reservation_id, observed_generation, phase, reason, message, numbers, changed_at, observed_at)
@@ -35,7 +35,7 @@ _GRANT = """
         FROM capacity_requests JOIN reservations USING (reservation_id)
         JOIN reservation_statuses AS found USING (reservation_id)
         WHERE capacity_requests.phase = 'degraded' AND found.phase = 'granted'
-          AND NOT EXISTS (  -- of what was asked later it says nothing
+          AND NOT EXISTS (  -- the finding says nothing about a later request
               SELECT FROM capacity_requests AS later
               WHERE later.reservation_id = capacity_requests.reservation_id
                 AND later.capacity_request_id > capacity_requests.capacity_request_id
@@ -52,8 +52,8 @@ _GRANT = """
 def record_findings(tx: Transaction, region_id: int, findings: Sequence[NewFinding], *, now: datetime) -> int:
     """Write one finding for each of N reservations, and grant the degraded requests whose reservation is now covered.
 
-    A finding at an older generation than the one that is there, or of a deleted reservation, is dropped. changed_at
-    stays while the phase does. Returns how many requests became granted.
+    Drop the findings of deleted reservations, and those at an older generation than the stored one. changed_at stays
+    while the phase does. Return the number of requests that became granted.
     """
     ids = [one.reservation_id for one in findings]
     tx.execute(

@@ -84,8 +84,8 @@ def confirm_import(tx: Transaction, region_name: str, import_id: int, *, actor: 
 
     New servers are free. Empty servers that retire leave at once; the others leave once their reservations are covered.
 
-    Raises NotFound. Raises StaleImport if the import was discarded, or a server changed since. Raises it also if the name
-    of a new server is taken, or a rack or MSB has another parent by now.
+    Raises NotFound. Raises StaleImport in these cases: the import was discarded; a server changed since; the name of a
+    new server is taken; a rack or MSB has another parent by now.
     """
     found = lock_import(tx, region_name, import_id)
     if found.status is ImportStatus.CONFIRMED:
@@ -98,9 +98,7 @@ def confirm_import(tx: Transaction, region_name: str, import_id: int, *, actor: 
     def run(statement: str) -> int:
         return tx.execute(sa.text(statement), values).rowcount
 
-    lock_events(
-        tx, region_id
-    )  # one import at a time; and events before servers, as in every change of unavailability
+    lock_events(tx, region_id)  # one import at a time; and events before servers, as in every change of unavailability
     run(_LOCK)
     _require_unchanged(tx, import_id, values)
     types = list(tx.execute(sa.text(_TYPES), values).scalars())

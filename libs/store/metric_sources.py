@@ -38,7 +38,9 @@ def load_source(tx: Transaction, name: str) -> MetricSource:
 
 
 def set_source(tx: Transaction, name: str, query: MetricQuery, *, generation: int) -> MetricSource:
-    """Create a source (at generation 0) or change one. The next pull starts from the beginning. Raises StaleGeneration.
+    """Create a source (at generation 0) or change one. The next pull starts at the beginning.
+
+    Raises StaleGeneration unless the source is at `generation`.
     """
     values: dict[str, Any] = {**asdict(query), "name": name}
     if generation == 0:

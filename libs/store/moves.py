@@ -1,7 +1,7 @@
-"""Moves: what the mover reads of a region, and what it makes of it.
+"""Moves: reads and writes of the mover.
 
-Everything here is in bulk: a tick costs a few statements, however many moves are under way. The mover alone writes
-moves; servers have other writers, so what a step does to one is a compare-and-swap on its generation.
+All of it is in bulk: a tick takes a few statements, however many moves are under way. Only the mover writes moves.
+Servers have other writers, so the effect of a step on a server is a compare-and-swap on its generation.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _START = sa.text("""
     JOIN servers USING (server_id, generation)
     ON CONFLICT (server_id) WHERE status = 'running' DO NOTHING""")
 
-# One JSON document: at 10,000 changes it is written and read many times faster than an array for each column.
+# One JSON document: with 10,000 changes it is many times faster than an array for each column.
 _CHANGES = """json_to_recordset(CAST(:changes AS json)) AS change (
     move_id bigint, move_generation bigint, server_id bigint, server_generation bigint, status text, reason text,
     step_index int, attempt int, started_at timestamptz, effect text, old_index int, old_attempt int, old_step text,
@@ -35,7 +35,7 @@ _CHANGES = """json_to_recordset(CAST(:changes AS json)) AS change (
 
 _LOCK_SERVERS = sa.text("SELECT FROM servers WHERE server_id = ANY(:ids) ORDER BY server_id FOR NO KEY UPDATE")
 
-# The servers are locked by now: what is read here of their generations is still so when they are written.
+# The servers are locked by now, so the generations that are read here hold until the write.
 _CHANGE = sa.text(f"""
     WITH moved AS (
         UPDATE moves SET status = change.status, reason = change.reason, step_index = change.step_index,
@@ -77,11 +77,13 @@ _REPORT = sa.text("""
     FROM unnest(CAST(:server_ids AS bigint[]), CAST(:reasons AS text[])) AS failed (server_id, reason)""")
 
 _EFFECTS = frozenset({MoveStep.PREEMPT, MoveStep.HOST_PROFILE, MoveStep.JOIN})
-"""Steps that, done, change what is so of the server."""
+"""Steps that change the server's row when they are done."""
 
 
 def start_moves(tx: Transaction, region_id: int, starts: Sequence[MoveStart], *, now: datetime) -> int:
-    """Start moves of servers that are still as they were read; how many. The others are left for another tick."""
+    """Start moves of servers that have not changed since they were read; return their number. A later tick takes the
+    rest.
+    """
     arrays = {
         "server_ids": [start.server_id for start in starts],
         "generations": [start.server_generation for start in starts],
@@ -91,10 +93,10 @@ def start_moves(tx: Transaction, region_id: int, starts: Sequence[MoveStart], *,
 
 
 def change_moves(tx: Transaction, changes: Sequence[MoveChange], *, now: datetime) -> int:
-    """Write what became of moves that have not failed for good, with what their steps did to servers; how many.
+    """Write the next state of moves, and the effects of their steps on servers; return the number of moves.
 
-    Those whose move or, where the step did something to it, whose server has changed since stay as they are: the
-    actuator says the same again on the next tick.
+    No change may end a move for good: see fail_moves. Skip a move that has changed since. Skip it also if its step has
+    an effect and its server has changed. The actuator repeats its answer on the next tick.
     """
     affected = [change.move.server_id for change in changes if _effect(change) is not None]
     if affected:
@@ -103,7 +105,7 @@ def change_moves(tx: Transaction, changes: Sequence[MoveChange], *, now: datetim
 
 
 def postpone_moves(tx: Transaction, postponed: Sequence[MovePostponed]) -> int:
-    """Note when moves are to be asked for again; how many. Those that have changed since stay as they are."""
+    """Record when to ask about moves again; return their number. Skip moves that have changed since."""
     rows = [
         {
             "move_id": later.move.move_id,
@@ -118,12 +120,10 @@ def postpone_moves(tx: Transaction, postponed: Sequence[MovePostponed]) -> int:
 
 
 def fail_moves(tx: Transaction, region_id: int, changes: Sequence[MoveChange], *, now: datetime, actor: str) -> int:
-    """End moves that have failed for good as dead letters, and report servers that are to blame as unavailable.
+    """End moves that have failed for good as dead letters, and report the servers at fault as unavailable.
 
-    How many. Where the actuator never answered, no server is to blame: its reason is not MOVE_FAILED.
-
-    A transaction of its own: it changes servers' unavailability, which has a lock that comes before those of servers
-    and moves.
+    Return the number of moves. If the actuator never answered, no server is at fault: the reason is not MOVE_FAILED.
+    Call it in its own transaction: it takes the lock of events, which comes before the locks of servers and moves.
     """
     lock_events(tx, region_id)
     rows = tx.execute(_CHANGE, {"changes": _document(changes), "now": now}).all()
@@ -182,7 +182,7 @@ def _row(change: MoveChange) -> dict[str, object]:
 
 
 def count_dead_letters(tx: Transaction) -> dict[str, int]:
-    """Region -> open dead letters."""
+    """Return region -> number of open dead letters."""
     query = """SELECT name, count(*) AS number FROM moves JOIN regions USING (region_id)
                WHERE dead_letter = 'open' GROUP BY name"""
     return {row.name: row.number for row in tx.execute(sa.text(query))}

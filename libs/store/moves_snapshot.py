@@ -1,4 +1,4 @@
-"""What the mover decides on: the moves of a region that are running, and the servers that wait for one."""
+"""The input of the mover: the running moves of a region, and the servers that wait for a move."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from libs.store.refusals import NotFound
 from libs.store.regions import load_region
 
 MINUTE = timedelta(minutes=1)
-"""What the rate of starts is counted over."""
+"""Window of the bound on starts."""
 
 _RUNNING = """
     SELECT move_id, moves.generation, server_id, servers.generation, servers.name, msb_id, from_reservation_id,
@@ -29,8 +29,8 @@ _RUNNING = """
     LEFT JOIN reservations AS joins ON joins.reservation_id = to_reservation_id
     WHERE moves.status = 'running' AND {chosen} ORDER BY move_id"""
 
-# A server under planned maintenance waits until it is over, one that is down until it is up, and one whose last move
-# is an open dead letter until an operator has dealt with it.
+# A server waits while it is in planned maintenance or down. It also waits while it has an open dead letter, until
+# an operator resolves it.
 _WAITING = """
     SELECT server_id, servers.generation, msb_id, coalesce(current_reservation_id, 0),
            coalesce(target_reservation_id, 0), in_use, coalesce(joins.host_profile <> servers.host_profile, false),
@@ -70,10 +70,10 @@ _STEPS = {step.value: step for step in MoveStep}
 
 
 def load_moves_snapshot(tx: Transaction, region_name: str, *, moves_max: int, now: datetime) -> MovesSnapshot:
-    """Read it, in one transaction of Database.snapshot(). Raises NotFound.
+    """Return the running moves and the waiting servers of a region. Raises NotFound.
 
-    Where as many are running as the region's mover, or else `moves_max`, allows, of those who wait only the urgent
-    ones are read.
+    `tx` comes from Database.snapshot(). If the running moves reach the bound of the region's mover, or else
+    `moves_max`, read only the urgent servers.
     """
     region_id = load_region(tx, region_name).region_id
     mover = load_mover(tx, region_name)
@@ -97,7 +97,7 @@ def load_moves_snapshot(tx: Transaction, region_name: str, *, moves_max: int, no
 
 
 def load_running_move(tx: Transaction, move_id: int) -> RunningMove:
-    """One move that is running, as the mover sees it. Raises NotFound."""
+    """Return one running move, as the mover sees it. Raises NotFound."""
     row = tx.execute(sa.text(_RUNNING.format(chosen="move_id = :move_id")), {"move_id": move_id}).one_or_none()
     if row is None:
         raise NotFound("running move", move_id)

@@ -1,4 +1,4 @@
-"""Who brought the names of services and series: the share of a token, and how what it brought is forgotten."""
+"""The tokens that named services and series: their shares, and how to delete the names of one."""
 
 from __future__ import annotations
 
@@ -33,33 +33,35 @@ _USES = {
     "traffic_series": (traffic_hours.c.traffic_series_id,),
 }
 _LOCKS = {"services": "traced_services", "usage_series": "usage_hours", "traffic_series": "traffic_hours"}
-"""Whoever counts names, or patches samples, holds these while it does."""
+"""Advisory lock of each table. Code that counts names or patches samples holds it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """How many names there are, and how many of these one token brought."""
+    """The number of names in a table, and of those that one token added."""
 
     total: int
     own: int
 
     def room(self, most: int) -> int:
-        """How many more it may bring, so that it has no more than are free then. Less than 0: it has more already.
+        """Return how many more names the token may add, so that it has at most as many as stay free. Negative: too
+        many.
 
-        So one token takes half of them at most, two take a third each, and however many there are, some stay free.
+        So one token takes at most half of all names, two take a third each, and some always stay free.
+
         Source: A. K. Choudhury, E. L. Hahne, Dynamic queue length thresholds for shared-memory packet switches, 1998.
         """
         return (most - self.total - self.own) // 2
 
 
 def count_named(tx: Transaction, table: sa.Table, named_by: str) -> Named:
-    """What there is in a table of names."""
+    """Count the names in a table, in total and of one token."""
     own = sa.func.count().filter(table.c.named_by == named_by)
     return Named(*tx.execute(sa.select(sa.func.count(), own).select_from(table)).one())
 
 
 def list_named_by(tx: Transaction) -> tuple[NamedBy, ...]:
-    """How much each token brought, by its name; None: what came from no token, or before that was noted."""
+    """Return the numbers of names by token, ordered by its name. None: names from no token, or from an unknown one."""
     found: dict[str | None, dict[str, int]] = {}
     for kind, table in _TABLES.items():
         by = table.c.named_by
@@ -70,9 +72,9 @@ def list_named_by(tx: Transaction) -> tuple[NamedBy, ...]:
 
 
 def forget_named_by(tx: Transaction, named_by: str, *, since: datetime | None) -> Mapping[str, int]:
-    """Forget the names that a token brought, since then, with all that was summed or measured of them; how many.
+    """Delete the names that a token added since then, with their sums and measurements; return their numbers.
 
-    Spans of theirs that wait are dropped when they are summed. What is sent again is there again.
+    Waiting spans with these names are dropped when they are summed. A name that is sent again is added again.
     """
     return {kind: _forget(tx, kind, named_by, since) for kind in _TABLES}
 
@@ -84,7 +86,7 @@ def _forget(tx: Transaction, kind: str, named_by: str, since: datetime | None) -
     wanted = sa.select(key).where(table.c.named_by == named_by)
     if since is not None:
         wanted = wanted.where(table.c.named_at >= since)
-    # Locked first: nobody adds to a sum of theirs from here on.
+    # Lock first, so that no other transaction adds to their sums from here on.
     ids = list(tx.execute(wanted.order_by(key).with_for_update()).scalars())
     among = sa.any_(sa.literal(ids, sa.ARRAY(sa.BigInteger)))
     for use in _USES[kind]:

@@ -1,4 +1,4 @@
-"""Placement plans: immutable, each with its parent; one row says which of them is the target."""
+"""Placement plans: immutable, each with a parent. One row names the target plan."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _COLUMNS = (*placement_plans.c, sa.func.coalesce(_T.placement_plan_id == _TARGET
 
 
 def load_target_plan_id(tx: Transaction) -> int | None:
-    """The plan that is to be carried out; None before the first."""
+    """Return the id of the target plan; None before the first."""
     found: int | None = tx.execute(sa.select(_HEAD)).scalar_one()
     return found
 
@@ -39,9 +39,9 @@ def commit_placement_plan(
     files: Mapping[str, bytes],
     now: datetime,
 ) -> int:
-    """Keep a plan and its documents and, where it is `committed`, make it the target; its id.
+    """Store a plan and its documents, and make it the target if `committed`. Return its id.
 
-    Raises StalePlan where its parent is the target no longer.
+    Raises StalePlan if its parent is no longer the target.
     """
     if committed:
         found = tx.execute(sa.select(_HEAD).with_for_update()).scalar_one()
@@ -66,7 +66,7 @@ def commit_placement_plan(
 
 
 def load_placement_plan(tx: Transaction, placement_plan_id: int) -> StoredPlan:
-    """One plan. Raises NotFound."""
+    """Return one plan. Raises NotFound."""
     query = sa.select(*_COLUMNS).where(_T.placement_plan_id == placement_plan_id)
     row = tx.execute(query).mappings().one_or_none()
     if row is None:
@@ -75,7 +75,7 @@ def load_placement_plan(tx: Transaction, placement_plan_id: int) -> StoredPlan:
 
 
 def list_placement_plans(tx: Transaction, *, before: int | None, limit: int) -> Page[StoredPlan]:
-    """The latest first; `before` is the id that the last page ended with."""
+    """Return a page of plans, latest first; `before` is the id that the last page ended with."""
     query = sa.select(*_COLUMNS).order_by(_T.placement_plan_id.desc()).limit(limit + 1)
     if before is not None:
         query = query.where(_T.placement_plan_id < before)
@@ -84,7 +84,7 @@ def list_placement_plans(tx: Transaction, *, before: int | None, limit: int) -> 
 
 
 def load_plan_file(tx: Transaction, placement_plan_id: int, name: str) -> bytes:
-    """A document or picture of a plan. Raises NotFound: no such plan, no such file, or one that is forgotten."""
+    """Return a document or picture of a plan. Raises NotFound: the plan or file does not exist, or was deleted."""
     files = placement_plan_files.c
     query = sa.select(files.content).where(files.placement_plan_id == placement_plan_id, files.name == name)
     content = tx.execute(query).scalar_one_or_none()
@@ -95,7 +95,7 @@ def load_plan_file(tx: Transaction, placement_plan_id: int, name: str) -> bytes:
 
 
 def forget_plan_files(tx: Transaction, *, most: int) -> int:
-    """Drop documents and pictures but of the newest plans and of the target; how many."""
+    """Delete the documents and pictures of all plans but the newest and the target; return their number."""
     plans = sa.select(_T.placement_plan_id)
     kept = plans.order_by(_T.placement_plan_id.desc()).limit(most).union(sa.select(_HEAD).where(_HEAD.is_not(None)))
     column = placement_plan_files.c.placement_plan_id

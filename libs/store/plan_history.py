@@ -1,4 +1,4 @@
-"""What targets were around a plan, put together from the changes that plans recorded."""
+"""The targets before and after a plan, rebuilt from the changes of plans."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from libs.domain.plan import PlanKind
 from libs.store.database import Transaction
 from libs.store.regions import load_region
 
-# Of each server that the plan or a later one changed: what the first of those changed it from, and what the first
-# after the plan did, which is what the plan left it at.
+# For each server that this plan or a later one changed: its target before the first change (before), and its target
+# before the first change by a later plan (after), which is the target that this plan left.
 _AROUND = """
     WITH since AS (
         SELECT server_id, plan_id, coalesce(from_reservation_id, 0) AS from_id
@@ -25,10 +25,10 @@ _AROUND = """
 
 
 def load_last_solve_changes(tx: Transaction, region_name: str) -> tuple[int, dict[int, tuple[int, int | None]]] | None:
-    """The region's latest plan of a solve, and the targets of servers around it; None where there is none.
+    """Return the region's latest solve plan, with the targets around it; None if there is none. Raises NotFound.
 
-    server id -> reservation ids before and after the plan (0: none). A server that is left out had its present target
-    all along; None after it: the present target is what the plan left.
+    The dict maps server id -> reservation ids before and after the plan (0: none). A missing server had its present
+    target before and after. None as the second id: the present target.
     """
     region_id = load_region(tx, region_name).region_id
     query = "SELECT max(plan_id) FROM plans WHERE region_id = :region_id AND kind = :kind"

@@ -19,7 +19,7 @@ _LOCK = "plan_overrides"
 
 
 def lock_overrides(tx: Transaction) -> None:
-    """Nobody else sets one until the transaction ends: what is checked against the others stays so."""
+    """Lock the overrides until the transaction ends, so that a check against the others stays valid."""
     tx.execute(sa.select(sa.func.pg_advisory_xact_lock(sa.func.hashtext(_LOCK))))
 
 
@@ -37,7 +37,7 @@ def create_override(
     created_by: str,
     now: datetime,
 ) -> PlanOverride:
-    """A new one, in force at once."""
+    """Create an override, in force at once."""
     values = {
         "kind": kind,
         "subject": subject,
@@ -55,7 +55,7 @@ def create_override(
 
 
 def load_override(tx: Transaction, plan_override_id: int) -> PlanOverride:
-    """One override. Raises NotFound."""
+    """Return one override. Raises NotFound."""
     query = sa.select(plan_overrides).where(_T.plan_override_id == plan_override_id)
     row = tx.execute(query).mappings().one_or_none()
     if row is None:
@@ -64,7 +64,7 @@ def load_override(tx: Transaction, plan_override_id: int) -> PlanOverride:
 
 
 def load_overrides_in_force(tx: Transaction, now: datetime) -> tuple[PlanOverride, ...]:
-    """All that plans keep to, in the order in which they were set."""
+    """Return the overrides in force, in the order of their creation."""
     query = sa.select(plan_overrides).where(_in_force(now)).order_by(_T.plan_override_id)
     return tuple(_override(row) for row in tx.execute(query).mappings())
 
@@ -72,7 +72,7 @@ def load_overrides_in_force(tx: Transaction, now: datetime) -> tuple[PlanOverrid
 def list_overrides(
     tx: Transaction, *, in_force: bool | None, now: datetime, before: int | None, limit: int
 ) -> Page[PlanOverride]:
-    """Overrides, the latest first: those in force, those that are not, or all."""
+    """Return a page of overrides, latest first: those in force, those not in force, or all."""
     query = sa.select(plan_overrides).order_by(_T.plan_override_id.desc()).limit(limit + 1)
     if in_force is not None:
         query = query.where(_in_force(now) if in_force else sa.not_(_in_force(now)))
@@ -85,7 +85,7 @@ def list_overrides(
 def withdraw_override(
     tx: Transaction, plan_override_id: int, *, generation: int, withdrawn_by: str, reason: str | None, now: datetime
 ) -> bool:
-    """It is in force no longer. False where it was withdrawn already. Raises NotFound, StaleGeneration."""
+    """Withdraw an override. Return False if it was withdrawn already. Raises NotFound, StaleGeneration."""
     key = _T.plan_override_id == plan_override_id
     values = {"withdrawn_by": withdrawn_by, "withdrawn_at": now, "withdrawn_reason": reason}
     update = sa.update(plan_overrides).where(key, _T.generation == generation, _T.withdrawn_at.is_(None)).values(values)

@@ -1,4 +1,4 @@
-"""Plan runs: asked for, taken by one worker at a time, taken up again where it dies."""
+"""Plan runs. One worker at a time takes a run, and another takes it again if that worker dies."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def create_plan_run(
     dry_run: bool = False,
     now: datetime,
 ) -> PlanRun:
-    """A queued run."""
+    """Create a queued run."""
     values: dict[str, Any] = {
         "trigger": trigger,
         "requested_by": requested_by,
@@ -44,9 +44,9 @@ def create_plan_run(
 
 
 def take_plan_run(tx: Transaction, *, window: tuple[datetime, datetime], now: datetime) -> PlanRun | None:
-    """Begin the oldest open run, or begin it again after its worker died; None where there is none.
+    """Begin the oldest open run, or begin it again after its worker died. Return None if there is none.
 
-    What it reads is pinned when it is first begun: the versions of inputs, the window, the plan that it follows.
+    The first attempt pins the input: the versions of inputs, the window and the parent plan.
     """
     query = sa.select(plan_runs).where(_T.status.in_(_OPEN)).order_by(_T.plan_run_id).limit(1)
     row = tx.execute(query.with_for_update()).mappings().one_or_none()
@@ -66,13 +66,15 @@ def take_plan_run(tx: Transaction, *, window: tuple[datetime, datetime], now: da
 
 
 def record_plan_progress(tx: Transaction, plan_run_id: int, progress: Mapping[str, object]) -> bool:
-    """Keep the latest progress; True where somebody has asked the run to stop."""
+    """Store the latest progress. Return True if cancelling was requested."""
     update = sa.update(plan_runs).where(_T.plan_run_id == plan_run_id).values(progress=dict(progress))
     return bool(tx.execute(update.returning(_T.cancel_requested)).scalar_one())
 
 
 def record_plan_bundle(tx: Transaction, run: PlanRun, bundle: str) -> bool:
-    """Where the replay bundle of the run lies. False where this attempt at it is not the latest: nothing changes."""
+    """Store the path of the run's replay bundle. Return False, and change nothing, unless this is the latest
+    attempt.
+    """
     return tx.execute(sa.update(plan_runs).where(*_ours(run)).values(bundle=bundle)).rowcount == 1
 
 
@@ -87,7 +89,7 @@ def finish_plan_run(
     reason: str | None = None,
     error: str | None = None,
 ) -> bool:
-    """The run is over. False where this attempt at it is not the latest, or it is over: then nothing changes."""
+    """Finish the run. Return False, and change nothing, if it is over or this is not its latest attempt."""
     values = {
         "status": status,
         "placement_plan_id": placement_plan_id,
@@ -100,7 +102,7 @@ def finish_plan_run(
 
 
 def cancel_plan_run(tx: Transaction, plan_run_id: int, *, now: datetime) -> bool:
-    """A queued run is cancelled, a running one is asked to stop; False where it is over."""
+    """Cancel a queued run, or ask a running one to stop. Return False if it is over."""
     queued = sa.update(plan_runs).where(_T.plan_run_id == plan_run_id, _T.status == PlanRunStatus.QUEUED)
     values = {"status": PlanRunStatus.CANCELLED, "cancel_requested": True, "finished_at": now}
     if tx.execute(queued.values(values)).rowcount == 1:
@@ -110,7 +112,7 @@ def cancel_plan_run(tx: Transaction, plan_run_id: int, *, now: datetime) -> bool
 
 
 def load_plan_run(tx: Transaction, plan_run_id: int) -> PlanRun:
-    """One run. Raises NotFound."""
+    """Return one run. Raises NotFound."""
     row = tx.execute(sa.select(plan_runs).where(_T.plan_run_id == plan_run_id)).mappings().one_or_none()
     if row is None:
         raise NotFound("plan run", plan_run_id)
@@ -118,7 +120,7 @@ def load_plan_run(tx: Transaction, plan_run_id: int) -> PlanRun:
 
 
 def list_plan_runs(tx: Transaction, *, before: int | None, limit: int) -> Page[PlanRun]:
-    """The latest first; `before` is the id that the last page ended with."""
+    """Return a page of runs, latest first; `before` is the id that the last page ended with."""
     query = sa.select(plan_runs).order_by(_T.plan_run_id.desc()).limit(limit + 1)
     if before is not None:
         query = query.where(_T.plan_run_id < before)
@@ -127,7 +129,7 @@ def list_plan_runs(tx: Transaction, *, before: int | None, limit: int) -> Page[P
 
 
 def was_scheduled(tx: Transaction, *, since: datetime) -> bool:
-    """Whether the cycle has asked for a run since then, that is over or replaced by another that is."""
+    """Return whether the schedule has created a run since then that is over."""
     query = sa.select(_T.plan_run_id).where(
         _T.trigger == PlanTrigger.SCHEDULE, _T.created_at >= since, _T.status.not_in(_OPEN)
     )
@@ -135,7 +137,7 @@ def was_scheduled(tx: Transaction, *, since: datetime) -> bool:
 
 
 def load_open_runs(tx: Transaction) -> tuple[PlanRun, ...]:
-    """Runs that wait or run, the oldest first."""
+    """Return the queued and running runs, oldest first."""
     query = sa.select(plan_runs).where(_T.status.in_(_OPEN)).order_by(_T.plan_run_id)
     return tuple(_run(row) for row in tx.execute(query).mappings())
 

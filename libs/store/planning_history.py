@@ -1,4 +1,4 @@
-"""What planning has behind it: runs that are over, with their plans, and superseded inputs; forgotten in the end."""
+"""Retention of finished plan runs, with their plans, and of superseded planning inputs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from libs.store.tables import (
     service_models,
 )
 
-# A version counts from when it was put until the next one is. What a run or a plan that is kept was made from stays.
+# A version is in force until the next one. Keep the versions that a stored run was made from.
 _SUPERSEDED = """
     WITH ended AS (
         SELECT planning_input_version_id, name, version,
@@ -32,9 +32,9 @@ _SUPERSEDED = """
 
 
 def forget_plan_runs(tx: Transaction, *, before: datetime, executed_plans: int, most: int) -> int:
-    """Forget runs that ended before then, the oldest first, with their models and plans; how many.
+    """Delete runs that ended before this time, oldest first, with their models and plans; return their number.
 
-    The run of the target stays, and so do those of the latest plans whose executed share the next plan takes.
+    Keep the run of the target, and the runs of the latest plans from which the next plan takes its executed shares.
     """
     _allow(tx)
     run, plan = plan_runs.c, placement_plans.c
@@ -55,7 +55,7 @@ def forget_plan_runs(tx: Transaction, *, before: datetime, executed_plans: int, 
 
 
 def forget_input_versions(tx: Transaction, *, before: datetime, most: int) -> int:
-    """Forget versions that another one took the place of before then, but for those that runs pin; how many."""
+    """Delete input versions that were superseded before this time and that no run uses; return their number."""
     _allow(tx)
     old = tx.execute(sa.text(_SUPERSEDED), {"before": before, "most": most}).scalars().all()
     key = planning_input_versions.c.planning_input_version_id
@@ -64,4 +64,4 @@ def forget_input_versions(tx: Transaction, *, before: datetime, most: int) -> in
 
 
 def _allow(tx: Transaction) -> None:
-    tx.execute(sa.text("SET LOCAL plimsoll.forgetting = 'on'"))  # or the tables refuse
+    tx.execute(sa.text("SET LOCAL plimsoll.forgetting = 'on'"))  # or triggers refuse the deletion

@@ -1,4 +1,4 @@
-"""Planning inputs: appended in versions, never changed. Content is canonical Parquet, which the store does not read."""
+"""Planning inputs, in append-only versions. The content is canonical Parquet, which the store does not read."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _COLUMNS = tuple(_T[name] for name in InputVersion.__dataclass_fields__)
 
 
 def load_current(tx: Transaction, name: str) -> tuple[InputVersion, bytes] | None:
-    """The latest version of an input and its content; None where nobody ever put one."""
+    """Return the latest version of an input and its content; None if there is none."""
     query = sa.select(*_COLUMNS, _T.content).where(_T.name == name).order_by(_T.version.desc()).limit(1)
     row = tx.execute(query).mappings().one_or_none()
     return None if row is None else (_version(row), bytes(row["content"]))
 
 
 def load_version(tx: Transaction, name: str, version: int) -> tuple[InputVersion, bytes]:
-    """One version and its content. Raises NotFound."""
+    """Return one version and its content. Raises NotFound."""
     query = sa.select(*_COLUMNS, _T.content).where(_T.name == name, _T.version == version)
     row = tx.execute(query).mappings().one_or_none()
     if row is None:
@@ -37,19 +37,19 @@ def load_version(tx: Transaction, name: str, version: int) -> tuple[InputVersion
 
 
 def load_all_current(tx: Transaction) -> Mapping[str, tuple[InputVersion, bytes]]:
-    """The latest version of every input that was ever put, by name."""
+    """Return name -> the latest version of the input and its content."""
     query = sa.select(*_COLUMNS, _T.content).distinct(_T.name).order_by(_T.name, _T.version.desc())
     return {row["name"]: (_version(row), bytes(row["content"])) for row in tx.execute(query).mappings()}
 
 
 def list_current(tx: Transaction) -> tuple[InputVersion, ...]:
-    """The latest version of every input, without contents, in order of name."""
+    """Return the latest version of every input, without content, by name."""
     query = sa.select(*_COLUMNS).distinct(_T.name).order_by(_T.name, _T.version.desc())
     return tuple(_version(row) for row in tx.execute(query).mappings())
 
 
 def list_versions(tx: Transaction, name: str, *, before: int | None, limit: int) -> Page[InputVersion]:
-    """Versions of an input, the latest first; `before` is the version that the last page ended with."""
+    """Return a page of versions of an input, latest first; `before` is the version that the last page ended with."""
     query = sa.select(*_COLUMNS).where(_T.name == name).order_by(_T.version.desc()).limit(limit + 1)
     if before is not None:
         query = query.where(_T.version < before)
@@ -68,7 +68,7 @@ def append_version(
     created_by: str,
     now: datetime,
 ) -> InputVersion:
-    """Put a version after `generation`, the latest that the writer has seen (0: none). Raises StaleGeneration."""
+    """Append a version after `generation`, the latest that the writer has read (0: none). Raises StaleGeneration."""
     values = {
         "name": name,
         "version": generation + 1,
@@ -84,7 +84,7 @@ def append_version(
     if found == generation:
         statement = insert(planning_input_versions).values(values).on_conflict_do_nothing().returning(*_COLUMNS)
         row = tx.execute(statement).mappings().one_or_none()
-    if row is None:  # somebody else's version, seen just now or by the unique key alone
+    if row is None:  # another writer's version: read just now, or found by the unique key only
         raise StaleGeneration(NOUN, name, expected=generation, found=int(tx.execute(latest).scalar_one()))
     return _version(row)
 

@@ -1,6 +1,6 @@
-"""Plans: what changes the targets of servers. Written once, with every change that they made. Each wakes the mover.
+"""Plans: immutable records of changes of servers' targets. Each new plan wakes the mover.
 
-Locks are always taken in this order: region, reservations by id, servers by id. So writers wait, but never deadlock.
+Every function locks in this order: region, reservations by id, servers by id. So writers wait, but never deadlock.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from libs.store.tables import plans, regions
 _DELTA = """unnest(CAST(:server_ids AS bigint[]), CAST(:generations AS bigint[]), CAST(:to_ids AS bigint[]))
             AS delta (server_id, generation, to_id)"""
 
-# The plan, its changes and the targets in one statement: none of them is there without the others.
+# One statement writes the plan, its changes and the targets, so that all of them exist or none.
 _RECORD = """
     , planned AS (
         INSERT INTO plans (region_id, parent_plan_id, kind, solve_run_id, capacity_request_id, changes, left_alone,
@@ -43,7 +43,7 @@ _RECORD = """
     SELECT plan_id FROM planned"""
 
 _COMMIT = f"""
-    WITH untouched AS (  -- the servers are locked: what is read here is still so when it is written
+    WITH untouched AS (  -- the servers are locked, so the values that are read here hold until the write
         SELECT server_id, target_reservation_id AS from_id, nullif(delta.to_id, 0) AS to_id
         FROM {_DELTA} JOIN servers USING (server_id, generation)
         WHERE region_id = :region_id AND (delta.to_id = 0 OR delta.to_id = ANY(:live))
@@ -75,17 +75,18 @@ def commit_plan(
     solve_run_id: int | None = None,
     capacity_request_id: int | None = None,
 ) -> Plan | None:
-    """Make the targets of a solve, a grant or replacements so, where they differ from the snapshot's; None: nowhere.
+    """Write the targets of a solve, a grant or replacements that differ from the snapshot's. Return None if none
+    differ.
 
-    A solve must have `parent` as the region's target plan, and becomes it (ADR 0001). Servers that changed since the
-    snapshot, or whose new reservation was deleted, are left as they are and counted in `left_alone`. A solve without
-    differences commits nothing: the lineage stays where it is.
+    A solve must have `parent` as the region's target plan, and becomes the target plan (ADR 0001). It skips servers
+    that changed since the snapshot or whose new reservation was deleted, and counts them in `left_alone`. A solve
+    without differences commits nothing, so the lineage stays as it is.
 
-    The others are all or nothing, and do not touch the lineage; `parent` is only noted.
+    The other kinds are all or nothing, and leave the lineage as it is; `parent` is only recorded.
 
-    Raises StalePlan where a solve's parent is not the target plan; for the others StaleGeneration where a server
-    changed, and NotFound where a reservation was deleted; ValueError for another kind, for targets that are not rows
-    of the snapshot, and for reservations that are not stored.
+    Raises StalePlan if the parent of a solve is not the target plan. For the other kinds, raises StaleGeneration if a
+    server changed, and NotFound if a reservation was deleted. Raises ValueError for any other kind, for targets that
+    are not rows of the snapshot, and for reservations that are not stored.
     """
     if kind not in (PlanKind.SOLVE, PlanKind.GRANT, PlanKind.REPLACEMENT):
         raise ValueError(f"a {kind} is not committed from a snapshot")
@@ -135,10 +136,10 @@ def commit_plan(
 def commit_release(
     tx: Transaction, region_name: str, reservation_id: int, *, now: datetime, capacity_request_id: int | None = None
 ) -> Plan | None:
-    """Free the targets of every server of a reservation; None where it has none. The lineage stays where it is.
+    """Free the targets of all servers of a reservation. Return None if it has none. The lineage stays as it is.
 
-    Call it in the transaction that marks the reservation deleted, and after that: a solve that would bind servers to
-    it meanwhile then waits for this one, or this one sees what that one bound.
+    Call it in the transaction that marks the reservation as deleted, after that. Then a concurrent solve that binds
+    servers to it either waits for this transaction, or its bindings are seen here.
     """
     region = load_region(tx, region_name)
     plan_id = tx.execute(
@@ -161,7 +162,7 @@ def commit_release(
 
 
 def load_plan(tx: Transaction, plan_id: int) -> Plan:
-    """One plan. Raises NotFound."""
+    """Return one plan. Raises NotFound."""
     row = tx.execute(_SELECT.where(plans.c.plan_id == plan_id)).mappings().one_or_none()
     if row is None:
         raise NotFound("plan", plan_id)
@@ -176,7 +177,7 @@ def list_plans(
     before: int | None = None,
     limit: int = 100,
 ) -> Page[Plan]:
-    """Plans, of one region or of all, latest first; `before` is the plan_id that the page starts behind.
+    """Return a page of plans, of one region or all, latest first; `before` is the id that the last page ended with.
 
     Raises NotFound for the region.
     """
@@ -192,7 +193,9 @@ def list_plans(
 
 
 def list_plan_changes(tx: Transaction, plan_id: int, *, after: int | None = None, limit: int = 100) -> Page[PlanChange]:
-    """The servers whose targets a plan changed, by server_id. An import lists none. Raises NotFound for the plan."""
+    """Return a page of the servers whose targets a plan changed, by id. An import has none. Raises NotFound for the
+    plan.
+    """
     load_plan(tx, plan_id)
     query = """
         SELECT server_id, servers.name AS server, was.name AS from_reservation, will.name AS to_reservation
@@ -205,7 +208,7 @@ def list_plan_changes(tx: Transaction, plan_id: int, *, after: int | None = None
 
 
 def count_changes(tx: Transaction, kind: PlanKind) -> dict[str, int]:
-    """Region -> changes of target that its plans of this kind have made."""
+    """Return region -> number of target changes by its plans of this kind."""
     query = sa.select(regions.c.name, sa.func.sum(plans.c.changes).label("changes"))
     query = query.join(plans, plans.c.region_id == regions.c.region_id).where(plans.c.kind == kind.value)
     return {row.name: int(row.changes) for row in tx.execute(query.group_by(regions.c.name))}
@@ -220,7 +223,7 @@ def _plan(row: Mapping[Any, Any]) -> Plan:
 
 
 def lock_lineage(tx: Transaction, region_id: int, region_name: str, parent: int | None) -> None:
-    """Nobody else commits a solve until this transaction ends. Raises StalePlan unless `parent` is the target plan."""
+    """Lock the lineage of a region until the transaction ends. Raises StalePlan unless `parent` is the target plan."""
     query = sa.select(regions.c.target_plan_id).where(regions.c.region_id == region_id).with_for_update(key_share=True)
     target_plan_id = tx.execute(query).scalar_one()
     if target_plan_id != parent:
@@ -228,7 +231,7 @@ def lock_lineage(tx: Transaction, region_id: int, region_name: str, parent: int 
 
 
 def _lock_reservations(tx: Transaction, reservation_ids: list[int]) -> list[int]:
-    """Those that are not deleted; nobody can delete them until this transaction ends."""
+    """Lock the live ones of these reservations against deletion until the transaction ends, and return their ids."""
     query = """SELECT reservation_id FROM reservations WHERE reservation_id = ANY(:ids) AND deleted_at IS NULL
                ORDER BY reservation_id FOR SHARE"""
     return list(tx.execute(sa.text(query), {"ids": reservation_ids}).scalars())
@@ -241,7 +244,7 @@ def _lock_servers(tx: Transaction, server_ids: list[int]) -> None:
 
 
 def _require_untouched(tx: Transaction, delta: Mapping[str, list[int]], live: list[int]) -> None:
-    """All or nothing: the reservations and servers are as they were read."""
+    """Check that no reservation was deleted and no server changed. Raises NotFound, StaleGeneration."""
     deleted = set(delta["to_ids"]) - {0, *live}
     if deleted:
         raise NotFound("reservation", min(deleted))

@@ -1,4 +1,4 @@
-"""Quotas: what an owner may be promised in a region, and what it has been."""
+"""Quotas: the capacity that an owner may be promised in a region, and the capacity that counts toward it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from libs.store.database import Transaction
 from libs.store.regions import load_region
 from libs.store.tables import quotas, regions
 
-# Of requests about one name one at most is ever accepted, so the largest of them counts.
+# At most one request about each name is ever accepted, so only the largest of them counts.
 _QUOTA = """
     SELECT asked.owner, limit_rru, coalesce(generation, 0) AS generation, coalesce(used_rru, 0) AS used_rru,
            coalesce(pending_rru, 0) AS pending_rru
@@ -48,11 +48,11 @@ def load_quota(
     except_names: Collection[str] = (),
     lock: bool = False,
 ) -> Quota:
-    """An owner's limit in a region, and what counts toward it. Raises NotFound for the region.
+    """Return an owner's limit in a region, and the capacity that counts toward it. Raises NotFound for the region.
 
-    before        of the requests that are not decided only those before this id; None: all
-    except_names  what is about the reservations of these names is left out: they are what is being asked for
-    lock          nobody else changes the limit, or decides by it, until the transaction ends
+    before        count only undecided requests with ids below this; None: all
+    except_names  leave out the reservations of these names, and requests about them
+    lock          lock the limit until the transaction ends, so that no one changes it or decides by it
     """
     region_id = load_region(tx, region).region_id
     if lock:
@@ -63,9 +63,8 @@ def load_quota(
 
 
 def list_quotas(tx: Transaction, region: str | None, *, after: int | None, limit: int) -> Page[Quota]:
-    """Limits in the order in which they were first set; `after` is the id that the last page ended with.
-
-    Raises NotFound for the region.
+    """Return a page of limits by id; `after` is the id that the last page ended with. Raises NotFound for the
+    region.
     """
     query = sa.select(quotas.c.quota_id, quotas.c.owner, quotas.c.region_id, regions.c.name).join(
         regions, regions.c.region_id == quotas.c.region_id
@@ -85,7 +84,7 @@ def list_quotas(tx: Transaction, region: str | None, *, after: int | None, limit
 
 
 def set_quota(tx: Transaction, region: str, owner: str, limit_rru: float | None, *, generation: int) -> Quota:
-    """Set the limit, or lift it. A limit that was never set is at generation 0. Raises NotFound, StaleGeneration."""
+    """Set or lift the limit. A limit that was never set is at generation 0. Raises NotFound, StaleGeneration."""
     region_id = load_region(tx, region).region_id
     key = sa.and_(quotas.c.region_id == region_id, quotas.c.owner == owner)
     if generation == 0:

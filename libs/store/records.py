@@ -1,4 +1,4 @@
-"""Arrays in and out of PostgreSQL without an object per row: records of fixed width in COPY's binary format."""
+"""Bulk reads and writes of arrays, as records of fixed width in COPY's binary format: no object per row."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _KINDS = {"i4": ">i4", "i8": ">i8", "f8": ">f8"}
 
 
 def days(day: date, rows: int) -> NDArray[np.int32]:
-    """(rows,) this day as a column, the way that PostgreSQL counts days."""
+    """Return a (rows,) column of this day, encoded as PostgreSQL's number of days."""
     return np.full(rows, (day - _DAY_ZERO).days, np.int32)
 
 
 def vector(length: int) -> np.dtype[Any]:
-    """float8[length] as copy_out reads it: its numbers are in `["items"]["value"]`."""
+    """Return the type of float8[length] for copy_out. The numbers are in `["items"]["value"]`."""
     head = [(name, ">i4") for name in ("dimensions", "nulls", "oid", "length", "lower")]
     return np.dtype([*head, ("items", [("bytes", ">i4"), ("value", ">f8")], (length,))])
 
@@ -35,7 +35,8 @@ def vector(length: int) -> np.dtype[Any]:
 def copy_records(tx: Transaction, table: str, columns: Mapping[str, NDArray[Any]]) -> None:
     """COPY equally long columns into a table.
 
-    Integers and floats of its columns' width, (N, n) floats as float8[], and bytes of one length (numpy's V) as bytea.
+    A column holds integers or floats of the width of the table's column. It may also hold (N, n) floats for float8[],
+    or bytes of one length (numpy's V) for bytea.
     """
     rows = _records(columns)
     statement = sql.SQL("COPY {} ({}) FROM STDIN (FORMAT BINARY)").format(
@@ -50,9 +51,9 @@ def copy_records(tx: Transaction, table: str, columns: Mapping[str, NDArray[Any]
 
 
 def add_records(tx: Transaction, table: sa.Table, columns: Mapping[str, NDArray[Any]]) -> None:
-    """Insert rows; where a row with this primary key is there, add to it. Rows must come in one order everywhere.
+    """Insert rows, and add to rows whose primary key exists. All callers must pass rows in the same order.
 
-    Columns beyond the key are numbers, or arrays of numbers that are added one by one.
+    Columns outside the key hold numbers, or arrays of numbers that are added element by element.
     """
     keys = [column.name for column in table.primary_key]
     added = [name for name in columns if name not in keys]
@@ -61,13 +62,13 @@ def add_records(tx: Transaction, table: sa.Table, columns: Mapping[str, NDArray[
 
 
 def replace_records(tx: Transaction, table: sa.Table, columns: Mapping[str, NDArray[Any]]) -> None:
-    """Insert rows; those with the primary key of one that is there take its place."""
+    """Insert rows, and replace rows whose primary key exists."""
     keys = [column.name for column in table.primary_key]
     merge_records(tx, table, columns, ", ".join(f"{name} = EXCLUDED.{name}" for name in columns if name not in keys))
 
 
 def merge_records(tx: Transaction, table: sa.Table, columns: Mapping[str, NDArray[Any]], sets: str) -> None:
-    """Insert rows, and do `sets` to those that are there."""
+    """Insert rows, and apply `sets`, a SQL SET list, to rows whose primary key exists."""
     if not len(next(iter(columns.values()))):
         return
     incoming = stage_records(tx, table, columns)
@@ -77,7 +78,7 @@ def merge_records(tx: Transaction, table: sa.Table, columns: Mapping[str, NDArra
 
 
 def stage_records(tx: Transaction, table: sa.Table, columns: Mapping[str, NDArray[Any]]) -> str:
-    """Copy rows into this transaction's own table of that shape; its name."""
+    """Copy rows into a temporary table with the columns of `table`; return its name."""
     incoming = f"incoming_{table.name}"
     tx.execute(sa.text(f"CREATE TEMPORARY TABLE IF NOT EXISTS {incoming} (LIKE {table.name}) ON COMMIT DELETE ROWS"))
     tx.execute(sa.text(f"DELETE FROM {incoming}"))

@@ -1,4 +1,4 @@
-"""What a caller asked of the store that cannot be: each names the noun, so that a client learns what to change."""
+"""Errors of requests that the store refuses. Each names its subject, so that a client knows what to change."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from libs.reconcile.errors import StaleGeneration
 
 
 class NotFound(Exception):
-    """There is no such row."""
+    """The row does not exist."""
 
     def __init__(self, noun: str, identifier: object) -> None:
         self.noun, self.identifier = noun, identifier
@@ -14,7 +14,7 @@ class NotFound(Exception):
 
 
 class AlreadyExists(Exception):
-    """There is such a row already."""
+    """The row exists already."""
 
     def __init__(self, noun: str, identifier: object) -> None:
         self.noun, self.identifier = noun, identifier
@@ -32,8 +32,8 @@ class NotPossible(Exception):
 def is_stale(error: Exception) -> bool:
     """Return whether a loop that meets this error should read its input again and decide again.
 
-    That holds for a row that changed and for a row that another writer made first. It holds for a reservation that was
-    deleted meanwhile: the next snapshot does not have it. Any other missing thing is an error.
+    True for a row that changed, and for a row that another writer created first. True also for a reservation that was
+    deleted: the next snapshot lacks it. Any other missing row is an error.
     """
     if isinstance(error, NotFound):
         return error.noun == "reservation"

@@ -1,4 +1,4 @@
-"""Conditions of regions: one row of a type, overwritten by whoever looks next, and Solved, which the runs tell."""
+"""Conditions of regions: one row per type, overwritten on change. Solved has no row: it is derived from solve runs."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def set_condition(
     now: datetime,
     numbers: Mapping[str, object] | None = None,
 ) -> None:
-    """Say how it stands. Writes nothing where that is known already."""
+    """Set a condition of a region. Write nothing if it is unchanged."""
     values = {"type": kind.value, "status": status.value, "reason": reason, "message": message, "now": now}
     tx.execute(_SET, {**values, "region_id": region_id, "numbers": Json(dict(numbers or {}))})
 
 
 def load_conditions(tx: Transaction, region_ids: Sequence[int]) -> dict[int, tuple[RegionCondition, ...]]:
-    """The conditions of these regions, by type; each region is there."""
+    """Return the conditions of each of these regions, by type."""
     table = region_conditions
     query = sa.select(table).where(table.c.region_id.in_(region_ids))
     found = {region_id: [solved] for region_id, solved in load_solve_conditions(tx, region_ids).items()}
@@ -55,7 +55,7 @@ def load_conditions(tx: Transaction, region_ids: Sequence[int]) -> dict[int, tup
 
 
 def load_all_conditions(tx: Transaction) -> Iterator[tuple[str, RegionCondition]]:
-    """(region, condition) of every region, in the order of their names."""
+    """Yield (region, condition) for all regions, by name."""
     rows = tx.execute(sa.select(regions.c.region_id, regions.c.name).order_by(regions.c.name))
     names = {row.region_id: row.name for row in rows}
     conditions = load_conditions(tx, list(names))

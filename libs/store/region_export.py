@@ -1,4 +1,4 @@
-"""A whole region as arrays again: what import_region would take elsewhere."""
+"""Export of a whole region as arrays, in the form that import_region takes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from libs.store.snapshot import load_fleet_snapshot
 
 
 def load_region_image(tx: Transaction, region_name: str) -> RegionImage:
-    """Everything of a region that its files hold: neither time windows nor what waits for one.
+    """Return the content of a region's files. Time windows and scheduled reservations are left out.
 
     `tx` comes from Database.snapshot(). Raises NotFound.
     """
@@ -47,7 +47,9 @@ def load_region_image(tx: Transaction, region_name: str) -> RegionImage:
 
 
 def _told_apart(deleted: Set[str], live: Set[str]) -> Mapping[str, str]:
-    """New names for deleted reservations whose names are in use again: else their servers would be the new ones'."""
+    """Return new names for deleted reservations whose names a live one has. An import would else mix up their
+    servers.
+    """
     taken, renamed = deleted | live, {}
     for name in sorted(deleted & live):
         tries = (f"{name[:180]}-deleted{suffix}" for suffix in ("", *(f"-{i}" for i in range(2, len(taken) + 3))))

@@ -1,4 +1,4 @@
-"""A whole region at once, from arrays: COPY for every table, one transaction for all of them."""
+"""Import of a whole region from arrays: COPY for every table, in one transaction."""
 
 from __future__ import annotations
 
@@ -33,18 +33,17 @@ from libs.store.topology import add_topology
 
 NAME_CHARACTERS_MAX = 200
 REGION_BYTES_MAX = 200
-"""A region's name is also that of a folder."""
+"""Limit in bytes, because a region's name is also a folder's name."""
 
 
 def import_region(tx: Transaction, image: RegionImage, *, actor: str, now: datetime) -> Region:
-    """Create a region with all that the image holds; a plan of kind `import` heads its lineage.
+    """Create a region with everything in the image. A plan of kind `import` heads its lineage.
 
-    Deleted reservations that servers are still bound to become reservations with deleted_at set. A server that is not
-    available gets an open, unplanned event, one in maintenance a planned one. Ids and generations of the image are not
-    kept: the broker gives its own.
+    A deleted reservation that servers are still bound to becomes a row with deleted_at set. An unavailable server gets
+    an open unplanned event, and one in maintenance a planned one. The broker gives new ids and generations.
 
-    Raises AlreadyExists where the region is there already; NotPossible for a name that is empty, too long or not
-    printable, for a free server in use, and for whatever else the schema forbids.
+    Raises AlreadyExists if the region exists. Raises NotPossible for a name that is empty, too long or not printable.
+    Raises it also for a server in use without a reservation, and for a row that the schema forbids.
     """
     snapshot = image.snapshot
     _check(image)
@@ -71,7 +70,7 @@ def import_region(tx: Transaction, image: RegionImage, *, actor: str, now: datet
         now=now,
         after={"servers": len(snapshot.servers), "reservations": len(snapshot.reservations)},
     )
-    # The statistics of a table that was empty a moment ago mislead the planner for the first queries.
+    # Without new statistics, the planner would treat the tables as empty in the first queries.
     tx.execute(sa.text("ANALYZE servers, racks, reservations, reservation_rru"))
     return load_region(tx, snapshot.region)
 
@@ -106,23 +105,26 @@ def _check(image: RegionImage) -> None:
     for field in ("region", "hardware_type"):
         for name in columns[field]:
             if "/" in name or name in (".", ".."):
-                raise NotPossible(field, f"{name!r} would be part of an address: it cannot have / in it, or be . or ..")
+                raise NotPossible(field, f"{name!r} becomes part of a URL: it must not contain / or be . or ..")
 
 
 def _check_buffers(image: RegionImage) -> None:
-    """Each solve makes sure that there are shared buffers: nothing else may have taken their names."""
+    """Check that only shared buffers have their names, and that each hardware type has at most one.
+
+    Each solve creates missing shared buffers under these names.
+    """
     q, types = image.snapshot.reservations, image.snapshot.hardware_types
     for row, name in enumerate(q.name):
         if name.startswith(BUFFER_PREFIX) and (
             image.reservation_kind[row] != ReservationKind.SHARED_BUFFER
             or [*types[q.rru[row] > 0]] != [name.removeprefix(BUFFER_PREFIX)]
         ):
-            message = f"{name}: such names are kept for the shared buffer of the hardware type that the rest names"
+            message = f"{name}: this name is reserved for the shared buffer of a hardware type"
             raise NotPossible("reservation", message)
     buffers = np.flatnonzero(image.reservation_kind == ReservationKind.SHARED_BUFFER)
     of = q.rru[buffers] > 0
     for row in buffers[(of.sum(1) != 1) | (of & (of.sum(0) > 1)).any(1)]:
-        message = f"{q.name[row]}: a shared buffer is of one hardware type, and the only one of it"
+        message = f"{q.name[row]}: a shared buffer has exactly one hardware type, and each type has at most one"
         raise NotPossible("reservation", message)
 
 
@@ -151,7 +153,7 @@ def _add_reservations(tx: Transaction, region_id: int, image: RegionImage, now: 
 
 
 def _add_tombstones(tx: Transaction, region_id: int, names: Names, now: datetime) -> Ints:
-    """Reservations that are gone, and that servers have yet to leave."""
+    """Add deleted reservations that servers are still bound to; return their ids."""
     ids = new_ids(tx, reservations.c.reservation_id, len(names))
     same = {
         "region_id": region_id,
@@ -257,7 +259,7 @@ def _add_events(tx: Transaction, region_id: int, server_ids: Ints, kind: Unavail
 
 
 def _null(values: np.ndarray, where: Bools) -> list[object]:
-    """The values as a list with None where the mask is set."""
+    """Return the values as a list, with None where the mask is set."""
     column = values.astype(object)
     column[where] = None
     return column.tolist()  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""How often a region is solved: what an operator chose, and what the scheduler makes of it."""
+"""The schedule of a region's solves: an operator's period, and the next due time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from libs.store.tables import regions, schedules
 
 
 def load_region_schedule(tx: Transaction, region_name: str) -> RegionSchedule:
-    """Load the schedule of a region. Raises NotFound."""
+    """Return the schedule of a region. Raises NotFound."""
     region = load_region(tx, region_name)
     query = sa.select(schedules.c.interval_s, schedules.c.next_at).where(*_solves_of(region.region_id))
     row = tx.execute(query).one_or_none()
@@ -40,10 +40,10 @@ def set_solve_period(
     now: datetime,
     reason: str | None = None,
 ) -> RegionSchedule:
-    """Solve a region so often from now on; None: as often as the scheduler says. Append it to the audit trail.
+    """Set the period between the solves of a region, and write an audit entry. None: the scheduler's own period.
 
-    The next solve is due no later than one new period from now.
-    Raises NotFound, and StaleGeneration unless the region is at `generation`.
+    The next solve is due at most one new period from now. Raises NotFound, and StaleGeneration unless the region is at
+    `generation`.
     """
     region = load_region(tx, region_name, lock=True)
     if region.generation != generation:

@@ -1,4 +1,4 @@
-"""A region in a few numbers: two statements that each read its servers once."""
+"""A region in a few numbers, by two statements that each read its servers once."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _COVERED = f"""
 
 
 def load_region_summary(tx: Transaction, region_name: str) -> RegionSummary:
-    """Count the servers and buffers of a region. Raises NotFound."""
+    """Return the counts of a region's servers and buffers. Raises NotFound."""
     region_id = load_region(tx, region_name).region_id
     by_type = tx.execute(sa.text(_BY_TYPE), {"region_id": region_id}).mappings()
     covered = tx.execute(sa.text(_COVERED), {"region_id": region_id}).mappings().one()

@@ -1,4 +1,4 @@
-"""Regions: their policy, and the plan that heads the lineage of their targets."""
+"""Regions: their policies, and the plans that head the lineages of their targets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from libs.store.tables import regions
 
 
 def create_region(tx: Transaction, name: str, policy: RegionPolicy, *, now: datetime) -> int:
-    """Add a region without servers and return its id. Raises AlreadyExists, also for one that is being added now."""
+    """Create a region without servers and return its id. Raises AlreadyExists, also if one is being created now."""
     statement = insert(regions).values(name=name, policy=asdict(policy), created_at=now).on_conflict_do_nothing()
     region_id: int | None = tx.execute(statement.returning(regions.c.region_id)).scalar_one_or_none()
     if region_id is None:
@@ -31,7 +31,7 @@ def create_region(tx: Transaction, name: str, policy: RegionPolicy, *, now: date
 
 
 def load_region(tx: Transaction, name: str, *, lock: bool = False) -> Region:
-    """One region by name; with `lock` nobody else changes it until the transaction ends. Raises NotFound."""
+    """Return one region. With `lock`, no other transaction changes it until this one ends. Raises NotFound."""
     query = sa.select(regions).where(regions.c.name == name)
     row = tx.execute(query.with_for_update(key_share=True) if lock else query).mappings().one_or_none()
     if row is None:
@@ -40,7 +40,7 @@ def load_region(tx: Transaction, name: str, *, lock: bool = False) -> Region:
 
 
 def list_regions(tx: Transaction, *, after: int | None = None, limit: int = 100) -> Page[Region]:
-    """Regions in the order in which they came; `after` is the region_id that the page starts behind."""
+    """Return a page of regions by id; `after` is the id that the last page ended with."""
     query = sa.select(regions).where(regions.c.region_id > (after or 0)).order_by(regions.c.region_id).limit(limit + 1)
     found = [_region(row) for row in tx.execute(query).mappings()]
     return Page.of(found, limit, lambda region: region.region_id)
@@ -56,7 +56,7 @@ def update_policy(
     now: datetime,
     reason: str | None = None,
 ) -> Region:
-    """Set the policy of a region. A change of it that waits for an approval is superseded: it rests on what was.
+    """Set the policy of a region. Supersede a pending change of it, which starts from the policy before.
 
     Raises NotFound, and StaleGeneration unless it is at `generation`.
     """

@@ -1,4 +1,4 @@
-"""The servers of one reservation: counted for its owner."""
+"""Counts of the servers of one reservation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from libs.store.database import Transaction
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerCount:
-    """How many servers of a hardware type a reservation has in an MSB, and is to have."""
+    """Servers of one hardware type in one MSB, by current binding and by target."""
 
     hardware_type: str
     msb: str
@@ -20,13 +20,13 @@ class ServerCount:
 
 
 def count_in_use(tx: Transaction, reservation_id: int) -> int:
-    """The servers that are bound to it now and run containers."""
+    """Return the number of servers bound to the reservation that run containers."""
     query = "SELECT count(*) FROM servers WHERE current_reservation_id = :id AND in_use"
     return int(tx.execute(sa.text(query), {"id": reservation_id}).scalar_one())
 
 
 def count_servers(tx: Transaction, reservation_id: int) -> tuple[ServerCount, ...]:
-    """By hardware type and MSB, in order of their names; down servers count too."""
+    """Return the counts by hardware type and MSB, ordered by their names. Servers that are down count too."""
     query = """
         SELECT hardware_types.name AS hardware_type, msbs.name AS msb,
                count(*) FILTER (WHERE current_reservation_id = :id) AS current,

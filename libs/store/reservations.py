@@ -1,4 +1,4 @@
-"""Reservations: what owners are guaranteed. Every change compares and swaps on the generation."""
+"""Reservations. Every change is a compare-and-swap on the generation."""
 
 from __future__ import annotations
 
@@ -69,9 +69,10 @@ def create_reservation(
     now: datetime,
     scheduled: bool = False,
 ) -> int:
-    """A new guaranteed reservation, at generation 1; its id. `scheduled`: it takes nothing until its window begins.
+    """Create a guaranteed reservation at generation 1 and return its id. `scheduled`: it gets no server until its
+    window.
 
-    Raises AlreadyExists where a live one has the name, NotPossible for a hardware type or datacenter that is not there.
+    Raises AlreadyExists if a live one has the name, and NotPossible for an unknown hardware type or datacenter.
     """
     values = {
         "region_id": region_id,
@@ -95,12 +96,12 @@ def create_reservation(
 def update_spec(
     tx: Transaction, reservation_id: int, spec: ReservationSpec, *, generation: int, scheduled: bool = False
 ) -> int:
-    """The reservation wants this from now on, or from its start on where it is `scheduled`; its new generation.
+    """Set the spec of a reservation and return its new generation. `scheduled`: its window has not begun.
 
-    Raises NotFound, StaleGeneration unless it is live and at `generation`, NotPossible as create_reservation does.
+    Raises NotFound, StaleGeneration unless it is live and at `generation`, and NotPossible like create_reservation.
     """
     row = _require_generation(tx, reservation_id, generation)
-    # Raised here and not by the trigger alone: a change of RRUs or affinity touches no other column of this row.
+    # Raise the generation here too: a change of RRUs or affinity alone changes no other column of this row.
     values = _columns(spec) | {"generation": generation + 1, "scheduled": scheduled}
     tx.execute(sa.update(reservations).where(reservations.c.reservation_id == reservation_id).values(values))
     for table in (reservation_rru, reservation_affinity):
@@ -110,7 +111,7 @@ def update_spec(
 
 
 def delete_reservation(tx: Transaction, reservation_id: int, *, generation: int, now: datetime) -> None:
-    """Mark it deleted; plans.commit_release, called next, frees its servers' targets.
+    """Mark a reservation as deleted. The caller must then call plans.commit_release, which frees its servers' targets.
 
     Raises NotFound, and StaleGeneration unless it is live and at `generation`.
     """
@@ -120,7 +121,7 @@ def delete_reservation(tx: Transaction, reservation_id: int, *, generation: int,
 
 
 def load_reservation(tx: Transaction, reservation_id: int) -> Reservation:
-    """One reservation, deleted or not. Raises NotFound."""
+    """Return one reservation, deleted or not. Raises NotFound."""
     rows = tx.execute(_SELECT.where(reservations.c.reservation_id == reservation_id)).mappings().all()
     if not rows:
         raise NotFound("reservation", reservation_id)
@@ -128,14 +129,14 @@ def load_reservation(tx: Transaction, reservation_id: int) -> Reservation:
 
 
 def find_reservation(tx: Transaction, region: str, name: str) -> Reservation | None:
-    """The live reservation of this name; None where there is none."""
+    """Return the live reservation of this name; None if there is none."""
     live = reservations.c.deleted_at.is_(None)
     rows = tx.execute(_SELECT.where(regions.c.name == region, reservations.c.name == name, live)).mappings().all()
     return _with_parts(tx, rows)[0] if rows else None
 
 
 def live_names(tx: Transaction, region: str) -> frozenset[str]:
-    """The names that are taken in a region."""
+    """Return the names of the live reservations of a region."""
     query = sa.select(reservations.c.name).join(regions, regions.c.region_id == reservations.c.region_id)
     query = query.where(regions.c.name == region, reservations.c.deleted_at.is_(None))
     return frozenset(tx.execute(query).scalars())
@@ -153,9 +154,10 @@ def list_reservations(
     after: int | None = None,
     limit: int = 100,
 ) -> Page[Reservation]:
-    """In the order of id; `after` is the id that the last page ended with. Deleted ones only by phase=DELETED.
+    """Return a page of reservations by id; `after` is the id that the last page ended with. Deleted: only by
+    phase=DELETED.
 
-    short   only those that their target bindings do not cover, or only those that they do
+    short   True: only reservations that their targets do not cover; False: only covered ones; None: both
     """
     query = _SELECT.order_by(reservations.c.reservation_id).limit(limit + 1)
     wanted = {
@@ -174,7 +176,7 @@ def list_reservations(
     elif phase in (ReservationPhase.GRANTED, ReservationPhase.DEGRADED):
         query = query.where(_found.c.phase == phase)
     if short is not None:
-        # Only of those that may be listed: coverage counts every server of a reservation.
+        # Restrict it to the candidates, because coverage counts every server of a reservation.
         among = _SHORT.bindparams(short_after=after or 0, short_region=region, short_owner=owner)
         is_short = reservations.c.reservation_id.in_(among.columns(sa.column("reservation_id", sa.BigInteger)))
         query = query.where(is_short if short else ~is_short)
@@ -185,10 +187,10 @@ def list_reservations(
 
 
 def _require_generation(tx: Transaction, reservation_id: int, generation: int) -> sa.Row[tuple[int, int, datetime]]:
-    """The row, locked until the transaction ends.
+    """Lock the row until the transaction ends, and return it. Raises NotFound, StaleGeneration.
 
-    Not against whoever only refers to it, such as a server that joins it and is locked already: the servers come after
-    the reservation, so waiting for each other would be a deadlock.
+    The lock (FOR NO KEY UPDATE) does not block a transaction that binds a locked server to the reservation. Servers are
+    locked after reservations, so blocking it would deadlock.
     """
     columns = (reservations.c.region_id, reservations.c.generation, reservations.c.deleted_at)
     query = sa.select(*columns).where(reservations.c.reservation_id == reservation_id)
@@ -247,7 +249,7 @@ def _ids(
 
 
 def _with_parts(tx: Transaction, rows: Sequence[sa.RowMapping]) -> list[Reservation]:
-    """Reservations with their pairs and coverage, by a fixed number of queries for the whole page."""
+    """Return reservations with their RRUs, affinities and coverage, by a fixed number of queries per page."""
     ids = [row["reservation_id"] for row in rows]
     rru: dict[int, dict[str, float]] = {i: {} for i in ids}
     affinity: dict[int, dict[str, float]] = {i: {} for i in ids}

@@ -1,4 +1,4 @@
-"""Retirements: announced, cancelled, and brought about once what they retire is empty and due."""
+"""Retirements: announced, cancelled, and finished once their servers are empty and they are due."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from libs.store.regions import load_region
 from libs.store.tables import hardware_types, racks, regions, retirements, servers
 from libs.store.unavailability_events import lock_events, refresh_unavailability
 
-# Rows of (retirement, server in its scope that is in the fleet).
+# A row for each retirement and each server in its scope that is in the fleet.
 _SERVERS_OF = """
     SELECT retirement_id, retirements.kind, to_hardware_type_id, servers.*
     FROM retirements JOIN servers USING (region_id, rack_id)
@@ -29,7 +29,7 @@ _SERVERS_OF = """
     FROM retirements JOIN servers USING (region_id, server_id)
     WHERE retirement_id = ANY(:ids) AND decommissioned_at IS NULL"""
 
-# Without a binding decided or observed. A server that is down holds nothing that a mover could move away.
+# Without a target and a current binding. The current binding of a server that is down does not count.
 _EMPTY = """target_reservation_id IS NULL AND (current_reservation_id IS NULL OR unavailability = 'unplanned')
     AND NOT EXISTS (SELECT FROM moves WHERE moves.server_id = {of}.server_id AND moves.status = 'running')"""
 
@@ -62,7 +62,7 @@ _AWAY = sa.text("""
 _END_EVENTS = sa.text("""
     UPDATE unavailability_events SET ended_at = greatest(:now, starts_at)
     WHERE server_id = ANY(:gone) AND ended_at IS NULL""")
-# Nobody can do anything about them any more, and a step that is skipped would write to the server.
+# No operator can resolve the dead letter of a server that is gone, and skipping its step would write to the server.
 _CLOSE_LETTERS = sa.text(
     "UPDATE moves SET dead_letter = 'mended' WHERE server_id = ANY(:gone) AND dead_letter = 'open'"
 )
@@ -91,11 +91,12 @@ def announce_retirement(
     actor: str,
     now: datetime,
 ) -> Retirement:
-    """Announce it: from now on its servers are leaving.
+    """Announce a retirement. Its servers count as leaving from now on.
 
-    to_hardware_type, back_at   of a refresh only
-    Raises NotFound for the region, the scope and the type; AlreadyExists where one is announced for it; NotPossible
-    where kind and type do not go together.
+    to_hardware_type, back_at   for a refresh only
+
+    Raises NotFound for the region, the scope and the type. Raises AlreadyExists if the scope has an announced one, and
+    NotPossible if kind and type do not match.
     """
     if (kind is RetirementKind.REFRESH) != (to_hardware_type is not None):
         raise NotPossible("to_hardware_type", "a refresh needs the type that comes back, a decommission has none")
@@ -127,7 +128,9 @@ def announce_retirement(
 
 
 def cancel_retirement(tx: Transaction, retirement_id: int, *, generation: int, actor: str, now: datetime) -> Retirement:
-    """Its servers stay. One that is over stays as it is. Raises NotFound and StaleGeneration."""
+    """Cancel a retirement, so that its servers stay. One that is over stays as it is. Raises NotFound,
+    StaleGeneration.
+    """
     one = retirements.c.retirement_id == retirement_id
     query = sa.select(retirements.c.generation, retirements.c.status).where(one).with_for_update(key_share=True)
     row = tx.execute(query).one_or_none()
@@ -142,9 +145,9 @@ def cancel_retirement(tx: Transaction, retirement_id: int, *, generation: int, a
 
 
 def finish_retirements(tx: Transaction, region_id: int, *, actor: str, now: datetime) -> tuple[int, int]:
-    """Bring about what is due and empty; how many, and how many are due and not empty.
+    """Finish the retirements that are due and empty. Return their number, and the number that are due and not empty.
 
-    A rack goes as a whole. Each server's generation rises with it: whoever read it before can write nothing to it.
+    A rack is retired as a whole. The generation of each server rises, so that a writer with an older one fails.
     """
     lock_events(tx, region_id)
     due = list(tx.execute(_DUE, {"region_id": region_id, "now": now}).scalars())
@@ -152,7 +155,7 @@ def finish_retirements(tx: Transaction, region_id: int, *, actor: str, now: date
     if not ready:
         return 0, len(due)
     tx.execute(_LOCK, {"ids": ready})
-    ready = list(tx.execute(_READY, {"ids": ready}).scalars())  # now nobody binds them any more
+    ready = list(tx.execute(_READY, {"ids": ready}).scalars())  # again, because from now on no one can bind them
     gone = list(tx.execute(_DECOMMISSION, {"ids": ready, "now": now}).scalars())
     tx.execute(_REFRESH, {"ids": ready})
     tx.execute(_AWAY, {"ids": ready, "now": now})
@@ -165,7 +168,7 @@ def finish_retirements(tx: Transaction, region_id: int, *, actor: str, now: date
 
 
 def load_retirement(tx: Transaction, retirement_id: int) -> Retirement:
-    """One retirement. Raises NotFound."""
+    """Return one retirement. Raises NotFound."""
     row = tx.execute(_SELECT.where(retirements.c.retirement_id == retirement_id)).mappings().one_or_none()
     if row is None:
         raise NotFound("retirement", retirement_id)
@@ -181,7 +184,9 @@ def list_retirements(
     after: int | None = None,
     limit: int = 100,
 ) -> Page[Retirement]:
-    """Retirements in the order of their announcement. Raises NotFound for the region."""
+    """Return a page of retirements by id; `after` is the id that the last page ended with. Raises NotFound for the
+    region.
+    """
     key = retirements.c.retirement_id
     query = _SELECT.where(key > (after or 0)).order_by(key).limit(limit + 1)
     if region_name is not None:
@@ -210,7 +215,7 @@ _COUNTED = frozenset({"servers", "held", "moving"})
 
 
 def _retirements(tx: Transaction, rows: Sequence[Mapping[Any, Any]]) -> list[Retirement]:
-    """With what is in the way of those that are announced, by one query for the whole page."""
+    """Return retirements with the obstacles to the announced ones, by one query for the whole page."""
     announced = [row["retirement_id"] for row in rows if row["status"] == RetirementStatus.ANNOUNCED]
     held: dict[int, dict[str, int]] = {i: {} for i in announced}
     count, moving = dict.fromkeys(announced, 0), dict.fromkeys(announced, 0)

@@ -1,4 +1,4 @@
-"""When the next run of each cycle of a region, and of those that belong to none, is due, on the injected Clock."""
+"""Schedules of cycles, of each region and of the world, on the injected Clock."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from libs.store.database import Locked, Transaction, briefly
 from libs.store.jobs import put_job
 
 _WAIT_S = 0.1
-"""A transaction that asks for a job holds its row for milliseconds. One that holds it for longer stands still."""
+"""Seconds to wait for a locked job. A transaction that asks for a job holds its row for milliseconds, unless
+it hangs.
+"""
 
-# A new cycle is due at once. One with another period is due no later than that period from now.
+# A new cycle is due at once. One with a new period is due at most that period from now.
 _ENSURE = """
     INSERT INTO {table} ({key}, interval_s, next_at)
     SELECT {key}, interval_s, :now
@@ -26,17 +28,17 @@ _ENSURE = """
     SET interval_s = EXCLUDED.interval_s,
         next_at = least({table}.next_at, :now + EXCLUDED.interval_s * interval '1 second')
     WHERE {table}.interval_s <> EXCLUDED.interval_s"""
-# An operator's choice for a region counts before the scheduler's own period.
+# An operator's period for a region overrides the scheduler's own.
 _PERIOD_S = "coalesce(CASE kind WHEN :solve THEN solve_every_s END, interval_s)"
-# Of two schedulers one finds a schedule due: the other skips the row, or sees it advanced.
-# Due more than two periods away: the Clock went back, and the loop must not stand still until it has caught up. Two,
-# because schedulers' clocks are never quite the same.
+# Of two schedulers, one advances a due schedule. The other skips the locked row, or sees it advanced.
+# If the next run is more than two periods away, the Clock went back, so run at once. The factor is two, because the
+# clocks of schedulers differ slightly.
 _DUE = f"""
     SELECT {{key}}, subject, {_PERIOD_S} AS period_s
     FROM {{table}} AS due NATURAL JOIN ({{subjects}}) AS subjects
     WHERE next_at <= :now OR next_at > CAST(:now AS timestamptz) + 2 * {_PERIOD_S} * interval '1 second'
     ORDER BY next_at, kind FOR UPDATE OF due SKIP LOCKED"""
-# However many periods have passed, it is one run.
+# Run once, however many periods have passed.
 _ADVANCE = """
     UPDATE {table} SET next_at = next_at + interval '1 second'
         * (floor(extract(epoch FROM CAST(:now AS timestamptz) - next_at) / :period_s) + 1) * :period_s
@@ -48,7 +50,7 @@ class _Timetable:
     """One of the two tables of schedules.
 
     key        its primary key
-    subjects   a query of what its jobs are about: the rest of the key, `subject` and `solve_every_s`
+    subjects   a query of the subjects of its jobs: the rest of the key, `subject` and `solve_every_s`
     """
 
     table: str
@@ -56,7 +58,7 @@ class _Timetable:
     subjects: str
 
     def statement(self, template: str) -> sa.TextClause:
-        """A statement for this table."""
+        """Return a statement for this table."""
         key_values = ", ".join(f":{name}" for name in self.key)
         return sa.text(
             template.format(table=self.table, key=", ".join(self.key), key_values=key_values, subjects=self.subjects)
@@ -76,7 +78,8 @@ def ensure_schedules(
 ) -> None:
     """Give every region a schedule of each kind in `cycles`, and the world one of each kind in `world_cycles`.
 
-    Both map a kind to the scheduler's own period in seconds. What is new, or has a shorter period, is due sooner.
+    Both map a kind to the scheduler's own period in seconds. A new schedule is due at once. One whose period shrinks
+    may become due earlier.
     """
     for timetable, periods in ((_OF_REGIONS, cycles), (_OF_WORLD, world_cycles)):
         if periods:
@@ -85,10 +88,10 @@ def ensure_schedules(
 
 
 def advance_schedules(tx: Transaction, *, now: datetime) -> tuple[int, ...]:
-    """Ask for the jobs of every schedule that is due, and return their ids.
+    """Ask for the jobs of every due schedule, and return their ids.
 
-    A job's subject is the name of the region, or WORLD. A schedule advances only with its job: one whose job's row
-    another transaction holds for long stays due, and holds up no other.
+    The subject of a job is the name of the region, or WORLD. A schedule advances only together with its job. If another
+    transaction holds the job's row for long, skip the schedule; it stays due.
     """
     asked = []
     for timetable in (_OF_REGIONS, _OF_WORLD):

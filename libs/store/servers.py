@@ -1,4 +1,4 @@
-"""Servers one by one and by the page: for allocators and operators. Whoever wants all of them takes a snapshot."""
+"""Servers: one, by page, and their use. Code that needs all servers reads a snapshot."""
 
 from __future__ import annotations
 
@@ -48,8 +48,9 @@ _SELECT = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerFilter:
-    """Which servers to list; None: whichever. Reservations by name, deleted ones are not found; of
-    decommissioned servers only those, or none.
+    """A filter of servers. None: any.
+
+    Reservations are named; deleted ones match nothing. decommissioned: list only decommissioned servers, or none.
     """
 
     name: str | None = None
@@ -64,7 +65,7 @@ class ServerFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InUse:
-    """One server's change of in_use, against the generation that it was read at."""
+    """A change of a server's in_use, with its generation at the time of reading."""
 
     server_id: int
     in_use: bool
@@ -72,7 +73,7 @@ class InUse:
 
 
 def load_server(tx: Transaction, server_id: int) -> Server:
-    """One server. Raises NotFound."""
+    """Return one server. Raises NotFound."""
     row = tx.execute(_SELECT.where(servers.c.server_id == server_id)).mappings().one_or_none()
     if row is None:
         raise NotFound("server", server_id)
@@ -87,10 +88,10 @@ def list_servers(
     after: int | None = None,
     limit: int = 100,
 ) -> Page[Server]:
-    """Servers by id, of one region or of all; `after` is the server_id that the page starts behind.
+    """Return a page of servers by id, of one region or all; `after` is the id that the last page ended with.
 
-    Names are looked up first: with the ids in the query, the planner knows whether an index on them pays.
-    Raises NotFound for the region.
+    Names are looked up first: with ids in the query, the planner can estimate whether an index helps. Raises NotFound
+    for the region.
     """
     query = _SELECT.where(servers.c.server_id > (after or 0))
     gone = servers.c.decommissioned_at.is_not(None)
@@ -123,10 +124,10 @@ def list_servers(
 
 
 def set_in_use(tx: Transaction, changes: Sequence[InUse], *, actor: str, now: datetime) -> tuple[Server, ...]:
-    """Say which servers run containers, all or nothing; the servers as they are then, in the order of `changes`.
+    """Set which servers run containers, all or nothing. Return the servers in the order of `changes`.
 
-    Raises NotFound, StaleGeneration for the first server that is not at its generation, and NotPossible where a server
-    that is bound to no reservation would be in use, or one is named twice.
+    Raises NotFound, and StaleGeneration for the first server that is not at its generation. Raises NotPossible for a
+    server named twice, and for a server in use that is bound to no reservation.
     """
     wanted = {change.server_id: change for change in changes}
     if len(wanted) < len(changes):

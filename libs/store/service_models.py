@@ -1,4 +1,4 @@
-"""Service models: those of a run, which the next run does not change."""
+"""Service models of plan runs. Each run has its own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _T = service_models.c
 
 
 def save_service_models(tx: Transaction, plan_run_id: int, models: Mapping[str, Mapping[str, object]]) -> None:
-    """Keep a run's models by service, in the place of those of an attempt before."""
+    """Store a run's models by service. Replace those of an earlier attempt."""
     tx.execute(sa.delete(service_models).where(_T.plan_run_id == plan_run_id))
     rows = [
         {"plan_run_id": plan_run_id, "service": name, "confidence": model["confidence"], "document": dict(model)}
@@ -26,7 +26,7 @@ def save_service_models(tx: Transaction, plan_run_id: int, models: Mapping[str, 
 
 
 def load_latest_modelled_run(tx: Transaction) -> int | None:
-    """The latest run whose models are kept."""
+    """Return the latest run that has models; None if there is none."""
     found: int | None = tx.execute(sa.select(sa.func.max(_T.plan_run_id))).scalar_one()
     return found
 
@@ -40,7 +40,7 @@ def list_service_models(
     after: int | None = None,
     limit: int,
 ) -> Page[StoredModel]:
-    """Models of a run; `after` is the id that the last page ended with."""
+    """Return a page of a run's models by id; `after` is the id that the last page ended with."""
     query = sa.select(service_models).where(_T.plan_run_id == plan_run_id, _T.service_model_id > (after or 0))
     if service is not None:
         query = query.where(_T.service == service)
@@ -51,6 +51,6 @@ def list_service_models(
 
 
 def forget_service_models(tx: Transaction, *, most: int) -> int:
-    """Drop models but of the newest runs; how many."""
+    """Delete the models of all runs but the newest; return their number."""
     kept = sa.select(plan_runs.c.plan_run_id).order_by(plan_runs.c.plan_run_id.desc()).limit(most)
     return tx.execute(sa.delete(service_models).where(_T.plan_run_id.not_in(kept))).rowcount

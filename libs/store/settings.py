@@ -1,4 +1,4 @@
-"""Where the database is."""
+"""Settings of the connection to the database."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from libs.reconcile.environment import Settings
 
 
 def _of_postgresql(url: SecretStr) -> SecretStr:
-    """Both who read it must understand it; what they say when they do not may hold a part of the password."""
-    import psycopg  # here: whoever only asks where the platform is does not wait for a database's driver
+    """Return the URL if SQLAlchemy and psycopg both accept it. Hide their own errors, which may contain the
+    password.
+    """
+    import psycopg  # here: a command that only needs the platform's address must not wait for the database driver
     import sqlalchemy as sa
     from psycopg.conninfo import conninfo_to_dict
 
@@ -30,7 +32,9 @@ DatabaseUrl = Annotated[SecretStr, AfterValidator(_of_postgresql)]
 
 
 class StoreSettings(Settings):
-    """DATABASE_URL, as PostgreSQL's own tools take it: postgresql://user:password@host:port/name."""
+    """Settings of the store. DATABASE_URL has the form of PostgreSQL's own tools:
+    postgresql://user:password@host:port/name.
+    """
 
     database_url: DatabaseUrl = Field(validation_alias="DATABASE_URL")
     database_pool_size: int = Field(default=10, ge=1, le=100, validation_alias="PLIMSOLL_DATABASE_POOL_SIZE")

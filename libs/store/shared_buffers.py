@@ -33,7 +33,7 @@ _CREATE = f"""
     SELECT made.reservation_id, sizes.hardware_type_id, 1
     FROM made JOIN sizes ON made.name = :prefix || sizes.name
 """
-# Only rows that differ are touched, so a size that stays raises no generation.
+# Change only rows with another size, so that no generation rises without a change.
 _RESIZE = f"""
     WITH {_SIZES}
     UPDATE reservations r SET capacity_rru = sizes.capacity_rru
@@ -41,13 +41,14 @@ _RESIZE = f"""
     WHERE r.reservation_id = buffers.reservation_id AND r.capacity_rru <> sizes.capacity_rru
 """
 NAME_PREFIX = "shared-buffer-"
-"""Of the reservations made here; owners may not take such names."""
+"""Prefix of the names of shared buffers. Owners may not use it."""
 
 
 def size_shared_buffers(tx: Transaction, region_id: int, *, share: float, now: datetime) -> None:
-    """Make every hardware type's shared buffer hold `share` of the type's servers, rounded up. Idempotent.
+    """Resize every hardware type's shared buffer to `share` of its servers, rounded up. Create missing ones.
+    Idempotent.
 
-    A buffer that an import brought is resized like one made here. At a share of 0 all are left as they are.
+    Imported buffers are resized too. At a share of 0, all buffers stay as they are.
     """
     if share == 0:
         return

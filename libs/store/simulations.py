@@ -1,4 +1,4 @@
-"""Simulations: asked, run by a worker, kept for a while, applied at most once."""
+"""Simulations: requested, run by a worker, stored for a while, applied at most once."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from libs.store.tables import jobs, regions, reservations, simulations
 
 _ALL = (*simulations.c, regions.c.name.label("region"))
 _COLUMNS = sa.select(*_ALL).join_from(simulations, regions)
-# A report names every reservation that differs: too much for a page of simulations.
-# An older version stored the document `null` for a simulation that failed; nothing can be taken off that.
+# Leave the reservations out of the reports: a report names every changed one, too many for a page.
+# An older version stored the document `null` for a failed simulation, on which the operator `-` fails.
 _BRIEF = sa.select(
     *(column for column in _ALL if column.name != "report"),
     sa.func.nullif(simulations.c.report, sa.text("'null'::jsonb"))
@@ -29,7 +29,7 @@ _OVER = (SimulationStatus.DONE, SimulationStatus.FAILED, SimulationStatus.CANCEL
 
 
 def create_simulation(tx: Transaction, region_id: int, what_if: WhatIf, *, requested_by: str, now: datetime) -> int:
-    """A queued simulation; its id."""
+    """Create a queued simulation and return its id."""
     values = {
         "region_id": region_id,
         "requested_by": requested_by,
@@ -42,7 +42,7 @@ def create_simulation(tx: Transaction, region_id: int, what_if: WhatIf, *, reque
 
 
 def start_simulation(tx: Transaction, simulation_id: int, *, now: datetime) -> bool:
-    """It runs now, or runs again after its worker died. False where it is over."""
+    """Start a simulation, or start it again after its worker died. Return False if it is over."""
     statement = (
         sa.update(simulations)
         .where(simulations.c.simulation_id == simulation_id, simulations.c.status.not_in(_OVER))
@@ -52,7 +52,7 @@ def start_simulation(tx: Transaction, simulation_id: int, *, now: datetime) -> b
 
 
 def record_simulation_progress(tx: Transaction, simulation_id: int, progress: Mapping[str, object]) -> bool:
-    """Keep the latest progress; True where somebody has asked it to stop."""
+    """Store the latest progress. Return True if cancelling was requested."""
     statement = (
         sa.update(simulations)
         .where(simulations.c.simulation_id == simulation_id)
@@ -74,7 +74,7 @@ def finish_simulation(
     error: str | None = None,
     changes: Sequence[SimulatedChange] = (),
 ) -> bool:
-    """It is over, with its answer. False where it was over already: then nothing changes."""
+    """Finish a simulation with its answer. Return False, and change nothing, unless it is running."""
     values = {
         "status": status,
         "report": report,
@@ -105,10 +105,9 @@ def finish_simulation(
 
 
 def cancel_simulation(tx: Transaction, simulation_id: int, *, job_kind: str, now: datetime) -> bool:
-    """One that waits is cancelled, one that runs is asked to stop; False where it is over.
+    """Cancel a queued simulation, or ask a running one to stop. Return False if it is over.
 
-    One that says it runs while no job of `job_kind` is queued or running for it, since its workers died too often, is
-    cancelled too: nobody else would ever end it.
+    Cancel also a running one without a queued or running job of `job_kind`: its workers died too often.
     """
     chosen = sa.update(simulations).where(simulations.c.simulation_id == simulation_id)
     job = sa.select(jobs.c.job_id).where(
@@ -123,7 +122,7 @@ def cancel_simulation(tx: Transaction, simulation_id: int, *, job_kind: str, now
 
 
 def mark_applied(tx: Transaction, simulation_id: int, *, plan_id: int | None, applied_by: str, now: datetime) -> bool:
-    """It is applied now; False where it was before, or is not done."""
+    """Mark a simulation as applied. Return False if it is applied already or not done."""
     statement = (
         sa.update(simulations)
         .where(
@@ -137,7 +136,7 @@ def mark_applied(tx: Transaction, simulation_id: int, *, plan_id: int | None, ap
 
 
 def forget_simulations(tx: Transaction, region_id: int, *, most: int) -> int:
-    """Of the region's simulations that are over and were not applied the newest `most` stay; how many went."""
+    """Delete finished simulations of a region that were not applied, except the newest `most`; return their number."""
     newest = (
         sa.select(simulations.c.simulation_id)
         .where(simulations.c.region_id == region_id)
@@ -154,7 +153,7 @@ def forget_simulations(tx: Transaction, region_id: int, *, most: int) -> int:
 
 
 def load_simulation(tx: Transaction, simulation_id: int) -> Simulation:
-    """One simulation. Raises NotFound."""
+    """Return one simulation. Raises NotFound."""
     row = tx.execute(_COLUMNS.where(simulations.c.simulation_id == simulation_id)).mappings().one_or_none()
     if row is None:
         raise NotFound("simulation", simulation_id)
@@ -162,7 +161,9 @@ def load_simulation(tx: Transaction, simulation_id: int) -> Simulation:
 
 
 def list_simulations(tx: Transaction, *, region: str | None, after: int | None, limit: int) -> Page[Simulation]:
-    """The latest first, their reports without reservations; `after` is the id that the last page ended with."""
+    """Return a page of simulations, latest first, with reports without reservations; `after` is the last page's last
+    id.
+    """
     query = _BRIEF.order_by(simulations.c.simulation_id.desc()).limit(limit + 1)
     if region is not None:
         query = query.where(regions.c.name == region)
@@ -173,7 +174,7 @@ def list_simulations(tx: Transaction, *, region: str | None, after: int | None, 
 
 
 def load_simulated_changes(tx: Transaction, simulation_id: int) -> list[SimulatedChange]:
-    """What its answer binds elsewhere, by server."""
+    """Return the servers that the answer binds elsewhere, by id."""
     query = """SELECT server_id, server_generation AS generation, to_reservation FROM simulation_changes
                WHERE simulation_id = :simulation_id ORDER BY server_id"""
     rows = tx.execute(sa.text(query), {"simulation_id": simulation_id}).mappings()
@@ -181,7 +182,9 @@ def load_simulated_changes(tx: Transaction, simulation_id: int) -> list[Simulate
 
 
 def load_owners(tx: Transaction, region_name: str) -> dict[str, str]:
-    """Name -> owner of the reservations in the region's snapshot that owners have: no buffers, no loans."""
+    """Return name -> owner of the guaranteed reservations in the region's snapshot. Buffers and elastic ones have no
+    owner.
+    """
     query = (
         sa.select(reservations.c.name, reservations.c.owner)
         .join(regions, regions.c.region_id == reservations.c.region_id)

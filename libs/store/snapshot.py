@@ -1,4 +1,4 @@
-"""A region as arrays, read in one moment: the input of solves and assessments."""
+"""A region as arrays, read at one moment: the input of solves and assessments."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from libs.store.regions import load_region
 from libs.store.topology import TopologyIds, load_topology, rows_of
 
 _LIVE = "region_id = %(region)s AND deleted_at IS NULL AND NOT scheduled"
-# Those that somebody announced to be retired: read anew each time, so that no writer of servers has to know.
+# Servers of announced retirements. It is derived on each read, so that writers of servers need not maintain it.
 LEAVING = """
     (rack_id IN (SELECT rack_id FROM retirements WHERE status = 'announced' AND rack_id IS NOT NULL)
      OR server_id IN (SELECT server_id FROM retirements WHERE status = 'announced' AND server_id IS NOT NULL))"""
 
 
 def load_fleet_snapshot(tx: Transaction, region_name: str) -> FleetSnapshot:
-    """Everything that a solve may look at. `tx` comes from Database.snapshot(), so that it is of one moment.
+    """Return the input of a solve. `tx` comes from Database.snapshot(), so that all of it is of one moment.
 
-    Rows are in order of id, hardware types in order of name: those of its servers, and those that a reservation of
-    the region counts on. Bindings to deleted reservations read DELETED. Reservations whose window has not begun are
-    not there: they take nothing yet. Raises NotFound.
+    Rows are ordered by id, and hardware types by name. The types are those of the region's servers and of its
+    reservations' RRUs. Bindings to deleted reservations read DELETED. Scheduled reservations are left out. Raises
+    NotFound.
     """
     if tx.get_isolation_level() != "REPEATABLE READ":
-        raise ValueError("a snapshot takes several queries: it needs a transaction of Database.snapshot()")
+        raise ValueError("a snapshot takes several queries: pass a transaction of Database.snapshot()")
     region = load_region(tx, region_name)
     topology, topology_ids = load_topology(tx, region.region_id)
     type_ids, types = _hardware_types(tx, region.region_id)
@@ -125,13 +125,13 @@ def _servers(
 
 
 def _rows_of_types(ids: Ints, type_ids: Ints) -> Indices:
-    """Types are in order of name, so their ids need not rise."""
+    """Return the row of each type id. Types are ordered by name, so their ids need not ascend."""
     order = np.argsort(type_ids)
     return order[rows_of(ids, type_ids[order])].astype(np.int32)
 
 
 def _binding(ids: Ints, reservation_ids: Ints) -> Indices:
-    """(S,) ids, 0 for none -> rows of the reservations, FREE, or DELETED for those that are not among them."""
-    found = np.append(reservation_ids, -1)  # something to compare with at the end
+    """Return the (S,) row of each reservation id: FREE for 0, DELETED for ids that are not among the reservations."""
+    found = np.append(reservation_ids, -1)  # sentinel for ids beyond the last
     rows = rows_of(ids, reservation_ids)
     return np.where(ids == 0, FREE, np.where(found[rows] == ids, rows, DELETED)).astype(np.int32)

@@ -1,4 +1,4 @@
-"""Whether each region's solves do what they should: read off the runs, so that there is nothing to forget to update."""
+"""The condition Solved of each region, derived from its solve runs, so that no writer has to maintain it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from libs.reconcile.jobs import SOLVE
 from libs.store.database import Transaction
 
 _LOOKED_AT = 10_000
-"""Runs, of all regions: metrics ask often, and years of hourly runs would make that slow."""
+"""Number of latest runs to read, over all regions. Metrics read them often, and years of hourly runs would be slow."""
 
-# The latest run that says anything: one that runs says nothing yet, unless no job runs it any more. And the first of
-# the runs in a row, up to it, that ended as it did.
+# The latest run of a region that has ended, or that has no job any more; and the start of the streak of runs that
+# ended in the same way.
 _LATEST = """
     WITH told AS (
         SELECT solve_run_id, solve_runs.region_id, error, started_at, finished_at,
@@ -59,19 +59,19 @@ _TELL: Mapping[str, tuple[ConditionStatus, str, str]] = {
     "crashed": (
         ConditionStatus.FALSE,
         "SolverCrashed",
-        f"{_STANDS}: whoever ran solve run {{run}} is gone. Another worker begins anew, if one runs.",
+        f"{_STANDS}: the worker of solve run {{run}} is gone. Another worker begins again, if one runs.",
     ),
     "out_of_time": (
         ConditionStatus.FALSE,
         "SolveOutOfTime",
-        "Solve run {run} was ended by its time limit and kept the best plan found by then. Give it more time "
+        "Solve run {run} reached its time limit and kept the best plan found by then. Give it more time "
         "(PLIMSOLL_SOLVE_S_MAX) or more processor.",
     ),
 }
 
 
 def load_solve_conditions(tx: Transaction, region_ids: Sequence[int] | None = None) -> dict[int, RegionCondition]:
-    """By region, of these regions or of all: how its latest solve ended. Regions that none has looked at say so."""
+    """Return the condition Solved of these regions, or of all: the result of the latest solve."""
     chosen = None if region_ids is None else list(region_ids)
     rows = tx.execute(sa.text(_LATEST), {"region_ids": chosen, "job_kind": SOLVE, "looked_at": _LOOKED_AT}).mappings()
     ended = {row["region_id"]: _condition(row) for row in rows}

@@ -1,4 +1,4 @@
-"""Solve runs: how far each is, and what it found."""
+"""Solve runs: their progress and results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _COLUMNS = sa.select(solve_runs, regions.c.name.label("region")).join(
 
 
 def fail_left_runs(tx: Transaction, region_id: int, *, now: datetime) -> int:
-    """Mark runs of the region failed that a dead worker left running; how many.
+    """Mark the region's running runs as failed, because their worker died; return their number.
 
     Only one solve job of a region runs at a time (libs.jobs). So when one begins, no other run is really running.
     """
@@ -32,7 +32,7 @@ def fail_left_runs(tx: Transaction, region_id: int, *, now: datetime) -> int:
 def start_solve_run(
     tx: Transaction, region_id: int, *, trigger: str, seed: int, parent_plan_id: int | None, now: datetime
 ) -> int:
-    """A new running run; its id."""
+    """Create a running run and return its id."""
     values = {
         "region_id": region_id,
         "trigger": trigger,
@@ -46,7 +46,7 @@ def start_solve_run(
 
 
 def record_progress(tx: Transaction, solve_run_id: int, progress: Mapping[str, object]) -> bool:
-    """Keep the latest progress; True where somebody has asked the run to stop."""
+    """Store the latest progress. Return True if cancelling was requested."""
     statement = (
         sa.update(solve_runs)
         .where(solve_runs.c.solve_run_id == solve_run_id)
@@ -57,7 +57,7 @@ def record_progress(tx: Transaction, solve_run_id: int, progress: Mapping[str, o
 
 
 def record_bundle(tx: Transaction, solve_run_id: int, bundle: str) -> None:
-    """Where the replay bundle of the run lies."""
+    """Store the path of the run's replay bundle."""
     tx.execute(sa.update(solve_runs).where(solve_runs.c.solve_run_id == solve_run_id).values(bundle=bundle))
 
 
@@ -71,7 +71,7 @@ def finish_solve_run(
     report: Mapping[str, object] | None = None,
     error: str | None = None,
 ) -> bool:
-    """The run is over. False for a run that was given up meanwhile: it stays as it is."""
+    """Finish the run. Return False, and change nothing, if it is over."""
     statement = (
         sa.update(solve_runs)
         .where(solve_runs.c.solve_run_id == solve_run_id, solve_runs.c.status == SolveStatus.RUNNING)
@@ -81,7 +81,7 @@ def finish_solve_run(
 
 
 def request_cancel(tx: Transaction, solve_run_id: int) -> bool:
-    """Ask a running run to stop; False where there is none such running."""
+    """Ask a running run to stop. Return False if it is not running."""
     statement = (
         sa.update(solve_runs)
         .where(solve_runs.c.solve_run_id == solve_run_id, solve_runs.c.status == SolveStatus.RUNNING)
@@ -91,7 +91,7 @@ def request_cancel(tx: Transaction, solve_run_id: int) -> bool:
 
 
 def load_solve_run(tx: Transaction, solve_run_id: int) -> SolveRun:
-    """One run. Raises NotFound."""
+    """Return one run. Raises NotFound."""
     row = tx.execute(_COLUMNS.where(solve_runs.c.solve_run_id == solve_run_id)).mappings().one_or_none()
     if row is None:
         raise NotFound("solve run", solve_run_id)
@@ -99,7 +99,7 @@ def load_solve_run(tx: Transaction, solve_run_id: int) -> SolveRun:
 
 
 def list_solve_runs(tx: Transaction, *, region: str | None, after: int | None, limit: int) -> Page[SolveRun]:
-    """The latest first; `after` is the id that the last page ended with."""
+    """Return a page of runs, latest first; `after` is the id that the last page ended with."""
     query = _COLUMNS.order_by(solve_runs.c.solve_run_id.desc()).limit(limit + 1)
     if region is not None:
         query = query.where(regions.c.name == region)

@@ -1,4 +1,4 @@
-"""Spans between their acknowledgement and their sums: a row per export, and the traces that were summed lately."""
+"""Spans between acknowledgement and summing, one row per export, and the traces that were summed lately."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from libs.store.database import Transaction, raw
 from libs.store.tables import closed_traces, span_batches
 
 CLOSED_TRACES_MAX = 1_000_000
-"""Traces remembered to know late spans by."""
+"""Number of summed traces to remember, to recognise late spans."""
 _SPAN = np.dtype(
     [
         ("trace", "<u8"),
@@ -32,16 +32,16 @@ _SPAN = np.dtype(
         ("shared", "?"),
     ]
 )
-"""A span in 58 bytes."""
+"""Record of a span, 58 bytes."""
 
 
 class StaleSpans(Exception):
-    """Somebody else has summed them meanwhile."""
+    """Another sweep has summed some of these spans."""
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """How much waits, and since when."""
+    """The amount of waiting spans, and their oldest arrival."""
 
     spans: int
     batches: int
@@ -50,13 +50,13 @@ class Waiting:
 
 
 def put_spans(tx: Transaction, spans: Spans, *, rejected: int = 0) -> None:
-    """Keep spans until they are summed; the commit is what may be acknowledged."""
+    """Store spans until they are summed. They may be acknowledged after the commit."""
     values = {"spans": len(spans), "rejected": rejected, "content": _pack(spans), "arrived_at": sa.func.now()}
     tx.execute(sa.insert(span_batches).values(values))
 
 
 def count_waiting(tx: Transaction) -> Waiting:
-    """What waits."""
+    """Count the waiting spans."""
     c = span_batches.c
     oldest_s = sa.func.coalesce(sa.func.extract("epoch", sa.func.now() - sa.func.min(c.arrived_at)), 0)
     query = sa.select(sa.func.coalesce(sa.func.sum(c.spans), 0), sa.func.count(), sa.func.min(c.arrived_at), oldest_s)
@@ -65,7 +65,7 @@ def count_waiting(tx: Transaction) -> Waiting:
 
 
 def load_waiting_spans(tx: Transaction) -> WaitingSpans:
-    """Everything that waits. Its memory is bounded by what intake lets wait."""
+    """Return all waiting spans. Intake bounds their number, and so the memory."""
     query = """SELECT span_batch_id, spans, extract(epoch FROM arrived_at)::float8, rejected, content
         FROM span_batches ORDER BY span_batch_id"""
     with raw(tx).cursor(binary=True) as cursor:
@@ -86,7 +86,7 @@ def load_waiting_spans(tx: Transaction) -> WaitingSpans:
 
 
 def settle_spans(tx: Transaction, waiting: WaitingSpans, sums: SpanSums) -> None:
-    """Take away what was settled, and remember its traces. Raises StaleSpans, where another has been at them."""
+    """Delete the settled spans, and remember their traces. Raises StaleSpans if another sweep came first."""
     batch = waiting.batch()
     settled = np.bincount(batch[sums.settled], minlength=len(waiting.size))
     touched = np.flatnonzero((settled > 0) | (waiting.size == 0))
@@ -101,7 +101,7 @@ def settle_spans(tx: Transaction, waiting: WaitingSpans, sums: SpanSums) -> None
         for b in touched[~emptied].tolist():
             rows = slice(starts[b], starts[b] + waiting.size[b])
             left = waiting.spans.take(rows).take(~sums.settled[rows])
-            # What was rejected is told once, with the first spans of its batch.
+            # Count the rejected entries of a batch once, with its first settled spans.
             cursor.execute(
                 "UPDATE span_batches SET spans = %s, rejected = 0, content = %b WHERE span_batch_id = %s",
                 [len(left), _pack(left), int(waiting.batch_id[b])],
@@ -117,7 +117,7 @@ def settle_spans(tx: Transaction, waiting: WaitingSpans, sums: SpanSums) -> None
 
 
 def rejected_of(waiting: WaitingSpans, sums: SpanSums) -> int:
-    """How many rejected things the batches brought that are touched now."""
+    """Return the number of rejected entries in the batches that this sweep settles spans of, or that have no spans."""
     settled = np.bincount(waiting.batch()[sums.settled], minlength=len(waiting.size))
     return int(waiting.rejected[(settled > 0) | (waiting.size == 0)].sum())
 
@@ -131,7 +131,7 @@ def _lock(cursor: psycopg.Cursor[tuple[object, ...]], ids: list[int], sizes: lis
 
 
 def _forget_closed(tx: Transaction) -> None:
-    """The youngest sweeps with CLOSED_TRACES_MAX traces stay, and at least the youngest one."""
+    """Delete old sweeps. Keep the youngest ones with about CLOSED_TRACES_MAX traces in total, at least one."""
     tx.execute(
         sa.text(
             """DELETE FROM closed_traces WHERE closed_traces_id IN (

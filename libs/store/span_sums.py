@@ -1,4 +1,4 @@
-"""Sums of attributed spans, by day: what a model of the services is made from, and what the summary shows."""
+"""Daily sums of attributed spans: the input of service models and of the telemetry summary."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _GROUPED = vector(GROUPS)
 
 
 def add_span_sums(tx: Transaction, day: date, sums: SpanSums, *, rejected: int) -> None:
-    """Add what a sweep found to its day. Only what is not 0 has a row."""
+    """Add the result of a sweep to the sums of its day. Sums of 0 get no row."""
     demand, service, product = sums.demand, sums.service_id, sums.product_id
-    # A name may have been forgotten while a process went on by heart: what came under it goes with it.
+    # A process may have cached a name that was deleted since. Drop the spans of such a name.
     named, caused = are_named(tx, traced_services, service), are_named(tx, traced_products, product)
     costs = sum(np.abs(demand.cost[m]).sum(0) for m in METRICS)
     s, p = np.nonzero(costs * np.outer(named, caused))
@@ -56,9 +56,9 @@ def add_span_sums(tx: Transaction, day: date, sums: SpanSums, *, rejected: int) 
 
 
 def load_demand(tx: Transaction, words: Vocabulary, first: date, last: date) -> tuple[Demand, int]:
-    """The sums of the days from first to last, as the demand of the services and products of `words`.
+    """Return the sums of the days first to last, as the demand of the services and products of `words`.
 
-    Also how many sums were left out since the vocabulary lacks their product, or their service.
+    Return also the number of sums left out because the vocabulary lacks their service or product.
     """
     services, products = _rows(load_services(tx, list(words.services)), words), _columns(tx, words)
     S, P = len(words.services), len(words.products)
@@ -89,7 +89,7 @@ def load_demand(tx: Transaction, words: Vocabulary, first: date, last: date) -> 
 
 
 def forget_span_sums(tx: Transaction, before: date) -> None:
-    """Forget days before that one, and names of which no sum is left and that are as old."""
+    """Delete the days before this one, and names that are as old and have no sums left."""
     for table in (demand_sums, entry_sums, span_sums, call_sums, trace_days):
         tx.execute(sa.delete(table).where(table.c.day < before))
     forget_names(tx, named_before=datetime.combine(before, time(), UTC))
@@ -132,7 +132,7 @@ def _duplicates(tx: Transaction, between: dict[str, date]) -> int:
 
 
 def _rows(known: dict[str, int], words: Vocabulary) -> Ints:
-    """(S,) the store's id of each service of the vocabulary; -1: no trace named it."""
+    """Return the (S,) ids of the vocabulary's services in the store; -1: no trace names it."""
     return np.array([known.get(str(name), -1) for name in words.services], np.int64)
 
 
@@ -142,7 +142,7 @@ def _columns(tx: Transaction, words: Vocabulary) -> Ints:
 
 
 def _find(ids: Ints, wanted: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Ints:
-    """Where each wanted id is among `ids`; -1: nowhere."""
+    """Return the index of each wanted id in `ids`; -1: absent."""
     order = np.argsort(ids)
     at = np.minimum(np.searchsorted(ids, wanted, sorter=order), len(ids) - 1)
     return np.where(ids[order[at]] == wanted, order[at], -1)

@@ -1,4 +1,4 @@
-"""Counts of processes that nobody scrapes, as sums in one small table: a row per sample and its labels."""
+"""Counts from processes that Prometheus does not scrape, summed in one small table with a row per sample and labels."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ log = get_logger(__name__)
 
 
 def write_tallies(database: Database) -> None:
-    """Add what this process gathered to the sums, in a transaction of its own.
+    """Add the counts of this process to the sums, in a transaction of its own.
 
-    The rows are few and every process writes them. So no other work waits for them: where another transaction holds
-    one for long, or the database is away, the counts wait for the next time.
+    All processes write the same few rows, so the transaction does nothing else. If a row is locked for long, or the
+    database is away, keep the counts for the next call.
     """
     counts = take()
     if not counts:
@@ -31,7 +31,7 @@ def write_tallies(database: Database) -> None:
         with database.write() as tx:
             with briefly(tx, _WAIT_S):
                 add_tallies(tx, counts)
-            written = True  # a commit of unknown outcome is taken for done: nothing is counted twice
+            written = True  # treat a commit of unknown outcome as done, so that no count is added twice
     except (Locked, OperationalError, InterfaceError, TimeoutError):
         if not written:
             put_back(counts)
@@ -39,7 +39,7 @@ def write_tallies(database: Database) -> None:
 
 
 def add_tallies(tx: Transaction, counts: Mapping[Key, float]) -> None:
-    """Add to the sums. In one order of rows, so that two at once wait for each other and never deadlock."""
+    """Add counts to the sums. Write rows in a fixed order, so that concurrent calls do not deadlock."""
     if not counts:
         return
     rows = [{"name": name, "labels": list(labels), "value": counts[name, labels]} for name, labels in sorted(counts)]
@@ -52,5 +52,5 @@ def add_tallies(tx: Transaction, counts: Mapping[Key, float]) -> None:
 
 
 def load_tallies(tx: Transaction) -> dict[Key, float]:
-    """All sums. The table is as small as the labels are few."""
+    """Return all sums. The table is small, because there are few labels."""
     return {(row.name, tuple(row.labels)): row.value for row in tx.execute(sa.select(tallies))}

@@ -1,4 +1,4 @@
-"""Sums of spans as people look at them: what came in by day, by service, and who calls whom."""
+"""Sums of spans for people: by day, by service, and calls between services."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from libs.store.tables import call_sums, span_sums, trace_days, traced_services
 
 
 def load_trace_days(tx: Transaction, *, first: date) -> tuple[TraceDay, ...]:
-    """The days from first, the latest at the beginning."""
+    """Return the days since `first`, latest first."""
     spans, days = span_sums.c, trace_days.c
     by_day = sa.select(spans.day, sa.func.sum(spans.attributed).label("attributed"))
     by_day = by_day.add_columns(sa.func.sum(spans.orphaned).label("orphaned")).group_by(spans.day)
@@ -39,7 +39,7 @@ def load_trace_days(tx: Transaction, *, first: date) -> tuple[TraceDay, ...]:
 
 
 def list_traced_services(tx: Transaction, *, first: date, after: int | None, limit: int) -> Page[TracedService]:
-    """Services that spans named since first; `after` is the id that the last page ended with."""
+    """Return a page of the services that spans named since `first`; `after` is the id that the last page ended with."""
     spans, key = span_sums.c, traced_services.c.traced_service_id
     counts = [sa.func.sum(spans[name]).label(name) for name in ("spans", "attributed", "orphaned")]
     query = (
@@ -64,7 +64,7 @@ def list_traced_services(tx: Transaction, *, first: date, after: int | None, lim
 
 
 def list_traced_callers(tx: Transaction, *, first: date, after: int | None, limit: int) -> Page[TracedCaller]:
-    """Services that called others since first, each with all that it called."""
+    """Return a page of the services that called others since `first`, with the calls by callee."""
     callee, caller, c = traced_services.alias(), traced_services.c, call_sums.c
     calls = (
         sa.select(c.caller_id, callee.c.name.label("callee"), sa.func.sum(c.calls).label("calls"))

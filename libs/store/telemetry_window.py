@@ -1,4 +1,4 @@
-"""A window of measurements as a model takes it: arrays in the order of a vocabulary."""
+"""A window of measurements for a model: arrays in the order of a vocabulary."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from libs.store.measures import HOUR_MINUTES, TRAFFIC, USAGE, Block, Measure, lo
 from libs.store.span_sums import load_demand
 
 BYTES_MAX = 1 << 30
-"""Of one table of measurements as an array; a larger one comes in coarser samples."""
+"""Largest array of one measure, in bytes. A larger one gets coarser samples."""
 STEPS_MINUTES = (1, 2, 3, 5, 10, 15, 20, 30, 60)
 DAY_HOURS = 24
 
 
 def load_telemetry(tx: Transaction, words: Vocabulary, *, start: datetime, end: datetime) -> Telemetry:
-    """What was measured from start, a midnight, to before end; minutes count from start.
+    """Return the measurements from start, a midnight, to before end. Minutes count from start.
 
-    Samples are a minute apart where that fits into BYTES_MAX, else means of so many minutes as fit, of what was
-    reported in them. Samples in which nothing was reported at all are left out. The sums of traces are whole days'.
+    Samples are a minute apart if that fits into BYTES_MAX. Else each sample is the mean of the reported values of
+    several minutes. Samples without any reported value are left out. The sums of traces are of whole days.
     """
     first_hour, hours = _hours(start, end)
     K, P, R = len(words.placement_service), len(words.products), len(words.regions)
@@ -49,7 +49,7 @@ def load_telemetry(tx: Transaction, words: Vocabulary, *, start: datetime, end: 
 def _hours(start: datetime, end: datetime) -> tuple[int, int]:
     first_s, end_s = start.timestamp(), end.timestamp()
     if first_s % (DAY_HOURS * 3600) or end_s <= first_s:
-        raise ValueError("a window begins at a midnight UTC and ends after it")
+        raise ValueError("a window must begin at a midnight UTC and end after it")
     return int(first_s // 3600), int(-(-(end_s - first_s) // 3600))
 
 
@@ -68,9 +68,9 @@ def _load(
     hours: int,
     step: int,
 ) -> tuple[NDArray[np.float64], int]:
-    """(count * regions, samples) in rows' order, and how many series have a name that is not among `rows`.
+    """Return (count * regions, samples) values in the order of `rows`, and the number of series that `rows` lacks.
 
-    A day at a time: what passes through memory besides the answer is one day.
+    It reads a day at a time, to bound the memory beyond the result.
     """
     ids, names = load_series(tx, measure)
     cells = np.array([rows.get(name, -1) for name in names], np.int64)
@@ -86,7 +86,7 @@ def _load(
 
 
 def _coarser(block: Block, step: int) -> NDArray[np.floating]:
-    """(U, 60 / step) means of what was reported; nan where nothing was."""
+    """Return (U, 60 / step) means of the reported values; nan where there are none."""
     if step == 1:
         return block
     parts = block.reshape(len(block), HOUR_MINUTES // step, step)
@@ -101,7 +101,7 @@ def _only(values: NDArray[np.float64], reported: NDArray[np.bool_]) -> NDArray[n
 
 
 def _placements(words: Vocabulary) -> dict[tuple[str, ...], int]:
-    """(service, region, hardware type) -> row: placement by placement, region by region."""
+    """Return (service, region, hardware type) -> row, by placement, then by region."""
     R = len(words.regions)
     return {
         (str(words.services[s]), str(region), str(words.hardware_types[h])): k * R + r

@@ -1,4 +1,4 @@
-"""API tokens: who may ask for what. Only the SHA-256 of a secret is kept."""
+"""API tokens. Only the SHA-256 of a secret is stored."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from libs.store.tables import tokens
 def create_token(
     tx: Transaction, *, name: str, role: Role, secret_sha256: bytes, now: datetime, owners: Collection[str] = ()
 ) -> Token | None:
-    """A new token; None where the name is taken, also by a revoked one: the trail of who did what names it."""
+    """Create a token. Return None if the name is taken, also by a revoked token, because audit entries use names."""
     values = {
         "name": name,
         "role": role,
@@ -33,13 +33,13 @@ def create_token(
 
 
 def load_principal(tx: Transaction, secret_sha256: bytes) -> Principal | None:
-    """The holder of the token with this digest; None where there is none, it is revoked, or it was rotated away."""
+    """Return the holder of the token with this digest. Return None if it is unknown, revoked or past its rotation."""
     is_it = sa.or_(
         tokens.c.secret_sha256 == secret_sha256,
         sa.and_(tokens.c.previous_sha256 == secret_sha256, tokens.c.previous_until > sa.func.now()),
     )
     row = tx.execute(sa.select(tokens).where(is_it, tokens.c.revoked_at.is_(None))).mappings().one_or_none()
-    # The index found it by a digest, which tells a listener nothing; this makes the equality itself constant in time.
+    # Timing of the index lookup reveals nothing, because it compares digests. This comparison takes constant time.
     if row is None or not any(
         hmac.compare_digest(bytes(row[column] or b""), secret_sha256) for column in ("secret_sha256", "previous_sha256")
     ):
@@ -50,7 +50,7 @@ def load_principal(tx: Transaction, secret_sha256: bytes) -> Principal | None:
 
 
 def load_token(tx: Transaction, token_id: int) -> Token:
-    """One token, revoked or not. Raises NotFound."""
+    """Return one token, revoked or not. Raises NotFound."""
     row = tx.execute(sa.select(*_COLUMNS).where(tokens.c.token_id == token_id)).mappings().one_or_none()
     if row is None:
         raise NotFound("token", token_id)
@@ -58,7 +58,7 @@ def load_token(tx: Transaction, token_id: int) -> Token:
 
 
 def find_token(tx: Transaction, name: str) -> Token:
-    """The token of this name, revoked or not. Raises NotFound."""
+    """Return the token of this name, revoked or not. Raises NotFound."""
     row = tx.execute(sa.select(*_COLUMNS).where(tokens.c.name == name)).mappings().one_or_none()
     if row is None:
         raise NotFound("token", name)
@@ -66,7 +66,7 @@ def find_token(tx: Transaction, name: str) -> Token:
 
 
 def list_tokens(tx: Transaction, *, after: int | None, limit: int) -> Page[Token]:
-    """In the order they were made; `after` is the id that the last page ended with."""
+    """Return a page of tokens by id; `after` is the id that the last page ended with."""
     query = sa.select(*_COLUMNS).order_by(tokens.c.token_id).limit(limit + 1)
     if after is not None:
         query = query.where(tokens.c.token_id > after)
@@ -75,27 +75,27 @@ def list_tokens(tx: Transaction, *, after: int | None, limit: int) -> Page[Token
 
 
 def lock_usable_admins(tx: Transaction) -> frozenset[int]:
-    """The ids of the admin tokens that are not revoked. Until the transaction ends nobody revokes one."""
+    """Lock the admin tokens that are not revoked until the transaction ends, and return their ids."""
     query = sa.select(tokens.c.token_id).where(tokens.c.role == Role.ADMIN, tokens.c.revoked_at.is_(None))
     return frozenset(tx.execute(query.order_by(tokens.c.token_id).with_for_update()).scalars())
 
 
 def revoke_token(tx: Transaction, token_id: int, *, now: datetime) -> bool:
-    """From now on the token opens nothing. False where there is none, or it was revoked already."""
+    """Revoke a token. Return False if it is unknown or revoked already."""
     statement = sa.update(tokens).where(tokens.c.token_id == token_id, tokens.c.revoked_at.is_(None))
     return tx.execute(statement.values(revoked_at=now)).rowcount == 1
 
 
 def set_owners(tx: Transaction, token_id: int, owners: Collection[str], *, generation: int) -> Token:
-    """Say for whom it may ask. Raises NotFound and StaleGeneration."""
+    """Set the owners that a token may act for. Raises NotFound, StaleGeneration."""
     return _change(tx, token_id, generation, {"owners": sorted(set(owners))})
 
 
 def rotate_token(tx: Transaction, token_id: int, *, secret_sha256: bytes, grace_s: float, generation: int) -> Token:
-    """Give it another secret; the one that it has now opens for `grace_s` more, the one before that no more.
+    """Give a token another secret. The present secret stays valid for `grace_s` more; an older one becomes invalid.
 
-    In the database's time, which does not go back: a secret that has closed stays closed.
-    Raises NotFound and StaleGeneration.
+    The time counts by the database's clock, which does not go back, so an expired secret stays invalid. Raises
+    NotFound, StaleGeneration.
     """
     values = {
         "previous_sha256": tokens.c.secret_sha256,

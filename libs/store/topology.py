@@ -1,4 +1,4 @@
-"""Where things stand: datacenters, MSBs and racks of a region."""
+"""The places of a region: datacenters, MSBs and racks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from libs.store.tables import datacenters, msbs, racks
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TopologyIds:
-    """The broker's ids of what a Topology names, rising.
+    """The broker's ids of the names in a Topology, ascending.
 
     datacenters, msbs, racks   (D,) (M,) (K,) int
     """
@@ -26,7 +26,7 @@ class TopologyIds:
 
 
 def add_topology(tx: Transaction, region_id: int, topology: Topology) -> TopologyIds:
-    """Write the topology of a new region. Raises NotPossible where two have one name."""
+    """Write the topology of a new region. Raises NotPossible if two places share a name."""
     ids = TopologyIds(
         datacenters=new_ids(tx, datacenters.c.datacenter_id, len(topology.datacenters)),
         msbs=new_ids(tx, msbs.c.msb_id, len(topology.msbs)),
@@ -66,7 +66,7 @@ def add_topology(tx: Transaction, region_id: int, topology: Topology) -> Topolog
 
 
 def load_topology(tx: Transaction, region_id: int) -> tuple[Topology, TopologyIds]:
-    """The topology of a region, each level in order of id."""
+    """Return the topology of a region, each level ordered by id."""
     region = {"region": region_id}
     datacenter_ids, datacenter_names, _ = _load(tx, "datacenter", "datacenter_id", region)
     msb_ids, msb_names, msb_datacenter = _load(tx, "msb", "datacenter_id", region)
@@ -82,7 +82,7 @@ def load_topology(tx: Transaction, region_id: int) -> tuple[Topology, TopologyId
 
 
 def rows_of(ids: Ints, among: Ints) -> Indices:
-    """(N,) the row of each id in the rising array `among`, in which each must be."""
+    """Return the (N,) row of each id in the ascending array `among`, which must contain it."""
     return np.searchsorted(among, ids).astype(np.int32)
 
 

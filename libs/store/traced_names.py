@@ -1,4 +1,4 @@
-"""Numbers for the names of services and products that traces bring: rows of spans and sums hold numbers only."""
+"""Numbers of the services and products that traces name. Spans and sums store only the numbers."""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ NAME_LENGTH_MAX = 200
 
 
 def is_name(name: str) -> bool:
-    """Whether this may be a name here: not empty, no control characters, not too long."""
+    """Return whether this is a valid name: 1 to NAME_LENGTH_MAX printable characters."""
     return 0 < len(name) <= NAME_LENGTH_MAX and name.isprintable()
 
 
 def number_services(tx: Transaction, names: Sequence[str], *, most: int, named_by: str) -> dict[str, int]:
-    """Ids of these services; those left out have none.
+    """Return the ids of these services. Add new ones within the limits; a service beyond them has no id.
 
-    New ones are taken in while there are no more than `most`, and the token `named_by` has its share of them.
+    most       services in total
+    named_by   the token that names them, which has a share of the total
     """
     known = load_services(tx, names)
     new = sorted(set(names) - set(known))
     if not new:
         return known
-    # One at a time: whoever counts must see what the one before took in.
+    # One writer at a time, so that each counts the names that the one before added.
     tx.execute(sa.text("SELECT pg_advisory_xact_lock(hashtext('traced_services'))"))
     room = count_named(tx, traced_services, named_by).room(most)
     if room > 0:
@@ -40,12 +41,12 @@ def number_services(tx: Transaction, names: Sequence[str], *, most: int, named_b
 
 
 def load_services(tx: Transaction, names: Sequence[str]) -> dict[str, int]:
-    """Ids of those of these services that are known."""
+    """Return the ids of the known ones of these services."""
     return _load(tx, traced_services, traced_services.c.traced_service_id, names)
 
 
 def number_products(tx: Transaction, names: Sequence[str]) -> dict[str, int]:
-    """Ids of these products. They come from an operator's list, so there are few."""
+    """Return the ids of these products. Add new ones: they come from an operator's list, so they are few."""
     known = _load(tx, traced_products, traced_products.c.traced_product_id, names)
     if set(names) <= set(known):
         return known
@@ -54,20 +55,20 @@ def number_products(tx: Transaction, names: Sequence[str]) -> dict[str, int]:
 
 
 def load_products(tx: Transaction) -> Mapping[int, str]:
-    """Id -> name of every product."""
+    """Return id -> name of every product."""
     c = traced_products.c
     return {row.traced_product_id: row.name for row in tx.execute(sa.select(c.traced_product_id, c.name))}
 
 
 def are_named(tx: Transaction, table: sa.Table, ids: Ints) -> Bools:
-    """(N,) whether these ids still stand for a name; those that do, do until this transaction ends."""
+    """Return a (N,) mask of the ids that still have a name. Lock these names until the transaction ends."""
     [key] = table.primary_key
     query = sa.select(key).where(key == sa.any_(sa.cast(ids.tolist(), sa.ARRAY(sa.BigInteger))))
     return np.isin(ids, list(tx.execute(query.with_for_update(key_share=True, read=True)).scalars()))
 
 
 def forget_names(tx: Transaction, *, named_before: datetime) -> None:
-    """Forget names of which no sum is left, except young ones: their spans may wait to be summed."""
+    """Delete names without sums, except young ones, whose spans may still wait to be summed."""
     by_service = (demand_sums.c.traced_service_id, span_sums.c.traced_service_id)
     uses_of = (
         (traced_services, (*by_service, call_sums.c.caller_id, call_sums.c.callee_id)),

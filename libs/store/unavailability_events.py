@@ -1,7 +1,7 @@
-"""Health and maintenance events, and what they make of servers.
+"""Health and maintenance events, and the unavailability of servers that follows from them.
 
-`servers.unavailability` follows from the open events: it is computed again, for all servers that any of them
-concerns, in the transaction that opens or ends one. Nobody else writes it.
+`servers.unavailability` is derived from the open events. The transaction that opens or ends an event computes it again
+for all servers of open events. No other code writes it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SCOPES = {
     UnavailabilityScope.DATACENTER: (datacenters, "datacenter_id"),
 }
 
-# Work grows with the servers that are or become unavailable, not with the fleet.
+# The cost grows with the number of servers that are or become unavailable, not with the fleet.
 _REFRESH = """
     WITH open AS (
         SELECT server_id, rack_id, msb_id, datacenter_id, kind FROM unavailability_events
@@ -62,15 +62,15 @@ _REFRESH = """
 
 
 MOVE_FAILED = "move_failed"
-"""What the reason begins with, of a move that failed and of the event that reports its server for it."""
+"""Start of the reason of a move that failed for good, and of the event that reports its server."""
 _MENDED = sa.text("UPDATE moves SET dead_letter = 'mended' WHERE server_id = :server_id AND dead_letter = 'open'")
 
 
 def refresh_unavailability(tx: Transaction, region_id: int, *, now: datetime) -> int:
-    """Close events that are over by now, and set every server's unavailability by those that are open and have begun.
+    """Close the events that are over, and derive every server's unavailability from the open events that have begun.
 
-    Unplanned outranks planned. Returns the number of servers that changed; where some were lost, asks for replacements
-    in the same transaction. Idempotent; the scheduler's tick calls it.
+    Unplanned outranks planned. Return the number of servers that changed. If servers were lost, ask for replacements in
+    the same transaction. Idempotent; the scheduler's tick calls it.
     """
     lock_events(tx, region_id)
     over = (_events.c.region_id == region_id, _events.c.ended_at.is_(None), _events.c.ends_at <= now)
@@ -95,11 +95,12 @@ def open_event(
     actor: str,
     now: datetime,
 ) -> UnavailabilityEvent:
-    """Report that a server, rack, MSB or datacenter is or will be unavailable.
+    """Open an event: a server, rack, MSB or datacenter is or will be unavailable.
 
     kind      PLANNED or UNPLANNED
-    ends_at   when it closes of itself; None: somebody ends it
-    Raises NotFound for the region and the scope, IntegrityError where ends_at is not after starts_at.
+    ends_at   time at which it closes by itself; None: until end_event
+
+    Raises NotFound for the region and the scope, and IntegrityError if ends_at is not after starts_at.
     """
     region_id = load_region(tx, region_name).region_id
     table, key = _SCOPES[scope]
@@ -122,11 +123,9 @@ def open_event(
 def end_event(
     tx: Transaction, event_id: int, *, generation: int | None, actor: str, now: datetime
 ) -> UnavailabilityEvent:
-    """End an event now; one that has ended stays as it is. `generation` None: whatever it is at.
+    """End an event now. One that has ended stays as it is. `generation` None: do not compare it.
 
-    The end of one that a failed move reported says that its server is mended: the move is no open dead letter then.
-
-    Raises NotFound and StaleGeneration.
+    If a failed move reported the event, mark its open dead letter as mended. Raises NotFound and StaleGeneration.
     """
     one = _events.c.unavailability_event_id == event_id
     region_id = tx.execute(sa.select(_events.c.region_id).where(one)).scalar_one_or_none()
@@ -146,7 +145,7 @@ def end_event(
 
 
 def load_event(tx: Transaction, event_id: int) -> UnavailabilityEvent:
-    """One event. Raises NotFound."""
+    """Return one event. Raises NotFound."""
     row = tx.execute(_SELECT.where(_events.c.unavailability_event_id == event_id)).mappings().one_or_none()
     if row is None:
         raise NotFound("unavailability event", event_id)
@@ -161,7 +160,7 @@ def list_events(
     after: int | None = None,
     limit: int = 100,
 ) -> Page[UnavailabilityEvent]:
-    """Events, of one region or of all, oldest first; only open or ended ones where `is_open` says so.
+    """Return a page of events by id, of one region or all. `is_open` restricts it to open or to ended ones.
 
     Raises NotFound for the region.
     """
@@ -176,7 +175,9 @@ def list_events(
 
 
 def lock_events(tx: Transaction, region_id: int) -> None:
-    """One writer of a region's events at a time: of two at once, neither would see the event that the other writes."""
+    """Lock the events of a region until the transaction ends. Two concurrent writers would not see each
+    other's events.
+    """
     query = "SELECT pg_advisory_xact_lock(hashtextextended('unavailability', :region_id))"
     tx.execute(sa.text(query), {"region_id": region_id})
 

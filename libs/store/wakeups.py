@@ -1,4 +1,4 @@
-"""Waiting for PostgreSQL's NOTIFY. It only wakes a loop: nothing depends on it coming."""
+"""Wait for a NOTIFY of PostgreSQL. It only wakes a loop earlier, so a lost one does no harm."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from libs.store.connection import PARAMETERS, BoundedConnection
 
 
 class Wakeups:
-    """A connection that listens on one channel. Use it as a context; raises what psycopg raises."""
+    """A connection that listens on one channel. Use it as a context manager. Raises the errors of psycopg."""
 
     def __init__(self, database_url: str, channel: str) -> None:
         self._connection = BoundedConnection.connect(database_url, autocommit=True, **PARAMETERS)
@@ -24,5 +24,5 @@ class Wakeups:
         self._connection.close()
 
     def wait(self, timeout_s: float) -> bool:
-        """Return True as soon as somebody notifies, or has since the last wait; False after `timeout_s`."""
+        """Return True on a notification, also on one since the last wait; False after `timeout_s`."""
         return any(True for _ in self._connection.notifies(timeout=timeout_s, stop_after=1))

@@ -1,4 +1,4 @@
-"""What a region's time windows say is due."""
+"""The windows of a region's reservations that are due to begin or end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _IN_REGION = regions.c.region_id == reservations.c.region_id
 
 
 def list_beginning(tx: Transaction, region: str, *, now: datetime, limit: int) -> tuple[int, ...]:
-    """Ids of the scheduled requests whose time has come, the earliest first."""
+    """Return the ids of the scheduled requests whose window has begun, earliest first."""
     requests = capacity_requests
     query = (
         sa.select(requests.c.capacity_request_id)
@@ -29,7 +29,7 @@ def list_beginning(tx: Transaction, region: str, *, now: datetime, limit: int) -
 
 
 def list_over(tx: Transaction, region: str, *, now: datetime, limit: int) -> tuple[int, ...]:
-    """Ids of the live reservations whose time is over, the earliest first."""
+    """Return the ids of the live reservations whose window is over, earliest first."""
     query = sa.select(reservations.c.reservation_id).join(regions, _IN_REGION)
     query = query.where(regions.c.name == region, _LIVE, reservations.c.ends_at <= now)
     return tuple(

@@ -1,8 +1,8 @@
-"""The tables, as SQLAlchemy Core sees them. The schema itself is in migrations/; a test holds the two together.
+"""The tables in SQLAlchemy Core. The schema itself is in migrations/; a test compares the two.
 
-Two habits run through it. A row that writers contend for carries a `generation`, raised by a trigger on every update:
-no writer can forget it. What must never happen is made impossible here and not only in code: a server has one current
-and one target column, both referring to a reservation of its own region, and at most one move under way.
+A row with concurrent writers has a `generation`, which a trigger raises on every update, so no writer can forget it.
+Constraints forbid invalid states. For example, the current and target reservations of a server are in its own region,
+and at most one of its moves runs.
 """
 
 from libs.store.tables.capacity import (

@@ -1,4 +1,4 @@
-"""What owners ask for and have, and what bounds it."""
+"""Requests for capacity, reservations, and their limits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ reservations = sa.Table(
     at("deleted_at", nullable=True),
     at("starts_at", nullable=True),
     at("ends_at", nullable=True),
-    # True until its window has begun: it has a name and nothing else.
+    # True until its window begins. Until then it has a name and no servers.
     sa.Column("scheduled", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.UniqueConstraint("region_id", "reservation_id"),
     one_of("kind", "guaranteed", "shared_buffer", "elastic"),
@@ -71,7 +71,7 @@ reservation_affinity = sa.Table(
     sa.CheckConstraint("share >= 0 AND share < 'infinity'", name="share"),
 )
 
-# Apart from the reservation, so that a solve's findings do not raise the generation that owners compare-and-swap on.
+# A table of its own, so that a solve's findings do not raise the generation that owners compare-and-swap on.
 reservation_statuses = sa.Table(
     "reservation_statuses",
     metadata,
@@ -108,7 +108,7 @@ capacity_requests = sa.Table(
     sa.ForeignKeyConstraint(["region_id", "reservation_id"], ["reservations.region_id", "reservations.reservation_id"]),
     one_of("kind", "create", "resize", "delete"),
     text("given_reason", nullable=True),
-    # True once it was accepted for later: its reservation is stored, and what is left is to begin.
+    # True once it was accepted for later. Its reservation is stored, and its window has yet to begin.
     sa.Column("accepted", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("amended_by", ARRAY(sa.Text), nullable=False, server_default=sa.text("'{}'::text[]")),
     one_of(
@@ -126,7 +126,7 @@ capacity_requests = sa.Table(
     ),
 )
 
-# A row stays when its limit is lifted: its generation goes on, so that a stale If-Match is always seen.
+# A row stays when its limit is lifted. Its generation keeps rising, so a stale If-Match is always detected.
 quotas = sa.Table(
     "quotas",
     metadata,
@@ -173,7 +173,7 @@ approvals = sa.Table(
     one_of("status", "pending", "approved", "rejected", "superseded"),
     sa.CheckConstraint("(kind = 'capacity_request') = (capacity_request_id IS NOT NULL)", name="capacity_request_id"),
     sa.Index("ix_approvals_region_id", "region_id", "approval_id"),
-    # One thing waits once: what is asked anew supersedes what was asked before.
+    # At most one approval per subject waits. A new one supersedes the one before.
     sa.Index(
         "uq_approvals_pending_request",
         "capacity_request_id",

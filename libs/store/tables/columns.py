@@ -1,4 +1,4 @@
-"""The kinds of columns that tables are made of."""
+"""Kinds of columns."""
 
 from __future__ import annotations
 
@@ -19,36 +19,38 @@ metadata = sa.MetaData(
 
 
 def key(name: str) -> sa.Column[int]:
-    """A table's own id."""
+    """Return the id column of a table."""
     return sa.Column(name, sa.BigInteger, sa.Identity(always=True), primary_key=True)
 
 
 def ref(column: str, *, nullable: bool = False) -> sa.Column[int]:
-    """A reference to `table.column`, under the same name."""
+    """Return a foreign key to `table.column`, under the same name."""
     return sa.Column(column.split(".")[1], sa.BigInteger, sa.ForeignKey(column), nullable=nullable)
 
 
 def text(name: str, *, nullable: bool = False, default: str | None = None) -> sa.Column[str]:
-    """A text."""
+    """Return a text column."""
     return sa.Column(name, sa.Text, nullable=nullable, server_default=default)
 
 
 def at(name: str, *, nullable: bool = False) -> sa.Column[datetime]:
-    """A moment."""
+    """Return a timestamp column."""
     return sa.Column(name, sa.DateTime(timezone=True), nullable=nullable)
 
 
 def json(name: str, *, nullable: bool = False) -> sa.Column[object]:
-    """A document. Where it is nullable, None is stored as NULL: operators of objects fail on the document `null`."""
+    """Return a JSON column. If it is nullable, None is stored as NULL, because operators fail on the document
+    `null`.
+    """
     return sa.Column(name, JSONB(none_as_null=nullable), nullable=nullable)
 
 
 def generation() -> sa.Column[int]:
-    """What writers compare-and-swap on; a trigger raises it."""
+    """Return the column for compare-and-swap. A trigger raises it on every update."""
     return sa.Column("generation", sa.BigInteger, nullable=False, server_default=sa.text("1"))
 
 
 def one_of(column: str, *values: str) -> sa.CheckConstraint:
-    """One of these words."""
+    """Return a check that the column has one of these values."""
     listed = ", ".join(f"'{v}'" for v in values)
     return sa.CheckConstraint(f"{column} IN ({listed})", name=column)

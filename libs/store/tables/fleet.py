@@ -1,4 +1,4 @@
-"""Where servers are, what they are, and when they are not there."""
+"""Regions, servers and their places, and the events, retirements and imports that change them."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ servers = sa.Table(
     "servers",
     metadata,
     key("server_id"),
-    sa.Column("region_id", sa.BigInteger, nullable=False),  # a region that exists: the rack's
+    sa.Column("region_id", sa.BigInteger, nullable=False),  # the foreign key to racks ensures that it exists
     text("name"),
     sa.Column("rack_id", sa.BigInteger, nullable=False),
     ref("hardware_types.hardware_type_id"),
@@ -91,7 +91,7 @@ servers = sa.Table(
     ),
     one_of("unavailability", "none", "planned", "unplanned"),
     sa.CheckConstraint("NOT in_use OR current_reservation_id IS NOT NULL", name="in_use"),
-    # A query that forgets to ask whether a server is still there takes it for one that is down.
+    # A query that forgets to filter decommissioned servers then treats them as down.
     sa.CheckConstraint(
         "decommissioned_at IS NULL OR (current_reservation_id IS NULL AND target_reservation_id IS NULL "
         "AND unavailability = 'unplanned')",
@@ -149,7 +149,7 @@ unavailability_events = sa.Table(
     sa.Index("ix_unavailability_events_open", "region_id", postgresql_where=sa.text("ended_at IS NULL")),
 )
 
-# A rack or server that leaves the fleet, or becomes another type, once it is empty and due.
+# Racks and servers that will leave the fleet or change their type, once they are empty and due.
 retirements = sa.Table(
     "retirements",
     metadata,
@@ -184,7 +184,7 @@ retirements = sa.Table(
     sa.Index("uq_retirements_server", "server_id", unique=True, postgresql_where=sa.text("status = 'announced'")),
 )
 
-# A proposal to change the servers of a region, and what it comes to; applied as it stands or not at all.
+# Proposed changes to the servers of a region, with totals. An import is applied as a whole or not at all.
 imports = sa.Table(
     "imports",
     metadata,

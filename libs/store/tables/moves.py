@@ -1,4 +1,4 @@
-"""How plans are carried out."""
+"""Moves, movers, and the conditions of regions."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ move_steps = sa.Table(
     one_of("outcome", "done", "failed", "cancelled", "skipped"),
 )
 
-# What operators set for a region's mover (None: the environment's), and below it what its circuit breaker notes.
+# The bounds and pauses that operators set (NULL: the environment's), and the state of the circuit breaker.
 movers = sa.Table(
     "movers",
     metadata,

@@ -1,4 +1,4 @@
-"""What the planner plans from, its runs and plans, and what people override."""
+"""Planning inputs, plan runs, placement plans and overrides."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sqlalchemy as sa
 
 from libs.store.tables.columns import at, generation, json, key, metadata, one_of, ref, text
 
-# Append-only: a version is what somebody put at one time, as canonical Parquet.
+# Append-only. The content of a version is canonical Parquet.
 planning_input_versions = sa.Table(
     "planning_input_versions",
     metadata,
@@ -22,7 +22,7 @@ planning_input_versions = sa.Table(
     sa.CheckConstraint("version > 0", name="version"),
 )
 
-# Of runs and plans alike a parent may be forgotten, and then its id says no more than that there was one.
+# The parent of a run or a plan may be deleted, so its id is no foreign key.
 plan_runs = sa.Table(
     "plan_runs",
     metadata,
@@ -70,7 +70,7 @@ placement_plans = sa.Table(
     at("created_at"),
 )
 
-# One row: the plan that is to be carried out. Commits compare-and-swap on it.
+# One row: the target plan. Commits compare-and-swap on it.
 placement_lineage = sa.Table(
     "placement_lineage",
     metadata,
@@ -125,7 +125,7 @@ plan_overrides = sa.Table(
     sa.Index("ix_plan_overrides_live", "plan_override_id", postgresql_where=sa.text("withdrawn_at IS NULL")),
 )
 
-# What became of a plan's actions: written by whoever carries them out, read by the next plan.
+# The executed amounts of a plan's actions. An orchestrator writes them, and the next plan reads them.
 executed_changes = sa.Table(
     "executed_changes",
     metadata,

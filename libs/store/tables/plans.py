@@ -1,4 +1,4 @@
-"""What solves decide, and what they would."""
+"""Solve runs, plans and simulations."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ simulations = sa.Table(
     sa.Index("ix_simulations_region_id", "region_id", "simulation_id"),
 )
 
-# What a simulation's answer binds elsewhere, for whoever applies it.
+# The servers that a simulation's answer binds elsewhere, to apply it.
 simulation_changes = sa.Table(
     "simulation_changes",
     metadata,
@@ -93,7 +93,7 @@ simulation_changes = sa.Table(
         primary_key=True,
     ),
     sa.Column("server_id", sa.BigInteger, primary_key=True),
-    # Not called generation: it is what a server's was, and is never raised.
+    # Not called generation: it is the server's at the time of reading, and no trigger raises it.
     sa.Column("server_generation", sa.BigInteger, nullable=False),
     text("to_reservation", nullable=True),
 )

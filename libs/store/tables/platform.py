@@ -1,4 +1,4 @@
-"""Who may ask, what was done, and what is to do."""
+"""Audit entries, tokens, jobs, schedules and tallies."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ idempotency_keys = sa.Table(
     sa.Index("ix_idempotency_keys_created_at", "created_at"),
 )
 
-# Leases measure processes, and processes live in real time: these are the database's own now(), never the Clock's.
+# Leases measure processes, which run in real time. So these times are the database's own now(), never the Clock's.
 jobs = sa.Table(
     "jobs",
     metadata,
@@ -80,7 +80,7 @@ jobs = sa.Table(
     sa.Index("uq_jobs_running", "kind", "subject", unique=True, postgresql_where=sa.text("status = 'running'")),
 )
 
-# When the next run of each cycle is due, on the injected Clock.
+# The time of the next run of each cycle of a region, on the injected Clock.
 schedules = sa.Table(
     "schedules",
     metadata,
@@ -91,7 +91,7 @@ schedules = sa.Table(
     sa.CheckConstraint("interval_s > 0 AND interval_s < 'infinity'", name="interval_s"),
 )
 
-# Likewise of cycles that belong to no region.
+# Likewise for cycles that belong to no region.
 world_schedules = sa.Table(
     "world_schedules",
     metadata,
@@ -101,7 +101,7 @@ world_schedules = sa.Table(
     sa.CheckConstraint("interval_s > 0 AND interval_s < 'infinity'", name="interval_s"),
 )
 
-# How far retention has come, on the Clock: no run may take a jump of it for time that has passed.
+# The time of the last run of each retention, on the Clock. It bounds the effect of a jump of the Clock.
 retention_clocks = sa.Table(
     "retention_clocks",
     metadata,
@@ -109,7 +109,7 @@ retention_clocks = sa.Table(
     at("at"),
 )
 
-# Sums of what processes count that nobody scrapes; `labels` are in the order in which the tally names them.
+# Sums over processes that Prometheus does not scrape. `labels` are in the order of the tally's names.
 tallies = sa.Table(
     "tallies",
     metadata,

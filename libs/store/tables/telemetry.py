@@ -1,4 +1,4 @@
-"""What is measured: spans that wait to be summed, their sums by day, and use and traffic by hour."""
+"""Measurements: waiting spans, their daily sums, and hourly usage and traffic."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _day() -> sa.Column[date]:
 
 
 def _of(column: str, name: str | None = None) -> sa.Column[int]:
-    """Part of a primary key, under its own name or that of a role."""
+    """Return a part of a primary key, under the name of the column or of a role."""
     return sa.Column(name or column.split(".")[1], sa.BigInteger, sa.ForeignKey(column), primary_key=True)
 
 
@@ -24,12 +24,12 @@ def _sum(name: str) -> sa.Column[float]:
 
 
 def _by_group(name: str) -> sa.Column[list[float]]:
-    """A sum for each group of traces."""
+    """Return a column with one sum per group of traces."""
     return sa.Column(name, ARRAY(sa.Double), nullable=False)
 
 
 def _named_by() -> sa.Column[str]:
-    """The token that brought a name first; null: none did, or it is not known."""
+    """Return the column of the token that first sent a name; NULL: none, or not known."""
     return text("named_by", nullable=True)
 
 
@@ -55,7 +55,7 @@ traced_products = sa.Table(
     sa.UniqueConstraint("name"),
 )
 
-# Spans as they were acknowledged. A row is what one export brought, less what was summed of it since.
+# Acknowledged spans. A row holds the spans of one export that are not summed yet.
 span_batches = sa.Table(
     "span_batches",
     metadata,
@@ -67,7 +67,7 @@ span_batches = sa.Table(
     sa.CheckConstraint("spans >= 0 AND rejected >= 0", name="spans"),
 )
 
-# Traces that were summed lately: a span of one of them comes too late.
+# Traces that were summed lately. A later span of one of them is too late.
 closed_traces = sa.Table(
     "closed_traces",
     metadata,
@@ -134,7 +134,7 @@ traffic_series = sa.Table(
 
 
 def _hours(name: str, series: str) -> sa.Table:
-    """60 samples of a series, one a minute, as 32-bit floats; nan where nothing was reported."""
+    """Return a table of hours: 60 samples of a series, one per minute, as 32-bit floats; nan: not reported."""
     return sa.Table(
         name,
         metadata,
@@ -166,7 +166,7 @@ metric_sources = sa.Table(
     sa.CheckConstraint("scale > 0 AND scale < 'infinity'", name="scale"),
 )
 
-# What the pulling of a source has come to: apart from what an operator sets, so that neither contends for the other's.
+# Progress of pulls. A table of its own, so that pulls and operators do not contend for one row.
 metric_pulls = sa.Table(
     "metric_pulls",
     metadata,

@@ -203,7 +203,7 @@ def same_name(database: Database) -> None:
     ("rows", "meanwhile", "says"),
     [
         ({"server-00": ("msb-00", "rack-00", "hw-a", "planned")}, bind, "server server-00 has changed since"),
-        ({"new": ("msb-00", "rack-90", "hw-a", "none")}, elsewhere, "a rack or an MSB that it names stands elsewhere"),
+        ({"new": ("msb-00", "rack-90", "hw-a", "none")}, elsewhere, "a rack or an MSB in it has another parent"),
         ({"new": ("msb-00", "rack-00", "hw-b", "none")}, same_name, "there is a server new by now"),
     ],
 )
