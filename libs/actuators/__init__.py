@@ -1,1 +1,1 @@
-"""How a decision reaches the world: one actuator per file."""
+"""Actuators carry out steps on real servers: one actuator per file."""

@@ -1,4 +1,4 @@
-"""How a decision reaches the world: what every actuator does."""
+"""The interface of an actuator, which carries out the steps of moves on real servers."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from libs.domain.move import MoveStep
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepRequest:
-    """One step to do. (move_id, step, attempt) is its key: the same key is the same request, however often it comes.
+    """A step to do. (move_id, step, attempt) is its key: requests with the same key are the same request.
 
-    started_at    when it was first asked for, on the Clock
+    started_at    time of the first request, on the Clock
     """
 
     move_id: int
@@ -31,24 +31,24 @@ class StepRequest:
 
 
 class StepState(StrEnum):
-    """How a requested step stands."""
+    """State of a requested step."""
 
     RUNNING = "running"
     DONE = "done"
     FAILED = "failed"
     UNKNOWN = "unknown"
-    """Nothing could be learned: no server is to blame, and the same request comes again."""
+    """The state is not known. No server is at fault, and the same request comes again."""
     NOT_ASKED = "not_asked"
-    """There was no time for it: it comes again on the next tick, before those that were seen to."""
+    """There was no time for the request. It comes again on the next tick, before requests that were handled."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepOutcome:
-    """How one request stands.
+    """The state of one request.
 
-    message       why it failed, or why nothing is known
-    ask_again_s   not to be asked again before so many seconds; None: the mover decides
-    call          how the call behind it ended, for metrics: one of a few words; None: there was none
+    message       why it failed, or why its state is not known
+    ask_again_s   least seconds until the next request; None: the mover decides
+    call          result of the call, one of a few words for metrics; None: there was no call
     """
 
     state: StepState
@@ -59,19 +59,19 @@ class StepOutcome:
 
 @runtime_checkable
 class Actuator(Protocol):
-    """Does steps, as many at a time as it is asked for.
+    """Carries out steps, any number at a time.
 
-    It is asked again on every tick of the mover until a step is done or failed, and may be asked once more after that:
-    it answers by key. A higher attempt at a step replaces the lower ones. It must return soon: work goes on elsewhere.
+    The mover asks again on every tick until a step is done or failed, and possibly once more. The actuator answers by
+    key. A higher attempt at a step replaces the lower ones. `perform` must return soon: the work continues elsewhere.
     """
 
     def perform(self, steps: Sequence[StepRequest]) -> Sequence[StepOutcome]:
-        """See to it that these steps get done, and say how each stands, in their order.
+        """Begin these steps if they are new, and return the state of each, in their order.
 
-        It may leave the last ones for the next tick, as NOT_ASKED: they come in the order of how long they have waited.
-        Raises ActuatorUnavailable where nothing can be said: no step counts as failed then.
+        It may leave the last ones for the next tick, as NOT_ASKED. Steps come in order of their waiting time, longest
+        first. Raises ActuatorUnavailable if no state is known; then no step counts as failed.
         """
 
 
 class ActuatorUnavailable(Exception):
-    """The actuator cannot be reached; servers are not to blame."""
+    """The actuator cannot be reached. No server is at fault."""

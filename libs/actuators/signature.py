@@ -1,4 +1,4 @@
-"""How calls of the webhook actuator are signed, and how a receiver sees that they are ours and fresh."""
+"""Signatures of the webhook actuator's calls, and their verification by a receiver."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 SIGNATURE = "Plimsoll-Signature"
-"""The header: `t=SECONDS,v2=HEX,v1=HEX`, a v2 and a v1 for each secret."""
+"""The header: `t=SECONDS,v2=HEX,v1=HEX`, with a v2 and a v1 for each secret."""
 AGE_S_MAX = 300
-"""Older, or newer, calls are replays or the work of a wrong clock."""
+"""Largest difference from the present time, in seconds. Other calls are replays, or come from a wrong clock."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """What a receiver acts on, and so what is signed.
+    """The signed parts of a call: all that a receiver acts on.
 
     target   path and query, as in the first line of the request
     key      the header Idempotency-Key
@@ -28,9 +28,9 @@ class Call:
 
 
 def sign(call: Call, secrets: Sequence[bytes], *, at_s: int) -> str:
-    """The header of a call. v2 is HMAC-SHA256 over the moment, method, target, key and body, a line each.
+    """Return the header of a call. v2 is HMAC-SHA256 over the time, method, target, key and body, one line each.
 
-    v1, over `SECONDS.BODY`, is for receivers from before v2. It does not cover the key: they should check v2.
+    v1, over `SECONDS.BODY`, is for receivers older than v2. It does not cover the key, so receivers should check v2.
 
     at_s   seconds since 1970
     """
@@ -39,7 +39,7 @@ def sign(call: Call, secrets: Sequence[bytes], *, at_s: int) -> str:
 
 
 def is_signed(header: str, call: Call, secrets: Sequence[bytes], *, now_s: float) -> bool:
-    """Whether any of these secrets signed the call lately. The comparison takes as long whatever the header says."""
+    """Return whether one of these secrets signed the call recently. The comparison takes constant time."""
     fields = [part.partition("=")[::2] for part in header.split(",")]
     times = [value for name, value in fields if name == "t"]
     if len(times) != 1 or not times[0].isdecimal() or len(times[0]) > 12:

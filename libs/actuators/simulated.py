@@ -1,4 +1,4 @@
-"""An actuator without a world. Delays and failures follow from the key: it has no memory that a crash could take."""
+"""An actuator without real servers. It derives delays and failures from the key, so a crash cannot lose any state."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _RUNNING, _DONE = StepOutcome(state=StepState.RUNNING), StepOutcome(state=StepSt
 
 
 class SimulatedSettings(Settings):
-    """How the simulated world behaves.
+    """Settings of the simulation.
 
-    simulated_delay           times the usual delays: lognormal, about a minute to leave, four to change the profile
+    simulated_delay           factor on the usual lognormal delays: about a minute to leave, four to change the profile
     simulated_failure_rate    share of attempts that fail
     """
 
@@ -38,7 +38,7 @@ class SimulatedSettings(Settings):
 
 
 class SimulatedActuator:
-    """Says that a step is done, or failed, once its delay has passed."""
+    """Reports a step as done or failed once its delay has passed."""
 
     def __init__(self, clock: Clock, settings: SimulatedSettings) -> None:
         self._clock, self._settings = clock, settings
@@ -61,10 +61,10 @@ class SimulatedActuator:
 
 
 def create(clock: Clock) -> Actuator:
-    """For the registry."""
+    """Return a SimulatedActuator with settings from the environment, for the registry."""
     return SimulatedActuator(clock, SimulatedSettings())
 
 
 def _share(eight_bytes: bytes) -> float:
-    """A number strictly between 0 and 1."""
+    """Return a number strictly between 0 and 1."""
     return (int.from_bytes(eight_bytes) + 0.5) / 2**64

@@ -1,6 +1,6 @@
-"""An actuator that POSTs every step, signed, to whoever can do it. docs/webhook.md has the receiver's contract.
+"""An actuator that POSTs every step, signed, to a receiver. docs/webhook.md has the receiver's contract.
 
-Calls are asynchronous inside `perform` and nowhere else: it is the one way to end a call that drips on after its time.
+Calls are asynchronous inside `perform` only. That is the one way to end a call whose answer never completes.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from libs.reconcile.environment import Settings
 from libs.reconcile.outgoing import require_encrypted, trusted_by
 
 NOT_THE_SERVERS_FAULT = frozenset({401, 403, 404, 405, 407, 408, 421, 425, 426, 429, 431, 451})
-"""4xx that speak of the call and not of the step: no server may be called broken for a wrong secret or address."""
+"""4xx codes that are about the call and not the step: a wrong secret or address must not mark a server as broken."""
 _BODY_BYTES_MAX, _MESSAGE_LENGTH_MAX = 65_536, 500
 _RETRY_AFTER_S_MAX = 3600.0
 _NOT_ASKED = StepOutcome(state=StepState.NOT_ASKED)
 
 
 class WebhookSettings(Settings):
-    """Where the receiver is, and how much is asked of it.
+    """The address of the receiver, and the limits on calls.
 
-    webhook_ca            PEM file of the authorities that may vouch for the receiver; none: the usual ones
-    webhook_http_allowed  http to another host, where something else encrypts it
-    webhook_secret        signs every call; webhook_secret_next too, while secrets are being changed
-    webhook_timeout_s     of one call, from its first byte to its last
-    webhook_parallel      calls at a time
-    webhook_tick_s        for so long a tick begins calls; the rest waits for the next one
-    webhook_poll_s        until a step that was accepted is asked for again, unless the receiver says
+    webhook_ca            PEM file of the authorities that may certify the receiver; None: the usual ones
+    webhook_http_allowed  allow http to another host, for a connection that is encrypted otherwise
+    webhook_secret        signs every call; so does webhook_secret_next, during a change of secrets
+    webhook_timeout_s     seconds for one call, from its first byte to its last
+    webhook_parallel      concurrent calls
+    webhook_tick_s        seconds in which a tick begins calls; the rest waits for the next tick
+    webhook_poll_s        seconds until the next request for an accepted step, unless the receiver names another time
     """
 
     webhook_url: HttpUrl = Field(validation_alias="PLIMSOLL_WEBHOOK_URL")
@@ -63,22 +63,22 @@ class WebhookSettings(Settings):
         return self
 
     def secrets(self) -> tuple[bytes, ...]:
-        """Those that sign: the present one, and the next where there is one."""
+        """Return the secrets that sign: the present one, and the next one if it is set."""
         given = (self.webhook_secret, self.webhook_secret_next)
         return tuple(secret.get_secret_value().encode() for secret in given if secret is not None)
 
 
 class WebhookActuator:
-    """Asks the receiver about each step. It remembers nothing: the receiver knows a step by its Idempotency-Key."""
+    """Asks the receiver about each step. It has no state: the receiver recognises a step by its Idempotency-Key."""
 
     def __init__(self, settings: WebhookSettings) -> None:
         self._settings, self._url, self._secrets = settings, httpx.URL(str(settings.webhook_url)), settings.secrets()
         self._trusted = trusted_by(settings.webhook_ca)
 
     def perform(self, steps: Sequence[StepRequest]) -> Sequence[StepOutcome]:
-        """See Actuator. Takes webhook_tick_s and one webhook_timeout_s at most, however many steps there are.
+        """See Actuator. Takes at most webhook_tick_s plus one webhook_timeout_s, for any number of steps.
 
-        While as many calls as may run at a time have failed and none was answered, no further one begins.
+        If webhook_parallel calls have failed and none was answered, no further call begins.
         """
         return asyncio.run(self._perform(steps)) if steps else ()
 
@@ -88,7 +88,7 @@ class WebhookActuator:
         waiting = iter(enumerate(steps))
         failed, answered = 0, False
         limits = httpx.Limits(max_connections=s.webhook_parallel)
-        # A redirect is not followed: whom we sign for is in our own settings. Nor is a proxy taken from them.
+        # Follow no redirect and use no proxy from the environment: only our settings name the receiver of a signature.
         async with httpx.AsyncClient(
             timeout=s.webhook_timeout_s, limits=limits, trust_env=False, verify=self._trusted
         ) as client:
@@ -143,7 +143,9 @@ class WebhookActuator:
 
 
 def create(clock: Clock) -> Actuator:
-    """For the registry. Calls happen in real time, whatever the clock says."""
+    """Return a WebhookActuator with settings from the environment, for the registry. Calls run in real time, not on the
+    Clock.
+    """
     return WebhookActuator(WebhookSettings())  # type: ignore[call-arg]  # from the environment
 
 
@@ -166,7 +168,7 @@ def _unknown(call: str, message: str, again_s: float | None = None) -> StepOutco
 
 
 async def _text(response: httpx.Response) -> str:
-    """What the body says to people, in one bounded line: its `message` or `detail` where it is a JSON object."""
+    """Return one bounded line of the body for people: the `message` or `detail` of a JSON object, or the text."""
     read = bytearray()
     async for chunk in response.aiter_bytes(8192):
         read += chunk
@@ -183,7 +185,7 @@ async def _text(response: httpx.Response) -> str:
 
 
 def _retry_after_s(value: str | None) -> float | None:
-    """Seconds that a Retry-After asks for, an hour at most; None where there is none, or none that can be read."""
+    """Return the seconds of a Retry-After, at most an hour; None if it is missing or not readable."""
     if value is None:
         return None
     try:

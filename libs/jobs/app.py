@@ -1,4 +1,4 @@
-"""The Celery app. A message is a job id; queues are named for the kinds of jobs in them."""
+"""The Celery app. A message is a job id; each kind of job has a queue of its name."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from libs.jobs.runner import runner_of_process
 from libs.jobs.settings import JobSettings
 
 CLOCKS_APART_S_MAX = 300.0
-"""A message that comes late finds nothing to claim, which is cheap. One that is dropped too early delays its job."""
+"""Allowed difference between clocks. A late message does no harm: it finds nothing to claim. A dropped one delays its
+job.
+"""
 _NO_EXCHANGE = Exchange("", type="direct")  # a message goes to the queue that its routing key names
 
 
 def make_celery(settings: JobSettings, kinds: Sequence[JobKind] = ()) -> Celery:
-    """An app that sends any job, and whose workers run jobs of these kinds and take messages of no other.
+    """Return an app that sends any job. Its workers run jobs of these kinds and take messages of no other.
 
     Raises ValueError unless exactly one of a broker's URL and a folder is set.
     """
@@ -28,7 +30,7 @@ def make_celery(settings: JobSettings, kinds: Sequence[JobKind] = ()) -> Celery:
         accept_content=["json"],
         task_serializer="json",
         task_ignore_result=True,
-        task_acks_late=False,  # the lease brings back what a dead worker had, on every transport
+        task_acks_late=False,  # leases recover the jobs of a dead worker, with every transport
         task_default_exchange="",
         task_queues=[queue_of(kind.name) for kind in kinds],
         broker_transport_options=_transport_options(settings),
@@ -49,14 +51,14 @@ def make_celery(settings: JobSettings, kinds: Sequence[JobKind] = ()) -> Celery:
 
 
 def queue_of(kind: str) -> Queue:
-    """The queue of a kind."""
+    """Return the queue of a kind."""
     return Queue(kind, _NO_EXCHANGE, routing_key=kind)
 
 
 def send(app: Celery, kind: str, job_id: int, *, expires_s: float) -> None:
-    """Send the message of a job. A worker drops it when it is long past `expires_s`: by then it was sent again.
+    """Send the message of a job. A worker drops it long after `expires_s`, because another was sent by then.
 
-    Celery writes down when that is by the sender's clock, and the worker compares with its own.
+    Celery computes the expiry by the sender's clock, and the worker compares it with its own.
     """
     app.send_task(kind, args=[job_id], queue=queue_of(kind), expires=expires_s + CLOCKS_APART_S_MAX)
 

@@ -1,7 +1,7 @@
-"""Celery beat with our tick in the place of its timetable.
+"""Celery beat with our tick instead of its timetable.
 
-The timetable is in PostgreSQL and lives by the injected Clock, and the tick must not wait for a free worker: so beat
-does not send a message to have it done, it does it.
+The timetable is in PostgreSQL and follows the injected Clock. The tick must not wait for a free worker, so beat runs it
+itself and sends no message for it.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _TROUBLE = (*UNAVAILABLE, BrokerError, OSError)
 
 
 class TickScheduler(Scheduler):  # type: ignore[misc]  # celery has no types
-    """Ticks at least every `job_tick_s`, and whenever somebody asks for a job or ends one that another waits for."""
+    """Ticks at least every `job_tick_s`, and when a job is asked for or a job ends that another waits for."""
 
     def setup_schedule(self) -> None:
-        """Called once, in the process that ticks."""
+        """Connect to the database. Beat calls it once, in the process that ticks."""
         self._settings = WorkerSettings()  # type: ignore[call-arg]  # from the environment
         self._database = Database.from_settings(self._settings)
         self._clock = self._settings.clock()
@@ -38,12 +38,14 @@ class TickScheduler(Scheduler):  # type: ignore[misc]  # celery has no types
         self._purge_at = 0.0
 
     def tick(self) -> float:
-        """Tick, and wait for the next reason to. Returns for how long beat should sleep: only after trouble."""
+        """Tick, and wait for the next reason to tick. Return the seconds that beat should sleep: above 0 only after an
+        error.
+        """
         try:
             self._tick()
             if self._wakeups is None:
                 self._wakeups = Wakeups(self._settings.database_url.get_secret_value(), CHANNEL)
-                return 0.0  # something may have been asked for before it listened
+                return 0.0  # a job may have been asked for before it listened
             self._wakeups.wait(self._settings.job_tick_s)
         except _TROUBLE as error:
             log.warning("tick.failed", error=f"{type(error).__name__}: {error}")
@@ -52,7 +54,7 @@ class TickScheduler(Scheduler):  # type: ignore[misc]  # celery has no types
         return 0.0
 
     def close(self) -> None:
-        """Beat ends."""
+        """Close the connections when beat ends."""
         self._stop_listening()
         self._database.close()
 

@@ -1,7 +1,7 @@
 """Messages as files in a folder, for one machine: kombu's filesystem transport, made safe for several processes.
 
-kombu writes a message in place, so a reader may find half of one, and takes it by a move that may cross file systems.
-Here a file appears whole and is taken by one rename.
+kombu writes a message in place, so a reader may find half of one. It takes a message by a move, which may cross file
+systems. Here a file appears as a whole and is taken by one rename.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from kombu.transport import TRANSPORT_ALIASES, filesystem
 from kombu.utils.json import dumps, loads
 
 LOOK_S_MAX = 0.25
-"""A worker sees only between two looks that it is asked to end; Celery would look for 2 s."""
+"""Seconds between two looks. A worker notices a request to end only between looks; Celery's own interval is 2 s."""
 LEFT_AFTER_S = 3600.0
-"""Writing and taking a message are over in milliseconds."""
+"""Age in seconds at which a partial file counts as left behind. Writing and taking a message take milliseconds."""
 SCHEME = "plimsoll-folder"
 
 
 class Channel(filesystem.Channel):  # type: ignore[misc]  # kombu has no types
-    """One folder, `data_folder_in`; the file's name holds the queue's and sorts by age."""
+    """One folder, `data_folder_in`. The name of a file contains its queue and sorts by age."""
 
     def _put(self, queue: str, payload: object, **kwargs: object) -> None:
         folder = Path(self.data_folder_in)
@@ -39,7 +39,7 @@ class Channel(filesystem.Channel):  # type: ignore[misc]  # kombu has no types
             taken = folder / f"{name}.taken"
             try:
                 (folder / name).rename(taken)
-            except FileNotFoundError:  # another worker was quicker
+            except FileNotFoundError:  # another worker took it first
                 continue
             payload = taken.read_text()
             taken.unlink()
@@ -53,12 +53,12 @@ class Transport(filesystem.Transport):  # type: ignore[misc]
     Channel = Channel
 
     def drain_events(self, connection: object, timeout: float | None = None) -> None:
-        """Wait for a message, `timeout` seconds or less. Raises TimeoutError where none came."""
+        """Wait for a message, for at most `timeout` seconds. Raises TimeoutError if none came."""
         super().drain_events(connection, None if timeout is None else min(timeout, LOOK_S_MAX))
 
 
 def sweep(folder: Path) -> None:
-    """Remove what processes left that were killed while they wrote or took a message. Its job is sent again."""
+    """Delete the files of processes that were killed while they wrote or took a message. Their jobs are sent again."""
     for left in (*folder.glob("*.part"), *folder.glob("*.taken")):
         with suppress(FileNotFoundError):  # another one sweeps too
             if time.time() - left.stat().st_mtime > LEFT_AFTER_S:

@@ -1,4 +1,4 @@
-"""What a service's tasks.py declares: kinds of jobs and what to do for one."""
+"""Kinds of jobs, which the tasks.py of a service declares."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from libs.store.database import Database
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRun:
-    """One attempt at a job: what it is handed.
+    """One attempt at a job, with its resources.
 
-    Every commit must be a compare-and-swap on what was read: a worker that was stopped for longer than its lease may
-    still write. `lease.check()` raises LeaseLost, so that a long job need not go on for nothing.
+    Every commit must be a compare-and-swap on the values that were read, because a worker that hung for longer than its
+    lease may still write. `lease.check()` raises LeaseLost, so that a long job can stop early.
     """
 
     job: Job
@@ -27,9 +27,9 @@ class JobRun:
 
 @dataclass(frozen=True, slots=True)
 class JobKind:
-    """A kind of jobs. What `run` raises counts as a failed attempt.
+    """A kind of jobs. An exception in `run` counts as a failed attempt.
 
-    serves_many    an attempt goes on with the work of many, not of whoever asked for it: in traces it is linked to that
+    serves_many    an attempt serves many requesters, so its trace is only linked to the trace of the one that asked
     """
 
     name: str
@@ -38,5 +38,5 @@ class JobKind:
 
 
 def job(name: str, *, serves_many: bool = False) -> Callable[[Callable[[JobRun], None]], JobKind]:
-    """Make a function the JobKind of this name: `@job("assess")`."""
+    """Return a decorator that makes a function the JobKind of this name: `@job("assess")`."""
     return lambda run: JobKind(name, run, serves_many)

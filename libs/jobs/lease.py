@@ -1,4 +1,4 @@
-"""A worker's hold on a job, renewed by a thread while the job runs."""
+"""A worker's lease of a job, renewed by a thread while the job runs."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ log = get_logger(__name__)
 
 
 class LeaseLost(Exception):
-    """The job was given to somebody else, or to nobody: what this attempt still does is not wanted."""
+    """Another worker has the job now, or none. The effects of this attempt are no longer wanted."""
 
 
 class Lease:
-    """Held from the claim to the end of the block."""
+    """The lease of a claimed job, held to the end of the block."""
 
     def __init__(self, database: Database, job: Job, *, lease_s: float, heartbeat_s: float) -> None:
         self._database, self._job, self._lease_s = database, job, lease_s
@@ -41,11 +41,11 @@ class Lease:
 
     @property
     def lost(self) -> bool:
-        """Whether the lease is known to be lost, or was not renewed for so long that it must be."""
+        """Return whether the lease is lost, or was not renewed for so long that it must be."""
         return self._lost.is_set() or time.monotonic() - self._renewed_at > self._lease_s
 
     def check(self) -> None:
-        """Raises LeaseLost where it is lost. Costs nothing."""
+        """Check the lease without a query. Raises LeaseLost."""
         if self.lost:
             raise LeaseLost(f"job {self._job.job_id} lost its lease")
 
@@ -55,7 +55,7 @@ class Lease:
             try:
                 with self._database.write() as tx:
                     held = renew_lease(tx, self._job, lease_s=self._lease_s)
-            except UNAVAILABLE as error:  # it may be back before the lease expires
+            except UNAVAILABLE as error:  # the database may be back before the lease expires
                 log.warning("lease.not_renewed", job_id=self._job.job_id, error=str(error))
                 continue
             if not held:

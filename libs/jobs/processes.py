@@ -16,14 +16,15 @@ from libs.jobs.kinds import JobKind
 from libs.jobs.settings import JobSettings
 
 log = get_logger(__name__)
-_QUIET = ("--without-gossip", "--without-mingle", "--without-heartbeat")  # what workers tell each other, we have in SQL
+_QUIET = ("--without-gossip", "--without-mingle", "--without-heartbeat")  # workers coordinate in SQL instead
 
 
 def run_worker(settings: JobSettings, kinds: Sequence[JobKind]) -> None:
-    """Run jobs of these kinds in pool processes, and none in this one: a fork of a process that solved hangs.
+    """Run jobs of these kinds in pool processes. None runs in this process, because a fork of a process that solved
+    hangs.
 
-    SIGTERM ends it when the jobs that run are done. It ends itself when one of its pool processes is killed: whoever
-    keeps it running starts it anew.
+    SIGTERM ends it after the running jobs. It exits by itself if one of its pool processes is killed; its supervisor
+    must start it again.
     """
     app = make_celery(settings, kinds)
     signals.worker_ready.connect(_watch_pool)
@@ -33,10 +34,10 @@ def run_worker(settings: JobSettings, kinds: Sequence[JobKind]) -> None:
 
 
 def _watch_pool(sender: Any, **_: object) -> None:
-    """Have this process end when one of its pool is killed.
+    """Make this process exit when one of its pool processes is killed.
 
-    An idle pool process holds the lock of the queue that all of them take their jobs from. Killed then, by the kernel
-    for want of memory for example, it never lets go of it, and those that come after it wait for ever.
+    An idle pool process holds the lock of the queue from which all of them take jobs. If the kernel kills it then, for
+    example for lack of memory, the lock stays locked, and its successors wait forever.
     """
     pool = sender.pool._pool
 
@@ -53,6 +54,6 @@ def _watch_pool(sender: Any, **_: object) -> None:
 
 
 def run_scheduler(settings: JobSettings) -> None:
-    """Tick for ever. Several may run at once, for when one dies."""
+    """Tick forever. Several may run at once, in case one dies."""
     app = make_celery(settings)
     app.start(["beat", "--scheduler=libs.jobs.beat:TickScheduler", "--loglevel=INFO", "--pidfile="])

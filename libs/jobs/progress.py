@@ -1,4 +1,4 @@
-"""How far a long job is, kept where people can see it, and whether they want it to stop."""
+"""The progress of a long job, stored for readers of the API, and their requests to cancel it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ log = get_logger(__name__)
 
 _EACH_S = 1.0
 Record = Callable[[Transaction, int, Mapping[str, object]], bool]
-"""Keeps the progress of the run of an id; whether it is to stop."""
+"""A function that stores the progress of the run with this id, and returns whether the run should stop."""
 
 
 class ProgressRecorder:
-    """Takes a long job's reports as they come and writes the latest at most once a second, from a thread of its own.
+    """Stores the latest report of a long job at most once a second, from a thread of its own.
 
-    `cancelled()` is what the last write learnt, so a solver may ask it as often as it likes.
+    `cancelled()` returns what the last write learnt, so a solver may call it often.
     """
 
     def __init__(self, database: Database, run_id: int, record: Record) -> None:
@@ -41,12 +41,12 @@ class ProgressRecorder:
         self._thread.join()
 
     def report(self, phase: str, incumbent: float = math.nan, bound: float = math.nan, gap: float = math.nan) -> None:
-        """The phase that it is in and, where they are known, how good its answer is and how good one could be."""
+        """Report the phase and, as far as they are known, the incumbent, its bound and the gap."""
         known = {"incumbent": incumbent, "bound": bound, "gap": gap}
         self._latest = {"phase": phase, **{name: value for name, value in known.items() if math.isfinite(value)}}
 
     def cancelled(self) -> bool:
-        """Whether somebody asked the run to stop."""
+        """Return whether cancelling was requested."""
         return self._cancelled.is_set()
 
     def _run(self) -> None:

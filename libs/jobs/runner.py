@@ -1,4 +1,4 @@
-"""What a worker does with a message: claim the job, do it, say how it ended."""
+"""The handling of a message by a worker: claim the job, run it, record its end."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class JobRunner:
         self.worker = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
 
     def run(self, kind: JobKind, job_id: int) -> None:
-        """Do a job, unless it is not to be had. Whatever it raises is kept with the job, not raised."""
+        """Run a job, unless it cannot be claimed. Its exceptions are stored with the job, not raised."""
         lease_s = self._settings.job_lease_s
         crash_point("jobs.claim.before")
         with self._database.write() as tx:
@@ -73,7 +73,9 @@ class JobRunner:
         flush_traces()  # a pool process may end after every job
 
     def _span(self, kind: JobKind, job: Job) -> AbstractContextManager[Span]:
-        """The attempt as a part of the trace of whoever asked for it or, where it serves many, linked to that."""
+        """Return a span of the attempt, within the trace of the request. If the kind serves many, only link it to that
+        trace.
+        """
         about: dict[str, str | int] = {
             "plimsoll.job_id": job.job_id,
             "plimsoll.subject": job.subject,
@@ -95,6 +97,6 @@ class JobRunner:
 
 @cache
 def runner_of_process(pid: int) -> JobRunner:
-    """The runner of this process. Connections do not survive a fork, so every pool process makes its own."""
+    """Return the runner of this process. Connections do not survive a fork, so every pool process makes its own."""
     settings = WorkerSettings()  # type: ignore[call-arg]  # from the environment
     return JobRunner(Database.from_settings(settings), settings.clock(), settings)

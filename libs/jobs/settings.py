@@ -1,4 +1,4 @@
-"""How jobs are sent, leased and run."""
+"""Settings of sending, leasing and running jobs."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from libs.store.settings import StoreSettings
 class JobSettings(Settings):
     """Messages go through Redis (`broker_url`) or, embedded, through a folder (`broker_dir`). Durations are real time.
 
-    job_lease_s        a worker that was silent for so long has lost its job
-    job_heartbeat_s    how often a working worker renews
-    job_attempts_max   then a job has failed for good
-    job_resend_s       a message that nobody took for so long is sent again, the next one after twice as long, and
-                       so on; a job that raised waits as long
-    job_tick_s         the longest that a due schedule or an expired lease waits to be seen
-    job_slots          jobs that one worker runs at a time
-    job_process_jobs_max   jobs after which a worker replaces the process that ran them; None: it keeps it
-    job_cycles         kind -> seconds on the Clock: the scheduler runs these for every region, JSON in the environment
-    job_world_cycles   likewise, of jobs that belong to no region
+    job_lease_s        seconds without a renewal after which a worker has lost its job
+    job_heartbeat_s    seconds between renewals by a working worker
+    job_attempts_max   failed attempts after which a job has failed for good
+    job_resend_s       seconds until a message that no worker took is sent again; the interval doubles each time. A job
+                       that raised waits as long
+    job_tick_s         longest delay until a due schedule or an expired lease is noticed
+    job_slots          concurrent jobs of one worker
+    job_process_jobs_max   jobs after which a worker replaces the process that ran them; None: never
+    job_cycles         kind -> seconds on the Clock between its jobs for every region; JSON in the environment
+    job_world_cycles   kind -> seconds on the Clock between its jobs that belong to no region
     """
 
     broker_url: SecretStr | None = Field(default=None, validation_alias="PLIMSOLL_BROKER_URL")
@@ -46,4 +46,4 @@ class JobSettings(Settings):
 
 
 class WorkerSettings(StoreSettings, ClockSettings, JobSettings):
-    """What a worker and the scheduler need."""
+    """The settings of a worker and of the scheduler."""

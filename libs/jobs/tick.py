@@ -1,4 +1,4 @@
-"""What keeps jobs going: due schedules, expired leases, messages to send. Any number of ticks may run at once."""
+"""The tick, which handles due schedules, expired leases and unsent messages. Any number of ticks may run at once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WAIT_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Ticked:
-    """How many jobs each step of a tick concerned."""
+    """The number of jobs that each step of a tick handled."""
 
     taken_back: int
     due: int
@@ -32,11 +32,11 @@ class Ticked:
 
 
 def tick(database: Database, clock: Clock, settings: JobSettings, send: Callable[[str, int, float], None]) -> Ticked:
-    """Take back what dead workers held, ask for what is due, send what is to be sent.
+    """Take back the jobs of dead workers, ask for due jobs, and send unsent messages.
 
-    A transaction that stands still elsewhere delays the jobs whose rows it holds, and no other.
+    A hanging transaction elsewhere delays only the jobs whose rows it holds.
 
-    send    (kind, job id, seconds for which the message is good)
+    send    called with kind, job id, and the seconds until the message expires
     """
     taken_back = _undisturbed(lambda: _take_back(database, settings), "take back")
     due = _undisturbed(lambda: _ask_for_due(database, clock, settings), "schedules")
@@ -46,7 +46,7 @@ def tick(database: Database, clock: Clock, settings: JobSettings, send: Callable
         crash_point("jobs.send.before")
         for job in unsent:
             send(job.kind, job.job_id, resend_after_s(settings.job_resend_s, job.sends))
-        # Marked after sending: a crash in between sends twice, and the second message finds nothing to claim.
+        # Mark after sending: a crash in between sends twice, and the second message finds nothing to claim.
         crash_point("jobs.send.after")
         with database.write() as tx:
             mark_sent(tx, [job.job_id for job in unsent])
@@ -55,7 +55,7 @@ def tick(database: Database, clock: Clock, settings: JobSettings, send: Callable
 
 
 def _undisturbed(step: Callable[[], int], name: str) -> int:
-    """What the step returns. Where the database fails it, 0: what is to be sent does not depend on it."""
+    """Return the result of the step; 0 if the database fails it, so that unsent messages are sent anyway."""
     try:
         return step()
     except UNAVAILABLE as error:

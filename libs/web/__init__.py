@@ -1,1 +1,1 @@
-"""What every HTTP service shares: problem documents, tokens, idempotency, generations, cursors."""
+"""The parts that all HTTP services share: problem documents, tokens, idempotency, generations, cursors."""

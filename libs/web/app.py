@@ -1,4 +1,4 @@
-"""The app factory: what every HTTP process of Plimsoll has in common."""
+"""The app factory of every HTTP process of Plimsoll."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from libs.web.requests import RequestScope
 from libs.web.validation import problem_of, refuse_unknown_query
 
 _PATH_SHOWN = 200
-"""Characters of a request's path that its answer repeats."""
+"""Largest number of characters of a request's path that an answer repeats."""
 
 
 def create_app(
@@ -43,11 +43,13 @@ def create_app(
     large_bodies: Mapping[str, int] | None = None,
     rates: RateLimits | None = None,
 ) -> FastAPI:
-    """An app of these routers, each with its whole prefix (`/v1/...`); all of their routes need a token.
+    """Return an app with these routers, each with its whole prefix (`/v1/...`). All of their routes need a token.
 
-    Reading needs a viewer's. A route that writes adds `dependencies=[Depends(require(Role.REQUESTER))]` or above.
-    large_bodies names the paths, as templates, that take more than BODY_BYTES_MAX, and how much; rates limits how fast
-    one client may ask (None: as fast as it can).
+    Every route needs at least a viewer's token. A route that writes adds
+    `dependencies=[Depends(require(Role.REQUESTER))]` or a higher role.
+
+    large_bodies   path template -> bytes that it takes, for paths that take more than BODY_BYTES_MAX
+    rates          limits on the requests of one client; None: no limit
     """
     app = FastAPI(
         title=title,
@@ -56,8 +58,8 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        # libs.web.requests has the span of a request; FastAPI's own would begin within it, and its logs tell what
-        # exceptions say, which may be secret.
+        # libs.web.requests makes the span of a request. FastAPI's own would begin within it, and its logs would contain
+        # texts of exceptions, which may be secret.
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     app.state.context = WebContext(database, clock)
@@ -81,7 +83,7 @@ def create_app(
     app.include_router(reference.router)
     for router in (metrics.router, *routers):
         app.include_router(router, dependencies=[Depends(require(Role.VIEWER)), Depends(refuse_unknown_query)])
-    # Now, while no request waits: made by the first one, it would be made by each that comes meanwhile.
+    # Make it now. Else the first request would make it, and so would each request that arrives meanwhile.
     schema = document(app)
     app.openapi = lambda: schema  # type: ignore[method-assign]  # the way that FastAPI documents
     return app
@@ -101,7 +103,7 @@ def _on_http_exception(request: Request, error: Exception) -> JSONResponse:
     path = path if len(path) <= _PATH_SHOWN else f"{path[:_PATH_SHOWN]}..."
     details = {
         400: "The body cannot be read.",
-        404: f"There is no {path} here: /docs lists what there is.",
+        404: f"There is no {path} here: /docs lists all paths.",
         405: f"{request.method[:20]} is not allowed on {path}.",
     }
     status = error.status_code if error.status_code in codes else 400

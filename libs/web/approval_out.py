@@ -1,4 +1,4 @@
-"""An approval as JSON: the portal lists them, and whoever keeps something waiting answers with one."""
+"""An approval as JSON, for the list of the portal and for the answers of services that wait for one."""
 
 from __future__ import annotations
 
@@ -11,29 +11,33 @@ from libs.web.model import ResponseModel
 
 
 class CauseOut(ResponseModel):
-    """One limit that is exceeded."""
+    """One exceeded limit."""
 
-    reason: str = Field(description="Identifier to match on", examples=["AboveSize"])
+    reason: str = Field(description="Stable identifier to match on", examples=["AboveSize"])
     message: str = Field(description="For people")
     numbers: dict[str, float]
 
 
 class ApprovalOut(ResponseModel):
-    """One thing that waits for a person, or waited."""
+    """An approval, pending or decided."""
 
     approval_id: int
     region: str
     kind: ApprovalKind
     capacity_request_id: int | None
-    reservation: str | None = Field(description="That the request is about; null: it is about a policy")
-    owner: str | None = Field(description="Of that reservation")
+    reservation: str | None = Field(description="Name of the reservation; null: the approval is about a policy")
+    owner: str | None = Field(description="Owner of that reservation")
     status: ApprovalStatus
-    causes: list[CauseOut] = Field(description="Why it needs a person")
-    change: dict[str, object] = Field(description="What is asked: a request's spec, or the parts of a policy")
-    before: dict[str, object] | None = Field(description="What is so now, of the same; null for a new reservation")
-    asked_by: list[str] = Field(description="The tokens that asked for it")
-    given_reason: str | None = Field(description="Why, in their words")
-    decided_by: str | None = Field(description="Who approved, rejected or overtook it")
+    causes: list[CauseOut] = Field(description="Why it needs an approval")
+    change: dict[str, object] = Field(
+        description="The requested change: the spec of a request, or the changed fields of a policy"
+    )
+    before: dict[str, object] | None = Field(
+        description="The present values of the same fields; null for a new reservation"
+    )
+    asked_by: list[str] = Field(description="Names of the tokens that asked for it")
+    given_reason: str | None = Field(description="Their reason, in their words")
+    decided_by: str | None = Field(description="The token that approved, rejected or superseded it")
     decision_reason: str | None
     created_at: datetime
     decided_at: datetime | None

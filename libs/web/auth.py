@@ -1,7 +1,7 @@
-"""Bearer tokens: who is asking, and whether they may.
+"""Authentication by bearer tokens, and the checks of roles and owners.
 
-Whoever has no valid token is turned away before the request is routed and before its body is read. So a new route
-cannot forget to ask, and nobody without a token can make us parse anything.
+A request without a valid token is refused before it is routed and before its body is read. So a new route cannot forget
+the check, and no stranger can make this process parse anything.
 """
 
 from __future__ import annotations
@@ -31,26 +31,28 @@ from libs.web.rates import RateLimits
 
 PREFIX = "plim_"
 PUBLIC_PATHS = frozenset({"/healthz", "/readyz", "/openapi.json", "/docs", "/", "/v1"})
-"""What needs no token: it tells nothing of any fleet."""
+"""Paths that need no token. They reveal nothing about any fleet."""
 UNLIMITED_PATHS = frozenset({"/healthz", "/readyz"})
-"""What is answered at any rate: whoever watches the process must not take a flood for its death."""
+"""Probe endpoints are never rate-limited, so a flood does not trigger a restart."""
 _scheme = HTTPBearer(
     scheme_name="token", bearerFormat="plim_...", description="An API token from POST /v1/tokens", auto_error=False
 )
 
 
 def new_secret() -> str:
-    """A fresh token, to be shown once."""
+    """Return a new token, to be shown once."""
     return PREFIX + secrets.token_urlsafe(32)
 
 
 def digest(secret: str) -> bytes:
-    """What is kept of a token. Its 256 random bits need no salt and no slow hash."""
+    """Return the stored digest of a token. A token has 256 random bits, so it needs no salt and no slow hash."""
     return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()
 
 
 class Authentication:
-    """ASGI middleware: puts the principal into request.state, or answers 401, or 429 to who asks too fast."""
+    """ASGI middleware: it puts the principal into request.state. It answers 401 without a valid token, and 429 at too
+    high a rate.
+    """
 
     def __init__(
         self, app: ASGIApp, database: Database, clock: Clock, rates: RateLimits | None, routers: Sequence[APIRouter]
@@ -64,7 +66,7 @@ class Authentication:
         ]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let the request through with its principal."""
+        """Pass the request on with its principal, or answer with a problem."""
         if scope["type"] == "websocket":  # there is no such route
             await send({"type": "websocket.close", "code": 1008})
             return
@@ -89,7 +91,9 @@ class Authentication:
         await self._app(scope, receive, send)
 
     def _require_role(self, principal: Principal, method: str, path: str) -> None:
-        """Before the body is read: who may not do it cannot make us keep what it sends. Raises Problem (403)."""
+        """Check the role before the body is read, so that an unauthorised client cannot make us store it. Raises
+        Problem (403).
+        """
         for pattern, methods, role in self._roles:
             if method in (methods or ()) and pattern.match(path):
                 _require(principal, role)
@@ -103,8 +107,8 @@ class Authentication:
         key = digest(secret.strip())
         known = self._rates is not None and key in self._rates.tokens
         if self._rates is not None:
-            # Who has had his share does not get to ask the database: a token that was let in lately, by its own
-            # bucket, and everything else by that of its address.
+            # A client over its rate causes no query. The rate of a recently accepted token counts by its own bucket,
+            # and any other by that of its address.
             _require_patience(self._rates.tokens.take(key) if known else self._rates.strangers.wait_s(address))
         try:
             with self._database.snapshot() as tx:
@@ -125,14 +129,16 @@ class Authentication:
 
 
 def _require_patience(wait_s: float) -> None:
-    """Raises Problem (429) where there is nothing to take yet."""
+    """Raise Problem (429) if the client must wait."""
     if wait_s > 0:
         detail = f"Too many requests: try again in {math.ceil(wait_s)} s. Nothing was done."
         raise Problem(429, "rate_limited", detail, headers={"Retry-After": str(math.ceil(wait_s))})
 
 
 def unavailable() -> Problem:
-    """503: try again in a moment. Not that nothing was changed: a connection may break just after a commit."""
+    """Return the 503 for an unavailable database. It does not claim that nothing changed: a commit may have
+    succeeded.
+    """
     detail = (
         "The database cannot be reached or is too busy. Try again in a few seconds; "
         "a write that carries the same Idempotency-Key again is done once."
@@ -148,26 +154,26 @@ async def _principal(
     request: Request, _documented: Annotated[HTTPAuthorizationCredentials | None, Depends(_scheme)]
 ) -> Principal:
     principal = getattr(request.state, "principal", None)
-    if not isinstance(principal, Principal):  # only where a route of ours is mounted without the middleware
+    if not isinstance(principal, Principal):  # only if a route is mounted without the middleware
         raise _unauthenticated("unauthenticated", "Send the header Authorization: Bearer, and then a token.", "")
     return principal
 
 
 Asking = Annotated[Principal, Depends(_principal)]
-"""A parameter of a route: who is asking."""
+"""A parameter of a route: the principal of the request."""
 
 
 def require(role: Role) -> Callable[[Principal], Awaitable[Principal]]:
-    """A dependency that lets through whoever may do what this role may.
+    """Return a dependency that lets principals of this role or a higher one through.
 
-    Its function raises Problem (403) for any other.
+    Calling it raises Problem (403) for any other.
     """
     return _RoleCheck(role)
 
 
 @dataclass(frozen=True, slots=True)
 class _RoleCheck:
-    """A dependency, which says of which role it is: Authentication asks the same before the body is read."""
+    """A dependency that knows its role, so that Authentication can check the role before the body is read."""
 
     role: Role
 
@@ -184,16 +190,16 @@ def _require(principal: Principal, role: Role) -> None:
 
 
 def _role_of(route: APIRoute) -> Role | None:
-    """The role that a route is declared to need beyond reading."""
+    """Return the role that a route declares beyond reading; None if it declares none."""
     checks = (dependency.dependency for dependency in route.dependencies)
     return next((check.role for check in checks if isinstance(check, _RoleCheck)), None)
 
 
 def require_owner(principal: Principal, owner: str) -> None:
-    """Raises Problem (403) unless the token may ask for this owner's capacity."""
+    """Check that the token may act for this owner. Raises Problem (403)."""
     if principal.may_act_for(owner):
         return
     owners = sorted(principal.owners)
-    theirs = f"It asks for {', '.join(owners)}" if owners else "It has no owners yet"
+    theirs = f"It may act for {', '.join(owners)}" if owners else "It has no owners yet"
     detail = f"{principal.name} may not act for {owner}. {theirs}; an admin changes that with `plimsoll token owners`."
     raise Problem(403, "not_an_owner", detail, owner=owner, owners=owners)

@@ -1,4 +1,4 @@
-"""What is wrong with files that a client sent."""
+"""Problems with files that a client sent."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from libs.web.problems import FieldError, Problem, invalid
 
 
 def bad_files(error: InterchangeError) -> Problem:
-    """422 that names the file, the row and the field of each problem: `servers.parquet[3].rack`."""
+    """Return a 422 that names the file, the row and the field of each problem: `servers.parquet[3].rack`."""
     errors = []
     for problem in error.problems:
         row = "" if problem.row is None else f"[{problem.row}]"

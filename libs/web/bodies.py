@@ -1,4 +1,4 @@
-"""No request may make us read without bound."""
+"""Limits on the length of request bodies."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ BODY_BYTES_MAX = 1_000_000
 
 
 class BodyLimit:
-    """ASGI middleware: answers 413 to a body that is longer than its path takes, however its length is announced.
+    """ASGI middleware: it answers 413 to a body longer than the limit of its path, whether or not its length is
+    announced.
 
-    Starlette has one too, but it answers in plain text and by raising through whoever logs errors.
+    Starlette has one too, but it answers in plain text, and its exception is logged as an error.
     """
 
     def __init__(self, app: ASGIApp, large_bodies: Mapping[str, int]) -> None:
@@ -24,7 +25,7 @@ class BodyLimit:
         self._large = [(compile_path(path)[0], bytes_max) for path, bytes_max in large_bodies.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let the request through, counting what it sends."""
+        """Pass the request on, and count the bytes of its body."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

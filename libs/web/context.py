@@ -1,4 +1,4 @@
-"""What a request handler gets from the process it runs in."""
+"""The context of a request handler: the objects of its process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from libs.store.database import Database
 
 @dataclass(frozen=True, slots=True)
 class WebContext:
-    """The database and the clock that every route of an app uses."""
+    """The database and the clock of an app."""
 
     database: Database
     clock: Clock
@@ -26,4 +26,4 @@ async def _context(request: Request) -> WebContext:
 
 
 Context = Annotated[WebContext, Depends(_context)]
-"""A parameter of a route that wants the database and the clock."""
+"""A parameter of a route that needs the database and the clock."""

@@ -1,4 +1,4 @@
-"""Lists by pages: an opaque cursor and a bounded limit."""
+"""Lists by pages, with an opaque cursor and a bounded limit."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ LIMIT_MAX = 1000
 
 
 class PageQuery:
-    """Where a page starts and how long it may be."""
+    """The start and the length of a page."""
 
     def __init__(self, cursor: str | None, limit: int) -> None:
         self._cursor, self.limit = cursor, limit
 
     def after(self, noun: str) -> int | None:
-        """The id that the last page of this noun's list ended with; None for the first page.
+        """Return the id that the last page of this noun's list ended with; None for the first page.
 
-        Raises Problem (422) where the cursor is not one that this list gave out.
+        Raises Problem (422) if the cursor does not come from this list.
         """
         if self._cursor is None:
             return None
@@ -50,9 +50,9 @@ def _page(
 
 
 Paging = Annotated[PageQuery, Depends(_page)]
-"""A parameter of a list route: adds `cursor` and `limit` to its query."""
+"""A parameter of a list route: it adds `cursor` and `limit` to the query."""
 
 
 def next_cursor(noun: str, last_id: int | None) -> str | None:
-    """The cursor for the page after this id; None after the last page."""
+    """Return the cursor of the page after this id; None after the last page."""
     return None if last_id is None else base64.urlsafe_b64encode(f"{noun}:{last_id}".encode()).decode()

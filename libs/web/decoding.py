@@ -1,7 +1,7 @@
-"""What this process decodes for its clients: bounded in bytes of memory, and in how much of it goes on at once.
+"""Bounds on decoding in one process: bytes of memory, and bodies at a time.
 
-A route that decodes files takes `dependencies=[Depends(room)]` before its body is read, and a parameter `Slot`
-behind it. Nothing waits in a thread: who finds no room is told when to come again.
+A route that decodes files takes `dependencies=[Depends(room)]`, which applies before its body is read, and a parameter
+`Slot` after the body. No thread waits for room: the client gets a 429 with Retry-After.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from libs.reconcile.environment import Settings
 from libs.web.problems import Problem
 
 SLOTS = 4
-"""Bodies that are decoded at a time: more would keep the process from answering anything else."""
+"""Bodies that are decoded at a time. More would keep the process from answering other requests."""
 SLOT_S_MAX = 1.0
 _BODY_FACTOR = 2
-"""A body in one piece: what has come of it, and all of it."""
+"""Copies of a body in memory while it is read: its chunks, and the whole."""
 _RETRY_S = 2
 _LOOK_S = 0.02
 
 
 class DecodingSettings(Settings):
-    """How many bytes of memory what is decoded may take in one process, all requests together."""
+    """The memory for decoding in one process, over all requests, in bytes."""
 
     decoding_bytes: int = Field(default=800 << 20, ge=1 << 20, validation_alias="PLIMSOLL_DECODING_BYTES")
 
@@ -44,26 +44,26 @@ class DecodingBudget:
         self._lock = threading.Lock()
 
     def take(self, size: int) -> None:
-        """Raises Problem (429) where others hold so much that this does not fit as well."""
+        """Take bytes. Raises Problem (429) if too little is left."""
         with self._lock:
             if self.used + size > self.bytes_max:
-                raise _busy("Too much is being decoded")
+                raise _busy("Other requests use the memory for decoding")
             self.used += size
 
     def give(self, size: int) -> None:
-        """Back to the others."""
+        """Give bytes back."""
         with self._lock:
             self.used -= size
 
 
 class Allowance:
-    """What one request has taken of the budget: the purse of its task and threads."""
+    """The part of the budget that one request has taken. The threads of the request share it."""
 
     def __init__(self, budget: DecodingBudget) -> None:
         self._budget, self._lock, self._taken = budget, threading.Lock(), 0
 
     def take(self, size: int) -> None:
-        """Raises Problem: 413 where it would not fit if there were no other request, 429 where it does not now."""
+        """Take bytes. Raises Problem: 413 if they exceed the whole budget, 429 if they exceed the rest."""
         with self._lock:
             if self._taken + size > self._budget.bytes_max:
                 most = self._budget.bytes_max >> 20
@@ -73,23 +73,25 @@ class Allowance:
             self._taken += size
 
     def give(self, size: int) -> None:
-        """What was decoded is no longer held."""
+        """Give bytes back, because the decoded data is dropped."""
         with self._lock:
             self._taken -= size
         self._budget.give(size)
 
     def close(self) -> None:
-        """Give back all that is left."""
+        """Give all bytes back."""
         self.give(self._taken)
 
 
 async def room(request: Request) -> AsyncIterator[None]:
-    """Until the answer is out, what is decoded for the request counts; a body in one piece, as announced, twice."""
+    """Charge the decoded data of the request until it is answered. Charge a body in one piece twice, by its announced
+    length.
+    """
     allowance = Allowance(request.app.state.decoding)
     charging(allowance)
     announced = request.headers.get("Content-Length", "")
     try:
-        # A form is kept in files. Of a body without a length the limit of bodies is all that is known.
+        # The parts of a form are in files. A body without an announced length counts as long as the limit.
         if not request.headers.get("Content-Type", "").lower().startswith("multipart/"):
             body = int(announced) if announced.isdecimal() else request.scope["state"].get("body_bytes_max", 0)
             charge(_BODY_FACTOR * body)
@@ -111,7 +113,7 @@ async def _slot(request: Request) -> AsyncIterator[None]:
 
 
 Slot = Annotated[None, Depends(_slot)]
-"""A parameter of a route, behind those that read the body: it runs when few others decode."""
+"""A parameter of a route, after those that read the body: it waits for a slot. Raises Problem (429)."""
 
 
 def _busy(what: str) -> Problem:

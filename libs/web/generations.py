@@ -12,7 +12,7 @@ from libs.web.problems import FieldError, Problem
 
 
 def etag(generation: int) -> dict[str, str]:
-    """The header that a response about one row carries."""
+    """Return the ETag header of a response about one row."""
     return {"ETag": f'"{generation}"'}
 
 
@@ -41,6 +41,6 @@ def _if_match(
 ExpectedGeneration = Annotated[int, Depends(_if_match)]
 """A parameter of a route that changes a row: the generation that the client has read.
 
-Raises Problem: 428 without If-Match, 400 where it is no generation. Pass it to the store: its StaleGeneration is
-answered with 409.
+Raises Problem: 428 without If-Match, 400 if it is not a generation. Pass it to the store, whose StaleGeneration becomes
+a 409.
 """

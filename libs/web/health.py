@@ -1,6 +1,7 @@
-"""Routes for whoever keeps the process running. They need no token and tell nothing of any fleet.
+"""Probe endpoints. They need no token and reveal nothing about any fleet.
 
-Both are coroutines, and readiness has a thread and a connection of its own: what requests wait for, a probe does not.
+Both are coroutines, and readiness has its own thread and connection. So a probe does not wait for what requests wait
+for.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from libs.web.problems import Problem
 
 router = APIRouter(tags=["health"])
 _KNOWN_S = 1.0
-"""For so long an answer of the database holds, for however many ask."""
+"""Seconds for which an answer of the database counts, so that frequent probes cause few queries."""
 _WAIT_S_MAX = 5.0
 
 
 class Readiness:
-    """What the database said a moment ago. Threads and event loops may share it; it asks once at a time."""
+    """The last answer of the database. Threads and event loops may share it; it asks once at a time."""
 
     def __init__(self, database: Database) -> None:
         self._database = database.unpooled()
@@ -36,7 +37,7 @@ class Readiness:
         self._known_until = 0.0
 
     async def trouble(self) -> str | None:
-        """What keeps the process from working; None where nothing does."""
+        """Return why the process cannot work; None if it can."""
         asked = asyncio.wrap_future(self._question())
         try:
             return await asyncio.wait_for(asyncio.shield(asked), _WAIT_S_MAX)
@@ -64,13 +65,13 @@ class Health(ResponseModel):
 
 @router.get("/healthz", operation_id="get_health")
 async def get_health() -> Health:
-    """Whether the process answers at all. Restart it where it does not."""
+    """Answer 200 while the process runs. Restart the process if this does not answer."""
     return Health()
 
 
 @router.get("/readyz", operation_id="get_readiness", responses=problems(503))
 async def get_readiness(request: Request) -> Health:
-    """Whether it can do its work: the database is reachable and migrated."""
+    """Answer 200 if the process can work: the database is reachable and migrated. Else answer 503."""
     readiness: Readiness = request.app.state.readiness
     trouble = await readiness.trouble()
     if trouble is not None:

@@ -1,4 +1,4 @@
-"""Writes: one transaction each, and at most once per `Idempotency-Key`."""
+"""Writes: each is one transaction, done at most once per `Idempotency-Key`."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from libs.web.context import Context, WebContext
 from libs.web.problems import FieldError, Problem
 
 ANSWER_BYTES_MAX = 65_536
-"""Of answers that are kept for a day: clients choose how many there are."""
+"""Largest answer to store. Clients choose how many are stored, each for a day."""
 NOT_KEPT = "Plimsoll-Answer-Not-Kept"
 REPLAYED = "Idempotency-Replayed"
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a write answers with once it is committed."""
+    """The answer to a write, sent after its commit."""
 
     status_code: int
     body: BaseModel | None = None
@@ -44,7 +44,7 @@ class Writer:
     request_sha256: bytes
 
     def about(self, *contents: BinaryIO) -> Writer:
-        """For a form, whose body is not part of what is compared: these files of it are, too."""
+        """Include these files of a form in the comparison of requests. The body of a form is not in it."""
         digest = hashlib.sha256(self.request_sha256)
         for content in contents:
             part = hashlib.sha256()
@@ -55,10 +55,10 @@ class Writer:
         return replace(self, request_sha256=digest.digest())
 
     def once(self, effect: Callable[[Transaction], Answer]) -> Response:
-        """Do it and answer, or answer as the request that came first with this key was answered.
+        """Do the write and answer, or repeat the answer to the first request with this key.
 
-        The key's claim, the effect and the saved answer commit together. Where the effect raises, nothing is kept: the
-        same key may be tried again. Raises Problem (422) where the key was used for another request.
+        The claim of the key, the effect and the saved answer commit together. If the effect raises, nothing is stored,
+        and the key may be tried again. Raises Problem (422) if the key was used for another request.
         """
         with self.context.database.write() as tx:
             saved = self._claim(tx)
@@ -73,7 +73,7 @@ class Writer:
                 if len(json.dumps(body)) > ANSWER_BYTES_MAX:
                     headers, kept = {**headers, NOT_KEPT: "too large"}, None
                 save_answer(tx, self.token_id, self.key, status_code=status_code, headers=headers, body=kept)
-            # Before the commit: a body that cannot be sent must not have been done.
+            # Before the commit: if the answer cannot be encoded, nothing must be done.
             response = _response(answer.status_code, body, answer.headers)
             crash_point("web.write.before")
         crash_point("web.write.after")
@@ -91,7 +91,7 @@ class Writer:
 
 
 def _not_kept(saved: SavedAnswer) -> Problem:
-    detail = f"This was done already, and answered {saved.status_code}. That answer was too large to be kept"
+    detail = f"This was done already, and answered {saved.status_code}. That answer was too large to keep"
     location = saved.headers.get("Location")
     return Problem(
         409, "answer_not_kept", f"{detail}: read {location or 'what it changed'} instead of sending it again."
@@ -105,18 +105,20 @@ def _response(status_code: int, body: object, headers: Mapping[str, str]) -> Res
 
 
 def is_form(content_type: str) -> bool:
-    """Whether a body of this type is read as a form, whose stream is then used up."""
+    """Return whether a body of this type is read as a form, which uses its stream up."""
     media = content_type.partition(";")[0].strip().lower()
     return media in ("multipart/form-data", "application/x-www-form-urlencoded")
 
 
 async def _request_sha256(request: Request) -> bytes:
-    """What makes two requests the same: method, address, the generation they rest on, and the body."""
+    """Return a digest of the request: method, address, generation and body. Two requests are the same if it
+    is equal.
+    """
     digest = hashlib.sha256()
     precondition = request.headers.get("If-Match", "")
     for part in (request.method, request.url.path, request.url.query, precondition):
         digest.update(part.encode() + b"\0")
-    # FastAPI has read the body and keeps it, except that of a form: see Writer.about.
+    # FastAPI has read the body and keeps it, except for a form: see Writer.about.
     if not is_form(request.headers.get("Content-Type", "")):
         digest.update(await request.body())
     return digest.digest()
@@ -132,8 +134,8 @@ async def _writer(
             alias="Idempotency-Key",
             pattern=r"^[\x21-\x7e]+$",
             max_length=200,
-            description="Of your choice, unique per intended change. Sent again with the same request, it gets the "
-            f"first one's answer and {REPLAYED}: true instead of doing it twice.",
+            description="A text of your choice, unique per intended change. A repetition with the same key gets the "
+            f"first answer and {REPLAYED}: true, and changes nothing.",
             examples=["9f1c2d5e-create-web"],
         ),
     ] = None,
@@ -142,4 +144,4 @@ async def _writer(
 
 
 Write = Annotated[Writer, Depends(_writer)]
-"""A parameter of a route that changes something."""
+"""A parameter of a route that writes."""

@@ -1,4 +1,4 @@
-"""Reading and stopping what takes long: solves, simulations and plans answer alike."""
+"""Routes to read and cancel long runs. Solves, simulations and plan runs share them."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ Out = TypeVar("Out", bound=ResponseModel)
 class LongRuns(Generic[Run, Out]):
     """One kind of long run, over REST.
 
-    noun           one of them, as a sentence begins with it
-    cursor_noun    what its cursors are of
-    out            makes JSON of one
-    load           returns one by id, or raises NotFound
-    cancel         stops one, or tells it to stop; False where it is over
-    subject_kind   of the audit entry of a cancellation; None: none is made
+    noun           name of one run, at the start of a sentence
+    cursor_noun    noun of its cursors
+    out            returns the JSON model of a run
+    load           returns a run by id; raises NotFound
+    cancel         cancels a run, or asks it to stop; returns False if it is over
+    subject_kind   of the audit entry of a cancellation; None: no entry
     """
 
     noun: str
@@ -45,7 +45,7 @@ class LongRuns(Generic[Run, Out]):
     def page(
         self, context: WebContext, paging: PageQuery, load_page: Callable[[Transaction, int | None], Page[Run]]
     ) -> PageOf[Out]:
-        """Return one page. load_page takes the id that the page starts behind."""
+        """Return one page. load_page takes the id that the last page ended with."""
         after = paging.after(self.cursor_noun)
         with context.database.snapshot() as tx:
             page = load_page(tx, after)
@@ -53,12 +53,12 @@ class LongRuns(Generic[Run, Out]):
         return PageOf(items=items, next_cursor=next_cursor(self.cursor_noun, page.next_cursor))
 
     def one(self, context: WebContext, run_id: int) -> Out:
-        """Return one. Raises NotFound."""
+        """Return one run. Raises NotFound."""
         with context.database.snapshot() as tx:
             return self.out(self.load(tx, run_id))
 
     def stop(self, context: WebContext, write: Writer, principal: Principal, run_id: int) -> Response:
-        """Stop one, once for an idempotency key. Raises NotFound, and Problem (409) where it is over."""
+        """Cancel a run, once per idempotency key. Raises NotFound, and Problem (409) if it is over."""
 
         def effect(tx: Transaction) -> Answer:
             now = context.clock.now()

@@ -1,4 +1,4 @@
-"""`/metrics`: what Prometheus sees. Requests are counted per process, the platform's figures are the same in all."""
+"""`/metrics`. Request metrics are per process; the platform's figures are the same in all processes."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ METHODS = frozenset({"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"}
 
 
 def observe_request(route: str, method: str, status: int, duration_s: float, code: str = "") -> None:
-    """Count one request; `code` is that of the problem that it was answered with.
+    """Count one request. `code` is the code of the problem that answered it.
 
-    `method` is one of METHODS or OTHER: a client must not be able to make labels up.
+    `method` is one of METHODS or OTHER, so that clients cannot invent labels.
     """
     REQUESTS.labels(route, method, str(status), code).inc()
     SECONDS.labels(route, method).observe(duration_s)
@@ -33,6 +33,8 @@ def observe_request(route: str, method: str, status: int, duration_s: float, cod
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Prometheus text"}},
 )
 def get_metrics(request: Request) -> Response:
-    """Counters, gauges and histograms in Prometheus' text format. It names regions, so it needs a viewer's token."""
+    """Return counters, gauges and histograms in Prometheus' text format. It names regions, so it needs a viewer's
+    token.
+    """
     own = generate_latest(request.app.state.platform_metrics)
     return Response(generate_latest(REGISTRY) + own, media_type=CONTENT_TYPE_LATEST)

@@ -1,4 +1,4 @@
-"""How request and response bodies are made: nothing unknown, nothing infinite, nothing guessed."""
+"""Base models of request and response bodies. Requests with unknown fields or infinite numbers are refused."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ from pydantic import (
 T = TypeVar("T")
 
 ID_MAX = 2**63 - 1
-"""The largest id or generation that a row can have."""
+"""The largest id or generation of a row."""
 
 
 class RequestModel(BaseModel):
-    """A body that a client sends. Fields it does not have are refused, and so are NaN and infinity."""
+    """A request body. Unknown fields, NaN and infinity are refused."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False, str_max_length=10_000)
 
     @field_validator("*")
     @classmethod
     def _no_nul(cls, value: object) -> object:
-        """PostgreSQL's texts hold any character but this one."""
+        """Refuse NUL, the only character that PostgreSQL cannot store in a text."""
         if isinstance(value, str) and "\0" in value:
-            raise ValueError("must not hold the character NUL")
+            raise ValueError("must not contain the character NUL")
         return value
 
 
 class ResponseModel(BaseModel):
-    """A body that we send."""
+    """A response body."""
 
     model_config = ConfigDict(extra="forbid", from_attributes=True)
 
@@ -50,7 +50,7 @@ class PageOf(ResponseModel, Generic[T]):
 
 
 Number = Annotated[float, Strict()]
-"""A JSON number and nothing that merely looks like one."""
+"""A JSON number, and no text that looks like one."""
 Flag = Annotated[bool, Strict()]
 Whole = Annotated[int, Strict()]
 Name = Annotated[
@@ -60,7 +60,7 @@ Name = Annotated[
 ]
 """A name that is safe in a URL, a log line and a shell."""
 SomeName = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]+$", min_length=1, max_length=200)]
-"""A name to look for: wider than Name, because imported names may be wider."""
+"""A name to search for. It is wider than Name, because imported names may be wider."""
 
 
 def _sensible(moment: datetime) -> datetime:
@@ -70,4 +70,4 @@ def _sensible(moment: datetime) -> datetime:
 
 
 Moment = Annotated[AwareDatetime, AfterValidator(_sensible)]
-"""A moment that the database can give back: the last hours of the year 9999 are past it in UTC."""
+"""A time in the years 2000 to 2200. Later times may lie after year 9999 in UTC, and cannot be read back."""

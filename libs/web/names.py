@@ -1,4 +1,4 @@
-"""A name that nobody knows, answered with the names that are near it."""
+"""Answers to unknown names, with the nearest known ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SHOWN = 10
 
 
 def unknown_name(field: str, noun: str, name: str, known: Collection[str], *, location: str = "body") -> FieldError:
-    """The field names something that is not there: say what is near it or, failing that, what there is."""
+    """Return the error of a field with an unknown name. It suggests near names; without any, it lists known ones."""
     near = get_close_matches(name, known, n=3, cutoff=0.6)
     listed = near or sorted(known)[:_SHOWN]
     if near:

@@ -1,4 +1,4 @@
-"""The OpenAPI document: every operation says how it fails, and with what."""
+"""The OpenAPI document. It lists the errors of every operation."""
 
 from __future__ import annotations
 
@@ -13,45 +13,45 @@ from libs.web.problems import MEDIA_TYPE, ProblemDocument
 
 _DESCRIPTIONS = {
     400: "The request cannot be read",
-    401: "No token, or not a valid one",
+    401: "The token is missing or not valid",
     403: "The token's role does not allow this",
-    404: "There is no such thing",
-    408: "The body did not come in time",
-    409: "It conflicts with what is there; read again",
+    404: "It does not exist",
+    408: "The body did not arrive in time",
+    409: "It conflicts with the present state; read again",
     413: "The body is too large",
-    415: "This type of body is not taken",
+    415: "The route does not take this type of body",
     422: "Some fields are not valid; each is named",
     428: "If-Match is missing",
     429: "Too many requests; Retry-After says when",
-    500: "Our mistake; the log has it under the request id",
+    500: "A fault of the server; the log has it under the request id",
     503: "The database cannot be reached; try again",
 }
 _OF_FASTAPI = {"description": "Validation Error"}
-"""How it documents a 422 of its own, of which we answer none."""
+"""FastAPI's own description of a 422, which we replace."""
 _METHODS = ("get", "put", "post", "delete", "patch")
 _HEADERS = {
     "ETag": ("The generation: send it back as If-Match", '"7"'),
-    "Location": ("Where the new thing is read", "/v1/capacity-requests/12"),
-    "Idempotency-Replayed": ("true where this is the saved answer of an earlier request", "true"),
-    "X-Request-Id": ("Under which the log has this request", "4f7c0d"),
+    "Location": ("Path of the new resource", "/v1/capacity-requests/12"),
+    "Idempotency-Replayed": ("true if this is the saved answer to an earlier request", "true"),
+    "X-Request-Id": ("Id of this request in the log", "4f7c0d"),
 }
 
 
 def problems(*statuses: int, content: dict[str, Any] | None = None) -> dict[int | str, dict[str, Any]]:
-    """For `responses=` of a route: how it fails, beyond what every route does (`_complete`).
+    """Return the errors of a route for `responses=`, beyond those of every route (`_complete`).
 
-    content   media type -> schema of what it answers with then, where that is no problem document
+    content   media type -> schema of the answers, if they are not problem documents
     """
     return {status: _problem(status, content) for status in statuses}
 
 
 def headers(*names: str) -> dict[str, Any]:
-    """For `responses=` of a route: documentation of headers that it answers with."""
+    """Return the documentation of headers of a route's answers, for `responses=`."""
     return {name: _header(name) for name in names}
 
 
 def document(app: FastAPI) -> dict[str, Any]:
-    """Make the OpenAPI document of the routes that the app has."""
+    """Return the OpenAPI document of the app's routes."""
     schema = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
     components = schema.setdefault("components", {}).setdefault("schemas", {})
     problem = ProblemDocument.model_json_schema(ref_template="#/components/schemas/{model}")

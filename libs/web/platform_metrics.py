@@ -1,4 +1,4 @@
-"""What Prometheus sees of the whole platform: sums and figures that any API process reads from the database."""
+"""Metrics of the whole platform: sums and figures that each API process reads from the database."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from libs.store.tallies import load_tallies
 
 
 class PlatformCollector(Collector):
-    """Pass it to create_app as a collector. Each process tells the same: take the maximum over instances."""
+    """A collector for create_app. All processes report the same values, so take the maximum over instances."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def describe(self) -> Iterator[Metric]:
-        """What collect() gives, without asking the database: registering must not need it."""
+        """Yield the metrics of collect() without values, because registering must not need the database."""
         yield from _gauges().values()
         for tally in TALLIES:
             yield _family(tally, {})
 
     def collect(self) -> Iterator[Metric]:
-        """Read now."""
+        """Yield the present metrics."""
         gauges = _gauges()
         with self._database.snapshot() as tx:
             sums = load_tallies(tx)
@@ -73,30 +73,33 @@ class PlatformCollector(Collector):
 
 def _gauges() -> dict[str, GaugeMetricFamily]:
     known = {
-        "plimsoll_jobs": ("Jobs that wait or run", ["kind", "status"]),
-        "plimsoll_job_oldest_seconds": ("Age of the oldest job that waits or runs", ["kind", "status"]),
-        "plimsoll_moves_running": ("Moves under way", ["region"]),
+        "plimsoll_jobs": ("Queued and running jobs", ["kind", "status"]),
+        "plimsoll_job_oldest_seconds": ("Age of the oldest queued or running job", ["kind", "status"]),
+        "plimsoll_moves_running": ("Running moves", ["region"]),
         "plimsoll_dead_letters": ("Moves that wait for an operator", ["region"]),
         "plimsoll_region_condition": (
-            "1 where a condition is True, which is how it should be, else 0",
+            "1 if a condition is True, the healthy status, else 0",
             ["region", "type", "reason"],
         ),
         "plimsoll_lost_servers": (
-            "Servers that reservations have lost and that were not replaced, by why: buffer_empty, no_buffer, "
+            "Servers that reservations have lost and that were not replaced, by reason: buffer_empty, no_buffer, "
             "with_place (MSB or datacenter), covered, useless",
             ["region", "reason"],
         ),
-        "plimsoll_last_solve_timestamp_seconds": ("When the last good solve ended, on the Clock", ["region"]),
-        "plimsoll_last_solve_shortfall_rru": ("Capacity that the last good solve found no servers for", ["region"]),
-        "plimsoll_last_solve_gap_ratio": ("How far the last good solve may be from the best, at most", ["region"]),
-        "plimsoll_spans_waiting": ("Spans that are kept and not summed yet", []),
-        "plimsoll_spans_waiting_oldest_seconds": ("Since when the oldest of them waits", []),
+        "plimsoll_last_solve_timestamp_seconds": ("Time of the last successful solve, on the Clock", ["region"]),
+        "plimsoll_last_solve_shortfall_rru": ("Capacity without servers after the last successful solve", ["region"]),
+        "plimsoll_last_solve_gap_ratio": (
+            "Bound on the gap between the last successful solve and the optimum",
+            ["region"],
+        ),
+        "plimsoll_spans_waiting": ("Stored spans that are not summed yet", []),
+        "plimsoll_spans_waiting_oldest_seconds": ("Age of the oldest stored span that is not summed yet", []),
         "plimsoll_metrics_pulled_until_timestamp_seconds": (
-            "Until when a metric source is pulled; 0: it never was",
+            "Time up to which a metric source is pulled; 0: never",
             ["source"],
         ),
-        "plimsoll_last_plan_timestamp_seconds": ("When the last plan over all regions was made, on the Clock", []),
-        "plimsoll_database_connections": ("Of this process's pool", ["state"]),
+        "plimsoll_last_plan_timestamp_seconds": ("Time of the last placement plan, on the Clock", []),
+        "plimsoll_database_connections": ("Connections of this process's pool", ["state"]),
     }
     return {name: GaugeMetricFamily(name, text, labels=labels) for name, (text, labels) in known.items()}
 

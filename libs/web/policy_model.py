@@ -1,4 +1,4 @@
-"""The models of a region's policy in the API, made from the fields of RegionPolicy: their bounds and descriptions."""
+"""The API models of a region's policy, made from the fields of RegionPolicy with their bounds and descriptions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _STRICT: dict[type, Any] = {float: Number, bool: Flag}
 
 
 def policy_sent() -> type[ResponseModel]:
-    """Return a model of a whole policy, to derive from. It has no bounds: a policy may have come from a file."""
+    """Return a base model of a whole policy. It has no bounds, because a policy may come from a file."""
     values: dict[str, Any] = {
         one.name: (type(one.default), Field(description=one.metadata["description"])) for one in fields(RegionPolicy)
     }
@@ -23,14 +23,14 @@ def policy_sent() -> type[ResponseModel]:
 
 
 def policy_change(*, simulated: bool = False) -> type[RequestModel]:
-    """Return a model of some parts of a policy, to derive from. A part that is left out stays as it is.
+    """Return a base model of a change of a policy. An omitted field keeps its value.
 
-    simulated   only the parts that a what-if may imagine otherwise
+    simulated   only the fields that a what-if may change
     """
     values: dict[str, Any] = {
         one.name: (
             _STRICT[type(one.default)],
-            # Its value is never read, and a factory keeps it out of the OpenAPI document: left out is not the default.
+            # A factory keeps the default out of the OpenAPI document: an omitted field keeps its value.
             Field(
                 default_factory=_always(one.default), description=one.metadata["description"], **one.metadata["bounds"]
             ),

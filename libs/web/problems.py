@@ -1,4 +1,4 @@
-"""Errors as RFC 9457 problem documents, with a stable code and the fields they are about."""
+"""Errors as RFC 9457 problem documents, with a stable code and the fields at fault."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from libs.observability.logs import redact
 
 MEDIA_TYPE = "application/problem+json"
 TITLES = {
-    "answer_not_kept": "It was done, and its answer was not kept",
+    "answer_not_kept": "It was done, but its answer was not stored",
     "bad_request": "The request cannot be read",
-    "contradiction": "It cannot be kept together with what is there",
-    "conflict": "Conflict with what is there",
+    "contradiction": "It contradicts the present state",
+    "conflict": "It conflicts with the present state",
     "duplicate_name": "The name is taken",
     "forbidden": "This token may not do that",
     "four_eyes": "Somebody else must approve that",
     "idempotency_key_reused": "The idempotency key was used for another request",
-    "internal_error": "Something went wrong on our side",
+    "internal_error": "The server failed",
     "invalid_request": "Some fields are not valid",
     "invalid_token": "The token is not valid",
     "last_admin": "Somebody must be able to make tokens",
@@ -29,42 +29,42 @@ TITLES = {
     "managed_by_policy": "The region's policy decides that",
     "needs_approval": "Somebody must approve that",
     "not_an_owner": "This token may not act for that owner",
-    "not_a_decision": "This can be imagined, and not decided",
-    "not_found": "There is no such thing",
+    "not_a_decision": "This can be simulated, but not applied",
+    "not_found": "It does not exist",
     "own_token": "This is the token that you are using",
     "precondition_required": "Say which generation you have read",
     "quota_exceeded": "The owner's quota does not cover that",
     "rate_limited": "Too many requests",
     "stale_generation": "Somebody else has changed it",
-    "stale_import": "The region is not as the import was compared with",
-    "stale_plan": "The region has moved on",
+    "stale_import": "The region has changed since the import was compared",
+    "stale_plan": "The target plan of the region has changed",
     "too_large": "The request body is too large",
-    "too_many_undecided": "The owner has too many requests that are not decided",
-    "too_slow": "The request body did not come in time",
+    "too_many_undecided": "The owner has too many undecided requests",
+    "too_slow": "The request body did not arrive in time",
     "unauthenticated": "A token is needed",
     "unsupported_media_type": "This route takes another type of body",
     "unavailable": "The database cannot be reached",
     "wrong_phase": "It is too late for that",
 }
-"""Each code that libs.web or a service may send, and its title. Clients match codes; titles may be reworded."""
+"""The title of each code that libs.web or a service may send. Clients match codes; titles may change."""
 
 
 ERRORS_MAX = 100
-"""Fields that one answer names: a body of 1 MB may have a hundred thousand that are wrong."""
+"""Largest number of fields that one answer names. A body of 1 MB may have 100,000 invalid fields."""
 
 
 class FieldError(BaseModel):
-    """One field that is not as it should be."""
+    """One invalid field."""
 
     field: str = Field(description="Path of the field, such as spec.rru.hw-07", examples=["spec.capacity_rru"])
     location: str = Field(description="body, query, path or header", examples=["body"])
     code: str = Field(description="Stable identifier of what is wrong", examples=["unknown_name"])
     message: str = Field(description="What is wrong and what to do", examples=["must be greater than 0"])
-    known: list[str] = Field(default_factory=list, description="The nearest or known right names, where there are any")
+    known: list[str] = Field(default_factory=list, description="The nearest known names, or known names; may be empty")
 
 
 class ProblemDocument(BaseModel):
-    """What every error answers with. Some codes add members of their own, such as found_generation."""
+    """The body of every error. Some codes add members of their own, such as found_generation."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -78,7 +78,7 @@ class ProblemDocument(BaseModel):
 
 
 class Problem(HTTPException):
-    """Raise it to answer with a problem document. `code` is one of TITLES, or KeyError."""
+    """Raise it to answer with a problem document. `code` is a key of TITLES; any other raises KeyError."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class Problem(HTTPException):
         self.code, self.title, self.errors, self.members = code, TITLES[code], tuple(errors), members
 
     def response(self, request_id: str | None) -> JSONResponse:
-        """The answer that this problem is. What a client put into a path or a name is told back without secrets."""
+        """Return the answer. Secrets in texts that repeat a client's input are redacted."""
         document = ProblemDocument(
             type=f"urn:plimsoll:problem:{self.code}",
             title=self.title,
@@ -110,7 +110,9 @@ class Problem(HTTPException):
 
 
 class _ProblemResponse(JSONResponse):
-    """Repeats what a client sent, which may hold half of a surrogate pair: that has no UTF-8."""
+    """Encodes a client's texts, which may contain half of a surrogate pair. UTF-8 cannot encode that, so it is
+    replaced.
+    """
 
     media_type = MEDIA_TYPE
 
@@ -119,7 +121,7 @@ class _ProblemResponse(JSONResponse):
 
 
 def invalid(*errors: FieldError, unnamed: int = 0) -> Problem:
-    """422: these fields are not valid, and so many more that are not named."""
+    """Return a 422 that names these fields, and counts `unnamed` more."""
     detail = "; ".join(f"{error.field}: {error.message}" for error in errors[:3])
     rest = len(errors) - len(errors[:3]) + unnamed
     more = f" (and {rest} more)" if rest else ""
@@ -127,5 +129,5 @@ def invalid(*errors: FieldError, unnamed: int = 0) -> Problem:
 
 
 def not_found(noun: str, identifier: object) -> Problem:
-    """404: there is no such thing."""
+    """Return a 404."""
     return Problem(404, "not_found", f"There is no {noun} {identifier}.")

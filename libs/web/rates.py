@@ -1,4 +1,4 @@
-"""How fast one token, or one stranger's address, may ask: token buckets in this process (ADR 0010)."""
+"""Rate limits per token and per stranger's address: token buckets in this process (ADR 0010)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from pydantic import Field
 from libs.reconcile.environment import Settings
 
 KEYS_MAX = 10_000
-"""Buckets kept of each kind; the one that was unused for longest goes first, and is full when it comes back."""
+"""Largest number of buckets of each kind. The least recently used one is dropped first, and is full when it
+comes back.
+"""
 
 
 class RateSettings(Settings):
-    """Requests a second on average, and how many at once, of one token and of one address without a valid token."""
+    """Requests per second on average, and the largest burst, per token and per address without a valid token."""
 
     rate_per_s: float = Field(default=100.0, gt=0, le=1e6, validation_alias="PLIMSOLL_RATE_PER_S")
     rate_burst: int = Field(default=400, ge=1, le=1_000_000, validation_alias="PLIMSOLL_RATE_BURST")
@@ -24,7 +26,7 @@ class RateSettings(Settings):
     stranger_rate_burst: int = Field(default=50, ge=1, le=1_000_000, validation_alias="PLIMSOLL_STRANGER_RATE_BURST")
 
     def limits(self) -> RateLimits:
-        """The buckets that these settings describe."""
+        """Return buckets with these settings."""
         return RateLimits(
             tokens=Buckets(self.rate_per_s, self.rate_burst),
             strangers=Buckets(self.stranger_rate_per_s, self.stranger_rate_burst),
@@ -32,7 +34,7 @@ class RateSettings(Settings):
 
 
 class Buckets:
-    """A bucket of `burst` requests for each key, filled at `per_s`. Threads may share it."""
+    """A bucket of `burst` requests for each key, refilled at `per_s`. Threads may share it."""
 
     def __init__(self, per_s: float, burst: int, *, seconds: Callable[[], float] = time.monotonic) -> None:
         self._per_s, self._burst, self._seconds = per_s, burst, seconds
@@ -40,7 +42,7 @@ class Buckets:
         self._known: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()  # key -> (left, at that second)
 
     def take(self, key: Hashable) -> float:
-        """Take one request. 0 where there was one; else the seconds until there is, and nothing is taken."""
+        """Take one request and return 0. If there is none, take nothing and return the seconds until there is one."""
         with self._lock:
             left = self._left(key)
             if left < 1.0:
@@ -52,12 +54,12 @@ class Buckets:
             return 0.0
 
     def wait_s(self, key: Hashable) -> float:
-        """The seconds until there is a request to take; takes none."""
+        """Return the seconds until there is a request to take. Take none."""
         with self._lock:
             return max(0.0, (1.0 - self._left(key)) / self._per_s)
 
     def __contains__(self, key: Hashable) -> bool:
-        """Whether this key has taken one lately."""
+        """Return whether this key has taken a request lately."""
         with self._lock:
             return key in self._known
 
@@ -67,7 +69,7 @@ class Buckets:
 
 
 class RateLimits:
-    """The buckets of one process: by token for those who have one, by address for strangers."""
+    """The buckets of one process: by token for clients with a valid token, by address for the others."""
 
     def __init__(self, *, tokens: Buckets, strangers: Buckets) -> None:
         self.tokens, self.strangers = tokens, strangers

@@ -1,4 +1,4 @@
-"""Why somebody does something, in their own words: for whoever approves it, and for the audit trail."""
+"""Reasons that people give for their actions, for approvers and for the audit trail."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ GivenReason = Annotated[
     str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$", max_length=500)
 ]
 """One line that is not blank."""
-ReasonQuery = Annotated[GivenReason | None, Query(description="Why, for the audit trail")]
+ReasonQuery = Annotated[GivenReason | None, Query(description="Reason, for the audit trail")]
 """A parameter of a route whose method has no body."""

@@ -1,4 +1,4 @@
-"""The API's reference as one page, made of the OpenAPI document: no script, and nothing from another host."""
+"""The API reference as one page, made from the OpenAPI document: no script, and nothing from another host."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _STYLE = "body{font:15px sans-serif;max-width:60em;margin:2em auto}code{font-siz
 
 @router.get("/docs")
 async def get_reference(request: Request) -> HTMLResponse:
-    """Every operation: what it does, what it takes and how it answers."""
+    """Return the reference of every operation: its purpose, its parameters and its answers."""
     page = getattr(request.app.state, "reference", None)
     if page is None:
         page = request.app.state.reference = _page(request.app.openapi())
@@ -26,7 +26,7 @@ async def get_reference(request: Request) -> HTMLResponse:
 @router.get("/")
 @router.get("/v1")
 async def get_entry() -> dict[str, str]:
-    """Where to go from here."""
+    """Return the paths to start from."""
     return {"reference": "/docs", "openapi": "/openapi.json", "regions": "/v1/regions", "ready": "/readyz"}
 
 

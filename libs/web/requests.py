@@ -1,4 +1,4 @@
-"""Around every request: its id, its log line, its metrics, and what is said when our code breaks."""
+"""The scope of every request: its id, log line, metrics and span, and the answer to an unexpected exception."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class RequestScope:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer the request, with a 500 problem where the app raises."""
+        """Answer the request; if the app raises, with a 500 problem."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -57,9 +57,9 @@ class RequestScope:
             await self._app(scope, receive, send_with_id)
         except Exception:
             log.exception("request.failed", method=scope["method"], route=_route(scope))
-            if status:  # the answer has begun: all that is left is to break the connection
+            if status:  # the answer has begun, so only breaking the connection is left
                 raise
-            detail = f"This is our mistake, and it is in our log as {request_id}. "
+            detail = f"The server failed, and logged it as {request_id}. "
             detail += "Read again before you repeat a write: it may have been done."
             scope["state"]["problem_code"] = "internal_error"
             await Problem(500, "internal_error", detail).response(request_id)(scope, receive, send_with_id)
@@ -76,11 +76,11 @@ class RequestScope:
 
 
 def _request_id(offered: str | None) -> str:
-    """The client's own id where it is harmless, so that its log and ours can be read side by side."""
+    """Return the client's own id if it is harmless, so that both logs can be compared; else a new one."""
     harmless = offered and re.fullmatch(r"[A-Za-z0-9._-]{1,64}", offered) and redact(offered) == offered
     return offered if offered and harmless else uuid.uuid4().hex
 
 
 def _route(scope: Scope) -> str:
-    """The route's template, never the path: ids would make a metric without bound."""
+    """Return the route's template. The path itself contains ids, which would make an unbounded number of metrics."""
     return str(getattr(scope.get("route"), "path_format", None) or getattr(scope.get("route"), "path", "unmatched"))

@@ -1,4 +1,4 @@
-"""A simulation as JSON: the solver runs and lists them, and the portal answers with one that it applied."""
+"""A simulation as JSON. The solver runs and lists simulations, and the portal applies them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from libs.web.model import ResponseModel
 
 
 class SimulationOut(ResponseModel):
-    """One what-if, and what became of it."""
+    """One simulation, and its answer."""
 
     simulation_id: int
     region: str
     requested_by: str
-    what_if: dict[str, Any] = Field(description="What is other than it is")
+    what_if: dict[str, Any] = Field(description="The assumed changes")
     status: SimulationStatus
-    applicable: bool = Field(description="Whether all of it is for somebody to decide: no lost MSBs, no new racks")
+    applicable: bool = Field(
+        description="Whether a plan can bring all of it about: no lost places, no racks or types added or removed"
+    )
     progress: dict[str, Any] = Field(description="phase, incumbent, bound, gap, elapsed_s")
     report: dict[str, Any] | None = Field(
         description="cost (now, at_once, after), reservations and hardware_types that differ, moves, refused, solve"
@@ -30,13 +32,13 @@ class SimulationOut(ResponseModel):
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
-    applied_plan_id: int | None = Field(description="The plan that it became; null where it moved nothing")
+    applied_plan_id: int | None = Field(description="The plan that applied it; null if it changed no target")
     applied_by: str | None
     applied_at: datetime | None
 
 
 def simulation_out(simulation: Simulation) -> SimulationOut:
-    """Return it as JSON has it."""
+    """Return the JSON model of a simulation."""
     values = {name: getattr(simulation, name, None) for name in SimulationOut.model_fields}
     values["what_if"] = simulation.what_if.as_dict()
     values["applicable"] = not simulation.what_if.not_decisions

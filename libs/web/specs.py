@@ -1,4 +1,4 @@
-"""What an owner wants, as JSON: by RRU or by count, in full or as a change of what is there."""
+"""The spec of a reservation as JSON: by RRU or by count, in full or as a change."""
 
 from __future__ import annotations
 
@@ -18,39 +18,47 @@ _Limit = Annotated[Number, Field(gt=0, le=1)]
 
 
 class SpecIn(RequestModel):
-    """Either `capacity_rru` with `rru`, or `count` with `hardware_types`.
+    """The wanted capacity: either `capacity_rru` with `rru`, or `count` with `hardware_types`.
 
-    In a resize, what is left out stays as it is.
+    In a resize, omitted fields keep their values.
     """
 
     capacity_rru: Annotated[Number, Field(gt=0, le=1e12)] | None = Field(
-        default=None, description="RRU that must be there, after the loss of any one MSB where survives_msb_loss"
+        default=None, description="Guaranteed RRU; after the loss of any one MSB if survives_msb_loss"
     )
     rru: Annotated[dict[SomeName, _Rru], Field(min_length=1, max_length=500)] | None = Field(
-        default=None, description="RRU of one server per hardware type; a type that is absent is not used"
+        default=None, description="Hardware type -> RRU of one server; absent types are not used"
     )
     count: Annotated[Whole, Field(ge=1, le=10_000_000)] | None = Field(
-        default=None, description="Servers that must be there, instead of capacity_rru"
+        default=None, description="Guaranteed number of servers, instead of capacity_rru"
     )
     hardware_types: Annotated[list[SomeName], Field(min_length=1, max_length=500)] | None = Field(
-        default=None, description="Types that count as one each, instead of rru"
+        default=None, description="Types whose servers count as one each, instead of rru"
     )
     host_profile: Name = "default"
     survives_msb_loss: Flag = True
-    msb_spread_limit: _Limit | None = Field(default=None, description="Share of the capacity in one MSB; null: any")
-    rack_spread_limit: _Limit | None = Field(default=None, description="Share of the capacity in one rack; null: any")
+    msb_spread_limit: _Limit | None = Field(
+        default=None, description="Share of the capacity that one MSB may hold without a penalty; null: any"
+    )
+    rack_spread_limit: _Limit | None = Field(
+        default=None, description="Share of the capacity that one rack may hold without a penalty; null: any"
+    )
     affinity: Annotated[dict[SomeName, _Share], Field(max_length=100)] = Field(
         default_factory=dict,
-        description="RRU wanted in a datacenter, as a share of capacity_rru; datacenters that are not named are free. "
-        "What survives the loss of an MSB holds more than capacity_rru: all shares may add up to more than 1",
+        description="Datacenter -> wanted RRU as a share of capacity_rru; absent datacenters are unconstrained. "
+        "The shares may sum to more than 1, because surviving an MSB loss takes more than capacity_rru",
     )
-    starts_at: AwareDatetime | None = Field(default=None, description="Nothing is taken before; null: at once")
-    ends_at: AwareDatetime | None = Field(default=None, description="It is deleted then; null: when its owner says so")
+    starts_at: AwareDatetime | None = Field(
+        default=None, description="Start of the window; no server is bound before; null: at once"
+    )
+    ends_at: AwareDatetime | None = Field(
+        default=None, description="End of the window, when it is deleted; null: when its owner deletes it"
+    )
 
     def to_spec(self, before: ReservationSpec | None = None) -> ReservationSpec:
-        """The whole spec: this one, or `before` with this one's changes.
+        """Return the whole spec: this one, or `before` with the changes of this one.
 
-        Raises Problem (422) where capacity is given in two ways, or not at all.
+        Raises Problem (422) if capacity is given in two ways, or not at all.
         """
         capacity_rru, rru, unit = self._capacity(before)
         base = before or ReservationSpec(capacity_rru=capacity_rru, rru=rru)
@@ -77,7 +85,7 @@ class SpecIn(RequestModel):
 
 
 class SpecOut(ResponseModel):
-    """What the owner wants. A capacity by count is a capacity_rru with RRUs of 1."""
+    """The wanted capacity. A capacity by count is a capacity_rru with RRUs of 1."""
 
     capacity_rru: float
     rru: dict[str, float]

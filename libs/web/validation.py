@@ -1,4 +1,4 @@
-"""Pydantic's complaints as field errors, with the nearest right name for a field that does not exist."""
+"""Pydantic's errors as field errors, with the nearest known name for an unknown field."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Schema = Mapping[str, Any]
 
 
 def problem_of(request: Request, error: RequestValidationError) -> Problem:
-    """The 422 that names every field the error is about, or the 400 for a body that is no JSON."""
+    """Return a 422 that names the invalid fields, or a 400 for a body that is not JSON."""
     details = error.errors()
     for detail in details:
         if detail["type"] == "json_invalid":
@@ -26,9 +26,9 @@ def problem_of(request: Request, error: RequestValidationError) -> Problem:
 
 
 async def refuse_unknown_query(request: Request) -> None:
-    """A dependency of every route: a misspelt filter must not quietly list everything.
+    """Refuse unknown query parameters, on every route: a misspelt filter must not silently list everything.
 
-    Raises Problem (422) that names each query parameter that the route does not have.
+    Raises Problem (422) that names each of them.
     """
     operation = _operation(request)
     known = [p["name"] for p in operation.get("parameters", ()) if p["in"] == "query"]
@@ -60,7 +60,7 @@ def _unknown_field(field: str, location: str, name: str, known: Sequence[str]) -
 
 
 def _sentence(message: str) -> str:
-    """Pydantic's "Input should be ..." and "Value error, ..." without the formula."""
+    """Return Pydantic's message without its prefixes "Input should be ..." and "Value error, ..."."""
     message = message.removeprefix("Value error, ").replace("Input should", "should")
     return message.replace("Field required", "is required")
 
@@ -72,7 +72,7 @@ def _operation(request: Request) -> dict[str, Any]:
 
 
 def _properties(request: Request, path: Sequence[str]) -> set[str]:
-    """The fields that the body has at this path, as the OpenAPI document has them."""
+    """Return the fields of the body at this path, by the OpenAPI document."""
     schemas = request.app.openapi()["components"]["schemas"]
     contents = _operation(request).get("requestBody", {}).get("content", {})
     level: list[Schema] = [content["schema"] for content in contents.values()]
