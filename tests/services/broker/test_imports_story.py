@@ -43,7 +43,7 @@ def test_a_list_is_proposed_looked_at_and_confirmed(operator: TestClient, viewer
         ("refuse", "server-00", "web"),
         ("add", "new", None),
     ]
-    assert "bound to web" in str(items[0]["message"])
+    assert "web relies on the server" in str(items[0]["message"])
     assert viewer.post(f"{one}/confirm").status_code == 403
     confirmed = operator.post(f"{one}/confirm")
     assert (confirmed.status_code, confirmed.json()["status"], confirmed.json()["decided_by"]) == (
