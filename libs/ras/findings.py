@@ -11,7 +11,7 @@ from libs.domain.reservation import Coverage, NewFinding, ReservationPhase
 from libs.ras.shortage import describe_shortage, stock_of
 
 
-def find(snapshot: FleetSnapshot, plan: TargetPlan, coverage: Mapping[int, Coverage]) -> list[NewFinding]:
+def findings_of(snapshot: FleetSnapshot, plan: TargetPlan, coverage: Mapping[int, Coverage]) -> list[NewFinding]:
     """Return a finding for every reservation of the snapshot, in the snapshot's order.
 
     plan       says which servers are free

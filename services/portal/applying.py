@@ -16,7 +16,7 @@ from libs.domain.reservation import Reservation
 from libs.domain.simulation import Simulation
 from libs.domain.what_if import imagine
 from libs.plan_check.check import check_plan, require_clean
-from libs.ras.findings import find
+from libs.ras.findings import findings_of
 from libs.ras.simulation_report import report_of_json
 from libs.store import audit
 from libs.store.approval_limits import load_approval_limits
@@ -131,7 +131,7 @@ def _commit(tx: Transaction, ground: Ground, application: Application, judged: A
     if committed is not None and committed.left_alone:
         _raise(stale(f"{committed.left_alone} of the servers that it binds elsewhere"))
     coverage = load_coverage(tx, snapshot.reservations.id.tolist(), "target")
-    record_findings(tx, ground.region_id, find(snapshot, application.plan, coverage), now=now)
+    record_findings(tx, ground.region_id, findings_of(snapshot, application.plan, coverage), now=now)
     plan_id, number = None if committed is None else committed.plan_id, simulation.simulation_id
     if not mark_applied(tx, number, plan_id=plan_id, applied_by=actor, now=now):
         raise Problem(409, "wrong_phase", f"Simulation {number} was applied by somebody else just now.")

@@ -15,7 +15,7 @@ from libs.observability.logs import redact_text
 from libs.observability.tallies import SOLVE_S, SOLVES, STALE
 from libs.observability.traces import annotate, span
 from libs.plan_check.check import check_plan, require_clean
-from libs.ras.findings import find
+from libs.ras.findings import findings_of
 from libs.ras.limits import SolveLimits
 from libs.ras.phases import plan_target_bindings
 from libs.ras.result import SolveResult
@@ -146,7 +146,7 @@ class BindingsSolve:
             )
             coverage = load_coverage(tx, snapshot.reservations.id.tolist(), "target")
             region_id = load_region(tx, snapshot.region).region_id
-            record_findings(tx, region_id, find(snapshot, result.plan, coverage), now=now)
+            record_findings(tx, region_id, findings_of(snapshot, result.plan, coverage), now=now)
             status = SolveStatus.UNCHANGED if plan is None else SolveStatus.COMMITTED
             finished = finish_solve_run(
                 tx,
