@@ -9,10 +9,10 @@ from enum import StrEnum
 
 
 class JobStatus(StrEnum):
-    """Status of a job: queued -> running -> done | failed. It is queued again, a bounded number of times, when it
-    fails.
+    """Status of a job: queued -> running -> done | failed.
 
-    A job fails when it raises, or when its worker dies.
+    A failed attempt queues the job again, a bounded number of times. An attempt fails when it raises, or when its
+    worker dies.
     """
 
     QUEUED = "queued"

@@ -152,7 +152,10 @@ class RunningMove:
 
     @property
     def takes_capacity(self) -> bool:
-        """Return whether the server leaves a reservation other than a buffer, which counts against its MSB's share."""
+        """Return whether the move takes a server from a reservation. Shared buffers do not count.
+
+        If so, the move counts against the share of the server's MSB.
+        """
         return self.from_reservation_id is not None and not self.from_buffer
 
 

@@ -28,7 +28,7 @@ def _switch(default: bool, description: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegionPolicy:
-    """Costs and tolerances of the RAS model (RAS, table 1), and what the service adds to them.
+    """Costs and tolerances of the RAS model (RAS, table 1), and the service's additions.
 
     The defaults are those of the interchange format. Costs are in one arbitrary currency, per server or per RRU. In
     the paper's letters move_cost_idle and move_cost_in_use are M_s, spread_cost is beta, buffer_cost tau and
@@ -51,6 +51,6 @@ class RegionPolicy:
     )
     """A what-if cannot assume another value, because resizing the shared buffers writes reservations."""
     fix_first: bool = _switch(True, "Repair shortfalls and affinity violations before weighing any other cost")
-    """True: repair them however small the gain. False: minimise the sum of all costs. A shortfall that costs less than
-    its repair then stays.
+    """True: repair any shortfall, however small the gain. False: minimise the sum of all costs. A shortfall that costs
+    less than its repair then stays.
     """

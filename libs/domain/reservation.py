@@ -95,7 +95,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewFinding:
-    """A finding that is not stored yet. The store adds its times. phase: GRANTED or DEGRADED."""
+    """A finding to store. The store adds its times. phase: GRANTED or DEGRADED."""
 
     reservation_id: int
     observed_generation: int

@@ -22,7 +22,7 @@ class LeaseLost(Exception):
 
 
 class Lease:
-    """The lease of a claimed job, held to the end of the block."""
+    """The lease of a claimed job. Use it as a context manager: a thread renews it until the block ends."""
 
     def __init__(self, database: Database, job: Job, *, lease_s: float, heartbeat_s: float) -> None:
         self._database, self._job, self._lease_s = database, job, lease_s

@@ -95,8 +95,8 @@ def start_moves(tx: Transaction, region_id: int, starts: Sequence[MoveStart], *,
 def change_moves(tx: Transaction, changes: Sequence[MoveChange], *, now: datetime) -> int:
     """Write the next state of moves, and the effects of their steps on servers; return the number of moves.
 
-    No change may end a move for good: see fail_moves. Skip a move that has changed since. Skip it also if its step has
-    an effect and its server has changed. The actuator repeats its answer on the next tick.
+    Pass moves that fail for good to fail_moves instead. Skip a move that has changed since. Skip it also if its step
+    has an effect and its server has changed. The actuator repeats its answer on the next tick.
     """
     affected = [change.move.server_id for change in changes if _effect(change) is not None]
     if affected:

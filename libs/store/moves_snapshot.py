@@ -16,7 +16,7 @@ from libs.store.refusals import NotFound
 from libs.store.regions import load_region
 
 MINUTE = timedelta(minutes=1)
-"""Window of the bound on starts."""
+"""Window over which started moves are counted."""
 
 _RUNNING = """
     SELECT move_id, moves.generation, server_id, servers.generation, servers.name, msb_id, from_reservation_id,

@@ -1,4 +1,4 @@
-"""The tokens that named services and series: their shares, and how to delete the names of one."""
+"""Names of services and series by token: the share of each token, and the deletion of a token's names."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ class Named:
     own: int
 
     def room(self, most: int) -> int:
-        """Return how many more names the token may add, so that it has at most as many as stay free. Negative: too
-        many.
+        """Return how many more names the token may add, so that it has at most as many as stay free.
 
-        So one token takes at most half of all names, two take a third each, and some always stay free.
+        A negative number says that it has too many. So one token takes at most half of all names, two take a third
+        each, and some always stay free.
 
         Source: A. K. Choudhury, E. L. Hahne, Dynamic queue length thresholds for shared-memory packet switches, 1998.
         """

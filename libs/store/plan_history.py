@@ -25,10 +25,10 @@ _AROUND = """
 
 
 def load_last_solve_changes(tx: Transaction, region_name: str) -> tuple[int, dict[int, tuple[int, int | None]]] | None:
-    """Return the region's latest solve plan, with the targets around it; None if there is none. Raises NotFound.
+    """Return the region's latest solve plan and the targets around it; None if there is none. Raises NotFound.
 
-    The dict maps server id -> reservation ids before and after the plan (0: none). A missing server had its present
-    target before and after. None as the second id: the present target.
+    The targets map server id -> (before, after), the reservation ids before and after the plan; 0: none. A server that
+    is absent has had its present target throughout. after is None if the plan left the present target.
     """
     region_id = load_region(tx, region_name).region_id
     query = "SELECT max(plan_id) FROM plans WHERE region_id = :region_id AND kind = :kind"

@@ -47,8 +47,9 @@ def load_region_image(tx: Transaction, region_name: str) -> RegionImage:
 
 
 def _told_apart(deleted: Set[str], live: Set[str]) -> Mapping[str, str]:
-    """Return new names for deleted reservations whose names a live one has. An import would else mix up their
-    servers.
+    """Return a new name for each deleted reservation that shares its name with a live one.
+
+    Otherwise an import would bind its servers to the live one.
     """
     taken, renamed = deleted | live, {}
     for name in sorted(deleted & live):

@@ -41,7 +41,7 @@ class StaleSpans(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The amount of waiting spans, and their oldest arrival."""
+    """The amount of waiting spans, and the arrival of the oldest."""
 
     spans: int
     batches: int

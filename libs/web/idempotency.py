@@ -44,7 +44,7 @@ class Writer:
     request_sha256: bytes
 
     def about(self, *contents: BinaryIO) -> Writer:
-        """Include these files of a form in the comparison of requests. The body of a form is not in it."""
+        """Return a writer that also compares these files of a form. The body of a form is not compared."""
         digest = hashlib.sha256(self.request_sha256)
         for content in contents:
             part = hashlib.sha256()
@@ -105,7 +105,7 @@ def _response(status_code: int, body: object, headers: Mapping[str, str]) -> Res
 
 
 def is_form(content_type: str) -> bool:
-    """Return whether a body of this type is read as a form, which uses its stream up."""
+    """Return whether FastAPI reads a body of this type as a form, which uses up its stream."""
     media = content_type.partition(";")[0].strip().lower()
     return media in ("multipart/form-data", "application/x-www-form-urlencoded")
 

@@ -78,7 +78,7 @@ class ProblemDocument(BaseModel):
 
 
 class Problem(HTTPException):
-    """Raise it to answer with a problem document. `code` is a key of TITLES; any other raises KeyError."""
+    """An exception that is answered with a problem document. `code` is a key of TITLES; any other raises KeyError."""
 
     def __init__(
         self,

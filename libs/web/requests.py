@@ -28,7 +28,7 @@ class RequestScope:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer the request; if the app raises, with a 500 problem."""
+        """Answer the request. If the app raises, answer with a 500 problem."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

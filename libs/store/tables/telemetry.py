@@ -15,7 +15,7 @@ def _day() -> sa.Column[date]:
 
 
 def _of(column: str, name: str | None = None) -> sa.Column[int]:
-    """Return a part of a primary key, under the name of the column or of a role."""
+    """Return a foreign key that is part of the primary key. Its name is that of `column`, or `name`."""
     return sa.Column(name or column.split(".")[1], sa.BigInteger, sa.ForeignKey(column), primary_key=True)
 
 
