@@ -25,7 +25,7 @@ from libs.store.plans import commit_plan
 from libs.store.region_import import import_region
 from libs.store.snapshot import load_fleet_snapshot
 from services.mover.moves_plan import MovePolicy
-from services.mover.reconcilers.moves_advance import MovesAdvance
+from services.mover.reconcilers.advance_moves import AdvanceMoves
 from services.standalone.postgres import running_postgres
 
 _REGION = "bench"
@@ -67,7 +67,7 @@ def bench_mover(argv: list[str]) -> dict[str, object]:
         _retarget(database, 3 * given.moves)
         policy = MovePolicy(moves_max=given.moves, msb_share_max=1.0, attempts_max=3, backoff=STEPS, step_s_max=3600.0)
         says = _Says()
-        mover = MovesAdvance(database, SystemClock(), says, policy, _REGION)
+        mover = AdvanceMoves(database, SystemClock(), says, policy, _REGION)
         kinds = (("under_way_s", _UNDER_WAY), ("accepted_s", _ACCEPTED), ("done_s", _DONE))
         schedule = [("start_s", _UNDER_WAY), *(kind for _ in range(given.runs) for kind in kinds)]
         asked = 0

@@ -36,7 +36,7 @@ from libs.store.planning_inputs import append_version
 from libs.store.telemetry_window import load_telemetry
 from libs.store.tokens import create_token
 from libs.web.auth import digest, new_secret
-from services.planner.reconcilers.spans_sum import SpansSum
+from services.planner.reconcilers.sum_spans import SumSpans
 from services.standalone.postgres import running_postgres
 from services.standalone.probe import HttpReady
 from services.standalone.processes import Command, Process
@@ -79,7 +79,7 @@ def bench_spans(argv: list[str]) -> dict[str, object]:
             api_s, stored_s = _cpu_s(api) - before[0], _cpu_s(_POSTGRES) - before[1]
         cpu, stored = time.process_time(), _cpu_s(_POSTGRES)
         began = time.perf_counter()
-        sums = SpansSum(database, SystemClock(), 0.0).reconcile()
+        sums = SumSpans(database, SystemClock(), 0.0).reconcile()
         swept_s, sweep_s, summed_s = time.perf_counter() - began, time.process_time() - cpu, _cpu_s(_POSTGRES) - stored
         assert sums is not None
         database.close()

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from libs.jobs.kinds import JobRun, job
 from libs.reconcile.jobs import FINISH_RETIREMENTS, REFRESH_UNAVAILABILITY
-from services.broker.reconcilers.retirements_finish import RetirementsFinish
-from services.broker.reconcilers.servers_refresh import ServersRefresh
+from services.broker.reconcilers.finish_retirements import FinishRetirements
+from services.broker.reconcilers.refresh_unavailability import RefreshUnavailability
 
 
 @job(REFRESH_UNAVAILABILITY)
 def refresh_unavailability(run: JobRun) -> None:
     """Refresh the region that is the subject."""
-    ServersRefresh(run.database, run.clock, run.job.subject).reconcile()
+    RefreshUnavailability(run.database, run.clock, run.job.subject).reconcile()
 
 
 @job(FINISH_RETIREMENTS)
 def finish_retirements(run: JobRun) -> None:
     """Retire what is empty and due in the region that is the subject."""
-    RetirementsFinish(run.database, run.clock, run.job.subject).reconcile()
+    FinishRetirements(run.database, run.clock, run.job.subject).reconcile()
 
 
 KINDS = (refresh_unavailability, finish_retirements)

@@ -6,9 +6,9 @@ from libs.actuators.registry import create_actuator
 from libs.jobs.kinds import JobRun, job
 from libs.reconcile.calls import CallSettings
 from libs.reconcile.jobs import DRAW_REPLACEMENTS, FORGET_HISTORY, MOVE
-from services.mover.reconcilers.history_forget import HistoryForget
-from services.mover.reconcilers.moves_advance import MovesAdvance
-from services.mover.reconcilers.replacements_draw import ReplacementsDraw
+from services.mover.reconcilers.advance_moves import AdvanceMoves
+from services.mover.reconcilers.draw_replacements import DrawReplacements
+from services.mover.reconcilers.forget_history import ForgetHistory
 from services.mover.settings import MoverSettings
 
 
@@ -17,20 +17,20 @@ def move(run: JobRun) -> None:
     """Advance the moves of the region that is the subject."""
     settings = MoverSettings()
     actuator = create_actuator(settings.mover_actuator, run.clock)
-    MovesAdvance(run.database, run.clock, actuator, settings.policy(CallSettings()), run.job.subject).reconcile()
+    AdvanceMoves(run.database, run.clock, actuator, settings.policy(CallSettings()), run.job.subject).reconcile()
 
 
 @job(DRAW_REPLACEMENTS)
 def draw_replacements(run: JobRun) -> None:
     """Replace the lost servers of a region."""
-    ReplacementsDraw(run.database, run.clock, run.job.subject).reconcile()
+    DrawReplacements(run.database, run.clock, run.job.subject).reconcile()
 
 
 @job(FORGET_HISTORY)
 def forget_history(run: JobRun) -> None:
     """Forget a region's old moves and changes of targets."""
     kept_days = MoverSettings().history_kept_days
-    HistoryForget(run.database, run.clock, run.job.subject, kept_days=kept_days).reconcile()
+    ForgetHistory(run.database, run.clock, run.job.subject, kept_days=kept_days).reconcile()
 
 
 KINDS = (move, draw_replacements, forget_history)

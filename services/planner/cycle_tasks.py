@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from libs.jobs.kinds import JobRun, job
 from libs.reconcile.jobs import FORGET_PLANNING, SCHEDULE_PLAN
-from services.planner.reconcilers.plan_runs_schedule import PlanRunsSchedule
-from services.planner.reconcilers.planning_forget import PlanningForget
+from services.planner.reconcilers.forget_planning import ForgetPlanning
+from services.planner.reconcilers.schedule_plan_runs import SchedulePlanRuns
 from services.planner.settings import CycleSettings, Weekday
 from services.planner.telemetry_tasks import KINDS as TELEMETRY
 
@@ -15,14 +15,14 @@ def schedule_plan(run: JobRun) -> None:
     """Ask for the plan of the week, where it is due."""
     settings = CycleSettings()
     weekday = list(Weekday).index(settings.plan_weekday)
-    PlanRunsSchedule(run.database, run.clock, weekday, settings.plan_hour).reconcile()
+    SchedulePlanRuns(run.database, run.clock, weekday, settings.plan_hour).reconcile()
 
 
 @job(FORGET_PLANNING)
 def forget_planning(run: JobRun) -> None:
     """Forget old runs and inputs."""
     settings = CycleSettings()
-    PlanningForget(run.database, run.clock, settings.history_kept_days, settings.executed_plans).reconcile()
+    ForgetPlanning(run.database, run.clock, settings.history_kept_days, settings.executed_plans).reconcile()
 
 
 BESIDE = (schedule_plan, forget_planning, *TELEMETRY)

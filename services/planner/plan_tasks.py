@@ -6,7 +6,7 @@ from libs.jobs.kinds import JobRun, job
 from libs.reconcile.jobs import PLAN, WORLD
 from libs.store.jobs import enqueue
 from libs.store.plan_runs import load_open_runs
-from services.planner.reconcilers.placement_plan_make import PlacementPlanMake
+from services.planner.reconcilers.make_placement_plan import MakePlacementPlan
 from services.planner.settings import PlannerSettings
 
 
@@ -14,7 +14,7 @@ from services.planner.settings import PlannerSettings
 def plan(run: JobRun) -> None:
     """Carry out the oldest open plan run, and ask again while there are others."""
     settings = PlannerSettings()  # type: ignore[call-arg]  # from the environment
-    PlacementPlanMake(run.database, run.clock, settings, lost=lambda: run.lease.lost).reconcile()
+    MakePlacementPlan(run.database, run.clock, settings, lost=lambda: run.lease.lost).reconcile()
     with run.database.write() as tx:
         if load_open_runs(tx):
             enqueue(tx, PLAN, WORLD)

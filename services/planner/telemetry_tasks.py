@@ -9,16 +9,16 @@ from libs.reconcile.calls import CallSettings
 from libs.reconcile.environment import read_environment
 from libs.reconcile.jobs import FORGET_TELEMETRY, PULL_METRICS, SUM_SPANS
 from services.planner.prometheus import Prometheus
-from services.planner.reconcilers.metrics_pull import MetricsPull
-from services.planner.reconcilers.spans_sum import SpansSum
-from services.planner.reconcilers.telemetry_forget import TelemetryForget
+from services.planner.reconcilers.forget_telemetry import ForgetTelemetry
+from services.planner.reconcilers.pull_metrics import PullMetrics
+from services.planner.reconcilers.sum_spans import SumSpans
 from services.planner.telemetry_settings import TelemetrySettings
 
 
 @job(SUM_SPANS)
 def sum_spans(run: JobRun) -> None:
     """Sum what has fallen silent."""
-    SpansSum(run.database, run.clock, read_environment(TelemetrySettings).trace_window_s).reconcile()
+    SumSpans(run.database, run.clock, read_environment(TelemetrySettings).trace_window_s).reconcile()
 
 
 @job(PULL_METRICS)
@@ -30,13 +30,13 @@ def pull_metrics(run: JobRun) -> None:
     token = None if settings.prometheus_token is None else settings.prometheus_token.get_secret_value()
     retries = read_environment(CallSettings).pulls()
     with closing(Prometheus(settings.prometheus_url, token, settings.prometheus_ca, retries)) as prometheus:
-        MetricsPull(run.database, run.clock, settings, prometheus, run.lease.check).reconcile()
+        PullMetrics(run.database, run.clock, settings, prometheus, run.lease.check).reconcile()
 
 
 @job(FORGET_TELEMETRY)
 def forget_telemetry(run: JobRun) -> None:
     """Forget what is too old."""
-    TelemetryForget(run.database, run.clock, read_environment(TelemetrySettings).telemetry_kept_days).reconcile()
+    ForgetTelemetry(run.database, run.clock, read_environment(TelemetrySettings).telemetry_kept_days).reconcile()
 
 
 KINDS: tuple[JobKind, ...] = (sum_spans, pull_metrics, forget_telemetry)

@@ -6,8 +6,8 @@ from libs.domain.plan import SolveStatus
 from libs.jobs.kinds import JobRun, job
 from libs.reconcile.jobs import SIMULATE, SOLVE
 from libs.store.jobs import enqueue
-from services.solver.reconcilers.bindings_solve import BindingsSolve
-from services.solver.reconcilers.simulation_run import SimulationRun
+from services.solver.reconcilers.run_simulation import RunSimulation
+from services.solver.reconcilers.solve_bindings import SolveBindings
 from services.solver.settings import SolverSettings
 
 
@@ -16,7 +16,7 @@ def solve(run: JobRun) -> None:
     """Solve the region that is the subject."""
     trigger = str(run.job.arguments.get("trigger", "schedule"))
     settings = SolverSettings()  # type: ignore[call-arg]  # from the environment
-    status = BindingsSolve(run.database, run.clock, settings, run.job.subject, trigger).reconcile()
+    status = SolveBindings(run.database, run.clock, settings, run.job.subject, trigger).reconcile()
     if status is SolveStatus.STALE:  # somebody else's plan came first: look again at once, not in an hour
         with run.database.write() as tx:
             enqueue(tx, SOLVE, run.job.subject, {"trigger": "stale"})
@@ -26,7 +26,7 @@ def solve(run: JobRun) -> None:
 def simulate(run: JobRun) -> None:
     """Run the simulation whose id is the subject."""
     settings = SolverSettings()  # type: ignore[call-arg]  # from the environment
-    SimulationRun(run.database, run.clock, settings, int(run.job.subject)).reconcile()
+    RunSimulation(run.database, run.clock, settings, int(run.job.subject)).reconcile()
 
 
 KINDS = (solve, simulate)

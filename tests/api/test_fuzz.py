@@ -25,7 +25,7 @@ from services.broker.api import ROUTERS as BROKER
 from services.mover.api import ROUTERS as MOVER
 from services.planner.api import ROUTERS as PLANNER
 from services.planner.otlp_errors import OtlpErrors
-from services.planner.reconcilers.placement_plan_make import PlacementPlanMake
+from services.planner.reconcilers.make_placement_plan import MakePlacementPlan
 from services.planner.settings import PlannerSettings
 from services.portal.api import ROUTERS as PORTAL
 from services.solver.api import ROUTERS as SOLVER
@@ -75,7 +75,7 @@ def planned(client: TestClient, database: Database, tmp_path: Path) -> Callable[
         put_world(client, world, minute_zero=day_zero.isoformat())
         run = client.post("/v1/plan-runs", json={}).json()["plan_run_id"]
         settings = PlannerSettings.model_validate({"PLIMSOLL_BUNDLE_DIR": tmp_path, "PLIMSOLL_PLAN_WINDOW_DAYS": 2})
-        PlacementPlanMake(database, clock, settings, measure_world(world, day_zero)).reconcile()
+        MakePlacementPlan(database, clock, settings, measure_world(world, day_zero)).reconcile()
         return int(client.get(f"/v1/plan-runs/{run}").json()["placement_plan_id"])
 
     return planned

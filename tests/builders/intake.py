@@ -1,12 +1,12 @@
 """A world's measurements, sent over REST as their files are and summed as the job does it."""
 
-from services.planner.reconcilers.spans_sum import SpansSum
+from services.planner.reconcilers.sum_spans import SumSpans
 
 
 def send_world(client, database, clock, folder, minute_zero):
     """Traces, use and traffic of a world folder, the traces summed. `client` may report telemetry."""
     upload_world(client, folder, minute_zero)
-    assert SpansSum(database, clock, 0.0).reconcile() is not None
+    assert SumSpans(database, clock, 0.0).reconcile() is not None
 
 
 def upload_world(client, folder, minute_zero):

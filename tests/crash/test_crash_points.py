@@ -13,7 +13,7 @@ from tests.crash.points import crash_points
 IN_REST = {"web.write", "broker.import"}
 """Reached by requests: tests/crash/test_rest_writes.py."""
 PLANNER = ("planner.", "telemetry.")
-"""Of plans and their telemetry: tests/crash/test_planner.py and test_metrics_pull.py."""
+"""Of plans and their telemetry: tests/crash/test_planner.py and test_pull_metrics.py."""
 
 
 @pytest.fixture

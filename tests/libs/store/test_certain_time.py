@@ -10,9 +10,9 @@ from libs.store.certain_time import AHEAD_MAX, STEP_MAX, certain_now, retention_
 from libs.store.database import Database
 from libs.store.measures import USAGE
 from libs.store.reservations import load_reservation
-from services.mover.reconcilers.history_forget import HistoryForget
-from services.planner.reconcilers.telemetry_forget import TelemetryForget
-from services.portal.reconcilers.windows_advance import WindowsAdvance
+from services.mover.reconcilers.forget_history import ForgetHistory
+from services.planner.reconcilers.forget_telemetry import ForgetTelemetry
+from services.portal.reconcilers.advance_windows import AdvanceWindows
 from tests.builders.region import region_image
 from tests.builders.stored import read, reservation_id, stored
 from tests.libs.store.test_schema import WEB
@@ -67,9 +67,9 @@ def test_a_host_ahead_ends_and_forgets_nothing(database: Database, clock: Clock)
         values = {"hour": hour, "samples": b"\0" * 240}
         columns = "SELECT :hour, usage_series_id, :samples FROM usage_series"
         tx.execute(sa.text(f"INSERT INTO usage_hours (hour, usage_series_id, samples) {columns}"), values)
-    assert WindowsAdvance(database, clock, "west").reconcile() == (0, 0)
-    TelemetryForget(database, clock, 35).reconcile()
-    HistoryForget(database, clock, "west", kept_days=90).reconcile()
+    assert AdvanceWindows(database, clock, "west").reconcile() == (0, 0)
+    ForgetTelemetry(database, clock, 35).reconcile()
+    ForgetHistory(database, clock, "west", kept_days=90).reconcile()
     web = reservation_id(read(database), "web")
     with database.snapshot() as tx:
         assert load_reservation(tx, web).deleted_at is None

@@ -19,15 +19,15 @@ from libs.store.retirements import announce_retirement, cancel_retirement, load_
 from libs.store.servers import InUse, ServerFilter, list_servers, set_in_use
 from libs.store.shared_buffers import size_shared_buffers
 from libs.store.unavailability_events import open_event
-from services.broker.reconcilers.retirements_finish import RetirementsFinish
-from services.broker.reconcilers.servers_refresh import ServersRefresh
-from services.mover.reconcilers.moves_advance import MovesAdvance
-from services.solver.reconcilers.bindings_solve import BindingsSolve
+from services.broker.reconcilers.finish_retirements import FinishRetirements
+from services.broker.reconcilers.refresh_unavailability import RefreshUnavailability
+from services.mover.reconcilers.advance_moves import AdvanceMoves
+from services.solver.reconcilers.solve_bindings import SolveBindings
 from services.solver.settings import SolverSettings
 from tests.builders.region import region_image
 from tests.builders.stored import read, stored
 from tests.services.mover.conftest import ManualClock
-from tests.services.mover.test_moves_advance import POLICY, Scripted
+from tests.services.mover.test_advance_moves import POLICY, Scripted
 
 WEB = ReservationSpec(capacity_rru=5, rru={"hw-a": 1.0, "hw-b": 2.0})
 RACK = RetirementScope.RACK
@@ -69,16 +69,16 @@ class World:
             )
 
     def solve(self) -> None:
-        BindingsSolve(self.database, self.clock, self.settings, "west", "test").reconcile()
+        SolveBindings(self.database, self.clock, self.settings, "west", "test").reconcile()
 
     def move(self) -> None:
         actuator = Scripted()
         for _ in range(20):
             self.clock.sleep(60)
-            MovesAdvance(self.database, self.clock, actuator, POLICY, "west").reconcile()
+            AdvanceMoves(self.database, self.clock, actuator, POLICY, "west").reconcile()
 
     def finish(self) -> tuple[int, int]:
-        return RetirementsFinish(self.database, self.clock, "west").reconcile()
+        return FinishRetirements(self.database, self.clock, "west").reconcile()
 
     def hour(self) -> tuple[int, int]:
         """A solve, its moves, and the tick; the reservation never has less than it asked for."""
@@ -190,7 +190,7 @@ def test_a_refreshed_rack_is_away_and_comes_back_as_another_type(world: World) -
     down = {"unavailability": Unavailability.UNPLANNED}
     assert len(world.servers(rack="rack-00", **down)) == 3
     world.clock.sleep(30 * 3600)
-    assert ServersRefresh(world.database, world.clock, "west").reconcile() == 3
+    assert RefreshUnavailability(world.database, world.clock, "west").reconcile() == 3
     assert world.servers(rack="rack-00", **down) == []
     assert world.condition(retirement)[1] == "It became hw-b."
 
@@ -216,7 +216,7 @@ def test_a_server_that_is_down_holds_nothing_and_its_name_may_come_again(world: 
     world.solve()
     assert world.finish() == (1, 0)
     assert world.servers(name="server-18") == []
-    assert ServersRefresh(world.database, world.clock, "west").reconcile() == 0
+    assert RefreshUnavailability(world.database, world.clock, "west").reconcile() == 0
     [event] = world.servers(name="server-18", decommissioned=True)
     assert event == "server-18"
 

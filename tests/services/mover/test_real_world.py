@@ -30,13 +30,13 @@ from libs.web.app import create_app
 from libs.web.auth import digest, new_secret
 from libs.web.platform_metrics import PlatformCollector
 from services.broker.api import ROUTERS as BROKER
-from services.broker.reconcilers.retirements_finish import RetirementsFinish
+from services.broker.reconcilers.finish_retirements import FinishRetirements
 from services.mover.api import ROUTERS
 from tests.builders.race import wait_for_a_lock
 from tests.builders.region import region_image
 from tests.builders.stored import NOW, stored
 from tests.services.mover.conftest import ManualClock
-from tests.services.mover.test_moves_advance import SPECS, Mover
+from tests.services.mover.test_advance_moves import SPECS, Mover
 
 UNKNOWN = StepOutcome(state=StepState.UNKNOWN, message="HTTP 503: busy", call="server_error")
 
@@ -218,7 +218,7 @@ def test_a_dead_letter_goes_with_its_server(mover: Mover) -> None:
             actor="olga",
             now=mover.clock.now(),
         )
-    assert RetirementsFinish(mover.database, mover.clock, "west").reconcile() == (1, 0)
+    assert FinishRetirements(mover.database, mover.clock, "west").reconcile() == (1, 0)
     client = http(mover)
     assert client.get("/v1/moves", params={"dead_letter": "open"}).json()["items"] == []
     refused = client.post(f"/v1/moves/{move_id}/skip", json={"reason": "by hand"})

@@ -13,7 +13,7 @@ from libs.domain.principal import Role
 from libs.web.app import create_app
 from services.cli.flux.offline import make_plan
 from services.planner.api import LARGE_BODIES, ROUTERS
-from services.planner.reconcilers.placement_plan_make import PlacementPlanMake
+from services.planner.reconcilers.make_placement_plan import MakePlacementPlan
 from services.planner.settings import PlannerSettings
 from tests.builders.intake import send_world
 from tests.builders.planning_inputs import put_world
@@ -46,7 +46,7 @@ def through_the_service(database, tmp_path):
             send_world(tracer, database, clock, folder, ZERO)
             assert client.post("/v1/plan-runs", json={}).status_code == 202
             found = {"PLIMSOLL_BUNDLE_DIR": tmp_path / "bundles", "PLIMSOLL_PLAN_WINDOW_DAYS": days}
-            planner = PlacementPlanMake(database, clock, PlannerSettings.model_validate(found))
+            planner = MakePlacementPlan(database, clock, PlannerSettings.model_validate(found))
             assert planner.reconcile() is PlanRunStatus.DONE
             [made] = client.get("/v1/plan-runs").json()["items"]
             plan = client.get(f"/v1/placement-plans/{made['placement_plan_id']}").json()

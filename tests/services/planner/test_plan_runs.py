@@ -17,8 +17,8 @@ from libs.store.placement_plans import commit_placement_plan, load_target_plan_i
 from libs.store.plan_runs import create_plan_run, load_plan_run, take_plan_run
 from libs.store.span_batches import put_spans
 from services.cli.flux.offline import make_models, make_plan
-from services.planner.reconcilers.placement_plan_make import ATTEMPTS_MAX, PlacementPlanMake
-from services.planner.reconcilers.plan_runs_schedule import PlanRunsSchedule
+from services.planner.reconcilers.make_placement_plan import ATTEMPTS_MAX, MakePlacementPlan
+from services.planner.reconcilers.schedule_plan_runs import SchedulePlanRuns
 from services.planner.settings import PlannerSettings
 from tests.builders.measured import measure_world
 from tests.builders.planning_inputs import put, put_world
@@ -49,7 +49,7 @@ def planner(database, settings, world):
             "settings": settings,
             "measure": measure_world(world, DAY_ZERO),
         }
-        return PlacementPlanMake(**given | changes)
+        return MakePlacementPlan(**given | changes)
 
     return make
 
@@ -332,7 +332,7 @@ def test_asking_twice_is_one_run_while_it_waits(client, ask, database):
 
 
 def test_the_weekly_cycle_asks_once_there_is_something_to_plan_from(client, database, world):
-    scheduled = PlanRunsSchedule(database, FixedClock(), weekday=0, hour=2)
+    scheduled = SchedulePlanRuns(database, FixedClock(), weekday=0, hour=2)
     assert scheduled.reconcile() is None
     put_world(client, world)
     run = scheduled.reconcile()
@@ -354,7 +354,7 @@ def test_the_week_begins_when_operators_say(client, database, world, weekday, ho
     clock = At()
     for hours in [*range(7 * 24), *range(15 * 24, 22 * 24)]:
         clock.at = noon + timedelta(hours=hours)
-        run = PlanRunsSchedule(database, clock, weekday, hour).reconcile()
+        run = SchedulePlanRuns(database, clock, weekday, hour).reconcile()
         if run is not None:
             asked.append(clock.at)
             client.post(f"/v1/plan-runs/{run}/cancel")

@@ -14,7 +14,7 @@ from libs.store.database import Database
 from libs.store.region_import import import_region
 from libs.web.app import create_app
 from services.portal.api import ROUTERS
-from services.portal.reconcilers.capacity_request_assess import CapacityRequestAssess
+from services.portal.reconcilers.assess_capacity_request import AssessCapacityRequest
 from tests.builders.region import region_image
 from tests.libs.web.conftest import bearer
 
@@ -69,7 +69,7 @@ def assess_all(database: Database) -> Callable[[], None]:
         with database.snapshot() as tx:
             waiting = list_unassessed(tx, job_kind="none", limit=100)
         for capacity_request_id, _ in waiting:
-            CapacityRequestAssess(database, SystemClock(), capacity_request_id).reconcile()
+            AssessCapacityRequest(database, SystemClock(), capacity_request_id).reconcile()
 
     return run
 

@@ -14,15 +14,15 @@ from libs.reconcile.jobs import ASSESS
 from libs.store.database import Database
 from libs.store.jobs import list_jobs
 from libs.store.snapshot import load_fleet_snapshot
-from services.portal.reconcilers import capacity_request_assess
-from services.portal.reconcilers.capacity_request_assess import CapacityRequestAssess
-from services.portal.reconcilers.capacity_requests_enqueue import CapacityRequestsEnqueue
-from services.portal.reconcilers.idempotency_keys_forget import IdempotencyKeysForget
+from services.portal.reconcilers import assess_capacity_request
+from services.portal.reconcilers.assess_capacity_request import AssessCapacityRequest
+from services.portal.reconcilers.enqueue_assessments import EnqueueAssessments
+from services.portal.reconcilers.forget_idempotency_keys import ForgetIdempotencyKeys
 from tests.services.portal.conftest import WEB, create
 
 
 def assess(database: Database, capacity_request_id: int):
-    return CapacityRequestAssess(database, SystemClock(), capacity_request_id).reconcile()
+    return AssessCapacityRequest(database, SystemClock(), capacity_request_id).reconcile()
 
 
 def ask(client: TestClient, name: str = "web", **spec: object) -> int:
@@ -102,7 +102,7 @@ def test_a_rejection_survives_a_kill_too(client, database, database_url: str) ->
 def test_a_server_that_changes_meanwhile_starts_it_again(client, database, monkeypatch) -> None:
     request_id = ask(client, capacity_rru=9)
     other = ask(client, "other", capacity_rru=9)
-    real, seen = capacity_request_assess.judge, []
+    real, seen = assess_capacity_request.judge, []
 
     def judge_slowly(case):
         found = real(case)
@@ -111,7 +111,7 @@ def test_a_server_that_changes_meanwhile_starts_it_again(client, database, monke
             assess(database, other)
         return found
 
-    monkeypatch.setattr(capacity_request_assess, "judge", judge_slowly)
+    monkeypatch.setattr(assess_capacity_request, "judge", judge_slowly)
     assert assess(database, request_id).phase is CapacityRequestPhase.GRANTED
     for name in ("web", "other"):
         (reservation,) = client.get(f"/v1/reservations?name={name}").json()["items"]
@@ -126,7 +126,7 @@ def test_others_who_are_always_quicker_leave_it_to_the_next_tick(client, databas
     def stale(*arguments, **keywords):
         raise StaleGeneration("server", 1, expected=1, found=2)
 
-    monkeypatch.setattr(capacity_request_assess, "commit_plan", stale)
+    monkeypatch.setattr(assess_capacity_request, "commit_plan", stale)
     with pytest.raises(StaleGeneration):
         assess(database, request_id)
     assert client.get("/v1/reservations?name=web").json()["items"] == []
@@ -163,16 +163,16 @@ def test_what_waits_without_a_job_is_queued_again(client: TestClient, database: 
     with database.snapshot() as tx:
         (job,) = list_jobs(tx).items
     assert (job.kind, job.subject) == (ASSESS, str(request_id))
-    assert CapacityRequestsEnqueue(database).reconcile() == 0
+    assert EnqueueAssessments(database).reconcile() == 0
     from libs.store.jobs import claim_job, fail_attempt
 
     with database.write() as tx:
         claimed = claim_job(tx, job.job_id, worker="w", lease_s=60)
         assert claimed is not None
-    assert CapacityRequestsEnqueue(database).reconcile() == 0
+    assert EnqueueAssessments(database).reconcile() == 0
     with database.write() as tx:
         assert fail_attempt(tx, claimed, "broken", attempts_max=1)
-    assert CapacityRequestsEnqueue(database).reconcile() == 1
-    assert CapacityRequestsEnqueue(database).reconcile() == 0
+    assert EnqueueAssessments(database).reconcile() == 1
+    assert EnqueueAssessments(database).reconcile() == 0
     assess(database, request_id)
-    assert IdempotencyKeysForget(database).reconcile() == 0
+    assert ForgetIdempotencyKeys(database).reconcile() == 0

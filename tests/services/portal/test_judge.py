@@ -15,7 +15,7 @@ from libs.store.approval_limits import load_approval_limits, set_approval_limits
 from libs.store.database import Database
 from libs.store.quotas import load_quota, set_quota
 from libs.store.regions import load_region
-from services.portal.reconcilers.capacity_request_assess import CapacityRequestAssess
+from services.portal.reconcilers.assess_capacity_request import AssessCapacityRequest
 from tests.libs.web.conftest import bearer
 from tests.services.portal.conftest import create
 
@@ -61,7 +61,7 @@ def test_a_dry_run_says_what_the_request_becomes(operator: TestClient, database:
         would = operator.post("/v1/capacity-requests?dry_run=true", json=body)
         sent = operator.post("/v1/capacity-requests", json=body)
         assert (would.status_code, sent.status_code) == (200, 201), (would.text, sent.text)
-        became = CapacityRequestAssess(database, SystemClock(), sent.json()["capacity_request_id"]).reconcile()
+        became = AssessCapacityRequest(database, SystemClock(), sent.json()["capacity_request_id"]).reconcile()
         said = would.json()["status"]
         assert said["phase"] == became.phase
         assert said["reason"] == became.reason

@@ -14,8 +14,8 @@ from libs.store.region_export import load_region_image
 from libs.store.snapshot import load_fleet_snapshot
 from libs.web.app import create_app
 from services.portal.api import ROUTERS
-from services.portal.reconcilers.capacity_request_assess import CapacityRequestAssess
-from services.portal.reconcilers.windows_advance import WindowsAdvance
+from services.portal.reconcilers.advance_windows import AdvanceWindows
+from services.portal.reconcilers.assess_capacity_request import AssessCapacityRequest
 from tests.builders.race import wait_for_a_lock
 from tests.libs.web.conftest import bearer
 from tests.services.mover.conftest import ManualClock
@@ -41,7 +41,7 @@ def advance(database: Database, clock: ManualClock):
     """What the scheduler and the workers would do: (begun, ended), after the assessments that follow."""
 
     def run() -> tuple[int, int]:
-        counts = WindowsAdvance(database, clock, "west").reconcile()
+        counts = AdvanceWindows(database, clock, "west").reconcile()
         assess_waiting(database, clock)
         return counts
 
@@ -54,7 +54,7 @@ def assess_waiting(database: Database, clock: ManualClock) -> None:
     with database.snapshot() as tx:
         waiting = list_unassessed(tx, job_kind="none", limit=100)
     for capacity_request_id, _ in waiting:
-        CapacityRequestAssess(database, clock, capacity_request_id).reconcile()
+        AssessCapacityRequest(database, clock, capacity_request_id).reconcile()
 
 
 def window(clock: ManualClock, starts_d: float | None, ends_d: float | None, **spec: object) -> dict[str, object]:
@@ -231,7 +231,7 @@ def test_what_has_ended_holds_no_servers_while_another_is_waited_for(
     with ThreadPoolExecutor(1) as pool:
         with database.write() as tx:
             tx.execute(sa.text("SELECT FROM reservations WHERE reservation_id = :id FOR SHARE"), {"id": second})
-            ending = pool.submit(WindowsAdvance(database, clock, "west").reconcile)
+            ending = pool.submit(AdvanceWindows(database, clock, "west").reconcile)
             wait_for_a_lock(database, ending.done)
             query = (
                 "SELECT count(*) FROM (SELECT FROM servers WHERE current_reservation_id IS NULL FOR UPDATE NOWAIT) AS s"

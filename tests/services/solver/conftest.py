@@ -13,8 +13,8 @@ from libs.store.database import Database
 from libs.web.app import create_app
 from services.portal.api import ROUTERS as PORTAL
 from services.solver.api import ROUTERS as SOLVER
-from services.solver.reconcilers.bindings_solve import BindingsSolve
-from services.solver.reconcilers.simulation_run import SimulationRun
+from services.solver.reconcilers.run_simulation import RunSimulation
+from services.solver.reconcilers.solve_bindings import SolveBindings
 from services.solver.settings import SolverSettings
 from tests.builders.region import region_image
 from tests.builders.stored import stored
@@ -49,8 +49,8 @@ def settings(tmp_path: Path) -> SolverSettings:
 
 
 @pytest.fixture
-def solver(database: Database, settings: SolverSettings) -> Callable[[], BindingsSolve]:
-    return lambda: BindingsSolve(database, SystemClock(), settings, "west", "test")
+def solver(database: Database, settings: SolverSettings) -> Callable[[], SolveBindings]:
+    return lambda: SolveBindings(database, SystemClock(), settings, "west", "test")
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def simulate(client: TestClient, database: Database, settings: SolverSettings) -
         asked = client.post("/v1/simulations", json={"region": "west", **what_if})
         assert asked.status_code == 202, asked.json()
         assert asked.json()["status"] == "queued"
-        SimulationRun(database, SystemClock(), settings, asked.json()["simulation_id"]).reconcile()
+        RunSimulation(database, SystemClock(), settings, asked.json()["simulation_id"]).reconcile()
         return client.get(asked.headers["Location"]).json()
 
     return run

@@ -13,12 +13,12 @@ from libs.store.regions import load_region
 from libs.store.solve_conditions import load_solve_conditions
 from libs.store.solve_runs import start_solve_run
 from libs.web.platform_metrics import PlatformCollector
-from services.solver.reconcilers import bindings_solve
-from services.solver.reconcilers.bindings_solve import BindingsSolve
+from services.solver.reconcilers import solve_bindings
+from services.solver.reconcilers.solve_bindings import SolveBindings
 from services.solver.settings import SolverSettings
 from tests.builders.stored import read, targets
 
-Solver = Callable[[], BindingsSolve]
+Solver = Callable[[], SolveBindings]
 
 
 def solved(database: Database) -> RegionCondition:
@@ -46,7 +46,7 @@ def test_a_failure_is_raised_and_cleared_by_the_next_solve(
         raise MemoryError("as told\nand more")
 
     with monkeypatch.context() as patched:
-        patched.setattr(bindings_solve, "plan_target_bindings", broken)
+        patched.setattr(solve_bindings, "plan_target_bindings", broken)
         for _ in range(2):
             with pytest.raises(MemoryError):
                 solver().reconcile()
@@ -66,7 +66,7 @@ def test_a_failure_is_raised_and_cleared_by_the_next_solve(
 
 def test_running_out_of_time_is_raised_and_keeps_the_best_plan(database: Database, settings: SolverSettings) -> None:
     hurried = settings.model_copy(update={"solve_s_max": 1e-9})
-    BindingsSolve(database, SystemClock(), hurried, "west", "test").reconcile()
+    SolveBindings(database, SystemClock(), hurried, "west", "test").reconcile()
     assert (solved(database).status, solved(database).reason) == ("False", "SolveOutOfTime")
 
 

@@ -7,7 +7,7 @@ import pytest
 from libs.domain.plan import SolveStatus
 from libs.reconcile.clock import SystemClock
 from libs.store.database import Database
-from services.solver.reconcilers.bindings_solve import BindingsSolve
+from services.solver.reconcilers.solve_bindings import SolveBindings
 from services.solver.settings import SolverSettings
 from tests.builders.region import region_image
 from tests.builders.stored import stored
@@ -22,4 +22,4 @@ def database(database_url: str) -> Iterator[Database]:
 
 
 def test_it_is_unchanged(database: Database, settings: SolverSettings) -> None:
-    assert BindingsSolve(database, SystemClock(), settings, "west", "test").reconcile() is SolveStatus.UNCHANGED
+    assert SolveBindings(database, SystemClock(), settings, "west", "test").reconcile() is SolveStatus.UNCHANGED

@@ -17,8 +17,8 @@ from libs.reconcile.clock import SystemClock
 from libs.store.database import Database
 from libs.store.regions import load_region
 from libs.store.reservations import create_reservation
-from services.solver.reconcilers.bindings_solve import BindingsSolve
-from services.solver.reconcilers.simulation_run import SimulationRun
+from services.solver.reconcilers.run_simulation import RunSimulation
+from services.solver.reconcilers.solve_bindings import SolveBindings
 from services.solver.settings import SolverSettings
 from tests.libs.web.conftest import bearer
 from tests.services.solver.what_ifs import ANY, NEW, dump
@@ -138,7 +138,7 @@ def test_what_no_region_can_be_fails_and_says_why(
     number = client.post("/v1/simulations", json={"region": "west", **what_if}).json()["simulation_id"]
     put(database, "new")
     with pytest.raises(ImpossibleWhatIf):
-        SimulationRun(database, SystemClock(), settings, number).reconcile()
+        RunSimulation(database, SystemClock(), settings, number).reconcile()
     found = client.get(f"/v1/simulations/{number}").json()
     assert found["status"] == "failed"
     assert said in found["error"]
@@ -152,7 +152,7 @@ def test_one_that_failed_does_not_break_the_list(
     for _ in range(2):
         number = client.post("/v1/simulations", json=body).json()["simulation_id"]
         with pytest.raises(ImpossibleWhatIf):
-            SimulationRun(database, SystemClock(), settings, number).reconcile()
+            RunSimulation(database, SystemClock(), settings, number).reconcile()
     with database.write() as tx:  # as versions up to 0.1 stored it
         tx.execute(sa.text("UPDATE simulations SET report = 'null' WHERE simulation_id = :one"), {"one": number})
     listed = client.get("/v1/simulations", params={"region": "west"})
@@ -182,7 +182,7 @@ def test_one_that_waits_is_cancelled_and_never_runs(
 ) -> None:
     number = client.post("/v1/simulations", json={"region": "west", "demand": [ANY]}).json()["simulation_id"]
     assert client.post(f"/v1/simulations/{number}/cancel").json()["status"] == "cancelled"
-    assert SimulationRun(database, SystemClock(), settings, number).reconcile() == "cancelled"
+    assert RunSimulation(database, SystemClock(), settings, number).reconcile() == "cancelled"
     assert client.get(f"/v1/simulations/{number}").json()["report"] is None
     assert client.post(f"/v1/simulations/{number}/cancel").json()["code"] == "wrong_phase"
     assert client.post(f"/v1/simulations/{number}/apply").json()["code"] == "wrong_phase"
@@ -199,7 +199,7 @@ def test_one_whose_workers_died_for_good_is_cancelled_at_once(client: TestClient
 
 
 def test_a_simulation_does_not_disturb_the_next_solve(
-    simulate: Callable[..., dict], solver: Callable[[], BindingsSolve], database: Database
+    simulate: Callable[..., dict], solver: Callable[[], SolveBindings], database: Database
 ) -> None:
     simulate(demand=[ANY])
     assert solver().reconcile() == "committed"

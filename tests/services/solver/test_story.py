@@ -10,10 +10,10 @@ from libs.reconcile.clock import SystemClock
 from libs.store.database import Database
 from libs.store.jobs import list_jobs
 from libs.store.solve_runs import record_progress, start_solve_run
-from services.solver.reconcilers.bindings_solve import BindingsSolve
+from services.solver.reconcilers.solve_bindings import SolveBindings
 
 
-def test_run_now(client: TestClient, database: Database, solver: Callable[[], BindingsSolve]) -> None:
+def test_run_now(client: TestClient, database: Database, solver: Callable[[], SolveBindings]) -> None:
     assert client.post("/v1/solve-runs", json={"region": "nowhere"}).status_code == 404
     asked = client.post("/v1/solve-runs", json={"region": "west"})
     assert (asked.status_code, asked.json()["after_solve_run_id"]) == (202, None)

@@ -13,7 +13,7 @@ from opentelemetry.trace import SpanKind
 from libs.domain.principal import Role
 from libs.reconcile.clock import SystemClock
 from libs.store.span_sums import load_demand
-from services.planner.reconcilers.spans_sum import SpansSum
+from services.planner.reconcilers.sum_spans import SumSpans
 from tests.libs.web.conftest import bearer
 from tests.services.planner.intake.conftest import WORDS, serving
 
@@ -45,7 +45,7 @@ def test_spans_of_the_sdk_belong_to_the_product_that_caused_them(make_app, datab
         assert trace.get_current_span() is trace.INVALID_SPAN
         for provider in providers.values():
             provider.shutdown()
-    sums = SpansSum(database, SystemClock(), 0.0).reconcile()
+    sums = SumSpans(database, SystemClock(), 0.0).reconcile()
     assert sums is not None
     with database.snapshot() as tx:
         demand, _ = load_demand(tx, WORDS, date(2026, 1, 1), date(2100, 1, 1))

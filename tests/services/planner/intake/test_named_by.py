@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 from libs.domain.principal import Role
 from libs.reconcile.clock import SystemClock
 from libs.store.measures import TRAFFIC, USAGE, count_measured
-from services.planner.reconcilers.spans_sum import SpansSum
+from services.planner.reconcilers.sum_spans import SumSpans
 from tests.libs.web.conftest import bearer
 from tests.services.planner.intake.exports import export, shop_trace, span
 
@@ -75,7 +75,7 @@ def test_an_operator_sees_who_has_the_names_and_frees_them(small, database):
     harmful, honest, olga = small("harmful"), small("honest"), small("olga", Role.OPERATOR)
     assert harmful.services(*names("junk", 6)) == 0
     assert honest.ask("POST", "/v1/traces", json=shop_trace(1)).json() == {}
-    SpansSum(database, SystemClock(), 0.0).reconcile()
+    SumSpans(database, SystemClock(), 0.0).reconcile()
     assert harmful.services("junk0") == 0, "spans of a forgotten name may wait"
     assert harmful.usage(*names("junk", 4)).status_code == 200
     assert honest.usage("web").status_code == 200
@@ -90,7 +90,7 @@ def test_an_operator_sees_who_has_the_names_and_frees_them(small, database):
 
     gone = olga.ask("DELETE", "/v1/telemetry/names", params={"named_by": "harmful", "reason": "a test ran wild"})
     assert (gone.status_code, gone.json()) == (200, {"services": 6, "usage_series": 4, "traffic_series": 0})
-    SpansSum(database, SystemClock(), 0.0).reconcile()
+    SumSpans(database, SystemClock(), 0.0).reconcile()
     assert [one["name"] for one in olga.ask("GET", "/v1/telemetry/services").json()["items"]] == ["front", "store"]
     with database.snapshot() as tx:
         assert (count_measured(tx, USAGE).series, count_measured(tx, TRAFFIC).series) == (1, 0)

@@ -17,7 +17,7 @@ from libs.store.planning_inputs import append_version
 from libs.store.span_batches import count_waiting
 from libs.store.telemetry_window import load_telemetry
 from services.cli.main import main
-from services.planner.reconcilers.spans_sum import SpansSum
+from services.planner.reconcilers.sum_spans import SumSpans
 from tests.libs.web.conftest import bearer
 from tests.services.planner.intake.conftest import NOW, gateways_content, serving
 from tests.worlds import write_table, write_world
@@ -63,7 +63,7 @@ def test_a_world_that_is_sent_is_the_world_that_is_read(send, database, world):
     assert code == 0, err
     assert "120 spans wait to be summed, 0 were none" in out
     assert "samples of 9 series" in out
-    SpansSum(database, SystemClock(), 0.0).reconcile()
+    SumSpans(database, SystemClock(), 0.0).reconcile()
     words = load_vocabulary(world)
     with database.snapshot() as tx:
         end = datetime.now(UTC) + timedelta(days=1)
@@ -99,7 +99,7 @@ def test_files_of_other_tracing_systems_go_in_whatever_their_name(send, database
     code, out, err = send(world / name, "--as", "traces", "--output", "json")
     assert code == 0, err
     assert json.loads(out)[0]["spans"] == 1
-    sums = SpansSum(database, SystemClock(), 0.0).reconcile()
+    sums = SumSpans(database, SystemClock(), 0.0).reconcile()
     assert sums.demand.gateway.sum() == 1
 
 

@@ -18,7 +18,7 @@ from libs.store.planning_inputs import append_version
 from libs.store.span_batches import StaleSpans, count_waiting, load_waiting_spans, settle_spans
 from libs.store.span_sums import load_demand
 from libs.web.problems import Problem
-from services.planner.reconcilers.spans_sum import SpansSum
+from services.planner.reconcilers.sum_spans import SumSpans
 from services.planner.span_intake import SpanIntake
 from services.planner.telemetry_settings import TelemetrySettings
 from tests.libs.web.conftest import bearer
@@ -33,7 +33,7 @@ SHOP, SEARCH, UNSEEN = range(3)
 
 
 def sweep(database, window_s=0.0):
-    return SpansSum(database, SystemClock(), window_s).reconcile()
+    return SumSpans(database, SystemClock(), window_s).reconcile()
 
 
 def demand(database):
@@ -229,7 +229,7 @@ def test_bodies_that_are_read_at_a_time_are_bounded(make_app, database, gateways
 
 def test_two_sweeps_at_once_count_every_span_once(reporter, database):
     reporter.post("/v1/traces", json=shop_trace(1))
-    slow, fast = SpansSum(database, SystemClock(), 0.0), SpansSum(database, SystemClock(), 0.0)
+    slow, fast = SumSpans(database, SystemClock(), 0.0), SumSpans(database, SystemClock(), 0.0)
     with database.snapshot() as tx:
         seen = load_waiting_spans(tx)
     assert fast.reconcile() is not None

@@ -15,7 +15,7 @@ from libs.store.capacity_requests import load_capacity_request
 from libs.store.database import Database
 from libs.store.quotas import set_quota
 from libs.store.regions import load_region
-from services.portal.reconcilers.capacity_request_assess import CapacityRequestAssess
+from services.portal.reconcilers.assess_capacity_request import AssessCapacityRequest
 from tests.libs.web.conftest import bearer
 
 ANSWERS = {
@@ -92,7 +92,7 @@ def test_a_second_person_is_needed_where_a_request_needs_one(
     reason = {"reason": "agreed"}
     found = simulate(demand=[{"reservation": "thin", "capacity_rru": 7}])
     request = resize(client, "thin", 7)
-    CapacityRequestAssess(database, SystemClock(), request["capacity_request_id"]).reconcile()
+    AssessCapacityRequest(database, SystemClock(), request["capacity_request_id"]).reconcile()
     with database.snapshot() as tx:
         [approval] = list_approvals(tx).items
 

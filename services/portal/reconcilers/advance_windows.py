@@ -26,7 +26,7 @@ AT_ONCE_MAX = 200
 
 
 @dataclass(frozen=True, slots=True)
-class WindowsAdvance:
+class AdvanceWindows:
     """What begins is assessed as any request is; what is over is deleted as its owner would. Idempotent.
 
     Raises StaleGeneration where somebody changed such a reservation meanwhile: the next run reads it again.

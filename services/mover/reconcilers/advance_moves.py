@@ -52,7 +52,7 @@ class _Answers:
 
 
 @dataclass(frozen=True, slots=True)
-class MovesAdvance:
+class AdvanceMoves:
     """The reconciler of one region's moves."""
 
     database: Database

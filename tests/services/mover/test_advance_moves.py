@@ -18,7 +18,7 @@ from libs.store.plans import commit_plan
 from libs.store.servers import InUse, ServerFilter, list_servers, set_in_use
 from libs.store.unavailability_events import end_event, list_events
 from services.mover.moves_plan import MovePolicy
-from services.mover.reconcilers.moves_advance import MovesAdvance, Report
+from services.mover.reconcilers.advance_moves import AdvanceMoves, Report
 from tests.builders.region import region_image
 from tests.builders.stored import NOW, plan_of, read, stored
 from tests.services.mover.conftest import ManualClock
@@ -48,7 +48,7 @@ class Mover:
 
     def tick(self, seconds: float = 1.0) -> Report:
         self.clock.sleep(seconds)
-        return MovesAdvance(self.database, self.clock, self.actuator, self.policy, "west").reconcile()
+        return AdvanceMoves(self.database, self.clock, self.actuator, self.policy, "west").reconcile()
 
     def settle(self) -> int:
         """Tick until nothing happens; how many ticks that took."""

@@ -20,7 +20,7 @@ ACTOR = "plimsoll"
 
 
 @dataclass(frozen=True, slots=True)
-class RetirementsFinish:
+class FinishRetirements:
     """Finishes the retirements of one region. Idempotent."""
 
     database: Database

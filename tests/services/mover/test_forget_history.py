@@ -10,12 +10,12 @@ from libs.store.database import Database
 from libs.store.history import forget_moves
 from libs.store.plan_history import load_last_solve_changes
 from libs.store.plans import list_plan_changes, list_plans
-from services.mover.reconcilers import history_forget
-from services.mover.reconcilers.history_forget import HistoryForget
+from services.mover.reconcilers import forget_history
+from services.mover.reconcilers.forget_history import ForgetHistory
 from tests.builders.region import region_image
 from tests.builders.stored import stored
 from tests.services.mover.conftest import ManualClock
-from tests.services.mover.test_moves_advance import SPECS, Mover
+from tests.services.mover.test_advance_moves import SPECS, Mover
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def mover(database: Database, clock: ManualClock) -> Mover:
 
 
 def forget(mover: Mover, kept_days: int) -> int:
-    return HistoryForget(mover.database, mover.clock, "west", kept_days=kept_days).reconcile()
+    return ForgetHistory(mover.database, mover.clock, "west", kept_days=kept_days).reconcile()
 
 
 def rows(database: Database, table: str) -> int:
@@ -35,7 +35,7 @@ def rows(database: Database, table: str) -> int:
 
 
 def test_what_is_old_and_over_is_forgotten_batch_by_batch(mover: Mover, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(history_forget, "BATCH", 2)
+    monkeypatch.setattr(forget_history, "BATCH", 2)
     mover.retarget(server_00="db", server_01="db", server_02="db")
     mover.actuator.say = lambda step: StepState.FAILED if step.server == "server-02" else StepState.DONE
     mover.settle()

@@ -14,8 +14,8 @@ from libs.store.planning_inputs import append_version, list_versions, load_versi
 from libs.store.refusals import NotFound
 from libs.store.service_models import save_service_models
 from services.planner.cycle_tasks import BESIDE
-from services.planner.reconcilers import planning_forget
-from services.planner.reconcilers.planning_forget import PlanningForget
+from services.planner.reconcilers import forget_planning
+from services.planner.reconcilers.forget_planning import ForgetPlanning
 from services.planner.settings import CycleSettings
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -71,7 +71,7 @@ def forget(database):
             def now(self):
                 return day(at)
 
-        return PlanningForget(database, At(), kept_days, executed_plans).reconcile()
+        return ForgetPlanning(database, At(), kept_days, executed_plans).reconcile()
 
     return forget
 
@@ -92,7 +92,7 @@ def plans(database):
 
 
 def test_old_runs_go_with_all_that_hangs_on_them(database, plan, forget, monkeypatch):
-    monkeypatch.setattr(planning_forget, "BATCH", 2)
+    monkeypatch.setattr(forget_planning, "BATCH", 2)
     first, dry = plan(0), plan(1, committed=False)
     for _ in range(3):
         plan(2, status=PlanRunStatus.FAILED)

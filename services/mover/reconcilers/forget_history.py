@@ -16,7 +16,7 @@ BATCH = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryForget:
+class ForgetHistory:
     """Deletes what is older than `kept_days` on the Clock, batch by batch. Idempotent; may be killed anywhere."""
 
     database: Database

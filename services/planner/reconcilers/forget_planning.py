@@ -19,7 +19,7 @@ KEPT_DAYS_MIN = 8
 
 
 @dataclass(frozen=True, slots=True)
-class PlanningForget:
+class ForgetPlanning:
     """Deletes what is older than `kept_days` on the Clock, batch by batch. Idempotent; may be killed anywhere."""
 
     database: Database

@@ -21,12 +21,12 @@ from libs.store.database import Database
 from libs.store.plans import commit_plan, load_plan
 from libs.store.reservations import load_reservation, update_spec
 from libs.store.solve_runs import fail_left_runs, list_solve_runs, start_solve_run
-from services.solver.reconcilers import bindings_solve
-from services.solver.reconcilers.bindings_solve import BindingsSolve
+from services.solver.reconcilers import solve_bindings
+from services.solver.reconcilers.solve_bindings import SolveBindings
 from services.solver.settings import SolverSettings
 from tests.builders.stored import plan_of, read, reservation_id, targets
 
-Solver = Callable[[], BindingsSolve]
+Solver = Callable[[], SolveBindings]
 
 
 def latest(database: Database) -> SolveRun:
@@ -83,7 +83,7 @@ def test_a_plan_committed_meanwhile_makes_it_stale(
             commit_plan(tx, snapshot, quick, kind=PlanKind.SOLVE, now=SystemClock().now(), parent=quick.parent_plan_id)
         return found
 
-    monkeypatch.setattr(bindings_solve, "plan_target_bindings", slow)
+    monkeypatch.setattr(solve_bindings, "plan_target_bindings", slow)
     assert solver().reconcile() is SolveStatus.STALE
     assert "server-00" not in targets(read(database))
     assert "thin" not in targets(read(database)).values()
@@ -96,7 +96,7 @@ def test_a_solver_that_fails_leaves_the_last_target_standing(
     def broken(*arguments, **keywords):
         raise MemoryError("as told")
 
-    monkeypatch.setattr(bindings_solve, "plan_target_bindings", broken)
+    monkeypatch.setattr(solve_bindings, "plan_target_bindings", broken)
     before = targets(read(database))
     with pytest.raises(MemoryError):
         solver().reconcile()
@@ -115,7 +115,7 @@ def test_an_illegal_plan_is_never_committed(
             plan=phases.TargetPlan(target=worse, parent_plan_id=snapshot.target_plan_id), report=found.report
         )
 
-    monkeypatch.setattr(bindings_solve, "plan_target_bindings", illegal)
+    monkeypatch.setattr(solve_bindings, "plan_target_bindings", illegal)
     before = targets(read(database))
     with pytest.raises(PlanRefusedError, match="ShortfallGrows"):
         solver().reconcile()
@@ -145,7 +145,7 @@ def test_a_run_that_was_given_up_meanwhile_commits_nothing(
             start_solve_run(tx, 1, trigger="again", seed=0, parent_plan_id=None, now=SystemClock().now())
         return plan_target_bindings(snapshot, *arguments, **options)
 
-    monkeypatch.setattr(bindings_solve, "plan_target_bindings", outlived)
+    monkeypatch.setattr(solve_bindings, "plan_target_bindings", outlived)
     before = read(database)
     assert solver().reconcile() is SolveStatus.STALE
     after = read(database)

@@ -37,7 +37,7 @@ log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class CapacityRequestAssess:
+class AssessCapacityRequest:
     """Takes a request to where the judgement says. Run twice, or killed and run again, it does so once."""
 
     database: Database
@@ -125,7 +125,7 @@ class CapacityRequestAssess:
         return request
 
     def _schedule(self, request: CapacityRequest, case: Case, judgement: Judgement) -> CapacityRequest:
-        """Stored, with its name taken and nothing else; services.portal.reconcilers.windows_advance begins it."""
+        """Stored, with its name taken and nothing else; services.portal.reconcilers.advance_windows begins it."""
         with self.database.write() as tx:
             _require_quota(tx, case)
             region_id = load_region(tx, request.region).region_id

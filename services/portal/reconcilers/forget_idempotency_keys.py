@@ -12,7 +12,7 @@ KEPT_S = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
-class IdempotencyKeysForget:
+class ForgetIdempotencyKeys:
     """Deletes keys older than KEPT_S. Idempotent."""
 
     database: Database

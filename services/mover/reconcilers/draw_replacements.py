@@ -31,7 +31,7 @@ log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class ReplacementsDraw:
+class DrawReplacements:
     """Swaps one region's lost servers for spare ones. Idempotent: a server that was swapped is lost no more."""
 
     database: Database

@@ -43,7 +43,7 @@ class RunGivenUp(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class BindingsSolve:
+class SolveBindings:
     """Moves the targets of one region toward its reservations.
 
     Whatever happens to it, the last target stands until a better plan is committed whole; a killed run is marked failed

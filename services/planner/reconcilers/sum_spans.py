@@ -19,7 +19,7 @@ log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class SpansSum:
+class SumSpans:
     """Sums every span once: what is summed and what no longer waits commit together.
 
     Killed anywhere, nothing is lost and nothing counts twice. Of two that run at once, one finds its spans gone.

@@ -13,7 +13,7 @@ AT_ONCE_MAX = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class CapacityRequestsEnqueue:
+class EnqueueAssessments:
     """Enqueues; idempotent, because one job at most waits per request."""
 
     database: Database

@@ -42,7 +42,7 @@ KEPT_MAX = 100
 
 
 @dataclass(frozen=True, slots=True)
-class SimulationRun:
+class RunSimulation:
     """Runs one simulation. Killed and run again, it begins anew; its own rows are all that it writes."""
 
     database: Database

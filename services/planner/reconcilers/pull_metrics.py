@@ -29,7 +29,7 @@ CHUNKS_MAX = 100
 
 
 @dataclass(frozen=True, slots=True)
-class MetricsPull:
+class PullMetrics:
     """Brings every source up to now, an hour at a time. An hour's samples and how far it has come commit together."""
 
     database: Database

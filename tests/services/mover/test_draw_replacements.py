@@ -17,9 +17,9 @@ from libs.store.region_conditions import load_conditions
 from libs.store.regions import load_region
 from libs.store.servers import InUse, ServerFilter, list_servers, set_in_use
 from libs.store.unavailability_events import end_event, open_event
-from services.broker.reconcilers.servers_refresh import ServersRefresh
-from services.mover.reconcilers import replacements_draw
-from services.mover.reconcilers.replacements_draw import ReplacementsDraw
+from services.broker.reconcilers.refresh_unavailability import RefreshUnavailability
+from services.mover.reconcilers import draw_replacements
+from services.mover.reconcilers.draw_replacements import DrawReplacements
 from tests.builders.region import region_image
 from tests.builders.stored import read, stored, targets
 from tests.services.mover.conftest import ManualClock
@@ -62,7 +62,7 @@ class Region:
 
     def draw(self) -> dict[str, int]:
         self.clock.sleep(1.0)
-        return {v.value: n for v, n in ReplacementsDraw(self.database, self.clock, "west").reconcile().items()}
+        return {v.value: n for v, n in DrawReplacements(self.database, self.clock, "west").reconcile().items()}
 
     def targets(self) -> dict[str, str]:
         return targets(read(self.database))
@@ -159,7 +159,7 @@ def test_a_failure_announced_for_later_draws_when_it_begins(region: Region) -> N
     assert region.draw() == {}
     assert region.jobs() == set()
     region.clock.sleep(3600.0)
-    ServersRefresh(region.database, region.clock, "west").reconcile()
+    RefreshUnavailability(region.database, region.clock, "west").reconcile()
     assert region.jobs() == {"draw_replacements"}
     assert region.draw() == {"drawn": 1}
 
@@ -168,7 +168,7 @@ def test_whoever_changes_a_server_meanwhile_makes_it_look_again(
     region: Region, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     region.fail(UnavailabilityScope.SERVER, "server-01")
-    real, looks = replacements_draw.plan_replacements, []
+    real, looks = draw_replacements.plan_replacements, []
 
     def meddle(failures: object) -> object:
         looks.append(failures)
@@ -180,7 +180,7 @@ def test_whoever_changes_a_server_meanwhile_makes_it_look_again(
                 set_in_use(tx, [change], actor="allocator", now=region.clock.now())
         return real(failures)
 
-    monkeypatch.setattr(replacements_draw, "plan_replacements", meddle)
+    monkeypatch.setattr(draw_replacements, "plan_replacements", meddle)
     assert region.draw() == {"drawn": 1}
     assert len(looks) == 2
     assert len(region.targets()) == len(CURRENT)
@@ -188,14 +188,14 @@ def test_whoever_changes_a_server_meanwhile_makes_it_look_again(
 
 def test_it_gives_up_when_others_are_always_quicker(region: Region, monkeypatch: pytest.MonkeyPatch) -> None:
     region.fail(UnavailabilityScope.SERVER, "server-01")
-    real = replacements_draw.plan_replacements
+    real = draw_replacements.plan_replacements
 
     def meddle(failures: object) -> object:
         with region.database.write() as tx:
             tx.execute(sa.text("UPDATE servers SET in_use = NOT in_use WHERE name = 'server-10'"))
         return real(failures)
 
-    monkeypatch.setattr(replacements_draw, "plan_replacements", meddle)
+    monkeypatch.setattr(draw_replacements, "plan_replacements", meddle)
     with pytest.raises(StaleGeneration):
         region.draw()
     assert region.targets() == CURRENT

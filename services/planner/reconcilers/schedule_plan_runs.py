@@ -20,7 +20,7 @@ log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class PlanRunsSchedule:
+class SchedulePlanRuns:
     """Appends the week's scheduled run, unless it is there, one is open, or nobody has put any of what a plan needs.
 
     Weeks begin at `hour` UTC of `weekday` (0: Monday). Missed ones are made up by one run. Idempotent: asked any

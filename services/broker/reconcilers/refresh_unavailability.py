@@ -12,7 +12,7 @@ from libs.store.unavailability_events import refresh_unavailability
 
 
 @dataclass(frozen=True, slots=True)
-class ServersRefresh:
+class RefreshUnavailability:
     """Refreshes one region. Idempotent."""
 
     database: Database

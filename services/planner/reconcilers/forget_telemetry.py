@@ -13,7 +13,7 @@ from libs.store.span_sums import forget_span_sums
 
 
 @dataclass(frozen=True, slots=True)
-class TelemetryForget:
+class ForgetTelemetry:
     """Keeps the tables of telemetry from growing with time."""
 
     database: Database

@@ -13,7 +13,7 @@ from libs.store.measures import USAGE, count_measured
 from libs.store.metric_sources import load_source
 from libs.store.telemetry_window import load_telemetry
 from services.planner.prometheus import Prometheus
-from services.planner.reconcilers.metrics_pull import MetricsPull
+from services.planner.reconcilers.pull_metrics import PullMetrics
 from services.planner.telemetry_settings import TelemetrySettings
 from tests.services.planner.intake.conftest import WORDS
 from tests.services.planner.intake.prometheus_server import MISSING, FakePrometheus, matrix, running_prometheus
@@ -50,7 +50,7 @@ def put(operator, body=USE, name="cpu", generation=0):
 def pull(database, url, *, at=NOW, days=0.25):
     settings = TelemetrySettings(PLIMSOLL_PROMETHEUS_BACKFILL_DAYS=days, PLIMSOLL_PROMETHEUS_DELAY_S=0)
     with closing(Prometheus(url, retries=replace(PULLS, backoff=Backoff(0.0)))) as prometheus:
-        MetricsPull(database, StandingClock(at), settings, prometheus, lambda: None).reconcile()
+        PullMetrics(database, StandingClock(at), settings, prometheus, lambda: None).reconcile()
 
 
 def status(database, name="cpu"):
@@ -191,7 +191,7 @@ def test_of_two_that_pull_at_once_one_gives_way(database, operator):
     with FakePrometheus(*answers).serving() as fake:
         settings = TelemetrySettings(PLIMSOLL_PROMETHEUS_BACKFILL_DAYS=1 / 24, PLIMSOLL_PROMETHEUS_DELAY_S=0)
         with closing(Overtaken(fake.url)) as prometheus:
-            MetricsPull(database, StandingClock(NOW), settings, prometheus, lambda: None).reconcile()
+            PullMetrics(database, StandingClock(NOW), settings, prometheus, lambda: None).reconcile()
     assert seen(database).usage[STORE, EAST].tolist() == [4.0]
 
 

@@ -60,7 +60,7 @@ class AttemptReplaced(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class PlacementPlanMake:
+class MakePlacementPlan:
     """Carries the oldest open run to its end. Idempotent: what it reads is pinned with the run, its commit is one."""
 
     database: Database

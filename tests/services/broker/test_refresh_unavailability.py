@@ -3,7 +3,7 @@ from datetime import datetime, timedelta
 from libs.domain.server import Unavailability, UnavailabilityScope
 from libs.store.database import Database
 from libs.store.unavailability_events import open_event
-from services.broker.reconcilers.servers_refresh import ServersRefresh
+from services.broker.reconcilers.refresh_unavailability import RefreshUnavailability
 from tests.builders.region import region_image
 from tests.builders.stored import NOW, read, stored
 
@@ -38,6 +38,6 @@ def test_an_announced_outage_begins_and_ends_by_the_loop(database: Database) -> 
         )
     seen = []
     for hours in (0, 1, 1, 2):
-        changed = ServersRefresh(database, At(NOW + timedelta(hours=hours)), "west").reconcile()
+        changed = RefreshUnavailability(database, At(NOW + timedelta(hours=hours)), "west").reconcile()
         seen.append((changed, int((~read(database).servers.available).sum())))
     assert seen == [(0, 0), (4, 4), (0, 4), (4, 0)]
