@@ -1,4 +1,4 @@
-"""List the faults, their weights, and the faults that are off by default."""
+"""The faults, their weights, and the faults that are off by default."""
 
 from __future__ import annotations
 

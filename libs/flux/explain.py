@@ -47,7 +47,10 @@ FAMILIES = ("LargestRegion", "Hardware", "Stability", "Limits")
 
 
 def explain(p: JointProblem, solved: Solved) -> Explanation:
-    """Explain a plan by the row prices of its last linear program. A family charges a column its rows' prices."""
+    """Explain a plan by the row prices of its last linear program.
+
+    A family charges a column the prices of its rows, times the coefficients of the column.
+    """
     joint, solution = solved.joint, solved.solution
     v, rows, matrix = joint.columns, joint.rows, joint.model.matrix
     price = solution.price if solution.price is not None else np.zeros(matrix.shape[0])

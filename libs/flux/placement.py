@@ -19,9 +19,9 @@ from libs.mip.highs import Basis, Cancelled, Limits, Method, Solution, solve_lp
 SETTLED = 0.01
 """Largest distance of a placement's growth from its share of capacity in a settled plan, as a part of the service's."""
 TOTAL_SETTLED = 1e-3
-"""Largest error of a service's assumed capacity worldwide in a settled plan, as a part of that capacity.
+"""Largest error of a service's assumed worldwide capacity in a settled plan, as a part of that capacity.
 
-It is also the largest growth below 0, as a part of the service's growth.
+Growth may be below 0 by at most the same part of the service's growth.
 """
 OUTLASTS = 1e-3
 """A load-tested service survives the loss of a region if it lacks at most this share of its need."""

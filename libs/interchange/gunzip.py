@@ -7,9 +7,9 @@ import zlib
 from typing import Any, BinaryIO
 
 MEMBERS_MAX = 100_000
-"""Largest number of members. An empty member is 20 bytes and takes 10 us.
+"""Largest number of members. An empty member is 20 bytes and takes 10 us to read.
 
-A gzip of blocks (BGZF, 64 KiB each) of 2 GB has half as many.
+A BGZF file of 2 GB, in blocks of 64 KiB, has half as many members.
 """
 _GZIP = zlib.MAX_WBITS | 16
 _PIECE = 1 << 16

@@ -1,8 +1,7 @@
-"""A region may say how often it is solved: `solve_every_s`. Null, as at first, leaves it to the scheduler.
+"""Add the period of solves of a region, `solve_every_s`. Null, the initial value, means the scheduler's own period.
 
-It is a part of what operators edit, so changing it raises the region's generation. Processes of the version before
-neither read nor write it. A scheduler of that version goes on by its own period: beside a new one, a region is solved
-as often as either of them says.
+Operators edit it, so a change raises the region's generation. Processes of the previous version neither read nor
+write it. A scheduler of that version keeps its own period. If it runs beside a new scheduler, both start solves.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ def downgrade() -> None:
 
 
 def _raise_generation(columns: str) -> None:
-    """Have the generation rise with a change of these columns: committing a solve changes others, and must not."""
+    """Raise the generation at changes of these columns only: the commit of a solve changes others."""
     op.execute("DROP TRIGGER raise_generation ON regions")
     op.execute(
         f"CREATE TRIGGER raise_generation BEFORE UPDATE OF {columns} ON regions "

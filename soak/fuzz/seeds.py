@@ -17,7 +17,7 @@ _HEADER = "server,datacenter,msb,rack,hardware_type\n"
 
 
 def nothing() -> None:
-    """Do nothing: workers run and do it."""
+    """Do nothing: the default if workers run."""
 
 
 class Seeds:

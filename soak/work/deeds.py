@@ -1,4 +1,4 @@
-"""List the deeds with their weights, and run the loop that does them."""
+"""The deeds with their weights, and the loop that does them."""
 
 from __future__ import annotations
 
