@@ -6,21 +6,16 @@ import argparse
 import math
 import resource
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.placement_model import placement_problem
-from libs.assignment.solvers.auto import solve_auto
-from libs.assignment.solvers.limits import SearchLimits
-from libs.assignment.solvers.local import solve_local
-from libs.assignment.solvers.price import solve_price
-from libs.assignment.solvers.result import Result
+from libs.assignment import Limits, solve
 from libs.assignment.warm import warm
 from libs.interchange.placement import load_placement, save_placement
 
-SOLVERS: dict[str, Callable[..., Result]] = {"price": solve_price, "local": solve_local, "auto": solve_auto}
+SOLVERS = ("price", "local", "auto")
 
 
 def bench_placement(argv: list[str]) -> dict[str, object]:
@@ -44,9 +39,9 @@ def bench_placement(argv: list[str]) -> dict[str, object]:
     loaded = time.perf_counter()
     problem = placement_problem(folder, balance_weight=given.balance)
     stated, stated_cpu = time.perf_counter(), time.process_time()
-    tries = None if given.solver == "local" and math.isfinite(given.time_limit) else SearchLimits().tries_max
-    limits = SearchLimits(tries_max=tries, time_s_max=given.time_limit)
-    result = SOLVERS[given.solver](problem, limits, seed=given.seed)
+    by_clock = given.solver == "local" and math.isfinite(given.time_limit)
+    limits = Limits(tries_max=math.inf if by_clock else None, time_s_max=given.time_limit)
+    result = solve(problem, limits, solver=given.solver, seed=given.seed)
     solved_cpu = time.process_time()
     servers = len(folder.server_name)
     save_placement(given.out, folder, np.where(result.assignment < servers, result.assignment, -1))

@@ -6,17 +6,14 @@ import argparse
 import math
 import resource
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from benchmarks.problems import KINDS, load_problem
 from benchmarks.solve import numbers_of
-from libs.assignment.partitioning.deal import Deal
-from libs.assignment.problem import Problem
-from libs.assignment.solvers.limits import MipLimits, SearchLimits
-from libs.assignment.solvers.partitioned import Partitioning, solve_partitioned
+from libs.assignment import Deal, Limits, Problem, Result, solve
+from libs.assignment.solvers.known import known_limits
 from libs.assignment.solvers.registry import SOLVERS
-from libs.assignment.solvers.result import Result
 from libs.assignment.warm import warm
 
 
@@ -28,12 +25,13 @@ class Clocked:
     gap: float
     each_s: list[float] = field(default_factory=list)
 
-    def __call__(self, problem: Problem, limits: SearchLimits | MipLimits, *, seed: int) -> Result:
-        """As the solver itself."""
+    def __call__(self, problem: Problem, limits: Limits, *, seed: int) -> Result:
+        """As the solver itself, with the limits that it knows."""
         began = time.process_time()
+        given = {name: value for name, value in limits.given().items() if name in known_limits(self.name)}
         if self.name == "mip":
-            limits = MipLimits(time_s_max=limits.time_s_max, relative_gap=self.gap)
-        result = SOLVERS[self.name](problem, limits, seed=seed)
+            given["relative_gap"] = self.gap
+        result = solve(problem, Limits(**given), solver=self.name, seed=seed)
         self.each_s.append(time.process_time() - began)
         return result
 
@@ -57,8 +55,8 @@ def bench_pop(argv: list[str]) -> dict[str, object]:
     given = parser.parse_args(argv)
     warm()
     problem = load_problem(given.problem)
-    tries = given.tries or (None if math.isfinite(given.time_limit) else SearchLimits().tries_max)
-    limits = SearchLimits(tries_max=tries, time_s_max=given.time_limit)
+    tries = given.tries or (math.inf if math.isfinite(given.time_limit) else None)
+    limits = Limits(tries_max=tries, time_s_max=given.time_limit)
     runs = [_run(problem, parts, given, limits) for parts in map(int, given.parts.split(","))]
     for run in runs:
         run["speed_up"] = runs[0]["cpu_s"] / run["cpu_s"]
@@ -68,13 +66,13 @@ def bench_pop(argv: list[str]) -> dict[str, object]:
     return {"problem": given.problem, "solver": given.solver, "how": given.how, "runs": runs}
 
 
-def _run(problem: Problem, parts: int, given: argparse.Namespace, limits: SearchLimits) -> dict[str, Any]:
+def _run(problem: Problem, parts: int, given: argparse.Namespace, limits: Limits) -> dict[str, Any]:
     clocked, began = Clocked(given.solver, given.gap), time.process_time()
     if parts == 1:
         result = clocked(problem, limits, seed=given.seed)
     else:
-        options = Partitioning(parts=parts, how=given.how, polish=given.polish, insist=True)
-        result = solve_partitioned(problem, limits, seed=given.seed, options=options, solver=clocked)
+        limits = replace(limits, parts=parts, deal=given.how, polish=given.polish, insist=True)
+        result = solve(problem, limits, solver="partitioned", seed=given.seed, part_solver=clocked)
     cpu_s = time.process_time() - began
     return {
         "parts": parts,

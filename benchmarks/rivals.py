@@ -16,8 +16,8 @@ from libs.assignment.lowering.lower import lower
 from libs.assignment.lowering.lowered import Lowered
 from libs.assignment.problem import Problem
 from libs.assignment.search.program import compile_problem
-from libs.assignment.solvers.limits import SearchLimits, StoppedBy
-from libs.assignment.solvers.result import Result
+from libs.assignment.solvers.limits import Limits, StoppedBy
+from libs.assignment.solvers.result import Outcome
 from libs.mip import highs
 from libs.mip.model import Model
 
@@ -26,12 +26,12 @@ BROKEN = 1e3
 HERE = Path(__file__).parent / "ortools"
 
 
-def solve_with_highs(problem: Problem, limits: SearchLimits, *, seed: int = 0) -> Result:
+def solve_with_highs(problem: Problem, limits: Limits, *, seed: int = 0) -> Outcome:
     """HiGHS as it comes: one model, no start."""
     return _solve(problem, limits, seed, "highs", _highs)
 
 
-def solve_with_cpsat(problem: Problem, limits: SearchLimits, *, seed: int = 0) -> Result:
+def solve_with_cpsat(problem: Problem, limits: Limits, *, seed: int = 0) -> Outcome:
     """OR-Tools CP-SAT in an environment of its own, one worker; see benchmarks/ortools."""
     return _solve(problem, limits, seed, "cpsat", _cpsat)
 
@@ -40,19 +40,20 @@ Found = tuple[Floats | None, float, bool]
 """A point or None, a bound, and whether it is proven best."""
 
 
-def _solve(problem: Problem, limits: SearchLimits, seed: int, name: str, run: object) -> Result:
+def _solve(problem: Problem, limits: Limits, seed: int, name: str, run: object) -> Outcome:
     began = time.perf_counter()
     lowered = lower(problem)
     model = _one_objective(lowered)
     build_s = time.perf_counter() - began
     assert callable(run)
-    x, bound, proven = run(model, max(limits.time_s_max - build_s, 1.0), seed)
+    time_s = math.inf if limits.time_s_max is None else limits.time_s_max
+    x, bound, proven = run(model, max(time_s - build_s, 1.0), seed)
     assignment = problem.initial
     if x is not None:
         assignment = lowered.assignment(np.rint(x[: len(lowered.kind)]).astype(np.int64), x)
     program = compile_problem(problem)
     first, last = (program.state(one).part[: program.levels] for one in (problem.initial, assignment))
-    return Result(
+    return Outcome(
         assignment=assignment,
         broken=(float(first[0]), float(last[0])),
         objective=(tuple(map(float, first[1:])), tuple(map(float, last[1:]))),

@@ -5,6 +5,7 @@ local search.
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import resource
 import time
@@ -12,8 +13,7 @@ from pathlib import Path
 
 from benchmarks.deltas import full_deltas_per_s
 from benchmarks.roadef_model import load_roadef
-from libs.assignment.solvers.limits import SearchLimits
-from libs.assignment.solvers.local import solve_local
+from libs.assignment import Limits, solve
 
 
 def bench_roadef(argv: list[str]) -> dict[str, object]:
@@ -33,8 +33,9 @@ def bench_roadef(argv: list[str]) -> dict[str, object]:
     problem = load_roadef(given.model, given.assignment)
     load_s = time.perf_counter() - began
     time_s = max(given.time_limit - load_s - MARGIN_S, 0.1)
-    limits = SearchLimits(tries_max=given.tries, time_s_max=time_s, threads=given.threads)
-    result = solve_local(problem, limits, seed=given.seed)
+    tries = math.inf if given.tries is None else given.tries
+    limits = Limits(tries_max=tries, time_s_max=time_s, threads=given.threads)
+    result = solve(problem, limits, solver="local", seed=given.seed)
     given.out.write_text(" ".join(map(str, result.assignment.tolist())) + "\n")
     return {
         "load_s": load_s,

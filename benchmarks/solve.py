@@ -11,13 +11,12 @@ from typing import Any
 
 from benchmarks.problems import KINDS, load_problem
 from benchmarks.rivals import solve_with_cpsat, solve_with_highs
-from libs.assignment.problem import Problem
-from libs.assignment.solvers.limits import SearchLimits
+from libs.assignment import Limits, Problem, solve
 from libs.assignment.solvers.registry import SOLVERS
-from libs.assignment.solvers.result import Result
+from libs.assignment.solvers.result import Outcome
 from libs.assignment.warm import warm
 
-RIVALS: dict[str, Callable[..., Result]] = {"highs": solve_with_highs, "cpsat": solve_with_cpsat}
+RIVALS: dict[str, Callable[..., Outcome]] = {"highs": solve_with_highs, "cpsat": solve_with_cpsat}
 """Plain HiGHS and OR-Tools CP-SAT on the model that lowering makes, without start, phases or prices of ours."""
 TRIES = {"local", "partitioned", "auto"}
 """Solvers that fill a time limit with tries."""
@@ -35,9 +34,12 @@ def bench_solve(argv: list[str]) -> dict[str, object]:
     began = time.perf_counter()
     problem = load_problem(given.problem)
     stated, cpu = time.perf_counter(), _cpu_s()
-    tries = None if given.solver in TRIES and math.isfinite(given.time_limit) else SearchLimits().tries_max
-    limits = SearchLimits(tries_max=tries, time_s_max=given.time_limit)
-    result = (SOLVERS | RIVALS)[given.solver](problem, limits, seed=given.seed)
+    by_clock = given.solver in TRIES and math.isfinite(given.time_limit)
+    limits = Limits(tries_max=math.inf if by_clock else None, time_s_max=given.time_limit)
+    if given.solver in RIVALS:
+        result = RIVALS[given.solver](problem, limits, seed=given.seed)
+    else:
+        result = solve(problem, limits, solver=given.solver, seed=given.seed)
     wall_s = time.perf_counter() - stated
     return {
         "problem": given.problem,
@@ -62,7 +64,7 @@ def _cpu_s() -> float:
     return sum(resource.getrusage(who).ru_utime + resource.getrusage(who).ru_stime for who in WHO)
 
 
-def numbers_of(problem: Problem, result: Result) -> dict[str, Any]:
+def numbers_of(problem: Problem, result: Outcome) -> dict[str, Any]:
     """What a run comes to; `bound` where the solver has one for a single priority and nothing is broken."""
     single = len(result.bound) == 2 and math.isfinite(result.bound[1])
     return {

@@ -13,8 +13,8 @@ from benchmarks.fuzz.truth import NEAR, ROUNDING, Truth
 from libs.assignment.arrays import Floats
 from libs.assignment.errors import Contradiction, ModelError, NotLowerable
 from libs.assignment.explain.explainer import Explainer
-from libs.assignment.solvers.limits import MipLimits, StoppedBy
-from libs.assignment.solvers.result import Result
+from libs.assignment.solvers.limits import StoppedBy
+from libs.assignment.solvers.result import Outcome
 
 FAR = 0.01
 """Of a level's value: `auto` on a tiny problem is no farther from the best."""
@@ -81,7 +81,7 @@ def _refused(truth: Truth, run: Run, refused: ModelError) -> Judged:
     return Judged(findings=(Finding(solver=run.solver, kind="refused", what=said),))
 
 
-def _wrong(case: Case, truth: Truth, run: Run, result: Result) -> list[tuple[str, str]]:
+def _wrong(case: Case, truth: Truth, run: Run, result: Outcome) -> list[tuple[str, str]]:
     """Kinds of findings, and what each is."""
     found: list[tuple[str, str]] = []
     assignment = result.assignment
@@ -106,7 +106,7 @@ def _wrong(case: Case, truth: Truth, run: Run, result: Result) -> list[tuple[str
         if bound > least + near[level]:
             found.append(("false-bound", f"level {level}: bound {bound:g}, and {least:g} can be reached ({now})"))
             break
-    gap = run.limits.relative_gap if isinstance(run.limits, MipLimits) else 1e-4
+    gap = 1e-4 if run.limits is None or run.limits.relative_gap is None else run.limits.relative_gap
     exact = run.solver == "mip" and not run.cut and result.stopped_by is not StoppedBy.TIME
     if result.stopped_by is StoppedBy.OPTIMAL or exact:
         found += _not_best(
@@ -136,7 +136,7 @@ def _not_local(case: Case, here: Truth) -> list[tuple[str, str]]:
     return []
 
 
-def _wrong_explained(case: Case, truth: Truth, result: Result, seed: int) -> list[tuple[str, str]]:
+def _wrong_explained(case: Case, truth: Truth, result: Outcome, seed: int) -> list[tuple[str, str]]:
     """Of one move from the answer: whether terms add up to the levels before and after, and what is said of it."""
     if not case.objects:
         return []

@@ -8,18 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from libs.assignment import Deal, Limits, Problem, solve
 from libs.assignment.arrays import Ints
-from libs.assignment.partitioning.deal import Deal
-from libs.assignment.portfolio.limits import PortfolioLimits
-from libs.assignment.problem import Problem
-from libs.assignment.solvers.auto import solve_auto
-from libs.assignment.solvers.limits import MipLimits, SearchLimits
-from libs.assignment.solvers.local import solve_local
-from libs.assignment.solvers.mip import solve_mip
-from libs.assignment.solvers.partitioned import Partitioning, solve_partitioned
-from libs.assignment.solvers.portfolio import solve_portfolio
-from libs.assignment.solvers.price import solve_price
-from libs.assignment.solvers.result import Result
+from libs.assignment.solvers.result import Outcome
 
 TRIES = 600
 
@@ -38,8 +29,8 @@ class Run:
     """
 
     solver: str
-    solve: Callable[..., Result]
-    limits: Any = None
+    solve: Callable[..., Outcome] = solve
+    limits: Limits | None = None
     options: dict[str, Any] = field(default_factory=dict)
     cut: bool = False
     timed: bool = False
@@ -48,18 +39,20 @@ class Run:
     @property
     def splits(self) -> bool:
         """Whether it asks for containers to be split."""
-        return bool("options" in self.options and self.options["options"].split)
+        return self.limits is not None and bool(self.limits.split)
 
-    def of(self, problem: Problem, seed: int) -> Result:
+    def of(self, problem: Problem, seed: int) -> Outcome:
         """Its answer."""
         more: dict[str, Any] = dict(self.options)
+        if self.solve is solve:
+            more["solver"] = self.solver
         if self.begun:
             more["start"] = drawn_start(len(problem.objects), len(problem.containers), seed)
         return self.solve(problem, self.limits, seed=seed, **more)
 
     def text(self, write: Callable[[Any], str], problem: str, seed: int) -> str:
         """The call as Python."""
-        more = [f"{name}={write(value)}" for name, value in self.options.items()]
+        more = [f"solver={self.solver!r}", *(f"{name}={write(value)}" for name, value in self.options.items())]
         if self.begun:
             more.append(f"start={write(drawn_start)}(len({problem}.objects), len({problem}.containers), {seed})")
         more += [f"seed={seed}"] if seed else []
@@ -68,53 +61,47 @@ class Run:
 
 
 PLAIN = (
-    Run(solver="auto", solve=solve_auto, limits=SearchLimits(tries_max=TRIES)),
-    Run(solver="price", solve=solve_price),
-    Run(solver="mip", solve=solve_mip),
-    Run(solver="portfolio", solve=solve_portfolio),
-    Run(solver="local", solve=solve_local, limits=SearchLimits(tries_max=TRIES)),
+    Run(solver="auto", limits=Limits(tries_max=TRIES)),
+    Run(solver="price"),
+    Run(solver="mip"),
+    Run(solver="portfolio"),
+    Run(solver="local", limits=Limits(tries_max=TRIES)),
     Run(
         solver="partitioned",
-        solve=solve_partitioned,
-        limits=SearchLimits(tries_max=TRIES),
-        options={"options": Partitioning(parts=2, insist=True)},
+        limits=Limits(tries_max=TRIES, parts=2, insist=True),
     ),
 )
 """Every solver as it is meant to be called."""
 ODD = (
-    Run(solver="auto", solve=solve_auto, limits=SearchLimits(tries_max=1), cut=True),
-    Run(solver="auto", solve=solve_auto, limits=SearchLimits(time_s_max=1e-3), cut=True, timed=True),
-    Run(solver="price", solve=solve_price, limits=SearchLimits(time_s_max=1e-3), cut=True, timed=True),
-    Run(solver="mip", solve=solve_mip, limits=MipLimits(nodes_max=0), cut=True),
-    Run(solver="mip", solve=solve_mip, limits=MipLimits(relative_gap=0.0)),
-    Run(solver="mip", solve=solve_mip, begun=True),
-    Run(solver="mip", solve=solve_mip, limits=MipLimits(nodes_max=0), cut=True, begun=True),
-    Run(solver="mip", solve=solve_mip, limits=MipLimits(relative_gap=0.5), cut=True),
-    Run(solver="mip", solve=solve_mip, limits=MipLimits(time_s_max=1e-3), cut=True, timed=True),
+    Run(solver="auto", limits=Limits(tries_max=1), cut=True),
+    Run(solver="auto", limits=Limits(time_s_max=1e-3), cut=True, timed=True),
+    Run(solver="price", limits=Limits(time_s_max=1e-3), cut=True, timed=True),
+    Run(solver="mip", limits=Limits(nodes_max=0), cut=True),
+    Run(solver="mip", limits=Limits(relative_gap=0.0)),
+    Run(solver="mip", begun=True),
+    Run(solver="mip", limits=Limits(nodes_max=0), cut=True, begun=True),
+    Run(solver="mip", limits=Limits(relative_gap=0.5), cut=True),
+    Run(solver="mip", limits=Limits(time_s_max=1e-3), cut=True, timed=True),
     Run(
         solver="portfolio",
-        solve=solve_portfolio,
-        limits=PortfolioLimits(exact_columns_max=0, neighbourhoods_max=10),
+        limits=Limits(exact_columns_max=0, neighbourhoods_max=10),
         cut=True,
     ),
-    Run(solver="portfolio", solve=solve_portfolio, limits=PortfolioLimits(time_s_max=1e-3), cut=True, timed=True),
-    Run(solver="local", solve=solve_local, limits=SearchLimits(tries_max=1), cut=True),
-    Run(solver="local", solve=solve_local, limits=SearchLimits(tries_max=1), cut=True, begun=True),
-    Run(solver="local", solve=solve_local, limits=SearchLimits(tries_max=TRIES), begun=True),
-    Run(solver="local", solve=solve_local, limits=SearchLimits(tries_max=100, threads=2), cut=True),
-    Run(solver="local", solve=solve_local, limits=SearchLimits(time_s_max=1e-3), cut=True, timed=True),
+    Run(solver="portfolio", limits=Limits(time_s_max=1e-3), cut=True, timed=True),
+    Run(solver="local", limits=Limits(tries_max=1), cut=True),
+    Run(solver="local", limits=Limits(tries_max=1), cut=True, begun=True),
+    Run(solver="local", limits=Limits(tries_max=TRIES), begun=True),
+    Run(solver="local", limits=Limits(tries_max=100, threads=2), cut=True),
+    Run(solver="local", limits=Limits(time_s_max=1e-3), cut=True, timed=True),
     Run(
         solver="partitioned",
-        solve=solve_partitioned,
-        limits=SearchLimits(tries_max=1),
-        options={"options": Partitioning(parts=3, insist=True, how=Deal.RANDOM)},
+        limits=Limits(tries_max=1, parts=3, insist=True, deal=Deal.RANDOM),
         cut=True,
     ),
     Run(
         solver="partitioned",
-        solve=solve_partitioned,
-        limits=SearchLimits(tries_max=100),
-        options={"options": Partitioning(parts=2, insist=True, split=[0], polish=0.0), "solver": solve_mip},
+        limits=Limits(tries_max=100, parts=2, insist=True, split=[0], polish=0.0),
+        options={"part_solver": "mip"},
         cut=True,
     ),
 )

@@ -17,7 +17,9 @@ class UnknownName(ModelError):
 
     def __init__(self, where: str, noun: str, given: str, known: Iterable[str]) -> None:
         names = sorted(known)
+        folded = {name.casefold(): name for name in names}
         near = difflib.get_close_matches(given, names, n=1, cutoff=0.5)
+        near = near or [folded[one] for one in difflib.get_close_matches(given.casefold(), folded, n=1, cutoff=0.5)]
         hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names) or 'none'}"
         super().__init__(f"{where}: no {noun} named {given!r}; {hint}")
 

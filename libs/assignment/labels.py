@@ -4,20 +4,31 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 
 from libs.assignment.arrays import Ints
+from libs.assignment.columns import listed
 from libs.assignment.errors import BadValues, UnknownName, shown
+
+Names = int | Sequence[str] | Any
+"""A number of things, or their names."""
 
 
 class Labels:
     """The names of things that are otherwise indices; without names they are called by their noun and number."""
 
-    def __init__(self, noun: str, given: int | Sequence[str]) -> None:
+    def __init__(self, noun: str, given: Names) -> None:
+        """Take a number of things, or their names: a list, or a column of NumPy, Arrow, pandas or polars.
+
+        Raises: BadValues for a number below 0, for names that are no strings, and for a name that occurs twice.
+        """
         self.noun = noun
-        self._names = None if isinstance(given, int) else list(given)
-        self._size = given if isinstance(given, int) else len(given)
+        counted = isinstance(given, Integral) and not isinstance(given, bool)
+        self._names = None if counted else _names(noun, given)
+        self._size = int(given) if self._names is None else len(self._names)  # type: ignore[arg-type]
         self._index: dict[str, int] | None = None
         if self._size < 0:
             raise BadValues(f"{noun}: a number of {self._size}")
@@ -42,7 +53,12 @@ class Labels:
         return Labels(self.noun, len(indices) if self._names is None else [self._names[k] for k in indices])
 
     def index(self, where: str, given: str | int) -> int:
-        """The index of a name, or of an index itself."""
+        """Return the index of a name, or of an index itself.
+
+        Raises: UnknownName with the nearest name; BadValues for an index out of range, and for True and False.
+        """
+        if isinstance(given, bool | np.bool_):
+            raise BadValues(f"{where}: {self.noun} {given!r}; expected a name or a number")
         if isinstance(given, int | np.integer):
             if not 0 <= given < self._size:
                 raise BadValues(f"{where}: {self.noun} {given} is outside 0..{self._size - 1}")
@@ -58,5 +74,15 @@ class Labels:
         return self._index[given]
 
     def indices(self, where: str, given: Iterable[str | int]) -> Ints:
-        """The indices of several."""
-        return np.array([self.index(where, one) for one in given], dtype=np.int64)
+        """Return the indices of several, in any kind of column; a single name stands for itself."""
+        return np.array([self.index(where, one) for one in listed(given)], dtype=np.int64)
+
+
+def _names(noun: str, given: Any) -> list[str]:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise BadValues(f"{noun}: {given!r}; expected a number or a list of names")
+    names = listed(given)
+    wrong = [name for name in names if not isinstance(name, str)]
+    if wrong:
+        raise BadValues(f"{noun}: {shown(map(repr, wrong))}; expected names, which are strings, or one number")
+    return names

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from libs.assignment.arrays import Floats, Ints, checked_indices, checked_values, finite
+from libs.assignment.arrays import Floats, Ints, checked_indices, finite
+from libs.assignment.columns import dense
 from libs.assignment.dimension import ByItem, Dimension
 from libs.assignment.errors import BadValues, ModelError, UnknownName
 from libs.assignment.expressions.expression import Expression
-from libs.assignment.labels import Labels
+from libs.assignment.given import aligned, indices_of, one_by_one, values_of
+from libs.assignment.labels import Labels, Names
 from libs.assignment.matrices import csr
 from libs.assignment.partition import Partition
 from libs.assignment.problem_names import CONTAINER, COUNT
@@ -24,6 +26,8 @@ from libs.assignment.specs.fields import NUMBERS
 from libs.assignment.specs.spec import Spec
 
 T = TypeVar("T")
+Column = ArrayLike | Any
+"""One value for each: a list, NumPy, Arrow, pandas, polars or a mapping."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,16 +63,21 @@ class Constraint:
 class Problem:
     """Objects, containers and where the objects are now.
 
-    Give numbers of objects and containers, or their names. `initial` (N,) is the container of each object.
+    objects, containers  numbers of them, or their names
+    initial              (N,) the container of each object, by name or index
+
+    Every method takes columns as lists, NumPy, Arrow, pandas or polars. A pandas Series and a mapping are aligned by
+    label: each name or index must occur once. Other columns are read by position.
+    Raises: UnknownName with the nearest name; BadValues for values of the wrong shape or range.
     """
 
-    def __init__(self, *, objects: int | Sequence[str], containers: int | Sequence[str], initial: ArrayLike) -> None:
+    def __init__(self, *, objects: Names, containers: Names, initial: Column) -> None:
         self.objects = Labels("object", objects)
         self.outside = Labels("outside", 1)
         self.containers = Labels("container", containers)
-        if np.asarray(initial).dtype.kind == "i" and (np.asarray(initial) == -1).any():
+        self.initial: Ints = indices_of("initial", initial, self.objects, self.containers, none=True)
+        if (self.initial == -1).any():
             raise BadValues("initial: -1 is no container; add one that stands for nowhere, and leave it out of limits")
-        self.initial: Ints = checked_indices("initial", initial, len(self.objects), len(self.containers))
         everywhere = Scope(name=CONTAINER, item=np.arange(len(self.containers)), items=self.containers)
         self.scopes: dict[str, Scope] = {CONTAINER: everywhere}
         self.partitions: dict[str, Partition] = {}
@@ -77,32 +86,37 @@ class Problem:
         self.constraints: list[Constraint] = []
         self.add_dimension(COUNT, 1.0)
 
-    def add_scope(self, name: str, item: ArrayLike, items: int | Sequence[str] | None = None) -> Scope:
-        """Sets of containers: `item` (C,) is the scope item of each, -1 for none."""
+    def add_scope(self, name: str, item: Column, items: Names | None = None) -> Scope:
+        """Sets of containers: `item` (C,) is the scope item of each by name or index; -1 or None: in none.
+
+        items  the names of the scope items, or how many; None: those that occur, names in the order of occurrence
+        """
         self._new("scope", name, self.scopes)
-        size = _size(item) if items is None else items
-        labels = Labels(name, size)
-        index = checked_indices(f"scope {name!r}", item, len(self.containers), len(labels), none=True)
+        labels = Labels(name, _found(item) if items is None else items)
+        index = indices_of(f"scope {name!r}", item, self.containers, labels, none=True)
         self.scopes[name] = Scope(name=name, item=index, items=labels)
         return self.scopes[name]
 
-    def add_partition(self, name: str, group: ArrayLike, groups: int | Sequence[str] | None = None) -> Partition:
-        """Sets of objects: `group` (N,) is the group of each, -1 for none."""
-        labels = Labels(name, _size(group) if groups is None else groups)
-        index = checked_indices(f"partition {name!r}", group, len(self.objects), len(labels), none=True)
+    def add_partition(self, name: str, group: Column, groups: Names | None = None) -> Partition:
+        """Sets of objects: `group` (N,) is the group of each by name or index; -1 or None: in none.
+
+        groups  the names of the groups, or how many; None: those that occur, names in the order of occurrence
+        """
+        labels = Labels(name, _found(group) if groups is None else groups)
+        index = indices_of(f"partition {name!r}", group, self.objects, labels, none=True)
         member = np.flatnonzero(index >= 0)
         return self.add_overlapping_partition(name, member, index[member], labels)
 
     def add_overlapping_partition(
-        self, name: str, member: ArrayLike, group: ArrayLike, groups: int | Sequence[str] | Labels | None = None
+        self, name: str, member: Column, group: Column, groups: Names | Labels | None = None
     ) -> Partition:
-        """Sets of objects that may overlap: object `member[k]` is in group `group[k]`."""
+        """Sets of objects that may overlap: object `member[k]` is in group `group[k]`, by name or index."""
         self._new("partition", name, self.partitions)
         if not isinstance(groups, Labels):
-            groups = Labels(name, _size(group) if groups is None else groups)
-        where, pairs = f"partition {name!r}", np.asarray(member).size
-        of = checked_indices(f"{where}, group", group, pairs, len(groups))
-        who = checked_indices(f"{where}, member", member, pairs, len(self.objects))
+            groups = Labels(name, _found(group) if groups is None else groups)
+        where, pairs = f"partition {name!r}", len(dense(member))
+        of = one_by_one(f"{where}, group", group, pairs, groups)
+        who = one_by_one(f"{where}, member", member, pairs, self.objects)
         matrix = csr((np.ones(pairs), (of, who)), shape=(len(groups), len(self.objects)))
         if matrix.nnz and matrix.data.max() > 1:
             raise BadValues(f"{where}: an object is in one group twice")
@@ -112,11 +126,11 @@ class Problem:
     def add_dimension(
         self,
         name: str,
-        objects: ArrayLike,
+        objects: Column,
         *,
-        containers: ArrayLike | None = None,
+        containers: Column | None = None,
         signed: bool = False,
-        by_item: tuple[str, ArrayLike, ArrayLike] | None = None,
+        by_item: tuple[str, Column, ArrayLike] | None = None,
     ) -> Dimension:
         """What each object takes, (N,) or one number for all, and what each container has of it, (C,).
 
@@ -132,19 +146,20 @@ class Problem:
             if table.ndim != 2 or table.shape[1] != len(scope):
                 raise BadValues(f"{where}: a table of shape {table.shape}; scope {scope.name!r} has {len(scope)} items")
             finite(f"{where}, table", table, signed=signed)
-            classes = checked_indices(f"{where}, classes", by_item[1], len(self.objects), len(table))
+            given = aligned(f"{where}, classes", by_item[1], self.objects)
+            classes = checked_indices(f"{where}, classes", given, len(self.objects), len(table))
             factor = ByItem(scope=scope, classes=classes, table=table)
-        values = checked_values(f"{where}, objects", objects, len(self.objects), signed=signed)
+        values = values_of(f"{where}, objects", objects, self.objects, signed=signed)
         self.dimensions[name] = Dimension(name=name, objects=values, by_item=factor, capacities={})
         if containers is not None:
             self.add_capacity(name, CONTAINER, containers, signed=signed)
         return self.dimensions[name]
 
-    def add_capacity(self, dimension: str, scope: str, values: ArrayLike, *, signed: bool = False) -> None:
+    def add_capacity(self, dimension: str, scope: str, values: Column, *, signed: bool = False) -> None:
         """What each item of a scope has of a dimension. Items of other scopes have the sum over their containers."""
         where = f"capacity of {dimension!r} by {scope!r}"
-        size = len(self.scope(where, scope))
-        self.dimension(where, dimension).capacities[scope] = checked_values(where, values, size, signed=signed)
+        items = self.scope(where, scope).items
+        self.dimension(where, dimension).capacities[scope] = values_of(where, values, items, signed=signed)
 
     def capacity(self, where: str, dimension: str, scope: str) -> Floats:
         """(I,) what each scope item has of a dimension: as given for the scope, else the sum over its containers."""
@@ -228,7 +243,13 @@ def _known(where: str, noun: str, name: str, known: Mapping[str, T]) -> T:
     return known[name]
 
 
-def _size(index: ArrayLike) -> int:
-    """How many there are where nobody says; 0 where these are no indices, which checked_indices refuses."""
-    indices = np.asarray(index)
+def _found(given: Column) -> int | list[str]:
+    """The names that occur, or how many indices there are; 0 where these are no indices, which is refused later."""
+    column = list(given.values()) if isinstance(given, Mapping) else dense(given)
+    if not isinstance(column, np.ndarray):
+        names = [one for one in column if isinstance(one, str)]
+        if names:
+            return list(dict.fromkeys(names))
+        column = [one for one in column if one is not None]
+    indices = np.asarray(column)
     return int(np.max(indices, initial=-1)) + 1 if np.issubdtype(indices.dtype, np.integer) else 0

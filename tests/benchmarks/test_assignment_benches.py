@@ -11,9 +11,9 @@ from benchmarks.pop import bench_pop
 from benchmarks.rivals import solve_with_highs
 from benchmarks.solve import bench_solve
 from benchmarks.solvers import table_of
+from libs.assignment import Limits
 from libs.assignment.problem import Problem
 from libs.assignment.replay.file import Replay, save_replay
-from libs.assignment.solvers.limits import SearchLimits
 from libs.assignment.solvers.mip import solve_mip
 from libs.assignment.specs.capacity import CapacitySpec
 from libs.assignment.specs.minimize_movement import MinimizeMovementSpec
@@ -30,13 +30,13 @@ def crowd() -> Problem:
 @pytest.fixture(scope="module")
 def word(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("bench") / "crowd.npz"
-    save_replay(path, Replay(problem=crowd(), solver="local", limits=SearchLimits(), seed=0))
+    save_replay(path, Replay(problem=crowd(), solver="local", limits=Limits(), seed=0))
     return f"replay:{path}"
 
 
 def test_highs_on_its_own_finds_what_the_mip_solver_finds() -> None:
     problem = crowd()
-    ours, plain = solve_mip(problem), solve_with_highs(problem, SearchLimits(time_s_max=60.0))
+    ours, plain = solve_mip(problem), solve_with_highs(problem, Limits(time_s_max=60.0))
     assert plain.objective[1] == pytest.approx(ours.objective[1], rel=1e-3)
     assert plain.broken[1] == ours.broken[1] == 0
     assert plain.bound[1] <= plain.objective[1][0] + 1e-6

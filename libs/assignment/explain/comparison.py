@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from libs.assignment.arrays import Ints
+from libs.assignment.arrays import Ints, checked_indices
 from libs.assignment.compiled import Compiled
 from libs.assignment.explain.change import TermChange, changes, verdict
 from libs.assignment.explain.terms import Terms
@@ -32,7 +32,12 @@ class Comparison:
 
 
 def compare(problem: Problem, a: Ints, b: Ints) -> Comparison:
-    """Start and answer, or the answers of two solvers."""
+    """Compare start and answer, or the answers of two solvers: (N,) containers by index.
+
+    Raises: BadValues where one is no container for each object.
+    """
+    objects, containers = len(problem.objects), len(problem.containers)
+    a, b = (checked_indices(name, one, objects, containers) for name, one in (("a", a), ("b", b)))
     terms = Terms(Compiled.of(problem))
     differ = int((np.asarray(a) != np.asarray(b)).sum())
     return Comparison(differ=differ, changes=changes(terms.all, terms.values(a), terms.values(b), terms.least))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from libs.assignment.arrays import Ints, checked_indices
 from libs.assignment.compiled import Compiled
 from libs.assignment.explain.change import TermChange, changes, dearest, verdict
 from libs.assignment.explain.move import MoveExplained
 from libs.assignment.explain.terms import Terms
 from libs.assignment.explain.whereabouts import Reason, Whereabouts
-from libs.assignment.problem import Problem
+from libs.assignment.given import indices_of
+from libs.assignment.problem import Column, Problem
 from libs.assignment.search.delta import try_moves
 from libs.assignment.search.program import program_of
 
@@ -20,13 +20,13 @@ Name = str | int
 class Explainer:
     """Answers from the increments that a search goes by, and by the rules that it keeps to.
 
-    assignment  (N,) the container of each object; None: as at the start
+    assignment  (N,) the container of each object, by name or index; None: as at the start
     """
 
-    def __init__(self, problem: Problem, assignment: Ints | None = None) -> None:
+    def __init__(self, problem: Problem, assignment: Column | None = None) -> None:
         given = problem.initial if assignment is None else assignment
         self.problem = problem
-        self.assignment = checked_indices("assignment", given, len(problem.objects), len(problem.containers))
+        self.assignment = indices_of("assignment", given, problem.objects, problem.containers)
         compiled = Compiled.of(problem)
         self._terms = Terms(compiled)
         self._state = self._terms.state(self.assignment)

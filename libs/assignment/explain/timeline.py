@@ -10,7 +10,7 @@ from libs.assignment.arrays import Floats
 from libs.assignment.compiled import Compiled, Term
 from libs.assignment.explain.terms import Terms
 from libs.assignment.problem import Problem
-from libs.assignment.solvers.result import Result
+from libs.assignment.solvers.result import Outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -52,7 +52,7 @@ class Timeline:
         return "\n".join(lines)
 
 
-def timeline_of(problem: Problem, result: Result) -> Timeline:
+def timeline_of(problem: Problem, result: Outcome) -> Timeline:
     """From the moves that the steps of a result have; evaluated now, so that a solve does not wait for it."""
     terms, assignment, moments = Terms(Compiled.of(problem)), problem.initial.copy(), []
     for step in result.timeline:

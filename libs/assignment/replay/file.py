@@ -13,35 +13,53 @@ import numpy as np
 
 from libs.assignment.arrays import Ints
 from libs.assignment.errors import ModelError
-from libs.assignment.problem import Problem
+from libs.assignment.facade.objective import Objective, objective_of
+from libs.assignment.facade.result import Result
+from libs.assignment.facade.solve import solve
+from libs.assignment.given import indices_of
+from libs.assignment.problem import Column, Problem
 from libs.assignment.replay.codec import Reader, Writer, expect
 from libs.assignment.replay.stated import read_problem, write_problem
 from libs.assignment.replay.vocabulary import vocabulary_of
+from libs.assignment.solvers.caller import Cancelled, Listener
+from libs.assignment.solvers.limits import Limits
 from libs.assignment.solvers.registry import solver_named
-from libs.assignment.solvers.result import Result
 
-FORMAT, VERSION = "plimsoll assignment replay", 1
-FIELDS = ["format", "version", "problem", "solver", "limits", "seed", "options", "answer"]
+FORMAT, VERSION = "plimsoll assignment replay", 2
+FIELDS = ["format", "version", "problem", "solver", "limits", "objective", "start", "seed", "options", "answer"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replay:
-    """What a solver was given, and what it answered.
+    """The arguments of a call of `solve`, and its answer.
 
-    options  further keyword arguments of the solver
-    answer   (N,) the assignment that it came to, where it was kept
+    objective, options  as in `solve`
+    start               (N,) the assignment to begin from; None: where the objects are
+    answer              (N,) the assignment that it came to, where it was kept
     """
 
     problem: Problem
-    solver: str
-    limits: Any
-    seed: int
+    solver: str = "auto"
+    limits: Limits | None = None
+    objective: Objective | str = Objective.PRIORITIES
+    start: Column | None = None
+    seed: int = 0
     options: Mapping[str, Any] = field(default_factory=dict)
     answer: Ints | None = None
 
-    def solve(self) -> Result:
+    def solve(self, *, progress: Listener | None = None, cancelled: Cancelled | None = None) -> Result:
         """Run it again. Where no limit of time was hit the answer is the same, on any machine."""
-        return solver_named(self.solver)(self.problem, self.limits, seed=self.seed, **self.options)
+        return solve(
+            self.problem,
+            self.limits,
+            solver=self.solver,
+            objective=self.objective,
+            start=self.start,
+            seed=self.seed,
+            progress=progress,
+            cancelled=cancelled,
+            **self.options,
+        )
 
 
 def save_replay(path: Path, replay: Replay, *, vocabulary: Iterable[type] = ()) -> None:
@@ -56,6 +74,8 @@ def save_replay(path: Path, replay: Replay, *, vocabulary: Iterable[type] = ()) 
         "problem": write_problem(writer, replay.problem),
         "solver": replay.solver,
         "limits": writer.write("limits", replay.limits),
+        "objective": objective_of(replay.objective).value,
+        "start": None if replay.start is None else writer.keep(_indices(replay)),
         "seed": replay.seed,
         "options": {name: writer.write(name, value) for name, value in replay.options.items()},
         "answer": None if replay.answer is None else writer.keep(replay.answer),
@@ -88,8 +108,21 @@ def load_replay(path: Path, *, vocabulary: Iterable[type] = ()) -> Replay:
     return Replay(
         problem=read_problem(reader, document["problem"]),
         solver=document["solver"],
-        limits=reader.read("limits", document["limits"]),
+        limits=_limits(reader.read("limits", document["limits"])),
+        objective=objective_of(document["objective"]),
+        start=None if document["start"] is None else reader.array("start", document["start"]),
         seed=int(document["seed"]),
         options={name: reader.read(name, value) for name, value in document["options"].items()},
         answer=None if document["answer"] is None else reader.array("answer", document["answer"]),
     )
+
+
+def _indices(replay: Replay) -> Ints:
+    problem = replay.problem
+    return indices_of("start", replay.start, problem.objects, problem.containers)
+
+
+def _limits(given: Any) -> Limits | None:
+    if given is not None and not isinstance(given, Limits):
+        raise ModelError(f"limits: {type(given).__name__} is not Limits")
+    return given

@@ -13,13 +13,12 @@ from types import ModuleType
 from libs.assignment import flavour, specs
 from libs.assignment.errors import ModelError
 from libs.assignment.partitioning import deal
-from libs.assignment.portfolio import limits as portfolio_limits
 from libs.assignment.prices import prices, settings
-from libs.assignment.solvers import limits, partitioned
+from libs.assignment.solvers import limits
 
 Vocabulary = Mapping[str, type]
 
-WORDS: tuple[ModuleType, ...] = (flavour, limits, partitioned, deal, portfolio_limits, settings, prices)
+WORDS: tuple[ModuleType, ...] = (flavour, limits, deal, settings, prices)
 """Where the limits and options of solvers are, besides all files of specs."""
 
 

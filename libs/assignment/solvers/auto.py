@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
+from libs.assignment.arrays import Ints
 from libs.assignment.compiled import Compiled
-from libs.assignment.errors import BadValues, ModelError, NotLowerable
+from libs.assignment.errors import ModelError, NotLowerable
 from libs.assignment.lowering.movement import movement
 from libs.assignment.lowering.wants import wants
 from libs.assignment.prices.recognise import Reading, read_market
 from libs.assignment.problem import Problem
+from libs.assignment.solvers.caller import Cancelled, Listener
 from libs.assignment.solvers.deadline import Deadline
-from libs.assignment.solvers.limits import AUTO_S_MAX, MipLimits, SearchLimits
+from libs.assignment.solvers.known import BEGIN_AT_START, KNOWN, settings_of
+from libs.assignment.solvers.limits import AUTO_S_MAX, Limits
 from libs.assignment.solvers.local import solve_local
 from libs.assignment.solvers.mip import solve_mip
-from libs.assignment.solvers.partitioned import Partitioning, solve_partitioned
+from libs.assignment.solvers.partitioned import solve_partitioned
 from libs.assignment.solvers.portfolio import ALIKE, solve_portfolio
 from libs.assignment.solvers.price import solve_price
-from libs.assignment.solvers.result import Result
+from libs.assignment.solvers.result import Outcome
 
 MIP_PAIRS = 3_000
 """Pairs of a class of objects and a container that branch and bound copes with."""
@@ -31,11 +35,15 @@ PART_OBJECTS = 250_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """A solver, and why it is the one."""
+    """A solver, and why it is the one.
+
+    defaults  fields of Limits that are not the solver's own defaults here
+    """
 
     solver: str
     why: str
-    solve: Callable[..., Result]
+    solve: Callable[..., Outcome]
+    defaults: Mapping[str, Any] = field(default_factory=dict)
 
 
 def choose(compiled: Compiled) -> Choice:
@@ -53,7 +61,7 @@ def choose(compiled: Compiled) -> Choice:
     pairs = None if classes is None else classes * containers
     if pairs is not None and pairs <= MIP_PAIRS:
         why = f"{pairs} pairs of a class of objects and a container are few enough for branch and bound"
-        return Choice(solver="mip", why=why, solve=_small_tree)
+        return Choice(solver="mip", why=why, solve=solve_mip, defaults={"nodes_max": MIP_NODES})
     alike = classes is not None and classes * ALIKE <= objects
     if reading is not None and not (reading.left_out and alike):
         return priced
@@ -63,29 +71,59 @@ def choose(compiled: Compiled) -> Choice:
     large = refused or f"{pairs} pairs of a class of objects and a container are too many for branch and bound"
     if objects > PART_OBJECTS:
         return Choice(
-            solver="partitioned", why=f"{large}; {objects} objects are too many for one search", solve=_in_parts
+            solver="partitioned",
+            why=f"{large}; {objects} objects are too many for one search",
+            solve=solve_partitioned,
+            defaults={"parts": -(-objects // PART_OBJECTS)},
         )
     return Choice(solver="local", why=large, solve=solve_local)
 
 
-def solve_auto(problem: Problem, limits: SearchLimits | None = None, *, seed: int = 0) -> Result:
-    """What the solver that is chosen answers, which one it was, and why.
+def solve_auto(
+    problem: Problem,
+    limits: Limits | None = None,
+    *,
+    seed: int = 0,
+    start: Ints | None = None,
+    progress: Listener | None = None,
+    cancelled: Cancelled | None = None,
+    compiled: Compiled | None = None,
+    deadline: Deadline | None = None,
+) -> Outcome:
+    """Choose a solver, solve, and say in the notes which one it was and why.
 
-    Without limits it takes AUTO_S_MAX seconds at most.
+    limits    those that the chosen solver knows are handed on; a note names the others
+    start     (N,) where to search from, for solvers that do
+    compiled  the problem compiled, where a caller has it already
+    deadline  the clock of the solve that this one is part of; it counts instead of time_s_max, which is AUTO_S_MAX
+              unless the limits say otherwise
     """
-    limits = SearchLimits(time_s_max=AUTO_S_MAX) if limits is None else limits
-    if not isinstance(limits, SearchLimits):
-        raise BadValues(f"limits = {limits!r}; expected SearchLimits, such as SearchLimits(time_s_max=10)")
-    deadline = Deadline.after(limits.time_s_max)
-    compiled = Compiled.of(problem)
+    limits = limits or Limits()
+    if limits.time_s_max is None:
+        limits = replace(limits, time_s_max=AUTO_S_MAX)
+    deadline = deadline or Deadline.after(limits.time_s_max or AUTO_S_MAX)
+    compiled = compiled or Compiled.of(problem)
     choice = choose(compiled)
-    notes = [f"auto chose {choice.solver}: {choice.why}"]
+    same: dict[str, Any] = {"seed": seed, "compiled": compiled, "deadline": deadline}
+    same |= {"progress": progress, "cancelled": cancelled}
+
+    def run(choice: Choice) -> Outcome:
+        more = {"start": start} if choice.solver in BEGIN_AT_START else {}
+        given = replace(limits, **{**choice.defaults, **limits.given()})
+        found = choice.solve(problem, **settings_of(choice.solver, given), **same, **more)
+        notes = (f"auto chose {choice.solver}: {choice.why}", *_unused(choice.solver, limits), *found.notes)
+        return replace(found, notes=notes)
+
     try:
-        result = choice.solve(problem, limits, seed=seed, compiled=compiled, deadline=deadline)
+        return run(choice)
     except NotLowerable as refused:
-        notes = [f"auto chose local: {refused}"]
-        result = solve_local(problem, limits, seed=seed, compiled=compiled, deadline=deadline)
-    return replace(result, notes=(*notes, *result.notes))
+        return run(Choice(solver="local", why=str(refused), solve=solve_local))
+
+
+def _unused(solver: str, limits: Limits) -> tuple[str, ...]:
+    """Return a note of the limits that the chosen solver does not know."""
+    names = [name for name in limits.given() if name not in KNOWN[solver]]
+    return (f"{solver} does not use {', '.join(names)}",) if names else ()
 
 
 def _classes(compiled: Compiled) -> tuple[int | None, str]:
@@ -101,13 +139,3 @@ def _reading(compiled: Compiled) -> Reading | None:
         return read_market(compiled)
     except ModelError:
         return None
-
-
-def _small_tree(problem: Problem, limits: SearchLimits, *, seed: int, compiled: Compiled, deadline: Deadline) -> Result:
-    tree = MipLimits(time_s_max=limits.time_s_max, nodes_max=MIP_NODES)
-    return solve_mip(problem, tree, seed=seed, compiled=compiled, deadline=deadline)
-
-
-def _in_parts(problem: Problem, limits: SearchLimits, *, seed: int, compiled: Compiled, deadline: Deadline) -> Result:
-    options = Partitioning(parts=-(-len(problem.objects) // PART_OBJECTS))
-    return solve_partitioned(problem, limits, seed=seed, options=options, compiled=compiled, deadline=deadline)

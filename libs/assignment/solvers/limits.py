@@ -1,71 +1,137 @@
-"""When a solve stops."""
+"""How long and how hard a solve may try: the limits that callers give, and why a solve ended."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from numbers import Integral, Real
+from typing import Any
 
 from libs.assignment.errors import BadValues
+from libs.assignment.partitioning.deal import Deal
+from libs.assignment.specs.fields import member_of
 
 AUTO_S_MAX = 60.0
-"""Seconds that solve_auto takes at most where its caller gives no limits."""
+"""Seconds that `auto` takes at most, unless its caller says otherwise."""
+PARTS_LIMIT = 4096
+
+_WHOLE = {
+    "tries_max": 1,
+    "threads": 1,
+    "nodes_max": 0,
+    "neighbourhoods_max": 0,
+    "stall": 1,
+    "exact_columns_max": 0,
+    "parts": 1,
+    "workers": 1,
+}
+"""Fields that are whole numbers, and the least of each."""
+_ENDLESS = {"tries_max", "nodes_max"}
+"""Whole numbers that may be math.inf."""
+_SWITCHES = ("first_improving", "insist")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SearchLimits:
-    """Work and time. The same problem, seed and tries_max give the same answer on any machine with the same
-    versions of NumPy and SciPy when no time limit was hit.
+class Limits:
+    """Limits of time and work for every solver. None: the solver's default.
 
-    tries_max   changes that are evaluated (a sweep ends with the object at hand); None: as many as there is time
-                for, cooling down by the clock
-    time_s_max  seconds of wall clock: choosing, compiling and solving. Without limits `auto` takes AUTO_S_MAX, and the
-                others end by the work that they count
-    threads     walks side by side; the answer depends on how many there are
+    A solver knows some of the fields; `solve` refuses a field that is set and that the solver does not know. The same
+    problem, seed and limits of work give the same answer on any machine, unless a limit of time was hit.
 
-    first_improving  in a descent an object goes to the first container found that is better, not to the best one:
-                     sooner done where there are many containers (Rebalancer's SINGLE_GREEDY)
+    Every solver:
+    time_s_max          seconds of wall clock: compiling and solving. `auto`: 60; others: no limit
+
+    `local`, `price` (which polishes by local search), `partitioned`:
+    tries_max           changes evaluated, 20,000,000; math.inf: as many as there is time for, cooling by the clock
+    threads             walks side by side, 1; the answer depends on the number
+    first_improving     a descent takes the first better container instead of the best one: faster with many containers
+
+    `mip`, `portfolio`:
+    nodes_max           nodes of branch and bound, for each priority; mip: no limit, portfolio: 500
+    relative_gap        between answer and bound at which an answer is good enough; mip: 1e-4, portfolio: 1e-5
+
+    `portfolio`:
+    neighbourhoods_max  neighbourhoods tried; twice the containers, at least 30
+    stall, stall_gain   end once `stall` neighbourhoods in a row gained less than `stall_gain` of the bound together;
+                        12 or a 25th of the containers, and 2e-4
+    exact_columns_max   problems of at most so many count columns are solved as one, exactly; 200
+
+    `partitioned`:
+    parts               number of parts, 1 to 4096; 4
+    deal                the way in which containers come to their part; BY_ATTRIBUTE
+    split               containers that are in every part, by name or number; those too large for one part
+    together            a scope whose items are not cut
+    workers             parts solved at once; the time is shared out by it; 1
+    polish              share of tries and time for a local search over the whole at the end, 0 to below 1; 0.2
+    insist              cut the problem also where the test says that it is not granular
+
+    Raises: BadValues for a value out of range; UnknownName for a deal that does not exist.
     """
 
-    tries_max: int | None = 20_000_000
-    time_s_max: float = math.inf
-    threads: int = 1
-    first_improving: bool = False
+    time_s_max: float | None = None
+    tries_max: float | None = None
+    threads: int | None = None
+    first_improving: bool | None = None
+    nodes_max: float | None = None
+    relative_gap: float | None = None
+    neighbourhoods_max: int | None = None
+    stall: int | None = None
+    stall_gain: float | None = None
+    exact_columns_max: int | None = None
+    parts: int | None = None
+    deal: Deal | str | None = None
+    split: Sequence[str | int] | None = None
+    together: str | None = None
+    workers: int | None = None
+    polish: float | None = None
+    insist: bool | None = None
 
     def __post_init__(self) -> None:
-        """Both must leave room for something."""
-        if self.threads < 1:
-            raise BadValues(f"threads = {self.threads}; expected 1 or more")
-        if self.tries_max is None and self.time_s_max == math.inf:
-            raise BadValues("tries_max = None needs a time_s_max")
-        if self.tries_max is not None and self.tries_max < 1:
-            raise BadValues(f"tries_max = {self.tries_max}; expected 1 or more")
-        if not self.time_s_max > 0:
-            raise BadValues(f"time_s_max = {self.time_s_max}; expected seconds above 0")
+        """Check every field that is set."""
+        for name, least in _WHOLE.items():
+            _check_whole(name, getattr(self, name), least, endless=name in _ENDLESS)
+        for name in ("time_s_max", "relative_gap", "stall_gain", "polish"):
+            _check_number(name, getattr(self, name))
+        for name in _SWITCHES:
+            if not isinstance(getattr(self, name), bool | None):
+                raise BadValues(f"limits: {name} = {getattr(self, name)!r}; expected True or False")
+        if self.time_s_max is not None and not self.time_s_max > 0:
+            raise BadValues(f"limits: time_s_max = {self.time_s_max}; expected seconds above 0")
+        if self.parts is not None and self.parts > PARTS_LIMIT:
+            raise BadValues(f"limits: parts = {self.parts}; expected 1 to {PARTS_LIMIT}")
+        if self.polish is not None and not self.polish < 1:
+            raise BadValues(f"limits: polish = {self.polish}; expected a share from 0 to below 1")
+        if self.together is not None and not isinstance(self.together, str):
+            raise BadValues(f"limits: together = {self.together!r}; expected the name of a scope")
+        if self.deal is not None:
+            object.__setattr__(self, "deal", member_of(Deal, self.deal, "limits: deal"))
+
+    def given(self) -> dict[str, Any]:
+        """Return the fields that are set, by name."""
+        every = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {name: value for name, value in every.items() if value is not None}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MipLimits:
-    """When branch and bound stops. Nodes are counted per priority; the same number gives the same answer on any machine
-    when no time limit was hit.
+def _check_whole(name: str, value: Any, least: int, *, endless: bool) -> None:
+    if value is None or (endless and value == math.inf):
+        return
+    or_inf = " or math.inf" if endless else ""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise BadValues(f"limits: {name} = {value!r}; expected a whole number{or_inf}")
+    if int(value) < least:
+        raise BadValues(f"limits: {name} = {value}; expected {least} or more")
 
-    time_s_max    seconds of wall clock, the building of the model included; what is left is shared by the priorities
-    nodes_max     nodes of the tree, each priority
-    relative_gap  of answer and bound at which an answer is good enough
-    """
 
-    time_s_max: float = math.inf
-    nodes_max: int | None = None
-    relative_gap: float = 1e-4
-
-    def __post_init__(self) -> None:
-        """All must make sense."""
-        if not self.time_s_max > 0:
-            raise BadValues(f"time_s_max = {self.time_s_max}; expected seconds above 0")
-        if self.nodes_max is not None and self.nodes_max < 0:
-            raise BadValues(f"nodes_max = {self.nodes_max}; expected 0 or more")
-        if not self.relative_gap >= 0:
-            raise BadValues(f"relative_gap = {self.relative_gap}; expected 0 or more")
+def _check_number(name: str, value: Any) -> None:
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise BadValues(f"limits: {name} = {value!r}; expected a number")
+    if not float(value) >= 0:
+        raise BadValues(f"limits: {name} = {value}; expected 0 or more")
 
 
 class StoppedBy(StrEnum):

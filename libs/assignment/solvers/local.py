@@ -16,11 +16,14 @@ from libs.assignment.legal import begun_at
 from libs.assignment.problem import Problem
 from libs.assignment.search.bent import Bent
 from libs.assignment.search.program import Program, program_of
-from libs.assignment.search.sweeps import UNLIMITED, Sweeps, Work
+from libs.assignment.search.sweeps import UNLIMITED, Sweeps
 from libs.assignment.search.walk import Proposer, compare
+from libs.assignment.solvers.caller import Caller, Cancelled, Listener
 from libs.assignment.solvers.deadline import Deadline
-from libs.assignment.solvers.limits import SearchLimits, StoppedBy
-from libs.assignment.solvers.result import Result, Step
+from libs.assignment.solvers.limits import StoppedBy
+from libs.assignment.solvers.result import Outcome, Step
+from libs.assignment.solvers.settings import SearchLimits
+from libs.assignment.solvers.stoppable import Stoppable
 from libs.assignment.solvers.walks import Walks
 
 PILOT = 0.15
@@ -51,13 +54,16 @@ def solve_local(
     *,
     seed: int = 0,
     start: Ints | None = None,
+    progress: Listener | None = None,
+    cancelled: Cancelled | None = None,
     proposer: Proposer | None = None,
     compiled: Compiled | None = None,
     deadline: Deadline | None = None,
     refine: bool = False,
-) -> Result:
+) -> Outcome:
     """An assignment no worse than the start, at every priority.
 
+    cancelled  asked after every chunk of an annealing and every sweep; the best so far is the answer
     start     (N,) where to search from, where that is no worse than where the objects are (legal.begun_at)
     refine    the start is legal and better than where the objects are: search near it, from a low temperature and
               within the limits
@@ -71,14 +77,15 @@ def solve_local(
     compiled = compiled or Compiled.of(problem)
     begin = start if refine and start is not None else begun_at(compiled, start)
     program = program_of(compiled, to_search=True, begin=begin)
-    search = Search(program, seed, began, begin, limits.threads, proposer, refine=refine)
+    caller = Caller(began, compiled.unit, progress, cancelled)
+    search = Search(program, seed, began, begin, limits.threads, proposer, refine=refine, caller=caller)
     walks = search.walks
     build_s = time.perf_counter() - began
     stopped_by = search.run(limits)
     final = program.state(walks.best)
     levels = program.levels
     first, last = program.state(problem.initial).part[:levels], final.part[:levels]
-    return Result(
+    return Outcome(
         assignment=walks.best,
         broken=(float(first[0]), float(last[0])),
         objective=(tuple(map(float, first[1:])), tuple(map(float, last[1:]))),
@@ -107,9 +114,11 @@ class Search:
         proposer: Proposer | None = None,
         *,
         refine: bool = False,
+        caller: Caller,
     ) -> None:
-        self.program, self.began, self.refine = program, began, refine
-        self.walks = Walks(program, start, seed, threads=threads, proposer=proposer)
+        self.program, self.began, self.refine, self.caller = program, began, refine, caller
+        self.walks = Walks(program, start, seed, threads=threads, proposer=proposer, cancelled=caller.cancelled)
+        self._level = 0
         self.timeline: list[Step] = []
         self._noted = program.problem.initial.copy()
         movable, containers = len(program.movable), len(program.problem.containers)
@@ -132,25 +141,28 @@ class Search:
                 until_s = self.began + now_s + (time_s_max - now_s) / left
                 timed = limits.tries_max is None
                 tries = UNLIMITED if limits.tries_max is None else (limits.tries_max - walks.tries) // left
-                at_bottom = self.search(level, Work(tries, until_s, timed=timed), limits) and at_bottom
+                work = Stoppable(tries, until_s, timed=timed, cancelled=self.caller.cancelled)
+                at_bottom = self.search(level, work, limits) and at_bottom
         if not any(walks.open(level) for level in range(program.levels)):
             return StoppedBy.OPTIMAL
+        if self.caller.cancelled():
+            return StoppedBy.CANCELLED
         if at_bottom:
             return StoppedBy.LOCAL
         by_time = limits.tries_max is None or time.perf_counter() - self.began >= time_s_max
         return StoppedBy.TIME if by_time else StoppedBy.WORK
 
-    def search(self, level: int, work: Work, limits: SearchLimits) -> bool:
+    def search(self, level: int, work: Stoppable, limits: SearchLimits) -> bool:
         """Descend, then anneal from the best again and again, until that gains nothing or the work is done.
 
         Returns whether nothing is left to gain, or no single move and no swap improves and rounds found nothing.
         """
-        walks = self.walks
+        walks, self._level = self.walks, level
         sweeps = self._sweeps(level)
         sweeps.descend(work.part(0.5), first_improving=limits.first_improving)
         self._kept(sweeps)
         rounds = idle = 0
-        while walks.open(level) and (work.left or not rounds):
+        while walks.open(level) and (work.left or not rounds) and not self.caller.cancelled():
             rounds += 1
             before = walks.best_value.copy()
             self._round(level, work, limits.first_improving)
@@ -164,7 +176,7 @@ class Search:
                 idle = 0
         return not walks.open(level)
 
-    def _round(self, level: int, work: Work, first_improving: bool) -> None:
+    def _round(self, level: int, work: Stoppable, first_improving: bool) -> None:
         """Anneal from the best, quickly and then slowly, and go down again from the best that is met."""
         walks = self.walks
         walks.begin_at(walks.best)
@@ -172,20 +184,20 @@ class Search:
         tries = min(all_tries, self.round_tries)
         if all_tries - tries < tries / 2:
             tries = all_tries
-        until_s, timed = work.until_s, work.timed
+        until_s = work.until_s
         polish = int(tries * POLISH)
         left_s = until_s - time.perf_counter()
         anneal_s = until_s if left_s == math.inf else until_s - min(POLISH * left_s, POLISH_S_MAX)
-        self._heat_and_cool(level, Work(tries - polish, anneal_s, work, timed=timed))
+        self._heat_and_cool(level, work.share(tries - polish, anneal_s))
         walks.leader.begin_at(walks.best)
         sweeps = self._sweeps(level)
-        last = Work(min(max(polish, 1), work.tries), until_s, work, timed=timed)
+        last = work.share(min(max(polish, 1), work.tries), until_s)
         sweeps.descend(last, first_improving=first_improving)
         if walks.open(level) and sweeps.run_between(last):
             sweeps.descend(last, first_improving=first_improving)
         self._kept(sweeps)
 
-    def _heat_and_cool(self, level: int, work: Work) -> None:
+    def _heat_and_cool(self, level: int, work: Stoppable) -> None:
         """Anneal quickly and then slowly; with limits that bend, where there are any, until it is cold."""
         walks = self.walks
         schedule = walks.schedule(level, work.tries, LUKEWARM if self.refine else HOT)
@@ -209,7 +221,7 @@ class Search:
         start = self.program.state(self.program.problem.initial)
         return bool(start.part[0] <= self.walks.tolerance[0])
 
-    def _mend(self, work: Work) -> None:
+    def _mend(self, work: Stoppable) -> None:
         """Make limits hard again: from where each walk is come back to them, what is broken being all that counts.
 
         A walk that does not, or comes to less than its best, goes on from the best.
@@ -217,7 +229,8 @@ class Search:
         tolerance = self.walks.tolerance
         for walk in self.walks.all:
             bent, walk.bent = walk.bent, None
-            mend = Search(self.program, walk.next_seed(), self.began, walk.assignment.copy())
+            silent = self.caller.silent()
+            mend = Search(self.program, walk.next_seed(), self.began, walk.assignment.copy(), caller=silent)
             if mend.walks.open(0):
                 mend.search(0, work, SearchLimits())
             walk.tries, walk.made = walk.tries + mend.walks.tries, walk.made + mend.walks.made
@@ -240,6 +253,7 @@ class Search:
 
     def _note(self) -> None:
         walks, best = self.walks, self.walks.best
+        self.caller.tell(self._level, float(walks.best_value[self._level]), self.program.least[self._level])
         who = np.flatnonzero(best != self._noted)
         moved, self._noted[who] = (who, best[who]), best[who]
         self.timeline.append(

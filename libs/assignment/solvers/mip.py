@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import repeat
 
@@ -18,17 +18,16 @@ from libs.assignment.lowering.impossible import clash_of
 from libs.assignment.lowering.lower import lower_compiled
 from libs.assignment.lowering.lowered import Lowered
 from libs.assignment.problem import Problem
+from libs.assignment.solvers.caller import Caller, Cancelled, Listener
 from libs.assignment.solvers.claim import claimed, is_proven
 from libs.assignment.solvers.deadline import Deadline
-from libs.assignment.solvers.limits import MipLimits, SearchLimits, StoppedBy
+from libs.assignment.solvers.limits import StoppedBy
 from libs.assignment.solvers.record import Record
-from libs.assignment.solvers.result import Result
+from libs.assignment.solvers.result import Outcome
+from libs.assignment.solvers.settings import MipLimits, SearchLimits
 from libs.assignment.solvers.unbuilt import unbuilt
 from libs.mip import highs
 from libs.mip.model import Model
-
-Progress = Callable[[int, float, float, float], None]
-"""level (0: what is broken), incumbent, bound, gap; inf where there is none yet."""
 
 SLACK = 1e-9
 """What a level may lose to those below it, besides: HiGHS's presolve goes wrong on rows that are wider by 1e-6."""
@@ -52,11 +51,11 @@ def solve_mip(
     *,
     start: Ints | None = None,
     seed: int = 0,
-    progress: Progress | None = None,
-    cancelled: highs.Cancelled | None = None,
+    progress: Listener | None = None,
+    cancelled: Cancelled | None = None,
     compiled: Compiled | None = None,
     deadline: Deadline | None = None,
-) -> Result:
+) -> Outcome:
     """The best assignment, or the best found, with a bound on every level. Never worse than where the objects are.
 
     start     (N,) an assignment to begin from, where it is better than where the objects are (legal.begun_at)
@@ -74,14 +73,15 @@ def solve_mip(
     except TimeUp:
         return unbuilt(compiled, deadline, solver="mip", seed=seed, start=start)
     build_s = time.perf_counter() - began
-    tree = Tree(lowered, limits, began, seed, progress, cancelled, build_s)
+    caller = Caller(began, compiled.unit, progress, cancelled)
+    tree = Tree(lowered, limits, began, seed, caller, build_s)
     if start is not None:
         tree.offer(begun_at(lowered.compiled, start))
     stopped_by = tree.run()
     first, last = tree.first, tree.value
     bound, stopped_by = claimed(lowered.compiled, last, tree.bound, stopped_by, limits.relative_gap)
     impossible = _impossible(problem, began + limits.time_s_max, build_s) if last[0] > TOLERANCE else ()
-    return Result(
+    return Outcome(
         assignment=tree.best,
         broken=(float(first[0]), float(last[0])),
         objective=(tuple(map(float, first[1:])), tuple(map(float, last[1:]))),
@@ -117,13 +117,12 @@ class Tree:
         limits: MipLimits,
         began: float,
         seed: int,
-        progress: Progress | None,
-        cancelled: highs.Cancelled | None,
+        caller: Caller,
         build_s: float = 0.0,
     ) -> None:
         self._build_s = build_s
         self.lowered, self.limits, self.began, self.seed = lowered, limits, began, seed
-        self.progress, self.cancelled = progress, cancelled
+        self.caller = caller
         self.best = lowered.problem.initial.copy()
         self.first = self.value = lowered.compiled.values(self.best)
         self.bound: list[float] = []
@@ -142,6 +141,9 @@ class Tree:
         for level in range(len(self.lowered.levels)):
             self.bound.append(-math.inf)
             for gap in self._gaps(level):
+                if self.caller.cancelled():
+                    ended = StoppedBy.CANCELLED
+                    break
                 if self._left_s() <= 0:
                     ended = StoppedBy.TIME
                     break
@@ -246,14 +248,15 @@ class Tree:
                 presolve=presolve,
                 tolerance=tolerance,
                 progress=self._listener(level),
-                cancelled=self.cancelled,
+                cancelled=self.caller.cancels,
             )
             self.nodes += found.nodes
             return found
 
         start = self.lowered.point(self.best)
         if len(model.cost) > LARGE:
-            relaxed = highs.solve_lp(model, "ipm", highs.Limits(time_s_max=share * RELAXING), cancelled=self.cancelled)
+            patience = highs.Limits(time_s_max=share * RELAXING)
+            relaxed = highs.solve_lp(model, "ipm", patience, cancelled=self.caller.cancels)
             self.bound[-1] = max(self.bound[-1], relaxed.bound - error)
         found = solve(start)
         if found.infeasible:
@@ -268,18 +271,21 @@ class Tree:
         return self.lowered.assignment(counts, x)
 
     def _ended(self, found: highs.Solution, so_far: StoppedBy) -> StoppedBy:
-        if self.cancelled is not None and self.cancelled():
+        if self.caller.cancelled():
             return StoppedBy.CANCELLED
         if found.timed_out and so_far is not StoppedBy.CANCELLED:
             return StoppedBy.TIME
         return so_far if found.optimal or so_far is not StoppedBy.OPTIMAL else StoppedBy.WORK
 
     def _listener(self, level: int) -> highs.Progress | None:
-        progress = self.progress
-        if progress is None:
+        if not self.caller.listens:
             return None
-        unit = self.lowered.compiled.unit[level]
-        return lambda incumbent, bound, gap: progress(level, incumbent * unit, bound * unit, gap)
+
+        def tell(incumbent: float, bound: float, gap: float) -> None:
+            known = min(incumbent, self.value[level])  # of the whole level: HiGHS may not have its start yet
+            self.caller.tell(level, known, max(bound, self.bound[level]))
+
+        return tell
 
     def _note(self) -> None:
         self.record.add(self.best, self.value, tries=self.nodes, made=len(self.record.steps))

@@ -5,7 +5,6 @@ a bound.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -20,15 +19,15 @@ from libs.assignment.lowering.lowered import Lowered
 from libs.assignment.portfolio.limits import PortfolioLimits
 from libs.assignment.portfolio.phases import Phases
 from libs.assignment.problem import Problem
+from libs.assignment.solvers.caller import Caller, Cancelled, Listener
 from libs.assignment.solvers.claim import claimed
 from libs.assignment.solvers.deadline import Deadline
-from libs.assignment.solvers.limits import SearchLimits, StoppedBy
+from libs.assignment.solvers.limits import StoppedBy
 from libs.assignment.solvers.record import Record
-from libs.assignment.solvers.result import Result, Step
+from libs.assignment.solvers.result import Outcome, Step
+from libs.assignment.solvers.settings import SearchLimits
 from libs.assignment.solvers.unbuilt import unbuilt
 
-Progress = Callable[[int, float, float], None]
-"""level (0: what is broken), the best value so far, and a bound on it."""
 ALIKE = 4
 """Objects of a class, on average, from which on counting them is worth more than looking at each."""
 KEPT_BACK = 0.05
@@ -46,11 +45,11 @@ def solve_portfolio(
     limits: PortfolioLimits | SearchLimits | None = None,
     *,
     seed: int = 0,
-    progress: Progress | None = None,
-    cancelled: Callable[[], bool] | None = None,
+    progress: Listener | None = None,
+    cancelled: Cancelled | None = None,
     compiled: Compiled | None = None,
     deadline: Deadline | None = None,
-) -> Result:
+) -> Outcome:
     """An assignment no worse than the start at every priority, and a bound on each.
 
     With enough time the same problem and seed give the same answer on any machine. NotLowerable where the problem has
@@ -69,7 +68,7 @@ def solve_portfolio(
     except TimeUp:
         return unbuilt(compiled, deadline, solver="portfolio", seed=seed)
     build_s = time.perf_counter() - began
-    run = _Run(lowered, limits, began, seed, progress, cancelled)
+    run = _Run(lowered, limits, began, seed, Caller(began, compiled.unit, progress, cancelled))
     for level in range(len(lowered.levels)):
         run.solve(level)
     placing = time.perf_counter()
@@ -77,7 +76,7 @@ def solve_portfolio(
     timeline = run.timeline(time.perf_counter() - placing)
     first, last = lowered.compiled.values(problem.initial), lowered.compiled.values(best)
     bound, stopped_by = claimed(lowered.compiled, last, run.bound, run.stopped_by, limits.exact_gap)
-    return Result(
+    return Outcome(
         assignment=best,
         broken=(first[0], last[0]),
         objective=(first[1:], last[1:]),
@@ -115,11 +114,10 @@ class _Run:
         limits: PortfolioLimits,
         began: float,
         seed: int,
-        progress: Progress | None,
-        cancelled: Callable[[], bool] | None,
+        caller: Caller,
     ) -> None:
         self.lowered, self.limits, self.began, self.seed = lowered, limits, began, seed
-        self.progress, self.cancelled = progress, cancelled
+        self.caller = caller
         self.counts: Ints = lowered.held
         self.stopped_by = StoppedBy.OPTIMAL
         self.tried = self.improved = 0
@@ -142,7 +140,7 @@ class _Run:
             levels = sum(one.cost.any() for one in lowered.levels[level:])
             self._until = time.perf_counter() + (self._ends - time.perf_counter()) / levels
             phases = Phases(lowered, model, self.limits, self.seed, self)
-            relaxation = phases.relax(model, cancelled=self.cancelled)
+            relaxation = phases.relax(model, cancelled=self.caller.cancels)
             self.note(timed_out=relaxation.timed_out)
             least = max(least, relaxation.bound)
             self.counts = phases.start(relaxation, self.counts)
@@ -205,7 +203,7 @@ class _Run:
 
     def stop(self) -> bool:
         """Whether the caller or the clock ends it."""
-        asked = self.cancelled is not None and self.cancelled()
+        asked = self.caller.cancelled()
         if asked or self.time_left() <= 0:
             self.note(timed_out=True)
         return asked or self.time_left() <= 0
@@ -217,12 +215,9 @@ class _Run:
     def note(self, *, timed_out: bool) -> None:
         """A solver was stopped by the clock or the caller."""
         if timed_out and self.stopped_by in (StoppedBy.OPTIMAL, StoppedBy.WORK):
-            asked = self.cancelled is not None and self.cancelled()
-            self.stopped_by = StoppedBy.CANCELLED if asked else StoppedBy.TIME
+            self.stopped_by = StoppedBy.CANCELLED if self.caller.cancelled() else StoppedBy.TIME
 
     def found(self, point: Floats, bound: float) -> None:
         """Write it down, and tell."""
         values = self._remember(point)
-        if self.progress is not None:
-            unit = self.lowered.compiled.unit[self._level]
-            self.progress(self._level, values[self._level] * unit, bound * unit)
+        self.caller.tell(self._level, values[self._level], bound)

@@ -24,12 +24,14 @@ from libs.assignment.prices.settings import Granularity, PriceSettings
 from libs.assignment.prices.state import State, start
 from libs.assignment.problem import Problem
 from libs.assignment.search.walk import compare
+from libs.assignment.solvers.caller import Caller, Cancelled, Listener
 from libs.assignment.solvers.claim import claimed
 from libs.assignment.solvers.deadline import Deadline
-from libs.assignment.solvers.limits import SearchLimits, StoppedBy
+from libs.assignment.solvers.limits import StoppedBy
 from libs.assignment.solvers.local import solve_local
 from libs.assignment.solvers.record import Record
-from libs.assignment.solvers.result import Result, Step
+from libs.assignment.solvers.result import Outcome, Step
+from libs.assignment.solvers.settings import SearchLimits
 
 CLOSE = 1e-9
 """An answer that is this share of the bound away from it is the best. What is broken by less is not broken."""
@@ -62,12 +64,14 @@ def solve_price(
     limits: SearchLimits | None = None,
     *,
     seed: int = 0,
+    progress: Listener | None = None,
+    cancelled: Cancelled | None = None,
     settings: PriceSettings | None = None,
     prices: Prices | None = None,
     compiled: Compiled | None = None,
     deadline: Deadline | None = None,
     reading: Reading | None = None,
-) -> Result:
+) -> Outcome:
     """A placement no worse than the start, the relaxation's prices, and a bound.
 
     prices    of an earlier solve: where the new ones are looked for
@@ -80,7 +84,8 @@ def solve_price(
     limits = limits or SearchLimits()
     deadline = deadline or Deadline.after(limits.time_s_max)
     reading = reading or read_market(compiled or Compiled.of(problem))
-    run = Run(reading, settings or PriceSettings(), seed, deadline)
+    caller = Caller(deadline.began, reading.compiled.unit, progress, cancelled)
+    run = Run(reading, settings or PriceSettings(), seed, deadline, caller)
     build_s = deadline.elapsed_s
     run.place(prices)
     return run.result(build_s, limits)
@@ -89,7 +94,10 @@ def solve_price(
 class Run:
     """One solve, phase by phase."""
 
-    def __init__(self, reading: Reading, settings: PriceSettings, seed: int, deadline: Deadline) -> None:
+    def __init__(
+        self, reading: Reading, settings: PriceSettings, seed: int, deadline: Deadline, caller: Caller
+    ) -> None:
+        self.caller = caller
         market = reading.strict.market
         if settings.granularity is Granularity.GLOBAL:
             market = replace(market, pool=np.zeros_like(market.pool))
@@ -126,7 +134,7 @@ class Run:
             raise_shares(market, self.offer, self.state, ranking, settings)
             self._note()
 
-    def result(self, build_s: float, limits: SearchLimits) -> Result:
+    def result(self, build_s: float, limits: SearchLimits) -> Outcome:
         """The placement, polished where prices do not say all; or the start where that is no worse."""
         problem, compiled, initial = self.compiled.problem, self.compiled, self.market.initial
         first: Floats = np.array(compiled.values(initial))
@@ -151,6 +159,8 @@ class Run:
                 replace(limits, tries_max=polishing),
                 seed=self.seed,
                 start=best,
+                progress=self.caller.relay,
+                cancelled=self.caller.cancels,
                 compiled=compiled,
                 deadline=self.deadline,
                 refine=True,
@@ -164,10 +174,10 @@ class Run:
             bound = self._bound(float(last[0])) if last[0] <= CLOSE < first[0] else bound
             notes += ("local search polished the placement",)
         near = last - bound <= CLOSE * np.maximum(np.abs(last), np.abs(bound))
-        ended = StoppedBy.TIME if self.cut else StoppedBy.OPTIMAL if near.all() else StoppedBy.DONE
+        ended = self._ended(all_met=bool(near.all()))
         kept, stopped_by = claimed(self.compiled, _levels(last), _levels(bound), ended, CLOSE)
         moved = int((best != initial).sum())
-        return Result(
+        return Outcome(
             assignment=best.copy(),
             broken=(_levels(first)[0], _levels(last)[0]),
             objective=(tuple(first[1:].tolist()), tuple(last[1:].tolist())),
@@ -233,10 +243,22 @@ class Run:
         self.looked_at += len(self.who)
         found = np.where(self.state.at >= 0, self.state.at, self.market.outside)
         self.moments.append((self.deadline.elapsed_s, self.looked_at, found))
+        if self.caller.listens:
+            level, strict = self.reading.read.level, self.reading.strict
+            bound = strict.least(self.relaxed.bound) if strict.exact else -math.inf
+            self.caller.tell(level, self.compiled.values(found)[level], max(bound, self.compiled.least[level]))
 
     def _late(self) -> bool:
-        self.cut = self.cut or self.deadline.left_s <= 0
+        """Whether the time is up, or the caller has ended the solve: asked between phases."""
+        self.cut = self.cut or self.deadline.left_s <= 0 or self.caller.cancelled()
         return self.cut
+
+    def _ended(self, *, all_met: bool) -> StoppedBy:
+        if self.caller.cancelled():
+            return StoppedBy.CANCELLED
+        if self.cut:
+            return StoppedBy.TIME
+        return StoppedBy.OPTIMAL if all_met else StoppedBy.DONE
 
 
 def _levels(found: Floats) -> tuple[float, ...]:

@@ -1,4 +1,4 @@
-"""Every solver by its name. All are called alike: solve(problem, limits, seed=…) -> Result."""
+"""Every solver by its name. All are called alike: solve(problem, limits, seed=…) -> Outcome."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from libs.assignment.solvers.mip import solve_mip
 from libs.assignment.solvers.partitioned import solve_partitioned
 from libs.assignment.solvers.portfolio import solve_portfolio
 from libs.assignment.solvers.price import solve_price
-from libs.assignment.solvers.result import Result
+from libs.assignment.solvers.result import Outcome
 
-SOLVERS: dict[str, Callable[..., Result]] = {
+SOLVERS: dict[str, Callable[..., Outcome]] = {
     "auto": solve_auto,
     "local": solve_local,
     "mip": solve_mip,
@@ -23,7 +23,7 @@ SOLVERS: dict[str, Callable[..., Result]] = {
 }
 
 
-def solver_named(name: str) -> Callable[..., Result]:
+def solver_named(name: str) -> Callable[..., Outcome]:
     """The solver of a name, or an error that says which name is nearest."""
     if name not in SOLVERS:
         raise UnknownName("solvers", "solver", str(name), SOLVERS)

@@ -31,7 +31,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Result:
+class Outcome:
     """An assignment, and how it came about.
 
     assignment   (N,)            the container of each object
@@ -61,7 +61,7 @@ class Result:
     solver: str = "local"
     notes: tuple[str, ...] = ()
 
-    def as_stated(self, unit: Sequence[float]) -> Result:
+    def as_stated(self, unit: Sequence[float]) -> Outcome:
         """With levels in the weights that were stated, where they are now in units (levels,) of so much each."""
         if all(one == 1.0 for one in unit):
             return self

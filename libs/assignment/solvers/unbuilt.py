@@ -8,17 +8,17 @@ from libs.assignment.legal import begun_at
 from libs.assignment.solvers.deadline import Deadline
 from libs.assignment.solvers.limits import StoppedBy
 from libs.assignment.solvers.record import Record
-from libs.assignment.solvers.result import Result
+from libs.assignment.solvers.result import Outcome
 
 
-def unbuilt(compiled: Compiled, deadline: Deadline, *, solver: str, seed: int, start: Ints | None = None) -> Result:
+def unbuilt(compiled: Compiled, deadline: Deadline, *, solver: str, seed: int, start: Ints | None = None) -> Outcome:
     """Where the objects are, or the caller's start (N,) where that is no worse, and the least that levels can be."""
     initial, best = compiled.problem.initial, begun_at(compiled, start)
     first, last = compiled.values(initial), compiled.values(best)
     record = Record(initial, deadline.began)
     record.add(best, last, tries=0, made=0)
     moved = int((best != initial).sum())
-    return Result(
+    return Outcome(
         assignment=best,
         broken=(first[0], last[0]),
         objective=(first[1:], last[1:]),

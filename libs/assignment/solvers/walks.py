@@ -34,6 +34,10 @@ COLD = 1 / 45
 """The last temperature is so much further down among those changes than the first."""
 
 
+def _never() -> bool:
+    return False
+
+
 class Walks:
     """So many, from one assignment (N,)."""
 
@@ -45,8 +49,9 @@ class Walks:
         *,
         threads: int = 1,
         proposer: Proposer | None = None,
+        cancelled: Callable[[], bool] = _never,
     ) -> None:
-        self.program, self.proposer = program, proposer
+        self.program, self.proposer, self.cancelled = program, proposer, cancelled
         before = time.perf_counter()
         self.all = [Walk(program, start, seed * 1_009 + k) for k in range(threads)]
         self.whole_s = (time.perf_counter() - before) / threads
@@ -132,6 +137,8 @@ class Walks:
         began_s, done, progress, met = time.perf_counter(), 0, 0.0, 0
         chunk = min(FIRST_CHUNK, share) if by_clock else share // CHUNKS
         while progress < 1.0 and self.open(level) and (not done or time.perf_counter() < until_s):
+            if done and self.cancelled():
+                break
             if by_clock:
                 used_s, whole_s = time.perf_counter() - began_s, until_s - began_s
                 if done:

@@ -2,23 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from libs.assignment.arrays import Ints
-from libs.assignment.errors import ModelError
+from libs.assignment.columns import is_column, listed
+from libs.assignment.errors import BadValues, ModelError
 from libs.assignment.labels import Labels
 from libs.assignment.matrices import Matrix, csr
 
 
 @dataclass(frozen=True, kw_only=True)
 class Filter:
-    """All items, only some (`items`), or all but some (`but`); by name or index."""
+    """All items, only some (`items`), or all but some (`but`); by name or index, in any kind of column.
+
+    A spec takes plain names in the place of a filter: they are its `items`.
+    """
 
     items: Sequence[str | int] | None = None
     but: Sequence[str | int] | None = None
+
+    def __post_init__(self) -> None:
+        """Keep columns as lists, and a single name as a list of one."""
+        for name in ("items", "but"):
+            given = getattr(self, name)
+            if isinstance(given, str) or is_column(given):
+                object.__setattr__(self, name, listed(given))
+
+    @classmethod
+    def from_plain(cls, where: str, given: Any) -> Filter:
+        """Return the filter that plain names stand for."""
+        if isinstance(given, str) or (isinstance(given, Iterable) and not isinstance(given, Mapping)):
+            return cls(items=listed(given))
+        raise BadValues(f"{where} = {given!r}; expected names, or Filter(items=...) or Filter(but=...)")
 
     def kept(self, where: str, labels: Labels) -> Ints:
         """The indices that remain, in order."""

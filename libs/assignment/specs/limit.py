@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from libs.assignment.arrays import Floats, checked_values
+from libs.assignment.columns import is_column, is_labelled, labelled, listed
 from libs.assignment.errors import BadValues
 from libs.assignment.expressions.expression import Constant
 from libs.assignment.labels import Labels
 from libs.assignment.matrices import csr
-from libs.assignment.specs.fields import check_fields
+from libs.assignment.specs.fields import NUMBERS, check_fields, member_of
 
 Name = str | int
 
@@ -41,8 +44,11 @@ class Bound(StrEnum):
 class Limit:
     """`default` unless `items`, `groups` or `pairs` say otherwise (in rising order of precedence).
 
-    items, groups  an array with a number for each, or a mapping from names (or indices) to numbers
+    type           ABSOLUTE or RELATIVE
+    items, groups  a column with a number for each, or a mapping (or pandas Series) from names or indices to numbers
     pairs          a mapping from (scope item, group) to numbers
+
+    A spec takes a plain number in the place of a limit: it is the default. A plain mapping is its `items`.
     """
 
     type: LimitType = LimitType.ABSOLUTE
@@ -52,8 +58,26 @@ class Limit:
     pairs: Mapping[tuple[Name, Name], float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """The type is one of LimitType; the default is a number."""
+        """Make a member of the word for the type, and mappings or lists of columns; check the default."""
+        object.__setattr__(self, "type", member_of(LimitType, self.type, "Limit: type"))
+        for name in ("items", "groups"):
+            given = getattr(self, name)
+            if is_labelled(given):
+                object.__setattr__(self, name, labelled(f"Limit: {name}", given))
+            elif is_column(given):
+                object.__setattr__(self, name, listed(given))
         check_fields(self, "Limit")
+
+    @classmethod
+    def from_plain(cls, where: str, given: Any) -> Limit:
+        """Return the limit that a plain number, or a mapping from scope items to numbers, stands for."""
+        if is_labelled(given):
+            return cls(items=labelled(where, given))
+        if isinstance(given, bool) or not isinstance(given, NUMBERS):
+            raise BadValues(f"{where} = {given!r}; expected a number, a mapping by scope item, or Limit(...)")
+        if not math.isfinite(given):
+            raise BadValues(f"{where} = {given!r}; expected a finite number")
+        return cls(default=float(given))
 
     def by_item(self, where: str, items: Labels) -> Floats:
         """(I,) for specs without groups."""

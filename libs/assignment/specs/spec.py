@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, dataclass_transform
 
 from libs.assignment.errors import ModelError, UnknownName
 from libs.assignment.expressions.expression import Expression, sum_of
-from libs.assignment.specs.fields import check_fields
+from libs.assignment.specs.fields import check_fields, from_plain
 
 if TYPE_CHECKING:
     from libs.assignment.problem import Problem
@@ -25,16 +25,18 @@ class Worded(ABCMeta):
 
     def __call__(cls, *args: Any, **given: Any) -> Any:
         """Checked before and after. A subclass that is not made a spec itself sees to its words."""
-        if args or "__dataclass_fields__" not in vars(cls):
+        if "__dataclass_fields__" not in vars(cls):
             return super().__call__(*args, **given)
         fields = {field.name: field for field in dataclasses.fields(cast(Any, cls))}
+        if args:
+            raise ModelError(f"{cls.__name__}: {args[0]!r}: give fields by name; it has {', '.join(fields)}")
         for name in given:
             if name not in fields:
                 raise UnknownName(cls.__name__, "field", name, fields)
         missing = [name for name, field in fields.items() if _required(field) and name not in given]
         if missing:
             raise ModelError(f"{cls.__name__}: needs {', '.join(missing)}")
-        made = super().__call__(**given)
+        made = super().__call__(**from_plain(cls, cls.__name__, given))
         check_fields(made, cls.__name__)
         return made
 

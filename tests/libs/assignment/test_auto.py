@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from libs.assignment.errors import UnknownName
+from libs.assignment.facade.solve import solve
 from libs.assignment.problem import Problem
 from libs.assignment.solvers import auto
-from libs.assignment.solvers.limits import AUTO_S_MAX, SearchLimits
+from libs.assignment.solvers.known import known_limits
+from libs.assignment.solvers.limits import AUTO_S_MAX, Limits
 from libs.assignment.solvers.mip import solve_mip
 from libs.assignment.solvers.price import solve_price
 from libs.assignment.solvers.registry import SOLVERS, solver_named
@@ -57,7 +59,10 @@ def test_names_that_do_not_exist_are_refused_with_the_nearest() -> None:
 @pytest.mark.parametrize("name", sorted(SOLVERS))
 def test_all_are_called_alike_and_say_who_they_are(name: str) -> None:
     problem = market() if name == "price" else alike()
-    result = solver_named(name)(problem, SearchLimits(tries_max=20_000, time_s_max=60), seed=1)
+    given = {
+        field: value for field, value in {"tries_max": 20_000, "time_s_max": 60}.items() if field in known_limits(name)
+    }
+    result = solve(problem, Limits(**given), solver=name, seed=1)
     assert result.assignment.shape == problem.initial.shape
     assert (result.broken[1], *result.objective[1]) < (result.broken[0], *result.objective[0])
     assert result.solver == {"auto": "mip"}.get(name, name)
@@ -87,7 +92,7 @@ def test_auto_counts_what_is_alike(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_auto_searches_what_is_large_or_has_no_integer_form(monkeypatch: pytest.MonkeyPatch) -> None:
-    limits = SearchLimits(tries_max=20_000)
+    limits = Limits(tries_max=20_000)
     monkeypatch.setattr(auto, "MIP_PAIRS", 1_000)
     large = solver_named("auto")(crowd(), limits)
     assert large.solver == "local"
@@ -117,12 +122,12 @@ def test_the_clock_of_auto_starts_before_it_compiles_and_goes_on_in_the_solver(m
     monkeypatch.setattr("time.perf_counter", lambda: float(next(clock)))
     deadlines = []
 
-    def spy(problem, limits, *, seed, compiled, deadline):
+    def spy(problem, limits, *, seed, compiled, deadline, **rest):
         deadlines.append((deadline.began, deadline.time_s_max, deadline.left_s))
         return answer
 
     monkeypatch.setattr(auto, "choose", lambda compiled: auto.Choice(solver="local", why="spied on", solve=spy))
-    solver_named("auto")(alike(), SearchLimits(time_s_max=12))
+    solver_named("auto")(alike(), Limits(time_s_max=12))
     solver_named("auto")(alike())
     assert deadlines[0][0] == 0.0
     assert deadlines[0][1:] == (12, 7.0)

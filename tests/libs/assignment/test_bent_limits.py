@@ -12,8 +12,8 @@ from libs.assignment.search.mix import Mix, usable_kinds
 from libs.assignment.search.program import Program, compile_problem
 from libs.assignment.search.tables import OVER, OVER_CHANGE, OVER_MAX, OVER_ROWS
 from libs.assignment.search.walk import Walk
-from libs.assignment.solvers.limits import SearchLimits
 from libs.assignment.solvers.local import solve_local
+from libs.assignment.solvers.settings import SearchLimits
 from libs.assignment.specs.assignment_affinities import AssignmentAffinitiesSpec
 from libs.assignment.specs.capacity import CapacitySpec
 

@@ -5,18 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from libs.assignment import Limits, solve
 from libs.assignment.errors import ModelError, UnknownName
 from libs.assignment.explain.comparison import compare
 from libs.assignment.explain.explainer import Explainer
 from libs.assignment.explain.timeline import timeline_of
 from libs.assignment.explain.tree import tree
-from libs.assignment.portfolio.limits import PortfolioLimits
 from libs.assignment.problem import Problem
-from libs.assignment.solvers.limits import MipLimits, SearchLimits
 from libs.assignment.solvers.local import solve_local
-from libs.assignment.solvers.partitioned import Partitioning
 from libs.assignment.solvers.price import solve_price
-from libs.assignment.solvers.registry import solver_named
+from libs.assignment.solvers.settings import SearchLimits
 from libs.assignment.specs.avoid_assignments import AvoidAssignmentsSpec
 from libs.assignment.specs.capacity import CapacitySpec
 from libs.assignment.specs.filter import Filter
@@ -193,11 +191,11 @@ def test_the_tree_of_every_spec_can_be_written() -> None:
     assert "see #" in said
 
 
-LIMITS: dict[str, object] = {
-    "local": SearchLimits(tries_max=4_000),
-    "mip": MipLimits(nodes_max=20),
-    "partitioned": SearchLimits(tries_max=4_000),
-    "portfolio": PortfolioLimits(exact_columns_max=0, neighbourhoods_max=10),
+LIMITS = {
+    "local": Limits(tries_max=4_000),
+    "mip": Limits(nodes_max=20),
+    "partitioned": Limits(tries_max=4_000, parts=2, insist=True),
+    "portfolio": Limits(exact_columns_max=0, neighbourhoods_max=10),
 }
 
 
@@ -207,8 +205,7 @@ def test_the_timeline_adds_up_term_by_term(solver: str) -> None:
     for name in ("balance IDEAL RELATIVE", "movement", "increase"):
         problem.add_goal(EXAMPLES[name].spec, weight=2, priority=0 if name != "increase" else 3)
     problem.add_constraint(EXAMPLES["capacity"].spec, hard=False, weight=5)
-    options = {"options": Partitioning(parts=2, insist=True)} if solver == "partitioned" else {}
-    result = solver_named(solver)(problem, LIMITS[solver], **options)
+    result = solve(problem, LIMITS[solver], solver=solver)
     said = timeline_of(problem, result)
     assert len(said.moments) == len(result.timeline) > 1
     assert sum(one.moved for one in said.moments) >= result.moved > 0

@@ -6,19 +6,22 @@ import numpy as np
 import pytest
 
 from benchmarks.fuzz.own import OwnSpec
+from libs.assignment import Limits, solve
 from libs.assignment.compiled import Compiled
 from libs.assignment.errors import BadValues
 from libs.assignment.explain.explainer import Explainer
 from libs.assignment.flavour import Flavour
 from libs.assignment.problem import Problem
 from libs.assignment.solvers.auto import solve_auto
-from libs.assignment.solvers.limits import MipLimits, SearchLimits, StoppedBy
+from libs.assignment.solvers.known import known_limits
+from libs.assignment.solvers.limits import StoppedBy
 from libs.assignment.solvers.local import solve_local
 from libs.assignment.solvers.mip import solve_mip
-from libs.assignment.solvers.partitioned import Partitioning, solve_partitioned
+from libs.assignment.solvers.partitioned import solve_partitioned
 from libs.assignment.solvers.portfolio import solve_portfolio
 from libs.assignment.solvers.price import solve_price
 from libs.assignment.solvers.registry import SOLVERS
+from libs.assignment.solvers.settings import MipLimits, Partitioning, SearchLimits
 from libs.assignment.specs.avoid_assignments import AvoidAssignmentsSpec
 from libs.assignment.specs.avoid_moving import AvoidMovingSpec
 from libs.assignment.specs.balance import BalanceFormula, BalanceSpec
@@ -216,8 +219,8 @@ def test_what_all_weights_of_a_level_are_multiplied_by_changes_nothing(solve, by
         problem.add_constraint(CapacitySpec(dimension="cpu", filter=placed))
         problem.add_goal(MaximizeAllocationSpec(dimension="cpu", filter=placed), weight=weight, normalise=False)
         problem.add_goal(BalanceSpec(dimension="cpu", filter=placed), weight=weight, priority=1, normalise=False)
-        limits = SearchLimits(tries_max=3000) if solve in (solve_local, solve_partitioned, solve_auto) else None
-        return solve(problem, limits)
+        limits = SearchLimits(tries_max=3000) if solve in (solve_local, solve_partitioned) else None
+        return solve(problem, Limits(tries_max=3000) if solve is solve_auto else limits)
 
     usual, small = solved(1.0), solved(by)
     assert small.assignment.tolist() == usual.assignment.tolist()
@@ -268,6 +271,7 @@ def test_a_partition_without_groups_limits_nothing() -> None:
     problem = Problem(objects=1, containers=2, initial=[0])
     problem.add_overlapping_partition("team", np.array([], int), np.array([], int), 0)
     problem.add_constraint(GroupCountSpec(partition="team"))
-    for name, solve in SOLVERS.items():
+    for name in SOLVERS:
         if name != "price":  # nothing is worth anything
-            assert solve(problem, SearchLimits(tries_max=600)).broken == (0.0, 0.0)
+            limits = Limits(tries_max=600) if "tries_max" in known_limits(name) else None
+            assert solve(problem, limits, solver=name).broken == (0.0, 0.0)

@@ -13,7 +13,7 @@ from benchmarks.fuzz.runs import PLAIN, Run
 from benchmarks.fuzz.truth import Truth
 from benchmarks.fuzz.words import GENERATORS
 from libs.assignment.solvers.limits import StoppedBy
-from libs.assignment.solvers.result import Result
+from libs.assignment.solvers.result import Outcome
 from libs.assignment.specs.capacity import CapacitySpec
 from libs.assignment.specs.filter import Filter
 from libs.assignment.specs.maximize_allocation import MaximizeAllocationSpec
@@ -54,7 +54,7 @@ def liar(**said) -> Run:
     def solve(problem, limits, *, seed):
         assignment = told.get("assignment", problem.initial)
         rest = {key: value for key, value in told.items() if key != "assignment"}
-        return Result(
+        return Outcome(
             assignment=assignment, improved=False, tries=0, seed=seed, build_s=0, solve_s=0, timeline=(), **rest
         )
 

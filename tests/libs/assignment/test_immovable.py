@@ -10,8 +10,9 @@ from libs.assignment.problem import Problem
 from libs.assignment.search.immovable import movable_objects
 from libs.assignment.search.moves.kernighan_lin import members_of
 from libs.assignment.search.program import compile_problem
-from libs.assignment.solvers.limits import SearchLimits, StoppedBy
+from libs.assignment.solvers.limits import StoppedBy
 from libs.assignment.solvers.local import solve_local
+from libs.assignment.solvers.settings import SearchLimits
 from libs.assignment.specs.avoid_assignments import AvoidAssignmentsSpec
 from libs.assignment.specs.avoid_moving import AvoidMovingSpec
 from libs.assignment.specs.capacity import CapacitySpec

@@ -14,12 +14,13 @@ from libs.assignment.problem import Problem
 from libs.assignment.search.reach import reaches, tolerance_of
 from libs.assignment.solvers.auto import solve_auto
 from libs.assignment.solvers.claim import claimed
-from libs.assignment.solvers.limits import SearchLimits, StoppedBy
+from libs.assignment.solvers.limits import StoppedBy
 from libs.assignment.solvers.local import solve_local
 from libs.assignment.solvers.mip import solve_mip
-from libs.assignment.solvers.partitioned import Partitioning, solve_partitioned
+from libs.assignment.solvers.partitioned import solve_partitioned
 from libs.assignment.solvers.portfolio import solve_portfolio
 from libs.assignment.solvers.price import solve_price
+from libs.assignment.solvers.settings import Partitioning, SearchLimits
 from libs.assignment.specs.avoid_assignments import AvoidAssignmentsSpec
 from libs.assignment.specs.capacity import CapacitySpec
 from libs.assignment.specs.filter import Filter

@@ -14,9 +14,10 @@ from libs.assignment.expressions.positive_part import PositivePart
 from libs.assignment.flavour import Flavour
 from libs.assignment.prices.recognise import read_market
 from libs.assignment.problem import Problem
-from libs.assignment.solvers.limits import SearchLimits, StoppedBy
+from libs.assignment.solvers.limits import StoppedBy
 from libs.assignment.solvers.price import solve_price
-from libs.assignment.solvers.result import Result
+from libs.assignment.solvers.result import Outcome
+from libs.assignment.solvers.settings import SearchLimits
 from libs.assignment.specs.avoid_assignments import AvoidAssignmentsSpec
 from libs.assignment.specs.avoid_moving import AvoidMovingSpec
 from libs.assignment.specs.balance import BalanceSpec
@@ -128,7 +129,7 @@ def legal(problem: Problem, assignment: np.ndarray) -> bool:
     return all((part.value(assignment) <= part.value(problem.initial) + 1e-9).all() for part in parts)
 
 
-def check(problem: Problem, result: Result) -> list[float]:
+def check(problem: Problem, result: Outcome) -> list[float]:
     """Nothing that the result says is false; returns the best levels that there are."""
     everything = itertools.product(range(len(problem.containers)), repeat=len(problem.objects))
     table = np.array([levels(problem, np.array(a)) for a in everything if legal(problem, np.array(a))])

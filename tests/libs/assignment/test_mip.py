@@ -14,10 +14,12 @@ from libs.assignment.errors import BadValues, NotLowerable, TimeUp
 from libs.assignment.lowering.lower import lower, lower_compiled
 from libs.assignment.problem import Problem
 from libs.assignment.solvers import mip
-from libs.assignment.solvers.limits import MipLimits, SearchLimits, StoppedBy
+from libs.assignment.solvers.caller import Progress
+from libs.assignment.solvers.limits import StoppedBy
 from libs.assignment.solvers.mip import solve_mip
 from libs.assignment.solvers.portfolio import solve_portfolio
-from libs.assignment.solvers.result import Result
+from libs.assignment.solvers.result import Outcome
+from libs.assignment.solvers.settings import MipLimits, SearchLimits
 from libs.assignment.specs.balance import BalanceFormula, BalanceSpec
 from libs.assignment.specs.capacity import CapacitySpec
 from libs.assignment.specs.limit import Limit
@@ -70,9 +72,9 @@ def test_the_same_seed_and_nodes_give_the_same_answer() -> None:
 
 
 def test_progress_is_told_by_level_and_cancelling_keeps_the_best() -> None:
-    heard: list[tuple[int, float, float, float]] = []
-    result = solve_mip(packing(), progress=lambda *told: heard.append(told), cancelled=lambda: len(heard) > 2)
-    assert {told[0] for told in heard} <= {0, 1, 2}
+    heard: list[Progress] = []
+    result = solve_mip(packing(), progress=heard.append, cancelled=lambda: len(heard) > 2)
+    assert {told.level for told in heard} <= {0, 1, 2}
     assert heard
     assert result.stopped_by is StoppedBy.CANCELLED
     assert "asked to" in result.in_words()
@@ -152,7 +154,7 @@ def test_limits_must_make_sense(given: dict[str, float], said: str) -> None:
 
 
 @pytest.mark.parametrize("solve", [solve_mip, solve_portfolio])
-def test_a_model_that_is_not_built_in_time_leaves_the_start_and_a_true_bound(solve: Callable[..., Result]) -> None:
+def test_a_model_that_is_not_built_in_time_leaves_the_start_and_a_true_bound(solve: Callable[..., Outcome]) -> None:
     problem = packing()
     late = solve(problem, SearchLimits(time_s_max=1e-6))
     assert late.stopped_by is StoppedBy.TIME

@@ -19,8 +19,8 @@ from libs.assignment.search.moves.kinds import ask_kind
 from libs.assignment.search.program import Program, compile_problem
 from libs.assignment.search.tables import MOVES_AT, State, Tables
 from libs.assignment.search.walk import NO_PROPOSALS, checked_proposals
-from libs.assignment.solvers.limits import SearchLimits
 from libs.assignment.solvers.local import solve_local
+from libs.assignment.solvers.settings import SearchLimits
 from libs.assignment.specs.capacity import CapacitySpec
 from libs.assignment.specs.limit import Limit
 from libs.assignment.specs.minimize_movement import MinimizeMovementSpec

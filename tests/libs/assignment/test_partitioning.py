@@ -21,10 +21,11 @@ from libs.assignment.partitioning.splitting import large_containers
 from libs.assignment.partitioning.statement import part_problem
 from libs.assignment.problem import Problem
 from libs.assignment.search.program import compile_problem
-from libs.assignment.solvers.limits import SearchLimits, StoppedBy
+from libs.assignment.solvers.limits import StoppedBy
 from libs.assignment.solvers.local import solve_local
 from libs.assignment.solvers.mip import solve_mip
-from libs.assignment.solvers.partitioned import Partitioning, solve_partitioned
+from libs.assignment.solvers.partitioned import solve_partitioned
+from libs.assignment.solvers.settings import Partitioning, SearchLimits
 from libs.assignment.specs.assignment_affinities import AssignmentAffinitiesSpec
 from libs.assignment.specs.balance import BalanceFormula, BalanceSpec
 from libs.assignment.specs.capacity import CapacitySpec

@@ -22,9 +22,10 @@ from libs.assignment.portfolio.rounding import nested_family, round_counts
 from libs.assignment.portfolio.shares import shares_of
 from libs.assignment.portfolio.submodel import restrict
 from libs.assignment.problem import Problem
-from libs.assignment.solvers.limits import MipLimits, StoppedBy
+from libs.assignment.solvers.limits import StoppedBy
 from libs.assignment.solvers.mip import solve_mip
 from libs.assignment.solvers.portfolio import solve_portfolio
+from libs.assignment.solvers.settings import MipLimits
 from libs.assignment.specs.avoid_assignments import AvoidAssignmentsSpec
 from libs.assignment.specs.balance import BalanceFormula, BalanceSpec
 from libs.assignment.specs.group_count import GroupCountSpec

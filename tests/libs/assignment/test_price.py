@@ -9,8 +9,9 @@ import pytest
 
 from libs.assignment.prices.settings import Granularity, PriceSettings
 from libs.assignment.problem import Problem
-from libs.assignment.solvers.limits import SearchLimits, StoppedBy
+from libs.assignment.solvers.limits import StoppedBy
 from libs.assignment.solvers.price import recognises, solve_price
+from libs.assignment.solvers.settings import SearchLimits
 from libs.assignment.specs.assignment_affinities import AssignmentAffinitiesSpec
 from libs.assignment.specs.avoid_assignments import AvoidAssignmentsSpec
 from libs.assignment.specs.avoid_moving import AvoidMovingSpec

@@ -11,20 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from libs.assignment import Limits, Objective, solve
 from libs.assignment.errors import ModelError, UnknownName
 from libs.assignment.expressions.positive_part import PositivePart
 from libs.assignment.flavour import Flavour
-from libs.assignment.partitioning.deal import Deal
-from libs.assignment.portfolio.limits import PortfolioLimits
 from libs.assignment.prices.prices import Prices
 from libs.assignment.prices.settings import Granularity, PriceSettings
 from libs.assignment.problem import Problem
 from libs.assignment.replay.codec import Reader, Writer
 from libs.assignment.replay.file import Replay, load_replay, save_replay
 from libs.assignment.search.program import compile_problem
-from libs.assignment.solvers.limits import MipLimits, SearchLimits
-from libs.assignment.solvers.local import solve_local
-from libs.assignment.solvers.partitioned import Partitioning
 from libs.assignment.solvers.price import solve_price
 from libs.assignment.solvers.registry import SOLVERS
 from libs.assignment.specs.capacity import CapacitySpec
@@ -55,8 +51,8 @@ def few_specs() -> Problem:
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path, problem, limits = tmp_path_factory.mktemp("replay") / "solve.npz", few_specs(), SearchLimits(tries_max=3_000)
-    answer = solve_local(problem, limits, seed=5).assignment
+    path, problem, limits = tmp_path_factory.mktemp("replay") / "solve.npz", few_specs(), Limits(tries_max=3_000)
+    answer = solve(problem, limits, solver="local", seed=5).assignment
     save_replay(path, Replay(problem=problem, solver="local", limits=limits, seed=5, answer=answer))
     return path
 
@@ -81,7 +77,7 @@ def changed_copy(path: Path, copy: Path, changed: dict[str, object]) -> Path:
 
 def test_a_solve_from_a_file_gives_the_answer_that_it_gave(saved: Path) -> None:
     replay = load_replay(saved)
-    assert (replay.solver, replay.seed, replay.limits) == ("local", 5, SearchLimits(tries_max=3_000))
+    assert (replay.solver, replay.seed, replay.limits) == ("local", 5, Limits(tries_max=3_000))
     assert replay.answer is not None
     assert (replay.answer != replay.problem.initial).any()
     assert (replay.solve().assignment == replay.answer).all()
@@ -106,23 +102,35 @@ def test_every_spec_means_the_same_after_it_was_in_a_file(tmp_path: Path) -> Non
 
 def test_options_of_a_solver_are_kept(tmp_path: Path) -> None:
     problem = few_specs()
-    options = {"options": Partitioning(parts=2, how=Deal.RANDOM, split=["host0"], insist=True)}
-    limits = SearchLimits(tries_max=2_000, time_s_max=1e9)
+    limits = Limits(tries_max=2_000, time_s_max=1e9, parts=2, deal="RANDOM", split=["host0"], insist=True)
+    options = {"part_solver": "local"}
     save_replay(
         tmp_path / "a.npz", Replay(problem=problem, solver="partitioned", limits=limits, seed=1, options=options)
     )
     replay = load_replay(tmp_path / "a.npz")
-    assert replay.options == options
+    assert (replay.limits, replay.options) == (limits, options)
     assert replay.solve().solver == "partitioned"
 
 
+def test_the_objective_and_the_start_are_kept(tmp_path: Path) -> None:
+    problem = few_specs()
+    start = {problem.objects.name(k): problem.containers.name(int(c)) for k, c in enumerate(problem.initial)}
+    replay = Replay(problem=problem, solver="mip", limits=Limits(nodes_max=5), objective="sum", start=start)
+    save_replay(tmp_path / "a.npz", replay)
+    back = load_replay(tmp_path / "a.npz")
+    assert back.objective is Objective.SUM
+    assert back.start is not None
+    assert back.start.tolist() == problem.initial.tolist()
+    assert back.solve().objective == replay.solve().objective
+
+
 LIMITS = {
-    "auto": SearchLimits(tries_max=2_000),
-    "local": SearchLimits(tries_max=2_000, threads=2),
-    "mip": MipLimits(nodes_max=50, relative_gap=0.01),
-    "partitioned": SearchLimits(tries_max=2_000),
-    "portfolio": PortfolioLimits(neighbourhoods_max=3, stall=2, exact_columns_max=0),
-    "price": SearchLimits(tries_max=2_000),
+    "auto": Limits(tries_max=2_000),
+    "local": Limits(tries_max=2_000, threads=2),
+    "mip": Limits(nodes_max=50, relative_gap=0.01),
+    "partitioned": Limits(tries_max=2_000),
+    "portfolio": Limits(neighbourhoods_max=3, stall=2, exact_columns_max=0),
+    "price": Limits(tries_max=2_000),
 }
 
 
@@ -132,7 +140,7 @@ def test_the_limits_of_every_solver_are_kept(solver: str, tmp_path: Path) -> Non
     save_replay(tmp_path / "a.npz", Replay(problem=problem, solver=solver, limits=LIMITS[solver], seed=1))
     replay = load_replay(tmp_path / "a.npz")
     assert replay.limits == LIMITS[solver]
-    again = SOLVERS[solver](problem, LIMITS[solver], seed=1)
+    again = solve(problem, LIMITS[solver], solver=solver, seed=1)
     assert (replay.solve().assignment == again.assignment).all()
 
 
@@ -141,9 +149,7 @@ def test_settings_and_known_prices_are_kept(tmp_path: Path) -> None:
     known = solve_price(problem).prices
     settings = PriceSettings(granularity=Granularity.GLOBAL, rent=0.5, tries=3)
     options: dict[str, Any] = {"settings": settings, "prices": known}
-    save_replay(
-        tmp_path / "a.npz", Replay(problem=problem, solver="price", limits=SearchLimits(), seed=0, options=options)
-    )
+    save_replay(tmp_path / "a.npz", Replay(problem=problem, solver="price", limits=Limits(), seed=0, options=options))
     replay = load_replay(tmp_path / "a.npz")
     assert replay.options["settings"] == settings
     back = replay.options["prices"]
@@ -184,7 +190,7 @@ def own_spec(monkeypatch: pytest.MonkeyPatch) -> type[Spec]:
 def test_a_spec_of_the_caller_is_kept_where_its_classes_are_given(own_spec: type[Spec], tmp_path: Path) -> None:
     problem = few_specs()
     problem.add_goal(own_spec(cap=Cap(Rate.HIGH, 4.0)))  # type: ignore[call-arg]
-    replay = Replay(problem=problem, solver="local", limits=SearchLimits(tries_max=1_000), seed=2)
+    replay = Replay(problem=problem, solver="local", limits=Limits(tries_max=1_000), seed=2)
     own = [own_spec, Cap, Rate]
     for missing in own:
         with pytest.raises(
@@ -228,16 +234,18 @@ def test_values_come_back_as_they_were() -> None:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"version": 7}, "version 7; this program reads version 1"),
+        ({"version": 7}, "version 7; this program reads version 2"),
+        ({"objective": "summ"}, "no objective named 'summ'; did you mean 'sum'"),
+        ({"limits": {"type": "Filter", "fields": {}}}, "limits: Filter is not Limits"),
         ({"format": "something else"}, "not a replay file"),
         ({"solver": "locl"}, "no solver named 'locl'; did you mean 'local'"),
         ({"sede": 1}, "replay: no field named 'sede'; did you mean 'seed'"),
         ({"problem": {"objcts": 1}}, "problem: no field named 'objcts'; did you mean 'objects'"),
         ({"problem": {}}, "problem: needs objects, containers"),
-        ({"limits": {"type": "SearchLimit", "fields": {}}}, "limits: no type named 'SearchLimit'; did you mean"),
+        ({"limits": {"type": "Limts", "fields": {}}}, "limits: no type named 'Limts'; did you mean"),
         (
-            {"limits": {"type": "SearchLimits", "fields": {"tries": 1}}},
-            "limits, SearchLimits: no field named 'tries'; did you mean 'tries_max'",
+            {"limits": {"type": "Limits", "fields": {"tries": 1}}},
+            "limits, Limits: no field named 'tries'; did you mean 'tries_max'",
         ),
         ({"options": {"how": {"enum": "Deal", "name": "RANDOMLY"}}}, "no Deal named 'RANDOMLY'; did you mean 'RANDOM'"),
         ({"options": {"how": {"x": 1}}}, "is not a value of a replay file"),

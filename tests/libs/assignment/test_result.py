@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from libs.assignment.problem import Problem
-from libs.assignment.solvers.limits import SearchLimits
 from libs.assignment.solvers.local import solve_local
+from libs.assignment.solvers.settings import SearchLimits
 from libs.assignment.specs.balance import BalanceSpec
 
 

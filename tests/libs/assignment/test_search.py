@@ -13,8 +13,9 @@ from libs.assignment.search.heat import container_heat
 from libs.assignment.search.mix import Mix, usable_kinds
 from libs.assignment.search.program import compile_problem
 from libs.assignment.search.walk import Walk
-from libs.assignment.solvers.limits import SearchLimits, StoppedBy
+from libs.assignment.solvers.limits import StoppedBy
 from libs.assignment.solvers.local import solve_local
+from libs.assignment.solvers.settings import SearchLimits
 from libs.assignment.specs.balance import BalanceFormula, BalanceSpec
 from libs.assignment.specs.capacity import CapacitySpec
 from libs.assignment.specs.colocate_groups import ColocateGroupsSpec

@@ -11,13 +11,13 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from libs.assignment import Limits, solve
 from libs.assignment.errors import ModelError, UnknownName
 from libs.assignment.problem import Problem
 from libs.assignment.search.delta import try_moves
 from libs.assignment.search.program import compile_problem
 from libs.assignment.search.tables import LEVELS
-from libs.assignment.solvers.limits import SearchLimits
-from libs.assignment.solvers.registry import solver_named
+from libs.assignment.solvers.known import known_limits
 from libs.assignment.specs.capacity import CapacitySpec
 from libs.assignment.specs.minimize_movement import MinimizeMovementSpec
 from libs.assignment.specs.moves_in_progress import MovesInProgressSpec
@@ -186,7 +186,8 @@ def test_moves_in_progress_come_to_the_same_by_every_solver(solver: str, hard: b
     problem.add_constraint(CapacitySpec(dimension="size"))
     problem.add_constraint(MovesInProgressSpec(moves=moves), hard=hard)
     problem.add_goal(MinimizeMovementSpec())
-    result = solver_named(solver)(problem, SearchLimits(tries_max=20_000))
+    limits = Limits(tries_max=20_000) if "tries_max" in known_limits(solver) else None
+    result = solve(problem, limits, solver=solver)
     late = sum(int(result.assignment[o]) != to for o, to in moves)
     assert result.broken == (4.0, late)
     assert (late, result.moved) == (1, 3) or solver == "partitioned"

@@ -1,0 +1,1 @@
+"""The one call of the library, and its answer in names."""

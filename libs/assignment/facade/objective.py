@@ -1,0 +1,37 @@
+"""What a solve makes small: one priority after the other, or the sum of all."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from enum import StrEnum
+
+from libs.assignment.errors import UnknownName
+from libs.assignment.problem import Problem
+
+
+class Objective(StrEnum):
+    """How goals of several priorities count. Broken constraints come first in both."""
+
+    PRIORITIES = "priorities"
+    """One after the other, each without loss to those above it."""
+    SUM = "sum"
+    """Added up as one level."""
+
+
+def objective_of(given: Objective | str) -> Objective:
+    """Return the objective of a word.
+
+    Raises: UnknownName with the nearest one.
+    """
+    known = {one.value: one for one in Objective}
+    if given not in known:
+        raise UnknownName("solve", "objective", str(given), known)
+    return known[str(given)]
+
+
+def summed(problem: Problem) -> Problem:
+    """Return the problem with all goals at priority 0. The given problem stays as it is."""
+    found = copy.copy(problem)
+    found.goals = [replace(goal, priority=0) for goal in problem.goals]
+    return found

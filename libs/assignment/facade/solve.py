@@ -1,0 +1,116 @@
+"""One call for every solver."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from libs.assignment.arrays import Ints
+from libs.assignment.compiled import Compiled
+from libs.assignment.errors import BadValues
+from libs.assignment.facade.objective import Objective, objective_of, summed
+from libs.assignment.facade.result import Result
+from libs.assignment.facade.starts import better_of
+from libs.assignment.given import indices_of
+from libs.assignment.problem import Column, Problem
+from libs.assignment.solvers.caller import Cancelled, Listener
+from libs.assignment.solvers.deadline import Deadline
+from libs.assignment.solvers.known import BEGIN_AT_START, refuse_unknown, settings_of
+from libs.assignment.solvers.limits import AUTO_S_MAX, Limits
+from libs.assignment.solvers.registry import solver_named
+from libs.assignment.solvers.result import Outcome
+from libs.assignment.solvers.settings import SearchLimits
+
+LEAST_S = 1e-3
+"""Seconds that a solver of parts is given at least."""
+
+
+def solve(
+    problem: Problem,
+    limits: Limits | None = None,
+    *,
+    solver: str = "auto",
+    objective: Objective | str = Objective.PRIORITIES,
+    start: Column | None = None,
+    seed: int = 0,
+    progress: Listener | None = None,
+    cancelled: Cancelled | None = None,
+    **options: Any,
+) -> Result:
+    """Solve a problem. The answer is never worse than where the objects are, at any priority.
+
+    limits     of time and work; a field that the solver does not know is refused
+    solver     auto, local, mip, partitioned, portfolio or price (docs/assignment/auto.md)
+    objective  "priorities": one after the other; "sum": added up. Broken constraints come first in both
+    start      (N,) an assignment to begin from, by name or index: any kind of column, or a mapping. Solvers that
+               cannot begin there are compared with it afterwards, and the better one is the answer
+    seed       the same problem, seed and limits of work give the same answer, unless a limit of time was hit
+    progress   hears a Progress whenever the solver takes note
+    cancelled  asked between rounds, phases and parts; once it returns True, the best answer so far is returned
+    options    objects that one solver takes: `proposer` (local); `settings`, `prices` (price); `part_solver` (a name,
+               or a callable that takes problem, limits, seed= and what of progress= and cancelled= is given here),
+               `executor` (partitioned)
+
+    Raises: UnknownName for a solver, objective, option or name that does not exist, with the nearest; BadValues for
+    limits or a start that make no sense; Contradiction where hard constraints rule each other out; NotLowerable and
+    other ModelErrors where the problem has no form for the solver that was named.
+    """
+    run, limits, objective = solver_named(solver), _checked(limits), objective_of(objective)
+    refuse_unknown(solver, limits, options)
+    default_s = AUTO_S_MAX if solver == "auto" else float("inf")
+    deadline = Deadline.after(default_s if limits.time_s_max is None else limits.time_s_max)
+    stated = summed(problem) if objective is Objective.SUM else problem
+    begin = None if start is None else indices_of("start", start, problem.objects, problem.containers)
+    compiled = Compiled.of(stated)
+    given: dict[str, Any] = {"limits": limits} if solver == "auto" else settings_of(solver, limits)
+    if begin is not None and solver in ("auto", *BEGIN_AT_START):
+        given["start"] = begin
+    outcome = run(
+        stated,
+        **given,
+        **_options(options),
+        seed=seed,
+        progress=progress,
+        cancelled=cancelled,
+        compiled=compiled,
+        deadline=deadline,
+    )
+    return Result.of(_with_start(outcome, compiled, begin), stated)
+
+
+def _checked(limits: Limits | None) -> Limits:
+    if limits is not None and not isinstance(limits, Limits):
+        raise BadValues(f"solve: limits = {limits!r}; expected Limits, such as Limits(time_s_max=10)")
+    return limits or Limits()
+
+
+def _options(options: dict[str, Any]) -> dict[str, Any]:
+    """The options by the names that solvers give them."""
+    given = dict(options)
+    if "part_solver" in given:
+        named = given.pop("part_solver")
+        given["solver"] = solver_named(named) if isinstance(named, str) else partial(_part_by, named)
+    return given
+
+
+def _part_by(
+    solver: Callable[..., Outcome],
+    problem: Problem,
+    limits: SearchLimits,
+    *,
+    compiled: Compiled | None = None,
+    deadline: Deadline | None = None,
+    **same: Any,
+) -> Outcome:
+    """Call the caller's own solver of parts as `solve` itself is called. Processes can import this function."""
+    time_s = limits.time_s_max if deadline is None else max(deadline.left_s, LEAST_S)
+    tries = math.inf if limits.tries_max is None else limits.tries_max
+    return solver(problem, Limits(time_s_max=time_s, tries_max=tries, threads=limits.threads), **same)
+
+
+def _with_start(outcome: Outcome, compiled: Compiled, begin: Ints | None) -> Outcome:
+    if begin is None or outcome.solver in BEGIN_AT_START:
+        return outcome
+    return better_of(outcome, compiled, begin)
