@@ -138,6 +138,10 @@ GROUPS: dict[str, Commands] = {
             "services.cli.solve:solve",
             "Assign every server of a region to a reservation.",
         ),
+        "assign": (
+            "services.cli.assign.command:app",
+            "Solve problems of the assignment library: objects, containers and what is wanted of them, from a file.",
+        ),
         "flux": (
             "services.cli.flux.command:app",
             "Plan capacity and traffic over regions: by the service, or from a folder of traces, use and supply.",

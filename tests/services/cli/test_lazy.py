@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 import typer
 
+from services.cli.assign.command import SECTIONS as ASSIGN
+from services.cli.assign.command import app as assign
 from services.cli.flux.command import SECTIONS
 from services.cli.flux.command import app as flux
 from services.cli.main import GROUPS, app
@@ -20,7 +22,7 @@ def first_sentence(text):
     return text.partition(". ")[0].partition("\n")[0].rstrip(".") + "."
 
 
-@pytest.mark.parametrize(("group", "sections"), [(app, GROUPS), (flux, SECTIONS)])
+@pytest.mark.parametrize(("group", "sections"), [(app, GROUPS), (flux, SECTIONS), (assign, ASSIGN)])
 def test_the_list_says_what_each_command_says_of_itself(group, sections):
     command = typer.main.get_command(group)
     said = {name: sentence for section in sections.values() for name, (_, sentence) in section.items()}
@@ -29,7 +31,8 @@ def test_the_list_says_what_each_command_says_of_itself(group, sections):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["flux", "--help"], ["flux", "override", "--help"], ["get", "--help"]]
+    "arguments",
+    [["--help"], ["flux", "--help"], ["flux", "override", "--help"], ["assign", "--help"], ["get", "--help"]],
 )
 def test_help_waits_for_no_solver(arguments):
     code = (

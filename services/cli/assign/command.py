@@ -1,0 +1,27 @@
+"""`plimsoll assign`: problems of the assignment library, from files."""
+
+from __future__ import annotations
+
+import typer
+
+from services.cli.lazy import Commands, lazy_group
+
+SECTIONS: dict[str, Commands] = {
+    "From files": {
+        "solve": (
+            "services.cli.assign.solve:solve",
+            "Solve a problem from a replay file and show what each of its constraints and goals comes to.",
+        ),
+    },
+}
+app = typer.Typer(
+    cls=lazy_group(SECTIONS),
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+
+
+@app.callback()
+def assign() -> None:
+    """Solve problems of the assignment library: objects, containers and what is wanted of them, from a file."""
