@@ -120,5 +120,5 @@ def _print(result: Result) -> None:
     say(f"{plural(objects, 'object')}, {plural(containers, 'container')}; solved by {result.solver}")
     columns = ("name", "kind", "priority", "weight", "before", "after", "broken")
     print_rows(result.by_spec().to_pylist(), {name: name for name in columns})
-    gap = f"; at most {percent(result.gap)} from the best possible" if math.isfinite(result.gap) else ""
+    gap = f"; at most {percent(result.gap)} from the best possible" if 0 < result.gap < math.inf else ""
     say(f"{result.in_words()}{gap}; {result.solve_s:.1f} s")

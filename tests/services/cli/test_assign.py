@@ -87,6 +87,7 @@ def test_another_solver_limit_and_objective_are_taken(run, file, tmp_path):
 def test_the_whole_answer_can_be_written_as_json(run, file, tmp_path):
     done = run(file, "--solver", "mip", "--out", tmp_path / "answer.json")
     assert f"written to {tmp_path / 'answer.json'}" in done.stdout.replace("\n", "")
+    assert "from the best possible" not in done.stdout, "it is the best"
     said = json.loads((tmp_path / "answer.json").read_text())
     assert set(said["assignment"]) == set(load_replay(file).problem.objects.names)
     assert said["levels"][0]["after"] == 0
