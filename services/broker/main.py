@@ -1,29 +1,25 @@
-"""Wire the broker: `uvicorn --factory services.broker.main:make_app`."""
+"""The broker as a process: `python -m services.broker.main serve`, and `work` for its jobs."""
 
 from __future__ import annotations
 
-from fastapi import FastAPI
-
-from libs.observability.logs import configure_logging
-from libs.observability.traces import configure_tracing
-from libs.reconcile.environment import read_environment
-from libs.store.database import Database
-from libs.web.app import create_app
-from services.broker.api import LARGE_BODIES, ROUTERS
-from services.broker.settings import BrokerSettings
+from libs.reconcile.command import run_command
 
 
-def make_app() -> FastAPI:
-    """The broker, as the environment describes it."""
-    settings = read_environment(BrokerSettings)
-    configure_logging("broker", level=settings.log_level)
-    configure_tracing("broker")
-    return create_app(
-        title="Plimsoll broker",
-        version="1",
-        database=Database.from_settings(settings),
-        clock=settings.clock(),
-        routers=ROUTERS,
-        rates=settings.limits(),
-        large_bodies=LARGE_BODIES,
-    )
+def serve() -> None:
+    """Answer the routes of regions, servers, imports and unavailability."""
+    from libs.web.serving import serve_api
+    from services.broker.api import API
+
+    serve_api("broker", API)
+
+
+def work() -> None:
+    """Refresh unavailability and retire servers."""
+    from libs.jobs.working import work_jobs
+    from services.broker.tasks import JOBS
+
+    work_jobs("broker", JOBS)
+
+
+if __name__ == "__main__":
+    run_command("services.broker.main", serve, work)

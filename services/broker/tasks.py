@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from libs.jobs.kinds import JobRun, job
+from libs.jobs.working import ServiceJobs
 from libs.reconcile.jobs import FINISH_RETIREMENTS, REFRESH_UNAVAILABILITY
 from services.broker.reconcilers.finish_retirements import FinishRetirements
 from services.broker.reconcilers.refresh_unavailability import RefreshUnavailability
@@ -21,4 +22,4 @@ def finish_retirements(run: JobRun) -> None:
 
 
 KINDS = (refresh_unavailability, finish_retirements)
-"""For make_celery."""
+JOBS = ServiceJobs(kinds=KINDS)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from libs.actuators.registry import create_actuator
+from libs.actuators.webhook import WebhookSettings
 from libs.jobs.kinds import JobRun, job
+from libs.jobs.working import ServiceJobs
 from libs.reconcile.calls import CallSettings
+from libs.reconcile.environment import read_environment
 from libs.reconcile.jobs import DRAW_REPLACEMENTS, FORGET_HISTORY, MOVE
 from services.mover.reconcilers.advance_moves import AdvanceMoves
 from services.mover.reconcilers.draw_replacements import DrawReplacements
@@ -33,5 +36,11 @@ def forget_history(run: JobRun) -> None:
     ForgetHistory(run.database, run.clock, run.job.subject, kept_days=kept_days).reconcile()
 
 
+def _read_settings() -> None:
+    read_environment(CallSettings)
+    if read_environment(MoverSettings).mover_actuator == "webhook":
+        read_environment(WebhookSettings)
+
+
 KINDS = (move, draw_replacements, forget_history)
-"""For make_celery."""
+JOBS = ServiceJobs(kinds=KINDS, read_settings=_read_settings)

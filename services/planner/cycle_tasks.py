@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from libs.jobs.kinds import JobRun, job
+from libs.jobs.working import ServiceJobs
+from libs.reconcile.calls import CallSettings
+from libs.reconcile.environment import read_environment
 from libs.reconcile.jobs import FORGET_PLANNING, SCHEDULE_PLAN
 from services.planner.reconcilers.forget_planning import ForgetPlanning
 from services.planner.reconcilers.schedule_plan_runs import SchedulePlanRuns
 from services.planner.settings import CycleSettings, Weekday
+from services.planner.telemetry_settings import TelemetrySettings
 from services.planner.telemetry_tasks import KINDS as TELEMETRY
 
 
@@ -25,5 +29,10 @@ def forget_planning(run: JobRun) -> None:
     ForgetPlanning(run.database, run.clock, settings.history_kept_days, settings.executed_plans).reconcile()
 
 
-BESIDE = (schedule_plan, forget_planning, *TELEMETRY)
-"""For make_celery."""
+def _read_settings() -> None:
+    read_environment(CycleSettings)
+    read_environment(TelemetrySettings)
+    read_environment(CallSettings)
+
+
+JOBS = ServiceJobs(kinds=(schedule_plan, forget_planning, *TELEMETRY), read_settings=_read_settings)

@@ -1,49 +1,26 @@
-"""Wire the planner: `uvicorn --factory services.planner.main:make_app` for its routes, `run` for its worker."""
+"""The planner as a process: `python -m services.planner.main serve`, and `work` for its jobs."""
 
 from __future__ import annotations
 
-from fastapi import FastAPI
-
-from libs.jobs.processes import run_worker
-from libs.jobs.settings import WorkerSettings
-from libs.observability.logs import configure_logging
-from libs.observability.traces import configure_tracing
-from libs.reconcile.environment import read_environment
-from libs.store.database import Database
-from libs.web.app import create_app
-from libs.web.collection import settle_collection
-from libs.web.rates import RateSettings
-from services.planner.api import LARGE_BODIES, ROUTERS
-from services.planner.otlp_errors import OtlpErrors
-from services.planner.settings import PlannerSettings
-from services.planner.tasks import KINDS
-from services.planner.telemetry_settings import TelemetrySettings
+from libs.reconcile.command import run_command
 
 
-def make_app() -> FastAPI:
-    """The planner's routes, as the environment describes them."""
-    settings = read_environment(WorkerSettings)
-    configure_logging("planner")
-    configure_tracing("planner")
-    database = Database.from_settings(settings)
-    app = create_app(
-        title="Plimsoll planner",
-        version="1",
-        database=database,
-        clock=settings.clock(),
-        routers=ROUTERS,
-        large_bodies=LARGE_BODIES,
-        rates=read_environment(RateSettings).limits(),
-    )
-    app.add_middleware(OtlpErrors)
-    settle_collection()
-    return app
+def serve() -> None:
+    """Answer the routes of planning and telemetry."""
+    from libs.web.serving import serve_api
+    from services.planner.api import API
+
+    serve_api("planner", API)
 
 
-def run() -> None:
-    """A worker that plans and sums up what was measured, and nothing else."""
-    configure_logging("planner")
-    configure_tracing("planner")
-    read_environment(PlannerSettings)  # its jobs need these: better to fail now than in each
-    read_environment(TelemetrySettings)
-    run_worker(read_environment(WorkerSettings), KINDS)
+def work() -> None:
+    """Plan, and sum up measurements."""
+    from libs.jobs.working import work_jobs
+    from services.planner.cycle_tasks import JOBS as CYCLES
+    from services.planner.plan_tasks import JOBS as PLANNING
+
+    work_jobs("planner", PLANNING, CYCLES)
+
+
+if __name__ == "__main__":
+    run_command("services.planner.main", serve, work)

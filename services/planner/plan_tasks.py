@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from libs.jobs.kinds import JobRun, job
+from libs.jobs.working import ServiceJobs
+from libs.reconcile.environment import read_environment
 from libs.reconcile.jobs import PLAN, WORLD
 from libs.store.jobs import enqueue
 from libs.store.plan_runs import load_open_runs
@@ -20,5 +24,4 @@ def plan(run: JobRun) -> None:
             enqueue(tx, PLAN, WORLD)
 
 
-PLANNING = (plan,)
-"""For make_celery."""
+JOBS = ServiceJobs(kinds=(plan,), read_settings=partial(read_environment, PlannerSettings))

@@ -1,31 +1,40 @@
-"""Wire the portal: `uvicorn --factory services.portal.main:make_app`."""
+"""The portal as a process: `python -m services.portal.main serve`, and `work` for its jobs.
+
+`set-up` comes first: it prepares the database for all services.
+"""
 
 from __future__ import annotations
 
-from fastapi import FastAPI
-
 from libs.observability.logs import configure_logging
-from libs.observability.traces import configure_tracing
+from libs.reconcile.command import run_command
 from libs.reconcile.environment import read_environment
-from libs.store.database import Database
-from libs.web.app import create_app
-from services.portal.api import ROUTERS
-from services.portal.settings import PortalSettings
-from services.portal.solving_code import load_solving_code
 
 
-def make_app() -> FastAPI:
-    """The portal, as the environment describes it."""
-    settings = read_environment(PortalSettings)
-    configure_logging("portal", level=settings.log_level)
-    configure_tracing("portal")
-    app = create_app(
-        title="Plimsoll portal",
-        version="1",
-        database=Database.from_settings(settings),
-        clock=settings.clock(),
-        routers=ROUTERS,
-        rates=settings.limits(),
-    )
-    load_solving_code()
-    return app
+def serve() -> None:
+    """Answer the routes of requests, reservations, approvals, quotas and tokens."""
+    from libs.web.serving import serve_api
+    from services.portal.api import API
+
+    serve_api("portal", API)
+
+
+def work() -> None:
+    """Assess requests, and begin and end reservations."""
+    from libs.jobs.working import work_jobs
+    from services.portal.tasks import JOBS
+
+    work_jobs("portal", JOBS)
+
+
+def set_up() -> None:
+    """Bring the database to the schema of this version, and make the first admin token where there is none."""
+    from services.portal.setting_up import prepare_database
+    from services.portal.settings import SetUpSettings
+
+    settings = read_environment(SetUpSettings)
+    configure_logging("set-up")
+    prepare_database(settings.database_url.get_secret_value(), settings.admin_token_file, settings.clock())
+
+
+if __name__ == "__main__":
+    run_command("services.portal.main", set_up, serve, work)

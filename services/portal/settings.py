@@ -1,15 +1,19 @@
-"""The portal's environment."""
+"""What the portal reads from the environment."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 from pydantic import Field
 
 from libs.reconcile.settings import ClockSettings
 from libs.store.settings import StoreSettings
-from libs.web.rates import RateSettings
 
 
-class PortalSettings(StoreSettings, ClockSettings, RateSettings):
-    """The database, the clock, how fast clients may ask, and how much to log."""
+class SetUpSettings(StoreSettings, ClockSettings):
+    """The database to prepare.
 
-    log_level: str = Field(default="INFO", validation_alias="PLIMSOLL_LOG_LEVEL")
+    admin_token_file   PLIMSOLL_ADMIN_TOKEN_FILE   holds the secret of the first admin token, or will
+    """
+
+    admin_token_file: Path = Field(validation_alias="PLIMSOLL_ADMIN_TOKEN_FILE")

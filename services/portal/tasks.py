@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from libs.jobs.kinds import JobRun, job
+from libs.jobs.working import ServiceJobs
 from libs.reconcile.jobs import ADVANCE_WINDOWS, ASSESS, ENQUEUE_ASSESSMENTS, FORGET_IDEMPOTENCY_KEYS
 from services.portal.reconcilers.advance_windows import AdvanceWindows
 from services.portal.reconcilers.assess_capacity_request import AssessCapacityRequest
@@ -35,4 +36,4 @@ def advance_windows(run: JobRun) -> None:
 
 
 KINDS = (assess, enqueue_assessments, forget_idempotency_keys, advance_windows)
-"""For make_celery."""
+JOBS = ServiceJobs(kinds=KINDS)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from libs.domain.plan import SolveStatus
 from libs.jobs.kinds import JobRun, job
+from libs.jobs.working import ServiceJobs
+from libs.reconcile.environment import read_environment
 from libs.reconcile.jobs import SIMULATE, SOLVE
 from libs.store.jobs import enqueue
 from services.solver.reconcilers.run_simulation import RunSimulation
@@ -30,4 +34,4 @@ def simulate(run: JobRun) -> None:
 
 
 KINDS = (solve, simulate)
-"""For make_celery."""
+JOBS = ServiceJobs(kinds=KINDS, read_settings=partial(read_environment, SolverSettings))

@@ -109,11 +109,14 @@ def running_platform(
         )
         tell("bringing the database to the schema of this version")
         token_file = state / "admin-token"
-        _bring_to_schema(database_url, token_file, clock)
+        # Not above: the database, and then the API, start while this code loads, which takes longer than what it does.
+        from services.portal.setting_up import prepare_database
+
+        prepare_database(database_url, token_file, clock)
         supervisor.launch(_python("worker", env, "-m", "services.standalone.worker", "others"))
         supervisor.wait_ready("api")
         # The others load while the first requests come: no request waits for a solve.
-        supervisor.launch(_python("scheduler", env, "-m", "services.standalone.scheduler"))
+        supervisor.launch(_python("scheduler", env, "-m", "services.scheduler.main", "work"))
         # A process per solve or plan gives all its memory back, and its peak is that solve's own.
         solver_env = {**env, "PLIMSOLL_JOB_SLOTS": env.get("PLIMSOLL_SOLVER_SLOTS", "1")}
         solver_env["PLIMSOLL_JOB_PROCESS_JOBS_MAX"] = "1"
@@ -161,18 +164,3 @@ def _proxy_headers(trusted: str | None) -> tuple[str, ...]:
 
 def _python(name: str, env: Mapping[str, str], *arguments: str) -> Command:
     return Command(name=name, argv=[sys.executable, *arguments], env=env)
-
-
-def _bring_to_schema(database_url: str, token_file: Path, clock: Clock) -> None:
-    # Not above: the database, and then the API, start while this code loads, which takes longer than what it does.
-    from libs.store.database import Database
-    from libs.store.migrate import migrate
-    from services.portal.admin_token import ensure_admin_token
-
-    migrate(database_url)
-    database = Database(database_url, pool_size=1)
-    try:
-        with database.write() as tx:
-            ensure_admin_token(tx, token_file, now=clock.now())
-    finally:
-        database.close()

@@ -28,7 +28,7 @@ class JobProcesses:
 
     def __init__(self, folder: Path, database_url: str, worker: str = "services.standalone.worker", **env: str) -> None:
         self._folder = folder
-        self._modules = {"worker": worker, "scheduler": "services.standalone.scheduler"}
+        self._modules = {"worker": [worker], "scheduler": ["services.scheduler.main", "work"]}
         self._running: dict[str, Process] = {}
         self._log_starts: dict[str, int] = {}
         self._env = {
@@ -57,7 +57,7 @@ class JobProcesses:
             if name not in self._running:
                 log = self._folder / f"{name}.log"
                 self._log_starts[name] = log.stat().st_size if log.exists() else 0
-                command = Command(name=name, argv=[sys.executable, "-m", module], env={**self._env, **env})
+                command = Command(name=name, argv=[sys.executable, "-m", *module], env={**self._env, **env})
                 self._running[name] = Process(command, self._folder)
 
     def wait_for_crash(self, point: str) -> None:

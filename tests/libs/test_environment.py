@@ -79,17 +79,28 @@ def test_all_settings_hide_their_values():
 @pytest.mark.parametrize(
     "start",
     [
-        "from services.broker.main import make_app as start",
-        "from services.portal.main import make_app as start",
-        "from services.solver.main import make_app as start",
-        "from services.solver.main import run as start",
+        "from services.broker.main import serve as start",
+        "from services.broker.main import work as start",
+        "from services.mover.main import serve as start",
+        "from services.mover.main import work as start",
+        "from services.planner.main import serve as start",
+        "from services.planner.main import work as start",
+        "from services.portal.main import serve as start",
+        "from services.portal.main import set_up as start",
+        "from services.portal.main import work as start",
+        "from services.scheduler.main import work as start",
+        "from services.solver.main import serve as start",
+        "from services.solver.main import work as start",
         "from services.standalone.api import make_app as start",
         "from services.standalone.worker import main as start",
-        "from services.standalone.scheduler import main as start",
     ],
 )
 def test_a_process_does_not_start_without_a_database(start, tmp_path):
-    env = {k: v for k, v in os.environ.items() if k != "DATABASE_URL"} | {"PLIMSOLL_BUNDLE_DIR": str(tmp_path)}
+    others = {"PLIMSOLL_BUNDLE_DIR": str(tmp_path), "PLIMSOLL_ADMIN_TOKEN_FILE": str(tmp_path / "token")}
+    env = {k: v for k, v in os.environ.items() if k != "DATABASE_URL"} | others
+        "PLIMSOLL_BUNDLE_DIR": str(tmp_path),
+        "PLIMSOLL_ADMIN_TOKEN_FILE": str(tmp_path / "t"),
+    }
     command = [sys.executable, "-c", f"{start}; start()"]
     ended = subprocess.run(command, env=env, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
     assert ended.returncode == 1

@@ -117,12 +117,12 @@ def _jobs(database_url: str, clock: ScaledClock, stopped: threading.Event) -> No
     from libs.jobs.tick import tick
     from libs.store.database import Database
     from libs.store.jobs import claim_job
-    from services.standalone.worker import kinds_of
+    from services.standalone.worker import jobs_of
 
     settings: Any = WorkerSettings()  # type: ignore[call-arg]  # from the environment
     settings = settings.model_copy(update={"job_cycles": CYCLES})
     database, chance = Database(database_url, pool_size=8), random.Random(1)
-    kinds = {kind.name: kind for kind in kinds_of("all")}
+    kinds = {kind.name: kind for jobs in jobs_of("all") for kind in jobs.kinds}
     runners = threading.local()
 
     def run(kind: str, job_id: int, _: float) -> None:

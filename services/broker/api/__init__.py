@@ -1,5 +1,6 @@
-"""The broker's routers."""
+"""The broker's routes: one router per resource."""
 
+from libs.web.serving import ServiceApi
 from services.broker.api import (
     audit_entries,
     hardware_types,
@@ -30,4 +31,4 @@ LARGE_BODIES = {
     "/v1/regions/{region}/import": region_files.IMPORT_BYTES_MAX,
     "/v1/regions/{region}/imports": imports.LIST_BYTES_MAX,
 }
-"""For create_app."""
+API = ServiceApi(routers=ROUTERS, large_bodies=LARGE_BODIES)

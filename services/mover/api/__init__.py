@@ -1,6 +1,7 @@
 """The mover's routes: one router per resource."""
 
+from libs.web.serving import ServiceApi
 from services.mover.api import movers, moves
 
 ROUTERS = (moves.router, movers.router)
-"""For create_app."""
+API = ServiceApi(routers=ROUTERS)

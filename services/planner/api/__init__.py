@@ -1,5 +1,9 @@
-"""The planner's routers, one per resource."""
+"""The planner's routes: one router per resource."""
 
+from fastapi import FastAPI
+
+from libs.web.collection import settle_collection
+from libs.web.serving import ServiceApi
 from services.planner.api import (
     metric_sources,
     named_by,
@@ -15,6 +19,7 @@ from services.planner.api import (
     usage,
 )
 from services.planner.measurements import TABLE_BYTES_MAX
+from services.planner.otlp_errors import OtlpErrors
 
 ROUTERS = (
     planning_inputs.router,
@@ -30,7 +35,6 @@ ROUTERS = (
     telemetry.router,
     named_by.router,
 )
-"""For create_app."""
 
 LARGE_BODIES = {
     "/v1/planning-inputs/{name}": planning_inputs.INPUT_BYTES_MAX,
@@ -39,4 +43,12 @@ LARGE_BODIES = {
     "/v1/usage": TABLE_BYTES_MAX,
     "/v1/traffic": TABLE_BYTES_MAX,
 }
-"""For create_app."""
+
+
+def _prepare(app: FastAPI) -> None:
+    """Answer OTLP clients in their protocol, and settle the collection of garbage for large documents."""
+    app.add_middleware(OtlpErrors)
+    settle_collection()
+
+
+API = ServiceApi(routers=ROUTERS, large_bodies=LARGE_BODIES, prepare=_prepare)

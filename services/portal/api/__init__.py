@@ -1,5 +1,6 @@
 """The portal's routes: one router per resource."""
 
+from libs.web.serving import ServiceApi
 from services.portal.api import (
     applications,
     approval_limits,
@@ -11,6 +12,7 @@ from services.portal.api import (
     reservations,
     tokens,
 )
+from services.portal.solving_code import load_solving_code
 
 ROUTERS = (
     capacity_requests.router,
@@ -23,4 +25,4 @@ ROUTERS = (
     explanations.router,
     tokens.router,
 )
-"""For create_app: alone in services.portal.main, or beside another service's in one process."""
+API = ServiceApi(routers=ROUTERS, prepare=load_solving_code)

@@ -1,7 +1,7 @@
-"""Routers of the solver, one per resource."""
+"""The solver's routes: one router per resource."""
 
-from services.solver.api.simulations import router as simulations
-from services.solver.api.solve_runs import router as solve_runs
+from libs.web.serving import ServiceApi
+from services.solver.api import simulations, solve_runs
 
-ROUTERS = (solve_runs, simulations)
-"""For create_app."""
+ROUTERS = (solve_runs.router, simulations.router)
+API = ServiceApi(routers=ROUTERS)

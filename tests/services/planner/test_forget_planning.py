@@ -13,7 +13,7 @@ from libs.store.plan_runs import create_plan_run, finish_plan_run, list_plan_run
 from libs.store.planning_inputs import append_version, list_versions, load_version
 from libs.store.refusals import NotFound
 from libs.store.service_models import save_service_models
-from services.planner.cycle_tasks import BESIDE
+from services.planner.cycle_tasks import JOBS
 from services.planner.reconcilers import forget_planning
 from services.planner.reconcilers.forget_planning import ForgetPlanning
 from services.planner.settings import CycleSettings
@@ -173,7 +173,7 @@ def test_nothing_is_deleted_by_accident(database, put, plan, table):
 
 
 def test_it_is_scheduled_and_somebody_does_it():
-    assert set(WORLD_CYCLES) <= {kind.name for kind in BESIDE}
+    assert set(WORLD_CYCLES) <= {kind.name for kind in JOBS.kinds}
 
 
 def test_a_worker_beside_the_planning_one_needs_no_folder_for_bundles(monkeypatch):

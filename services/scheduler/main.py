@@ -1,18 +1,19 @@
-"""The scheduler: `python -m services.standalone.scheduler`."""
+"""The scheduler as a process: `python -m services.scheduler.main work`."""
 
 from __future__ import annotations
 
 from libs.jobs.processes import run_scheduler
 from libs.jobs.settings import WorkerSettings
 from libs.observability.logs import configure_logging
+from libs.reconcile.command import run_command
 from libs.reconcile.environment import read_environment
 
 
-def main() -> None:
-    """Tick until told to stop."""
+def work() -> None:
+    """Send what is due, and take back what no worker holds any more. Several may run at once."""
     configure_logging("scheduler")
     run_scheduler(read_environment(WorkerSettings))
 
 
 if __name__ == "__main__":
-    main()
+    run_command("services.scheduler.main", work)

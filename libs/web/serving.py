@@ -1,0 +1,89 @@
+"""One or several services' routes as an HTTP process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+
+from fastapi import APIRouter, FastAPI
+from pydantic import Field
+
+from libs.observability.logs import configure_logging
+from libs.observability.traces import configure_tracing
+from libs.reconcile.environment import Settings, read_environment
+from libs.reconcile.settings import ClockSettings
+from libs.store.database import Database
+from libs.store.settings import StoreSettings
+from libs.web.app import create_app
+from libs.web.rates import RateSettings
+
+
+class ApiSettings(StoreSettings, ClockSettings, RateSettings):
+    """The database, the clock, how fast clients may ask, and how much to log."""
+
+    log_level: str = Field(default="INFO", validation_alias="PLIMSOLL_LOG_LEVEL")
+
+
+class ListenSettings(Settings):
+    """Where an API listens.
+
+    host, port        PLIMSOLL_LISTEN_HOST, PLIMSOLL_LISTEN_PORT
+    trusted_proxies   PLIMSOLL_TRUSTED_PROXIES   addresses, with commas, of proxies whose X-Forwarded-For is believed
+    """
+
+    host: str = Field(default="127.0.0.1", validation_alias="PLIMSOLL_LISTEN_HOST")
+    port: int = Field(default=8000, ge=0, le=65_535, validation_alias="PLIMSOLL_LISTEN_PORT")
+    trusted_proxies: str | None = Field(default=None, validation_alias="PLIMSOLL_TRUSTED_PROXIES")
+
+
+def _nothing(app: FastAPI) -> None:
+    """Most services need nothing more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceApi:
+    """The routes of one service, for a process of its own or beside those of other services.
+
+    large_bodies   paths, as templates, that take more than most, and how many bytes
+    prepare        what else the app needs, before it answers
+    """
+
+    routers: Sequence[APIRouter]
+    large_bodies: Mapping[str, int] = field(default_factory=dict)
+    prepare: Callable[[FastAPI], None] = _nothing
+
+
+def make_api(name: str, *services: ServiceApi) -> FastAPI:
+    """Return the app of these services, as the environment describes it. `name` is that of the process in its logs."""
+    settings = read_environment(ApiSettings)
+    configure_logging(name, level=settings.log_level)
+    configure_tracing(name)
+    app = create_app(
+        title="Plimsoll" if len(services) > 1 else f"Plimsoll {name}",
+        version=version("plimsoll"),
+        database=Database.from_settings(settings),
+        clock=settings.clock(),
+        routers=[router for service in services for router in service.routers],
+        large_bodies={path: size for service in services for path, size in service.large_bodies.items()},
+        rates=settings.limits(),
+    )
+    for service in services:
+        service.prepare(app)
+    return app
+
+
+def serve_api(name: str, *services: ServiceApi) -> None:
+    """Answer HTTP until told to stop."""
+    import uvicorn  # here: making an app for a test needs no server
+
+    listen = read_environment(ListenSettings)
+    uvicorn.run(
+        make_api(name, *services),
+        host=listen.host,
+        port=listen.port,
+        access_log=False,
+        log_level="warning",
+        proxy_headers=listen.trusted_proxies is not None,
+        forwarded_allow_ips=listen.trusted_proxies,
+    )

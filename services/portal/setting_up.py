@@ -1,0 +1,24 @@
+"""A database made ready for all services."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from libs.reconcile.clock import Clock
+from libs.store.database import Database
+from libs.store.migrate import migrate
+from services.portal.admin_token import ensure_admin_token
+
+
+def prepare_database(database_url: str, token_file: Path, clock: Clock) -> None:
+    """Bring the database to the schema of this version, and make the first admin token where there is none.
+
+    Any number of processes may do so at once. Raises what PostgreSQL, a migration or the file system raises.
+    """
+    migrate(database_url)
+    database = Database(database_url, pool_size=1)
+    try:
+        with database.write() as tx:
+            ensure_admin_token(tx, token_file, now=clock.now())
+    finally:
+        database.close()

@@ -1,0 +1,1 @@
+"""The scheduler: which job is due, for which region."""
