@@ -98,9 +98,6 @@ def test_all_settings_hide_their_values():
 def test_a_process_does_not_start_without_a_database(start, tmp_path):
     others = {"PLIMSOLL_BUNDLE_DIR": str(tmp_path), "PLIMSOLL_ADMIN_TOKEN_FILE": str(tmp_path / "token")}
     env = {k: v for k, v in os.environ.items() if k != "DATABASE_URL"} | others
-        "PLIMSOLL_BUNDLE_DIR": str(tmp_path),
-        "PLIMSOLL_ADMIN_TOKEN_FILE": str(tmp_path / "t"),
-    }
     command = [sys.executable, "-c", f"{start}; start()"]
     ended = subprocess.run(command, env=env, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
     assert ended.returncode == 1
