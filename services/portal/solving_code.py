@@ -9,15 +9,13 @@ from __future__ import annotations
 from importlib import import_module
 from threading import Timer
 
-from fastapi import FastAPI
-
 _FIRST_S = 1.0
 """The process becomes ready meanwhile, and answers who waits for that."""
 _WHAT_USES_IT = ("services.portal.preview", "services.portal.api.explanation_out", "services.portal.explaining")
 
 
-def load_solving_code(app: FastAPI) -> None:
-    """Load it soon, and return at once. For the end of a process's own start; the app itself needs nothing."""
+def load_solving_code() -> None:
+    """Load it soon, and return at once. For the end of a process's own start."""
     later = Timer(_FIRST_S, _load)
     later.name, later.daemon = "load-solving-code", True
     later.start()

@@ -13,7 +13,7 @@ from services.standalone.platform import _listen
 from services.standalone.postgres_cluster import PostgresUnavailable
 from services.standalone.settings import StandaloneSettings
 from services.standalone.supervisor import listen
-from services.standalone.worker import kinds_of
+from services.standalone.worker import jobs_of
 
 SOLVERS = {"scipy", "highspy", "numba"}
 
@@ -29,11 +29,11 @@ def loaded(code: str) -> set[str]:
     ("code", "absent"),
     [
         ("import services.standalone.api", SOLVERS),
-        ("import services.portal.main", SOLVERS),
+        ("from services.portal.api import API", SOLVERS),
         ("import services.standalone.platform", {"sqlalchemy", "alembic", "fastapi", *SOLVERS}),
         ("import services.cli.up, services.standalone.platform", {"sqlalchemy", "alembic", "fastapi"}),
-        ("from services.standalone.worker import kinds_of; kinds_of('planner')", {"numba"}),
-        ("from services.standalone.worker import kinds_of; kinds_of('others')", {"networkx"}),
+        ("from services.standalone.worker import jobs_of; jobs_of('planner')", {"numba"}),
+        ("from services.standalone.worker import jobs_of; jobs_of('others')", {"networkx"}),
     ],
 )
 def test_a_process_loads_what_it_needs_to_start(code: str, absent: set[str]) -> None:
@@ -47,8 +47,8 @@ def test_an_app_loads_the_solver_once_it_is_made() -> None:
 
 
 def test_the_parts_of_a_worker_are_all_of_it_and_share_no_job() -> None:
-    names = [kind.name for part in ("solver", "planner", "others") for kind in kinds_of(part)]
-    assert sorted(names) == sorted({kind.name for kind in kinds_of("all")})
+    names = [kind.name for part in ("solver", "planner", "others") for jobs in jobs_of(part) for kind in jobs.kinds]
+    assert sorted(names) == sorted({kind.name for jobs in jobs_of("all") for kind in jobs.kinds})
 
 
 def test_the_port_is_the_last_one_again_where_it_is_free(tmp_path: Path) -> None:

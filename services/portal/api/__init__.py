@@ -25,4 +25,4 @@ ROUTERS = (
     explanations.router,
     tokens.router,
 )
-API = ServiceApi(routers=ROUTERS, prepare=load_solving_code)
+API = ServiceApi(routers=ROUTERS, prepare=lambda app: load_solving_code())
