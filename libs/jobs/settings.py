@@ -8,6 +8,7 @@ from typing import Annotated
 from pydantic import Field, SecretStr
 
 from libs.reconcile.environment import Settings
+from libs.reconcile.jobs import CYCLES, WORLD_CYCLES
 from libs.reconcile.settings import ClockSettings
 from libs.store.settings import StoreSettings
 
@@ -38,10 +39,10 @@ class JobSettings(Settings):
     job_slots: int = Field(default=2, ge=1, le=256, validation_alias="PLIMSOLL_JOB_SLOTS")
     job_process_jobs_max: int | None = Field(default=None, ge=1, validation_alias="PLIMSOLL_JOB_PROCESS_JOBS_MAX")
     job_cycles: dict[str, Annotated[float, Field(gt=0)]] = Field(
-        default_factory=dict, validation_alias="PLIMSOLL_JOB_CYCLES"
+        default_factory=lambda: dict(CYCLES), validation_alias="PLIMSOLL_JOB_CYCLES"
     )
     job_world_cycles: dict[str, Annotated[float, Field(gt=0)]] = Field(
-        default_factory=dict, validation_alias="PLIMSOLL_JOB_WORLD_CYCLES"
+        default_factory=lambda: dict(WORLD_CYCLES), validation_alias="PLIMSOLL_JOB_WORLD_CYCLES"
     )
 
 

@@ -38,6 +38,8 @@ class JobProcesses:
             "PLIMSOLL_DATABASE_POOL_SIZE": "3",
             "PLIMSOLL_BROKER_DIR": str(folder / "queue"),
             "PLIMSOLL_BROKER_POLL_S": "0.02",
+            "PLIMSOLL_JOB_CYCLES": "{}",  # a test names those that it wants
+            "PLIMSOLL_JOB_WORLD_CYCLES": "{}",
             "PLIMSOLL_JOB_TICK_S": "0.05",
             "PLIMSOLL_JOB_LEASE_S": "2",
             "PLIMSOLL_JOB_RESEND_S": "1",

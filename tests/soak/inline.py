@@ -43,7 +43,13 @@ def main(database_url: str, history: Path, seconds: float) -> None:
             clock = ScaledClock(datetime.now(UTC), datetime.now(UTC), SPEED)
             os.environ.update(ENVIRONMENT | ClockSettings.environment(clock))
             os.environ.update({"DATABASE_URL": database_url, "PLIMSOLL_WEBHOOK_URL": receiver.url})
-            os.environ.update({"PLIMSOLL_BUNDLE_DIR": str(history.parent / "bundles"), "PLIMSOLL_JOB_CYCLES": "{}"})
+            os.environ.update(
+                {
+                    "PLIMSOLL_BUNDLE_DIR": str(history.parent / "bundles"),
+                    "PLIMSOLL_JOB_CYCLES": "{}",
+                    "PLIMSOLL_JOB_WORLD_CYCLES": "{}",
+                }
+            )
             os.environ["PLIMSOLL_BROKER_DIR"] = str(history.parent / "queue")
             _run(database_url, history, recorder, world, clock, seconds)
 

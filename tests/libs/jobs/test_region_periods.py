@@ -39,7 +39,8 @@ class Scheduler:
 
     def __init__(self, database: Database, solve_s: float = 3600.0) -> None:
         self.database, self.clock = database, SetClock()
-        self.settings = JobSettings.model_validate({"PLIMSOLL_JOB_CYCLES": {SOLVE: solve_s, MOVE: 7200.0}})
+        cycles = {SOLVE: solve_s, MOVE: 7200.0}
+        self.settings = JobSettings.model_validate({"PLIMSOLL_JOB_CYCLES": cycles, "PLIMSOLL_JOB_WORLD_CYCLES": {}})
 
     def solves(self, at: datetime) -> list[str]:
         """The regions of which a tick at this time asks for a solve."""

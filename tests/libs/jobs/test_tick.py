@@ -46,7 +46,13 @@ def standing_still(database_url: str, write: Callable[[Transaction], object]) ->
 
 
 def settings(cycles: dict[str, float] | None = None) -> JobSettings:
-    return JobSettings.model_validate({"PLIMSOLL_JOB_CYCLES": cycles or {}, "PLIMSOLL_JOB_RESEND_S": 3600.0})
+    return JobSettings.model_validate(
+        {
+            "PLIMSOLL_JOB_CYCLES": cycles or {},
+            "PLIMSOLL_JOB_WORLD_CYCLES": {},
+            "PLIMSOLL_JOB_RESEND_S": 3600.0,
+        }
+    )
 
 
 def ticked(database: Database, cycles: dict[str, float] | None = None) -> list[tuple[str, int]]:
