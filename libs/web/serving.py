@@ -26,7 +26,7 @@ class ApiSettings(StoreSettings, ClockSettings, RateSettings):
 
 
 class ListenSettings(Settings):
-    """Where an API listens.
+    """The address of an API process, and the proxies before it.
 
     host, port        PLIMSOLL_LISTEN_HOST, PLIMSOLL_LISTEN_PORT
     trusted_proxies   PLIMSOLL_TRUSTED_PROXIES   addresses, with commas, of proxies whose X-Forwarded-For is believed
