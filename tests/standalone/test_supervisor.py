@@ -12,6 +12,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from libs.reconcile.calls import Backoff
 from services.standalone import processes as processes_module
 from services.standalone.database import provide_database
 from services.standalone.postmaster import live_postmaster
@@ -141,7 +142,7 @@ def test_a_child_that_dies_is_started_again(home: Path, eventually: Eventually) 
 def test_a_child_that_keeps_dying_is_started_again_for_ever_and_the_others_run(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("services.standalone.supervisor._BACKOFF_S_MAX", 0.1)
+    monkeypatch.setattr("services.standalone.supervisor._RESTARTS", Backoff(0.1, 0.1))
     told: list[str] = []
     with Supervisor(home / "logs", tell=told.append) as supervisor:
         supervisor.start(parent(home, "well"))
