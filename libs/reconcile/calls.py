@@ -1,4 +1,4 @@
-"""Calls to other systems: how often one is repeated, and after how long. Every setting for that is here."""
+"""Retries of calls to other systems: how often, and after which waits. Every such setting is here."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Backoff:
 
 @dataclass(frozen=True, slots=True)
 class Breaker:
-    """When a circuit breaker opens, and when it lets a probe through.
+    """The thresholds of a circuit breaker.
 
     after    rounds in a row without any answer before it opens
     probes   the wait for the first probe, and for the next after each that failed
@@ -40,10 +40,10 @@ class Breaker:
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """How one call is repeated by its caller, which waits for it. Real time.
+    """The retries of a call whose caller waits for it, in real time.
 
-    attempts_max   in all
-    timeout_s      seconds for which one attempt may stay silent
+    attempts_max   the first attempt included
+    timeout_s      seconds of silence that end one attempt
     """
 
     attempts_max: int
@@ -54,7 +54,7 @@ class Retries:
 STEPS, CALLS = Backoff(30.0), Backoff(5.0, 300.0)
 BREAKER = Breaker(after=3, probes=Backoff(30.0, 600.0))
 PULLS = Retries(attempts_max=4, backoff=Backoff(0.5), timeout_s=60.0)
-"""What counts where the environment says nothing."""
+"""The defaults of CallSettings."""
 
 
 def _count(name: str, default: int, *, most: int) -> Any:
@@ -66,7 +66,7 @@ def _seconds(name: str, default: float, *, most: float, zero: bool = True) -> An
 
 
 class CallSettings(Settings):
-    """What the environment says of retries. Durations are on the Clock; those of pulls are real time.
+    """Retries, read from the environment. Durations are on the Clock; those of pulls are real time.
 
     move_attempts_max   attempts at one step of a move; then the move has failed for good
     move_backoff_s      before the second attempt; doubles with each further one
@@ -76,7 +76,7 @@ class CallSettings(Settings):
     call_probe_s        until its first probe; doubles up to call_probe_s_max
     pull_attempts_max   at one query to Prometheus
     pull_backoff_s      before the second attempt; doubles with each further one
-    pull_timeout_s      for which Prometheus may stay silent
+    pull_timeout_s      silence of Prometheus that ends an attempt
     """
 
     move_attempts_max: int = _count("MOVE_ATTEMPTS_MAX", 3, most=20)
@@ -92,17 +92,17 @@ class CallSettings(Settings):
     pull_timeout_s: float = _seconds("PULL_TIMEOUT_S", PULLS.timeout_s, most=600, zero=False)
 
     def steps(self) -> Backoff:
-        """The waits between attempts at a step of a move."""
+        """Return the waits between attempts at a step of a move."""
         return Backoff(self.move_backoff_s)
 
     def calls(self) -> Backoff:
-        """The waits between calls that were not answered."""
+        """Return the waits between calls that were not answered."""
         return Backoff(self.call_backoff_s, self.call_backoff_s_max)
 
     def breaker(self) -> Breaker:
-        """The circuit breaker of an actuator."""
+        """Return the circuit breaker of an actuator."""
         return Breaker(self.call_probe_after, Backoff(self.call_probe_s, self.call_probe_s_max))
 
     def pulls(self) -> Retries:
-        """The retries of a query to Prometheus."""
+        """Return the retries of a query to Prometheus."""
         return Retries(self.pull_attempts_max, Backoff(self.pull_backoff_s), self.pull_timeout_s)

@@ -1,4 +1,4 @@
-"""The time that decisions are made by. It is injected everywhere, so that a simulated day can pass in minutes."""
+"""The clock of all decisions. It is injected everywhere, so that a simulated day can pass in minutes."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """What time it is, and how to wait for a while of it."""
+    """A source of time, and a way to wait by it."""
 
     def now(self) -> datetime:
-        """The present moment, in UTC."""
+        """Return the present moment, in UTC."""
 
     def sleep(self, duration_s: float) -> None:
-        """Wait for so many seconds of this clock."""
+        """Wait for `duration_s` seconds of this clock."""
 
 
 class SystemClock:
     """Real time."""
 
     def now(self) -> datetime:
-        """The system's time."""
+        """Return the time of the system."""
         return datetime.now(UTC)
 
     def sleep(self, duration_s: float) -> None:
-        """Really wait."""
+        """Wait in real time."""
         time.sleep(duration_s)
 
 
@@ -34,7 +34,7 @@ class SystemClock:
 class ScaledClock:
     """Time that passes `speed` times as fast as the system's since `real_origin`, when it read `origin`.
 
-    It has no state of its own: processes that are given the same three values agree on the time.
+    It has no state. Processes with the same three values agree on the time.
     """
 
     origin: datetime
@@ -42,9 +42,9 @@ class ScaledClock:
     speed: float
 
     def now(self) -> datetime:
-        """The scaled time."""
+        """Return the scaled time."""
         return self.origin + timedelta(seconds=(datetime.now(UTC) - self.real_origin).total_seconds() * self.speed)
 
     def sleep(self, duration_s: float) -> None:
-        """Wait for the real time that `duration_s` of this clock take."""
+        """Wait until `duration_s` seconds of this clock have passed."""
         time.sleep(duration_s / self.speed)

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 
 
 def run_command(program: str, *commands: Callable[[], None], arguments: Sequence[str] | None = None) -> None:
-    """Run the command that the arguments (sys.argv) name. A command is named as its function, which says what it does.
+    """Run the command that the arguments (sys.argv) name. Its name and help are those of its function.
 
-    Raises SystemExit (2) with a usage line where none of them is named.
+    Raises SystemExit (2) with a usage line if they name none.
     """
     parser = argparse.ArgumentParser(prog=f"python -m {program}")
     choices = parser.add_subparsers(required=True, metavar="COMMAND")

@@ -9,6 +9,6 @@ _CRASH_AT = os.environ.get("PLIMSOLL_CRASH_AT", "")
 
 
 def crash_point(name: str) -> None:
-    """Kill this process, as a power cut would, if PLIMSOLL_CRASH_AT names this point; otherwise nothing."""
+    """Kill this process, as a power cut would, if PLIMSOLL_CRASH_AT names this point."""
     if name == _CRASH_AT:
         os.kill(os.getpid(), signal.SIGKILL)

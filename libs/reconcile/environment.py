@@ -1,4 +1,4 @@
-"""What a process is told by its environment: read once at its start, which fails in one line where it is wrong."""
+"""Settings from the environment. A process reads them once, at its start, and fails in one line if one is wrong."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Settings(BaseSettings):
 
 
 def read_environment(kind: type[S]) -> S:
-    """The settings that the environment holds.
+    """Return the settings that the environment holds.
 
-    Raises SystemExit, with one line that names the variables, where one is missing or makes no sense.
+    Raises SystemExit with one line that names each variable that is missing or wrong.
     """
     try:
         return kind()

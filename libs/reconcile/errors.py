@@ -1,4 +1,4 @@
-"""What a writer learns when the world has moved on: read again, decide again."""
+"""The errors of a stale write: its writer must read again and decide again."""
 
 from __future__ import annotations
 

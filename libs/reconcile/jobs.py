@@ -35,7 +35,7 @@ _MINUTE_S, _HOUR_S, _DAY_S = 60.0, 3600.0, 86_400.0
 
 
 class Subject(StrEnum):
-    """What the subject of a job names."""
+    """The kind of thing that a job is about."""
 
     REGION = "region"
     WORLD = "world"
@@ -44,7 +44,7 @@ class Subject(StrEnum):
 
 
 class Worker(StrEnum):
-    """Which worker of `standalone` runs a job. Solves and plans take minutes, and must not delay requests."""
+    """The worker of `standalone` that runs a job. Solves and plans take minutes, and must not delay requests."""
 
     SOLVER = "solver"
     PLANNER = "planner"
@@ -102,4 +102,4 @@ def _cycles(subject: Subject) -> dict[str, float]:
 CYCLES: Mapping[str, float] = MappingProxyType(_cycles(Subject.REGION))
 """Periodic kind -> seconds on the Clock between its runs for each region."""
 WORLD_CYCLES: Mapping[str, float] = MappingProxyType(_cycles(Subject.WORLD))
-"""Likewise, of jobs that belong to no region."""
+"""Periodic kind -> seconds on the Clock between its runs, for jobs that belong to no region."""

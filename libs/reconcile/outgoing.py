@@ -1,4 +1,4 @@
-"""Calls that leave this host: encrypted, and to whom our own settings say."""
+"""Rules for calls that leave this host: they are encrypted, and they go only to hosts of our own settings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 
 def require_encrypted(url: str, *, plain_allowed: bool, setting: str) -> None:
-    """Raises ValueError for http to another host, unless `setting` is set, whose name the error tells."""
+    """Raise ValueError for http to another host, unless `plain_allowed`. The error names the setting for that."""
     parts = urlsplit(url)
     if parts.scheme == "https" or plain_allowed or _is_loopback(parts.hostname or ""):
         return
@@ -17,9 +17,9 @@ def require_encrypted(url: str, *, plain_allowed: bool, setting: str) -> None:
 
 
 def trusted_by(ca: Path | None) -> ssl.SSLContext:
-    """What checks the other side's certificate: by the authorities in this PEM file alone, or by the usual ones.
+    """Return a context that trusts the authorities in this PEM file alone, or the usual ones where there is none.
 
-    Raises ValueError where the file cannot be read, or holds no certificates.
+    Raises ValueError if the file cannot be read or holds no certificates.
     """
     try:
         return ssl.create_default_context(cafile=ca)

@@ -8,7 +8,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 ATTEMPTS_MAX = 10
-"""Attempts in a row that may be overtaken. The loop then waits for its next turn."""
+"""Stale attempts in a row after which the loop waits for its next turn."""
 
 
 def retry_stale(
@@ -17,9 +17,9 @@ def retry_stale(
     """Run an attempt, and again while it raises an error that means "read again". Return its result.
 
     attempt   loads, plans, checks and commits; it must be safe to repeat
-    stale     whether an error means that the attempt decided by what is no longer true
-    note      told the number of each such attempt, from 1, and its error
-    Raises the error of the attempt where it is not stale, or where ATTEMPTS_MAX attempts in a row were.
+    stale     returns whether an error means that the attempt rests on stale reads
+    note      hears the number of each stale attempt, from 1, and its error
+    Raises the error of the attempt if it is not stale, or after ATTEMPTS_MAX stale attempts in a row.
     """
     number = 1
     while True:

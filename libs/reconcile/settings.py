@@ -1,4 +1,4 @@
-"""Which clock a process lives by."""
+"""The clock of a process, read from the environment."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from libs.reconcile.environment import Settings
 
 
 class ClockSettings(Settings):
-    """Real time, unless a speed other than 1 is set; then both origins are needed, the same for every process."""
+    """Real time, unless a speed other than 1 is set. Then every process needs the same two origins."""
 
     clock_speed: float = Field(default=1.0, gt=0, le=100_000, validation_alias="PLIMSOLL_CLOCK_SPEED")
     clock_origin: AwareDatetime = Field(
@@ -23,7 +23,7 @@ class ClockSettings(Settings):
 
     @staticmethod
     def environment(clock: Clock) -> dict[str, str]:
-        """What a process's environment says so that it lives by this clock too."""
+        """Return the environment that gives another process this clock."""
         if not isinstance(clock, ScaledClock):
             return {}
         return {
@@ -33,7 +33,7 @@ class ClockSettings(Settings):
         }
 
     def clock(self) -> Clock:
-        """The clock that these settings describe."""
+        """Return the clock that these settings describe."""
         if self.clock_speed == 1.0 and self.clock_origin == self.clock_real_origin:
             return SystemClock()
         return ScaledClock(self.clock_origin, self.clock_real_origin, self.clock_speed)
