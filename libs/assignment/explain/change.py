@@ -68,11 +68,15 @@ def by_level(of: Sequence[TermChange]) -> list[float]:
 
 
 def verdict(of: Sequence[TermChange]) -> int:
-    """-1: better; 1: worse; 0: no difference; by the first level in which there is one."""
-    sizes = [0.0] * (1 + max((one.term.level for one in of), default=0))
-    for one in of:
+    """-1: better; 1: worse; 0: no difference; by the first level in which there is one.
+
+    Only terms that changed count: the error of one that did not must not hide what another gains.
+    """
+    changed = [one for one in of if one.changed]
+    sizes = [0.0] * (1 + max((one.term.level for one in changed), default=0))
+    for one in changed:
         sizes[one.term.level] += one.slack * abs(one.term.weight)
-    for change, size in zip(by_level(of), sizes, strict=True):
+    for change, size in zip(by_level(changed), sizes, strict=True):
         if abs(change) > size:
             return 1 if change > 0 else -1
     return 0

@@ -70,21 +70,21 @@ class Arguments:
         key, column, by = key[some], column[some], by[some]
         held = csr(fixed).tocoo()
         place = held.coords[0].astype(np.int64) * columns + held.coords[1]
+        wrong = np.concatenate([at for at, _ in errors]) if errors else none  # also where no column counts any more
         if base is not None:
-            keys, element = np.unique(key, return_inverse=True)
+            keys, element = np.unique(np.concatenate([key, wrong]), return_inverse=True)
             rest = base.ravel().copy()
             np.add.at(rest, place, held.data)
             constant = rest[keys]
         else:
-            keys, element = np.unique(np.concatenate([key, place]), return_inverse=True)
+            keys, element = np.unique(np.concatenate([key, wrong, place]), return_inverse=True)
             rest = None
             constant = cell.by_row[keys // columns] + cell.by_column[keys % columns]
-            np.add.at(constant, element[len(key) :], held.data)
-            element = element[: len(key)]
+            np.add.at(constant, element[len(key) + len(wrong) :], held.data)
+        element = element[: len(key)]
         error = np.zeros(len(keys))
         for at, amount in errors:
-            if len(at):
-                np.add.at(error, np.searchsorted(keys, at), amount)
+            np.add.at(error, np.searchsorted(keys, at), amount)
         matrix = csr((by, (element, column)), shape=(len(keys), self.a.width))
         matrix.sum_duplicates()
         return self._settled(

@@ -109,6 +109,8 @@ class Graph:
         return self._finished(cell)
 
     def _finished(self, cell: Cell) -> int:
+        if 0 in cell.shape:  # a sparse map onto no rows may still name a column, and kernels do not check
+            cell.leaves, cell.links = [], []
         self._merge_leaves(cell)
         cell.depth = max((self.cells[link.source].depth + 1 for link in cell.links), default=0)
         self.cells.append(cell)

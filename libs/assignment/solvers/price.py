@@ -144,10 +144,10 @@ class Run:
         if compare(last, first, tolerance) >= 0:
             best, last = initial.copy(), first
         record = Record(initial, self.deadline.began)
-        record.add(initial, _levels(first), tries=0, made=0, time_s=0.0)
+        record.add(initial, self._levels(first), tries=0, made=0, time_s=0.0)
         for time_s, tries, at in self.moments:
-            record.add(at, _levels(np.array(compiled.values(at))), tries=tries, made=tries, time_s=time_s)
-        record.add(best, _levels(last), tries=self.looked_at, made=self.looked_at)
+            record.add(at, self._levels(np.array(compiled.values(at))), tries=tries, made=tries, time_s=time_s)
+        record.add(best, self._levels(last), tries=self.looked_at, made=self.looked_at)
         bound = self._bound(float(last[0]))
         polishing = self._polish_tries(last, bound, limits)
         notes: tuple[str, ...] = ()
@@ -175,11 +175,11 @@ class Run:
             notes += ("local search polished the placement",)
         near = last - bound <= CLOSE * np.maximum(np.abs(last), np.abs(bound))
         ended = self._ended(all_met=bool(near.all()))
-        kept, stopped_by = claimed(self.compiled, _levels(last), _levels(bound), ended, CLOSE)
+        kept, stopped_by = claimed(self.compiled, self._levels(last), self._levels(bound), ended, CLOSE)
         moved = int((best != initial).sum())
         return Outcome(
             assignment=best.copy(),
-            broken=(_levels(first)[0], _levels(last)[0]),
+            broken=(self._levels(first)[0], self._levels(last)[0]),
             objective=(tuple(first[1:].tolist()), tuple(last[1:].tolist())),
             improved=moved > 0,
             moved=moved,
@@ -194,6 +194,11 @@ class Run:
             solver="price",
             notes=notes,
         ).as_stated(self.compiled.unit)
+
+    def _levels(self, found: Floats) -> tuple[float, ...]:
+        """Return the values by level, with 0 for the residue of rounding where nothing is broken."""
+        residue = min(CLOSE, self.compiled.tolerance(0, 0.0))
+        return (0.0 if found[0] <= residue else float(found[0]), *map(float, found[1:]))
 
     def _copy(self, steps: Sequence[Step], record: Record) -> None:
         """Write down what the polish did, after what the prices did."""
@@ -226,7 +231,7 @@ class Run:
     def _polish_tries(self, last: Floats, bound: Floats, limits: SearchLimits) -> int | None:
         """None: as the limits say; 0: there is nothing for local search to find."""
         level, size = self.reading.read.level, len(self.market.initial)
-        if size > POLISHED_MAX or self.settings.rising or not self.settings.polish:
+        if not 0 < size <= POLISHED_MAX or self.settings.rising or not self.settings.polish:
             return 0
         few = min(FEW_TRIES * size, limits.tries_max or FEW_TRIES * size)
         wide = last[level] - bound[level] > WIDE * max(abs(last[level]), CLOSE)
@@ -259,8 +264,3 @@ class Run:
         if self.cut:
             return StoppedBy.TIME
         return StoppedBy.OPTIMAL if all_met else StoppedBy.DONE
-
-
-def _levels(found: Floats) -> tuple[float, ...]:
-    """By level; what sums of floats leave of nothing broken is 0."""
-    return (0.0 if found[0] <= CLOSE else float(found[0]), *map(float, found[1:]))

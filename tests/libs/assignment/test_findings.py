@@ -31,6 +31,7 @@ from libs.assignment.specs.filter import Filter
 from libs.assignment.specs.group_count import CountBound, GroupCountSpec
 from libs.assignment.specs.group_dependency import GroupDependencySpec
 from libs.assignment.specs.group_diversity import GroupDiversitySpec
+from libs.assignment.specs.largest_group import LargestGroupSpec
 from libs.assignment.specs.limit import Bound, Limit
 from libs.assignment.specs.logical_and import LogicalAndSpec
 from libs.assignment.specs.logical_or import LogicalOrSpec
@@ -275,3 +276,61 @@ def test_a_partition_without_groups_limits_nothing() -> None:
         if name != "price":  # nothing is worth anything
             limits = Limits(tries_max=600) if "tries_max" in known_limits(name) else None
             assert solve(problem, limits, solver=name).broken == (0.0, 0.0)
+
+
+def nothing_chosen() -> Problem:
+    """Specs over no scope items, beside one over all."""
+    problem = Problem(objects=1, containers=3, initial=np.array([1]))
+    problem.add_partition("team", [0])
+    problem.add_dimension("cpu", [1.3], containers=[3.0, 3.0, 3.0])
+    none = Filter(but=[2, 0, 1])
+    problem.add_goal(GroupDiversitySpec(partition="team", limit=Limit(default=0.0), filter=none))
+    problem.add_goal(LargestGroupSpec(partition="team", dimension="cpu", filter=none))
+    problem.add_goal(BalanceSpec(dimension="cpu", formula=BalanceFormula.IDEAL), normalise=False)
+    return problem
+
+
+def test_a_cell_without_elements_reads_nothing() -> None:
+    """Kernels do not check their indices: a move pushed into such a cell wrote beyond the end."""
+    cells = Compiled.of(nothing_chosen()).graph.cells
+    empty = [cell for cell in cells if 0 in cell.shape]
+    assert empty
+    assert not any(cell.leaves or cell.links for cell in empty)
+
+
+def test_a_link_whose_columns_all_cancel_keeps_its_error() -> None:
+    problem = Problem(objects=1, containers=1, initial=[0])
+    problem.add_overlapping_partition("job", [0], [0], 3)
+    problem.add_dimension("cpu", [1.0], containers=[0.0])
+    root = OwnSpec(shape="root", dimension="cpu", flavour=Flavour.OLD)
+    either = LogicalOrSpec(specs=[GroupDependencySpec(partition="job", pairs=[]), root])
+    problem.add_constraint(LogicalOrSpec(specs=[either]))
+    for solver in ("mip", "portfolio", "auto"):
+        assert solve(problem, solver=solver).broken == (0.0, 0.0)
+
+
+def test_prices_of_no_objects() -> None:
+    problem = Problem(objects=0, containers=2, initial=np.array([], int))
+    problem.add_dimension("cpu", [], containers=[1.0, 6.0])
+    problem.add_goal(MaximizeAllocationSpec(), normalise=False)
+    problem.add_goal(BalanceSpec(dimension="cpu", formula=BalanceFormula.IDEAL), normalise=False)
+    assert solve(problem, solver="price").moved == 0
+
+
+def test_prices_report_what_is_broken_by_little() -> None:
+    problem = Problem(objects=3, containers=3, initial=[0, 0, 0])
+    problem.add_dimension("cpu", [0.0, 0.0, 1.0], containers=[1.0, 1.0, 0.0])
+    problem.add_dimension("memory", [3e-9, 2e-9, 3e-9], containers=[7.2e-9, 0.0, 0.0])
+    for dimension in ("cpu", "memory"):
+        problem.add_constraint(CapacitySpec(dimension=dimension, filter=Filter(but=[2])))
+    problem.add_goal(MaximizeAllocationSpec(), normalise=False)
+    assert solve(problem, solver="price").broken[0] == pytest.approx(0.8e-9)
+
+
+def test_a_term_that_does_not_change_hides_no_other() -> None:
+    problem = Problem(objects=1, containers=2, initial=[0])
+    problem.add_dimension("memory", [0.003], containers=[0.0, 0.0])
+    problem.add_dimension("debt", [-2e-09], signed=True)
+    problem.add_goal(MinimizeMovementSpec(dimension="memory"), normalise=False)
+    problem.add_goal(BalanceSpec(dimension="debt"))
+    assert Explainer(problem).move(0, 1).verdict == 1
