@@ -232,7 +232,7 @@ class Tree:
         that optimal when it is not.
         """
         began = time.perf_counter()
-        left = sum(one.cost.any() for one in self.lowered.levels[level:])
+        left = max(sum(one.cost.any() for one in self.lowered.levels[level:]), 1)
         share = max(self._left_s() / left, 0.0)
         absolute = self.lowered.compiled.tolerance(level, self.value[level])
 
