@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from libs.assignment.flavour import Flavour
     from libs.assignment.lowering.lower import lower
     from libs.assignment.lowering.lowered import Lowered
-    from libs.assignment.partitioning.deal import Deal
     from libs.assignment.prices.prices import Prices
     from libs.assignment.prices.settings import Granularity, PriceSettings
     from libs.assignment.prices.stream import Round, Stream
     from libs.assignment.problem import Problem
     from libs.assignment.replay.file import Replay, load_replay, save_replay
     from libs.assignment.solvers.caller import Listener, Progress
+    from libs.assignment.solvers.deal import Deal
     from libs.assignment.solvers.limits import Limits, StoppedBy
     from libs.assignment.specs.assignment_affinities import AssignmentAffinitiesSpec
     from libs.assignment.specs.avoid_assignments import AvoidAssignmentsSpec
@@ -86,7 +86,7 @@ _PLACES = {
     "flavour": "Flavour",
     "lowering.lower": "lower",
     "lowering.lowered": "Lowered",
-    "partitioning.deal": "Deal",
+    "solvers.deal": "Deal",
     "prices.prices": "Prices",
     "prices.settings": "Granularity PriceSettings",
     "prices.stream": "Round Stream",

@@ -6,10 +6,10 @@ import numpy as np
 
 from libs.assignment.arrays import Bools, Ints, checked_indices
 from libs.assignment.compiled import Compiled
+from libs.assignment.lexicographic import compare
 from libs.assignment.matrices import csr
 from libs.assignment.search.cell import Cell
 from libs.assignment.search.reach import tolerance_of
-from libs.assignment.search.walk import compare
 from libs.assignment.search.whole import CellValue, compute
 
 ATTEMPTS = 8

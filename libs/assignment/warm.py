@@ -9,13 +9,12 @@ from collections.abc import Callable
 import numpy as np
 
 from libs.assignment.explain.explainer import Explainer
-from libs.assignment.portfolio.limits import PortfolioLimits
 from libs.assignment.problem import Problem
 from libs.assignment.search.linear import DENSE_ELEMENTS_MAX
 from libs.assignment.solvers.local import solve_local
 from libs.assignment.solvers.portfolio import solve_portfolio
 from libs.assignment.solvers.price import solve_price
-from libs.assignment.solvers.settings import SearchLimits
+from libs.assignment.solvers.settings import PortfolioLimits, SearchLimits
 from libs.assignment.specs.balance import BalanceFormula, BalanceSpec
 from libs.assignment.specs.capacity import CapacitySpec
 from libs.assignment.specs.filter import Filter

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from libs.assignment.portfolio.limits import PortfolioLimits as SolveLimits
+from libs.assignment.solvers.settings import PortfolioLimits as SolveLimits
 
 __all__ = ["SolveLimits", "limits_from"]
 

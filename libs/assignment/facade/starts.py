@@ -9,7 +9,7 @@ import numpy as np
 from libs.assignment.arrays import Ints
 from libs.assignment.compiled import Compiled
 from libs.assignment.legal import begun_at
-from libs.assignment.search.walk import compare
+from libs.assignment.lexicographic import compare
 from libs.assignment.solvers.claim import claimed
 from libs.assignment.solvers.result import Outcome, Step
 

@@ -8,13 +8,14 @@ import numpy as np
 
 from libs.assignment.arrays import Floats, Ints
 from libs.assignment.errors import ModelError
-from libs.assignment.partitioning.deal import Deal, deal
+from libs.assignment.partitioning.deal import deal
 from libs.assignment.partitioning.part import Part, parts_of
 from libs.assignment.partitioning.splitting import large_containers, pools, used_or_not
 from libs.assignment.problem import Problem
 from libs.assignment.problem_names import CONTAINER
 from libs.assignment.search.heat import container_heat
 from libs.assignment.search.program import Program
+from libs.assignment.solvers.deal import Deal
 
 
 def plan_parts(

@@ -12,13 +12,13 @@ import numpy as np
 from libs.assignment.arrays import Floats, Ints
 from libs.assignment.lowering.lowered import Lowered
 from libs.assignment.portfolio.excess import Excess
-from libs.assignment.portfolio.limits import PortfolioLimits
 from libs.assignment.portfolio.neighbourhoods import Search
 from libs.assignment.portfolio.parted import in_parts, relax_in_parts
 from libs.assignment.portfolio.relaxation import Relaxation, relax
 from libs.assignment.portfolio.restoring import is_broken, restored
 from libs.assignment.portfolio.rounding import round_counts
 from libs.assignment.portfolio.shares import shares_of
+from libs.assignment.solvers.settings import PortfolioLimits
 from libs.assignment.steps.walk import Walk
 from libs.mip.highs import FINE, Limits, solve_mip
 from libs.mip.model import Model

@@ -12,9 +12,8 @@ from types import ModuleType
 
 from libs.assignment import flavour, specs
 from libs.assignment.errors import ModelError
-from libs.assignment.partitioning import deal
 from libs.assignment.prices import prices, settings
-from libs.assignment.solvers import limits
+from libs.assignment.solvers import deal, limits
 
 Vocabulary = Mapping[str, type]
 

@@ -15,7 +15,7 @@ from libs.assignment.expressions.max import Over
 from libs.assignment.flavour import Flavour
 from libs.assignment.matrices import Matrix, csr
 from libs.assignment.scope import Scope
-from libs.assignment.search.tables import LEAVES_MAX
+from libs.assignment.search.sizes import LEAVES_MAX
 
 IDENTITY, POSITIVE_PART, STEP, CEIL, LOG, POWER, MAX = range(7)
 """Functions by their codes."""

@@ -8,7 +8,8 @@ import numpy as np
 
 from libs.assignment.search.cell import Cell, fan
 from libs.assignment.search.linear import Graph
-from libs.assignment.search.tables import KEYS, MOVES_MAX, OVERS, SCRATCH
+from libs.assignment.search.sizes import MOVES_MAX
+from libs.assignment.search.tables import KEYS, OVERS, SCRATCH
 
 
 @dataclass(frozen=True, slots=True)

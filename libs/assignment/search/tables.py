@@ -8,12 +8,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from libs.assignment.arrays import Floats, Ints
+from libs.assignment.search.sizes import LEAVES_MAX, MOVES_MAX
 
-MOVES_MAX = 32
-"""Objects that one change may move."""
-
-LEAVES_MAX = 8
-"""Leaves that a direct cell may have."""
 SCRATCH = 2 * MOVES_MAX * LEAVES_MAX
 OVER, OVER_CHANGE, OVER_MAX, OVER_ROWS = SCRATCH, SCRATCH + 1, SCRATCH + 2, SCRATCH + 3
 """Where, after the levels and their changes: what all that is over bent limits costs; its change; the most that a

@@ -8,11 +8,12 @@ import numpy as np
 
 from libs.assignment.arrays import Floats, Ints
 from libs.assignment.errors import BadValues
+from libs.assignment.lexicographic import compare
 from libs.assignment.search.anneal import anneal, sample_changes
 from libs.assignment.search.bent import Bent
 from libs.assignment.search.moves.kinds import NAMES
 from libs.assignment.search.program import Program
-from libs.assignment.search.tables import MOVES_MAX
+from libs.assignment.search.sizes import MOVES_MAX
 
 JOURNAL_MAX = 4096
 """Objects that moved since the best was noted, beyond which all are copied."""
@@ -127,13 +128,3 @@ def checked_proposals(proposals: Ints, program: Program) -> Ints:
     if ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any():
         raise BadValues("proposals: an object twice in one change")
     return found
-
-
-def compare(one: Floats, other: Floats, tolerance: Floats) -> int:
-    """-1: one is better at the first level that differs; 1: worse; 0: alike."""
-    for a, b, slack in zip(one, other, tolerance, strict=True):
-        if a < b - slack:
-            return -1
-        if a > b + slack:
-            return 1
-    return 0

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from libs.assignment.errors import BadValues, UnknownName
-from libs.assignment.portfolio.limits import PortfolioLimits
 from libs.assignment.solvers.limits import Limits
-from libs.assignment.solvers.settings import MipLimits, Partitioning, SearchLimits
+from libs.assignment.solvers.settings import MipLimits, Partitioning, PortfolioLimits, SearchLimits
 
 TIME = ("time_s_max",)
 SEARCH = (*TIME, "tries_max", "threads", "first_improving")

@@ -11,7 +11,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from libs.assignment.errors import BadValues
-from libs.assignment.partitioning.deal import Deal
+from libs.assignment.solvers.deal import Deal
 from libs.assignment.specs.fields import member_of
 
 AUTO_S_MAX = 60.0

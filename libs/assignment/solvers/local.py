@@ -13,11 +13,12 @@ import numpy as np
 from libs.assignment.arrays import Ints
 from libs.assignment.compiled import Compiled
 from libs.assignment.legal import begun_at
+from libs.assignment.lexicographic import compare
 from libs.assignment.problem import Problem
 from libs.assignment.search.bent import Bent
 from libs.assignment.search.program import Program, program_of
 from libs.assignment.search.sweeps import UNLIMITED, Sweeps
-from libs.assignment.search.walk import Proposer, compare
+from libs.assignment.search.walk import Proposer
 from libs.assignment.solvers.caller import Caller, Cancelled, Listener
 from libs.assignment.solvers.deadline import Deadline
 from libs.assignment.solvers.limits import StoppedBy

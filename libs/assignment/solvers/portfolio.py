@@ -16,7 +16,6 @@ from libs.assignment.errors import TimeUp
 from libs.assignment.legal import begun_at
 from libs.assignment.lowering.lower import lower_compiled
 from libs.assignment.lowering.lowered import Lowered
-from libs.assignment.portfolio.limits import PortfolioLimits
 from libs.assignment.portfolio.phases import Phases
 from libs.assignment.problem import Problem
 from libs.assignment.solvers.caller import Caller, Cancelled, Listener
@@ -25,7 +24,7 @@ from libs.assignment.solvers.deadline import Deadline
 from libs.assignment.solvers.limits import StoppedBy
 from libs.assignment.solvers.record import Record
 from libs.assignment.solvers.result import Outcome, Step
-from libs.assignment.solvers.settings import SearchLimits
+from libs.assignment.solvers.settings import PortfolioLimits, SearchLimits
 from libs.assignment.solvers.unbuilt import unbuilt
 
 ALIKE = 4

@@ -14,6 +14,7 @@ from libs.assignment.arrays import Floats, Ints
 from libs.assignment.compiled import Compiled
 from libs.assignment.errors import ModelError
 from libs.assignment.legal import made_legal
+from libs.assignment.lexicographic import compare
 from libs.assignment.prices.improvement import improve, raise_shares
 from libs.assignment.prices.offer import Offer, offer_of
 from libs.assignment.prices.prices import Prices, prices_of
@@ -23,7 +24,6 @@ from libs.assignment.prices.rounding import ORDERS, fill, placed_gain, price_of,
 from libs.assignment.prices.settings import Granularity, PriceSettings
 from libs.assignment.prices.state import State, start
 from libs.assignment.problem import Problem
-from libs.assignment.search.walk import compare
 from libs.assignment.solvers.caller import Caller, Cancelled, Listener
 from libs.assignment.solvers.claim import claimed
 from libs.assignment.solvers.deadline import Deadline

@@ -9,12 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from libs.assignment.arrays import Floats, Ints
+from libs.assignment.lexicographic import compare
 from libs.assignment.search.bent import Bent
 from libs.assignment.search.mix import Mix, usable_kinds
 from libs.assignment.search.program import Program
 from libs.assignment.search.schedule import Schedule
 from libs.assignment.search.sweeps import Work
-from libs.assignment.search.walk import Proposer, Walk, compare
+from libs.assignment.search.walk import Proposer, Walk
 
 CHUNKS = 100
 """Parts of an annealing: between them the clock is read, walks are compared, kinds of changes weighed anew and prices

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from libs.assignment.arrays import Floats, Ints
-from libs.assignment.search.borrow import lend
 from libs.assignment.search.jit import part
+from libs.assignment.search.lend import lend
 from libs.assignment.steps.network import Network
 
 MOVES_MAX = 4

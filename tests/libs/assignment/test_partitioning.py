@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from libs.assignment.errors import BadValues, ModelError
 from libs.assignment.partitioning.apportion import apportion
 from libs.assignment.partitioning.coalesce import coalesce
-from libs.assignment.partitioning.deal import Deal, deal
+from libs.assignment.partitioning.deal import deal
 from libs.assignment.partitioning.part import parts_of
 from libs.assignment.partitioning.plan import plan_parts
 from libs.assignment.partitioning.restriction import Restriction
@@ -21,6 +21,7 @@ from libs.assignment.partitioning.splitting import large_containers
 from libs.assignment.partitioning.statement import part_problem
 from libs.assignment.problem import Problem
 from libs.assignment.search.program import compile_problem
+from libs.assignment.solvers.deal import Deal
 from libs.assignment.solvers.limits import StoppedBy
 from libs.assignment.solvers.local import solve_local
 from libs.assignment.solvers.mip import solve_mip

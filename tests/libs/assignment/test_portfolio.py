@@ -13,7 +13,6 @@ from libs.assignment.lowering.lower import lower
 from libs.assignment.lowering.lowered import Lowered
 from libs.assignment.matrices import csr
 from libs.assignment.portfolio import phases
-from libs.assignment.portfolio.limits import PortfolioLimits
 from libs.assignment.portfolio.neighbourhoods import Search
 from libs.assignment.portfolio.phases import Clock, Phases
 from libs.assignment.portfolio.relaxation import Relaxation, relax
@@ -25,7 +24,7 @@ from libs.assignment.problem import Problem
 from libs.assignment.solvers.limits import StoppedBy
 from libs.assignment.solvers.mip import solve_mip
 from libs.assignment.solvers.portfolio import solve_portfolio
-from libs.assignment.solvers.settings import MipLimits
+from libs.assignment.solvers.settings import MipLimits, PortfolioLimits
 from libs.assignment.specs.avoid_assignments import AvoidAssignmentsSpec
 from libs.assignment.specs.balance import BalanceFormula, BalanceSpec
 from libs.assignment.specs.group_count import GroupCountSpec
