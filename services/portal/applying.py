@@ -26,7 +26,8 @@ from libs.store.database import Transaction
 from libs.store.findings import record_findings
 from libs.store.plans import commit_plan, lock_lineage
 from libs.store.quotas import load_quota
-from libs.store.regions import load_region, update_policy
+from libs.store.region_policies import update_policy
+from libs.store.regions import load_region
 from libs.store.reservations import create_reservation, load_reservation, update_spec
 from libs.store.simulations import load_owners, load_simulated_changes, load_simulation, mark_applied
 from libs.store.snapshot import load_fleet_snapshot

@@ -14,7 +14,8 @@ from libs.store.approvals import decide_approval, load_approval
 from libs.store.capacity_requests import change_phase, load_capacity_request
 from libs.store.database import Transaction
 from libs.store.jobs import enqueue
-from libs.store.regions import load_region, update_policy
+from libs.store.region_policies import update_policy
+from libs.store.regions import load_region
 from libs.web.problems import Problem
 from services.portal.ending import drop_scheduled_reservation
 from services.portal.promise_rules import lacks_second_person

@@ -16,15 +16,15 @@ _OFTEN = 0.4
 
 def lost_update() -> None:
     """Write a change of a region's policy at any generation."""
-    from libs.store import regions
+    from libs.store import region_policies, regions
 
-    right = regions.update_policy
+    right = region_policies.update_policy
 
     def update_policy(tx: Any, name: str, policy: Any, *, generation: int, **named: Any) -> Any:
         latest = regions.load_region(tx, name, lock=True).generation
         return right(tx, name, policy, generation=latest, **named)
 
-    regions.update_policy = update_policy
+    region_policies.update_policy = update_policy
 
 
 def double_join() -> None:
