@@ -11,14 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.roadef_model import load_roadef
-from libs.assignment.problem import Problem
-from libs.assignment.search.borrow import borrow_state, borrow_tables
-from libs.assignment.search.delta import ask, evaluate_single
-from libs.assignment.search.draw import random_below, seed_random
-from libs.assignment.search.jit import compiled
-from libs.assignment.search.mix import Mix, usable_kinds
-from libs.assignment.search.program import compile_problem
-from libs.assignment.search.tables import (
+from libs.assignment.incremental.borrow import borrow_state, borrow_tables
+from libs.assignment.incremental.delta import ask, evaluate_single
+from libs.assignment.incremental.program import compile_problem
+from libs.assignment.incremental.tables import (
     CELLS,
     CONTAINERS,
     EXCESS,
@@ -30,7 +26,11 @@ from libs.assignment.search.tables import (
     State,
     Tables,
 )
-from libs.assignment.search.walk import Walk
+from libs.assignment.kernels.jit import compiled
+from libs.assignment.language.problem import Problem
+from libs.assignment.solvers.local.move_frequencies import Mix, usable_kinds
+from libs.assignment.solvers.local.random_draws import random_below, seed_random
+from libs.assignment.solvers.local.walk import Walk
 
 
 @compiled

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from libs.assignment.problem import Problem
-from libs.assignment.specs.balance import BalanceSpec
-from libs.assignment.specs.capacity import CapacitySpec
-from libs.assignment.specs.filter import Filter
-from libs.assignment.specs.group_count import GroupCountSpec
-from libs.assignment.specs.limit import Limit
-from libs.assignment.specs.maximize_allocation import MaximizeAllocationSpec
+from libs.assignment.language.problem import Problem
+from libs.assignment.language.specs.balance import BalanceSpec
+from libs.assignment.language.specs.capacity import CapacitySpec
+from libs.assignment.language.specs.filter import Filter
+from libs.assignment.language.specs.group_count import GroupCountSpec
+from libs.assignment.language.specs.limit import Limit
+from libs.assignment.language.specs.maximize_allocation import MaximizeAllocationSpec
 from libs.interchange.placement import RESOURCES, PlacementFolder
 
 UNPLACED = "unplaced"

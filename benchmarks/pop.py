@@ -12,7 +12,7 @@ from typing import Any
 from benchmarks.problems import KINDS, load_problem
 from benchmarks.solve import numbers_of
 from libs.assignment import Deal, Limits, Problem, Result, solve
-from libs.assignment.solvers.known import known_limits
+from libs.assignment.solvers.known_limits import known_limits
 from libs.assignment.solvers.registry import SOLVERS
 from libs.assignment.warm import warm
 

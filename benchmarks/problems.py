@@ -6,7 +6,7 @@ from pathlib import Path
 
 from benchmarks.placement_model import placement_problem
 from benchmarks.roadef_model import load_roadef
-from libs.assignment.problem import Problem
+from libs.assignment.language.problem import Problem
 from libs.assignment.replay.file import load_replay
 from libs.interchange.placement import load_placement
 from libs.interchange.region import load_region

@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from libs.assignment.arrays import Floats
-from libs.assignment.lowering.lower import lower
-from libs.assignment.lowering.lowered import Lowered
-from libs.assignment.problem import Problem
-from libs.assignment.search.program import compile_problem
+from libs.assignment.incremental.program import compile_problem
+from libs.assignment.language.arrays import Floats
+from libs.assignment.language.problem import Problem
+from libs.assignment.model.lower import lower
+from libs.assignment.model.lowered import Lowered
 from libs.assignment.solvers.limits import Limits, StoppedBy
 from libs.assignment.solvers.result import Outcome
 from libs.mip import highs

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import numpy as np
 
-from libs.assignment.arrays import Floats, Ints
-from libs.assignment.flavour import Flavour
-from libs.assignment.problem import Problem
-from libs.assignment.specs.assignment_affinities import AssignmentAffinitiesSpec
-from libs.assignment.specs.capacity import CapacitySpec
-from libs.assignment.specs.colocate_groups import ColocateGroupsSpec
-from libs.assignment.specs.group_count import GroupCountSpec
-from libs.assignment.specs.group_dependency import GroupDependencySpec
-from libs.assignment.specs.group_move_limit import Aggregate, GroupMoveLimitSpec
-from libs.assignment.specs.limit import Bound, Limit
-from libs.assignment.specs.minimize_movement import MinimizeMovementSpec
+from libs.assignment.language.arrays import Floats, Ints
+from libs.assignment.language.flavour import Flavour
+from libs.assignment.language.problem import Problem
+from libs.assignment.language.specs.assignment_affinities import AssignmentAffinitiesSpec
+from libs.assignment.language.specs.capacity import CapacitySpec
+from libs.assignment.language.specs.colocate_groups import ColocateGroupsSpec
+from libs.assignment.language.specs.group_count import GroupCountSpec
+from libs.assignment.language.specs.group_dependency import GroupDependencySpec
+from libs.assignment.language.specs.group_move_limit import Aggregate, GroupMoveLimitSpec
+from libs.assignment.language.specs.limit import Bound, Limit
+from libs.assignment.language.specs.minimize_movement import MinimizeMovementSpec
 
 
 class _Numbers:

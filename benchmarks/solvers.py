@@ -14,7 +14,7 @@ from benchmarks.problems import KINDS
 Run = dict[str, Any]
 PATIENCE, PATIENCE_S = 3.0, 60.0
 """How long a run may take that does not keep to its limit, loading included: so many times the limit, and more."""
-REFUSED = "libs.assignment.errors.ModelError: "
+REFUSED = "libs.assignment.language.errors.ModelError: "
 """How a solver begins that says what it cannot take."""
 
 

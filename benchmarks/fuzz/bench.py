@@ -24,7 +24,7 @@ from benchmarks.fuzz.script import script_of
 from benchmarks.fuzz.shrink import shrink
 from benchmarks.fuzz.truth import Truth
 from benchmarks.fuzz.words import draw_case, draw_market
-from libs.assignment.errors import ModelError
+from libs.assignment.language.errors import ModelError
 
 ASSIGNMENTS, ASSIGNMENTS_MOST = 300, 16_384
 """Of a case: mostly at most so many, one time in twenty the most."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from libs.assignment.problem import Problem
-from libs.assignment.specs.spec import Spec
+from libs.assignment.language.problem import Problem
+from libs.assignment.language.specs.spec import Spec
 
 Numbers = tuple[float, ...]
 Indices = tuple[int, ...]

@@ -9,9 +9,9 @@ from typing import TypeVar
 import numpy as np
 
 from benchmarks.fuzz.case import Case
-from libs.assignment.flavour import Flavour
-from libs.assignment.specs.filter import Filter
-from libs.assignment.specs.limit import Limit, LimitType
+from libs.assignment.language.flavour import Flavour
+from libs.assignment.language.specs.filter import Filter
+from libs.assignment.language.specs.limit import Limit, LimitType
 
 E = TypeVar("E", bound=Enum)
 T = TypeVar("T")

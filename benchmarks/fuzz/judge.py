@@ -10,9 +10,9 @@ import numpy as np
 from benchmarks.fuzz.case import Case
 from benchmarks.fuzz.runs import Run
 from benchmarks.fuzz.truth import NEAR, ROUNDING, Truth
-from libs.assignment.arrays import Floats
-from libs.assignment.errors import Contradiction, ModelError, NotLowerable
-from libs.assignment.explain.explainer import Explainer
+from libs.assignment.language.arrays import Floats
+from libs.assignment.language.errors import Contradiction, ModelError, NotLowerable
+from libs.assignment.report.explain.explainer import Explainer
 from libs.assignment.solvers.limits import StoppedBy
 from libs.assignment.solvers.result import Outcome
 

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from libs.assignment.arrays import Floats
-from libs.assignment.expressions.ceil import Ceil
-from libs.assignment.expressions.expression import Expression
-from libs.assignment.expressions.log import Log
-from libs.assignment.expressions.max import Max, Over
-from libs.assignment.expressions.positive_part import PositivePart
-from libs.assignment.expressions.power import Power
-from libs.assignment.expressions.step import Step
-from libs.assignment.flavour import Flavour
-from libs.assignment.specs.spec import Spec
-from libs.assignment.specs.utilisation import utilisation
+from libs.assignment.language.arrays import Floats
+from libs.assignment.language.expressions.ceil import Ceil
+from libs.assignment.language.expressions.expression import Expression
+from libs.assignment.language.expressions.log import Log
+from libs.assignment.language.expressions.max import Max, Over
+from libs.assignment.language.expressions.positive_part import PositivePart
+from libs.assignment.language.expressions.power import Power
+from libs.assignment.language.expressions.step import Step
+from libs.assignment.language.flavour import Flavour
+from libs.assignment.language.specs.spec import Spec
+from libs.assignment.language.specs.utilisation import utilisation
 
 if TYPE_CHECKING:
     from benchmarks.fuzz.world import World
-    from libs.assignment.problem import Problem
+    from libs.assignment.language.problem import Problem
 
 SHAPES = ("line", "positive", "step", "ceil", "log", "root", "square", "largest", "second", "range", "stairs", "kink")
 """What is made of x = a * util + b, element by element unless a maximum is taken."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from libs.assignment import Deal, Limits, Problem, solve
-from libs.assignment.arrays import Ints
+from libs.assignment.language.arrays import Ints
 from libs.assignment.solvers.result import Outcome
 
 TRIES = 600

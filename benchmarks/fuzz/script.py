@@ -51,7 +51,7 @@ class Writer:
 def script_of(case: Case, run: Run, seed: int) -> str:
     """States the problem, solves it, and prints what the result says."""
     write = Writer()
-    write.imports |= {"import numpy as np", "from libs.assignment.problem import Problem"}
+    write.imports |= {"import numpy as np", "from libs.assignment.language.problem import Problem"}
     objects, containers = (
         write.of(case.labels(*each)) for each in (("object", case.objects), ("container", case.containers))
     )

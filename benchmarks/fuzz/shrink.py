@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from benchmarks.fuzz.case import Case, DimensionWords, PartitionWords, ScopeWords, Wish
-from libs.assignment.specs.spec import Spec
+from libs.assignment.language.specs.spec import Spec
 
 ROUNDS_MAX = 40
 

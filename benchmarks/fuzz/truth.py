@@ -10,8 +10,8 @@ import numpy as np
 from benchmarks.fuzz.case import Case
 from benchmarks.fuzz.definitions import excess_of, meaning
 from benchmarks.fuzz.world import World
-from libs.assignment.arrays import Bools, Floats, Ints
-from libs.assignment.specs.spec import Spec
+from libs.assignment.language.arrays import Bools, Floats, Ints
+from libs.assignment.language.specs.spec import Spec
 
 NEAR = 1e-6
 """What counts as equal, as a share of a level's size, and of what an element of a constraint comes to (or of 1, if it

@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 
 from benchmarks.fuzz.case import Case, numbers_of
-from libs.assignment.arrays import Floats, Ints
-from libs.assignment.flavour import Flavour
-from libs.assignment.specs.filter import Filter
+from libs.assignment.language.arrays import Floats, Ints
+from libs.assignment.language.flavour import Flavour
+from libs.assignment.language.specs.filter import Filter
 
 
 class World:

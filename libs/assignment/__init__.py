@@ -9,120 +9,120 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from libs.assignment.errors import BadValues, Contradiction, ModelError, NotLowerable, UnknownName
-    from libs.assignment.explain.comparison import Comparison, compare
-    from libs.assignment.explain.explainer import Explainer
-    from libs.assignment.explain.timeline import timeline_of
-    from libs.assignment.explain.tree import tree
-    from libs.assignment.expressions.ceil import Ceil
-    from libs.assignment.expressions.expression import Constant, Expression, Sum
-    from libs.assignment.expressions.log import Log
-    from libs.assignment.expressions.lookup import Lookup
-    from libs.assignment.expressions.max import Max, Over
-    from libs.assignment.expressions.positive_part import PositivePart
-    from libs.assignment.expressions.power import Power
-    from libs.assignment.expressions.step import Step
     from libs.assignment.facade.objective import Objective
-    from libs.assignment.facade.result import Result
     from libs.assignment.facade.solve import solve
-    from libs.assignment.flavour import Flavour
-    from libs.assignment.lowering.lower import lower
-    from libs.assignment.lowering.lowered import Lowered
-    from libs.assignment.prices.prices import Prices
-    from libs.assignment.prices.settings import Granularity, PriceSettings
-    from libs.assignment.prices.stream import Round, Stream
-    from libs.assignment.problem import Problem
+    from libs.assignment.language.errors import BadValues, Contradiction, ModelError, NotLowerable, UnknownName
+    from libs.assignment.language.expressions.ceil import Ceil
+    from libs.assignment.language.expressions.expression import Constant, Expression, Sum
+    from libs.assignment.language.expressions.log import Log
+    from libs.assignment.language.expressions.lookup import Lookup
+    from libs.assignment.language.expressions.max import Max, Over
+    from libs.assignment.language.expressions.positive_part import PositivePart
+    from libs.assignment.language.expressions.power import Power
+    from libs.assignment.language.expressions.step import Step
+    from libs.assignment.language.flavour import Flavour
+    from libs.assignment.language.problem import Problem
+    from libs.assignment.language.specs.assignment_affinities import AssignmentAffinitiesSpec
+    from libs.assignment.language.specs.avoid_assignments import AvoidAssignmentsSpec
+    from libs.assignment.language.specs.avoid_moving import AvoidMovingSpec
+    from libs.assignment.language.specs.balance import BalanceBound, BalanceFormula, BalanceSpec
+    from libs.assignment.language.specs.capacity import CapacitySpec
+    from libs.assignment.language.specs.colocate_groups import ColocateGroupsSpec
+    from libs.assignment.language.specs.drain_capacity import DrainCapacitySpec
+    from libs.assignment.language.specs.filter import Filter
+    from libs.assignment.language.specs.group_count import CountBound, GroupCountSpec, RelativeTo
+    from libs.assignment.language.specs.group_dependency import GroupDependencySpec
+    from libs.assignment.language.specs.group_diversity import GroupDiversitySpec
+    from libs.assignment.language.specs.group_move_limit import Aggregate, GroupMoveLimitSpec
+    from libs.assignment.language.specs.largest_group import LargestGroupSpec
+    from libs.assignment.language.specs.limit import Bound, Limit, LimitType
+    from libs.assignment.language.specs.logical_and import LogicalAndSpec
+    from libs.assignment.language.specs.logical_or import LogicalOrSpec
+    from libs.assignment.language.specs.maximize_allocation import MaximizeAllocationSpec
+    from libs.assignment.language.specs.minimize_bins import MinimizeBinsSpec
+    from libs.assignment.language.specs.minimize_movement import MinimizeMovementSpec
+    from libs.assignment.language.specs.minimize_nth_largest_utilization import MinimizeNthLargestUtilizationSpec
+    from libs.assignment.language.specs.move_group import MoveGroupSpec
+    from libs.assignment.language.specs.moves_in_progress import MovesInProgressSpec
+    from libs.assignment.language.specs.no_regression import NoRegressionSpec
+    from libs.assignment.language.specs.non_accepting import NonAcceptingSpec
+    from libs.assignment.language.specs.single_group_failure_buffer import SingleGroupFailureBufferSpec
+    from libs.assignment.language.specs.spec import Spec, spec
+    from libs.assignment.language.specs.to_free import ToFreeFormula, ToFreeSpec
+    from libs.assignment.language.specs.util_increase_cost import UtilIncreaseCostSpec
+    from libs.assignment.language.specs.utilisation import utilisation
+    from libs.assignment.model.lower import lower
+    from libs.assignment.model.lowered import Lowered
     from libs.assignment.replay.file import Replay, load_replay, save_replay
+    from libs.assignment.report.explain.comparison import Comparison, compare
+    from libs.assignment.report.explain.explainer import Explainer
+    from libs.assignment.report.explain.timeline import timeline_of
+    from libs.assignment.report.explain.tree import tree
+    from libs.assignment.report.result import Result
     from libs.assignment.solvers.caller import Listener, Progress
     from libs.assignment.solvers.deal import Deal
     from libs.assignment.solvers.limits import Limits, StoppedBy
-    from libs.assignment.specs.assignment_affinities import AssignmentAffinitiesSpec
-    from libs.assignment.specs.avoid_assignments import AvoidAssignmentsSpec
-    from libs.assignment.specs.avoid_moving import AvoidMovingSpec
-    from libs.assignment.specs.balance import BalanceBound, BalanceFormula, BalanceSpec
-    from libs.assignment.specs.capacity import CapacitySpec
-    from libs.assignment.specs.colocate_groups import ColocateGroupsSpec
-    from libs.assignment.specs.drain_capacity import DrainCapacitySpec
-    from libs.assignment.specs.filter import Filter
-    from libs.assignment.specs.group_count import CountBound, GroupCountSpec, RelativeTo
-    from libs.assignment.specs.group_dependency import GroupDependencySpec
-    from libs.assignment.specs.group_diversity import GroupDiversitySpec
-    from libs.assignment.specs.group_move_limit import Aggregate, GroupMoveLimitSpec
-    from libs.assignment.specs.largest_group import LargestGroupSpec
-    from libs.assignment.specs.limit import Bound, Limit, LimitType
-    from libs.assignment.specs.logical_and import LogicalAndSpec
-    from libs.assignment.specs.logical_or import LogicalOrSpec
-    from libs.assignment.specs.maximize_allocation import MaximizeAllocationSpec
-    from libs.assignment.specs.minimize_bins import MinimizeBinsSpec
-    from libs.assignment.specs.minimize_movement import MinimizeMovementSpec
-    from libs.assignment.specs.minimize_nth_largest_utilization import MinimizeNthLargestUtilizationSpec
-    from libs.assignment.specs.move_group import MoveGroupSpec
-    from libs.assignment.specs.moves_in_progress import MovesInProgressSpec
-    from libs.assignment.specs.no_regression import NoRegressionSpec
-    from libs.assignment.specs.non_accepting import NonAcceptingSpec
-    from libs.assignment.specs.single_group_failure_buffer import SingleGroupFailureBufferSpec
-    from libs.assignment.specs.spec import Spec, spec
-    from libs.assignment.specs.to_free import ToFreeFormula, ToFreeSpec
-    from libs.assignment.specs.util_increase_cost import UtilIncreaseCostSpec
-    from libs.assignment.specs.utilisation import utilisation
+    from libs.assignment.solvers.price.arrivals import Round, Stream
+    from libs.assignment.solvers.price.settings import Granularity, PriceSettings
+    from libs.assignment.solvers.prices import Prices
 
 _PLACES = {
-    "errors": "BadValues Contradiction ModelError NotLowerable UnknownName",
-    "explain.comparison": "Comparison compare",
-    "explain.explainer": "Explainer",
-    "explain.timeline": "timeline_of",
-    "explain.tree": "tree",
-    "expressions.ceil": "Ceil",
-    "expressions.expression": "Constant Expression Sum",
-    "expressions.log": "Log",
-    "expressions.lookup": "Lookup",
-    "expressions.max": "Max Over",
-    "expressions.positive_part": "PositivePart",
-    "expressions.power": "Power",
-    "expressions.step": "Step",
+    "language.errors": "BadValues Contradiction ModelError NotLowerable UnknownName",
+    "report.explain.comparison": "Comparison compare",
+    "report.explain.explainer": "Explainer",
+    "report.explain.timeline": "timeline_of",
+    "report.explain.tree": "tree",
+    "language.expressions.ceil": "Ceil",
+    "language.expressions.expression": "Constant Expression Sum",
+    "language.expressions.log": "Log",
+    "language.expressions.lookup": "Lookup",
+    "language.expressions.max": "Max Over",
+    "language.expressions.positive_part": "PositivePart",
+    "language.expressions.power": "Power",
+    "language.expressions.step": "Step",
     "facade.objective": "Objective",
-    "facade.result": "Result",
+    "report.result": "Result",
     "facade.solve": "solve",
-    "flavour": "Flavour",
-    "lowering.lower": "lower",
-    "lowering.lowered": "Lowered",
+    "language.flavour": "Flavour",
+    "model.lower": "lower",
+    "model.lowered": "Lowered",
     "solvers.deal": "Deal",
-    "prices.prices": "Prices",
-    "prices.settings": "Granularity PriceSettings",
-    "prices.stream": "Round Stream",
-    "problem": "Problem",
+    "solvers.prices": "Prices",
+    "solvers.price.settings": "Granularity PriceSettings",
+    "solvers.price.arrivals": "Round Stream",
+    "language.problem": "Problem",
     "replay.file": "Replay load_replay save_replay",
     "solvers.caller": "Listener Progress",
     "solvers.limits": "Limits StoppedBy",
-    "specs.assignment_affinities": "AssignmentAffinitiesSpec",
-    "specs.avoid_assignments": "AvoidAssignmentsSpec",
-    "specs.avoid_moving": "AvoidMovingSpec",
-    "specs.balance": "BalanceBound BalanceFormula BalanceSpec",
-    "specs.capacity": "CapacitySpec",
-    "specs.colocate_groups": "ColocateGroupsSpec",
-    "specs.drain_capacity": "DrainCapacitySpec",
-    "specs.filter": "Filter",
-    "specs.group_count": "CountBound GroupCountSpec RelativeTo",
-    "specs.group_dependency": "GroupDependencySpec",
-    "specs.group_diversity": "GroupDiversitySpec",
-    "specs.group_move_limit": "Aggregate GroupMoveLimitSpec",
-    "specs.largest_group": "LargestGroupSpec",
-    "specs.limit": "Bound Limit LimitType",
-    "specs.logical_and": "LogicalAndSpec",
-    "specs.logical_or": "LogicalOrSpec",
-    "specs.maximize_allocation": "MaximizeAllocationSpec",
-    "specs.minimize_bins": "MinimizeBinsSpec",
-    "specs.minimize_movement": "MinimizeMovementSpec",
-    "specs.minimize_nth_largest_utilization": "MinimizeNthLargestUtilizationSpec",
-    "specs.move_group": "MoveGroupSpec",
-    "specs.moves_in_progress": "MovesInProgressSpec",
-    "specs.no_regression": "NoRegressionSpec",
-    "specs.non_accepting": "NonAcceptingSpec",
-    "specs.single_group_failure_buffer": "SingleGroupFailureBufferSpec",
-    "specs.spec": "Spec spec",
-    "specs.to_free": "ToFreeFormula ToFreeSpec",
-    "specs.util_increase_cost": "UtilIncreaseCostSpec",
-    "specs.utilisation": "utilisation",
+    "language.specs.assignment_affinities": "AssignmentAffinitiesSpec",
+    "language.specs.avoid_assignments": "AvoidAssignmentsSpec",
+    "language.specs.avoid_moving": "AvoidMovingSpec",
+    "language.specs.balance": "BalanceBound BalanceFormula BalanceSpec",
+    "language.specs.capacity": "CapacitySpec",
+    "language.specs.colocate_groups": "ColocateGroupsSpec",
+    "language.specs.drain_capacity": "DrainCapacitySpec",
+    "language.specs.filter": "Filter",
+    "language.specs.group_count": "CountBound GroupCountSpec RelativeTo",
+    "language.specs.group_dependency": "GroupDependencySpec",
+    "language.specs.group_diversity": "GroupDiversitySpec",
+    "language.specs.group_move_limit": "Aggregate GroupMoveLimitSpec",
+    "language.specs.largest_group": "LargestGroupSpec",
+    "language.specs.limit": "Bound Limit LimitType",
+    "language.specs.logical_and": "LogicalAndSpec",
+    "language.specs.logical_or": "LogicalOrSpec",
+    "language.specs.maximize_allocation": "MaximizeAllocationSpec",
+    "language.specs.minimize_bins": "MinimizeBinsSpec",
+    "language.specs.minimize_movement": "MinimizeMovementSpec",
+    "language.specs.minimize_nth_largest_utilization": "MinimizeNthLargestUtilizationSpec",
+    "language.specs.move_group": "MoveGroupSpec",
+    "language.specs.moves_in_progress": "MovesInProgressSpec",
+    "language.specs.no_regression": "NoRegressionSpec",
+    "language.specs.non_accepting": "NonAcceptingSpec",
+    "language.specs.single_group_failure_buffer": "SingleGroupFailureBufferSpec",
+    "language.specs.spec": "Spec spec",
+    "language.specs.to_free": "ToFreeFormula ToFreeSpec",
+    "language.specs.util_increase_cost": "UtilIncreaseCostSpec",
+    "language.specs.utilisation": "utilisation",
 }
 """Module -> the public names that it defines."""
 

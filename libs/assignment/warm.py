@@ -8,19 +8,19 @@ from collections.abc import Callable
 
 import numpy as np
 
-from libs.assignment.explain.explainer import Explainer
-from libs.assignment.problem import Problem
-from libs.assignment.search.linear import DENSE_ELEMENTS_MAX
-from libs.assignment.solvers.local import solve_local
-from libs.assignment.solvers.portfolio import solve_portfolio
-from libs.assignment.solvers.price import solve_price
+from libs.assignment.graph.linear import DENSE_ELEMENTS_MAX
+from libs.assignment.language.problem import Problem
+from libs.assignment.language.specs.balance import BalanceFormula, BalanceSpec
+from libs.assignment.language.specs.capacity import CapacitySpec
+from libs.assignment.language.specs.filter import Filter
+from libs.assignment.language.specs.group_count import GroupCountSpec
+from libs.assignment.language.specs.limit import Limit
+from libs.assignment.language.specs.maximize_allocation import MaximizeAllocationSpec
+from libs.assignment.report.explain.explainer import Explainer
+from libs.assignment.solvers.local.solver import solve_local
+from libs.assignment.solvers.portfolio.solver import solve_portfolio
+from libs.assignment.solvers.price.solver import solve_price
 from libs.assignment.solvers.settings import PortfolioLimits, SearchLimits
-from libs.assignment.specs.balance import BalanceFormula, BalanceSpec
-from libs.assignment.specs.capacity import CapacitySpec
-from libs.assignment.specs.filter import Filter
-from libs.assignment.specs.group_count import GroupCountSpec
-from libs.assignment.specs.limit import Limit
-from libs.assignment.specs.maximize_allocation import MaximizeAllocationSpec
 
 
 def warm(tell: Callable[[str], object] = lambda _: None) -> None:

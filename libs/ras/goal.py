@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from libs.assignment.lowering.lowered import Lowered
-from libs.assignment.specs.no_regression import NoRegressionSpec
+from libs.assignment.language.specs.no_regression import NoRegressionSpec
+from libs.assignment.model.lowered import Lowered
 from libs.domain.policy import RegionPolicy
 from libs.mip.model import Model
 from libs.ras.statement import NO_REGRESSION, OBJECTIVE, PENALTY

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from libs.assignment.lowering.lower import lower
-from libs.assignment.portfolio.phases import Phases
-from libs.assignment.portfolio.relaxation import Relaxation
+from libs.assignment.model.lower import lower
+from libs.assignment.solvers.portfolio.phases import Phases
+from libs.assignment.solvers.portfolio.relaxation import Relaxation
 from libs.domain.fleet import FREE, FleetSnapshot, Floats, TargetPlan
 from libs.mip.bound import bound_from_prices
 from libs.mip.highs import Limits, solve_lp

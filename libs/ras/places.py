@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from libs.assignment.lowering.lowered import Lowered
+from libs.assignment.model.lowered import Lowered
 from libs.domain.fleet import FleetSnapshot, Floats
 from libs.ras.statement import Statement
 

@@ -6,18 +6,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from libs.assignment.flavour import Flavour
-from libs.assignment.problem import Problem
-from libs.assignment.specs.avoid_assignments import AvoidAssignmentsSpec
-from libs.assignment.specs.capacity import CapacitySpec
-from libs.assignment.specs.filter import Filter
-from libs.assignment.specs.group_count import CountBound, GroupCountSpec
-from libs.assignment.specs.largest_group import LargestGroupSpec
-from libs.assignment.specs.limit import Bound, Limit
-from libs.assignment.specs.minimize_movement import MinimizeMovementSpec
-from libs.assignment.specs.no_regression import NoRegressionSpec
-from libs.assignment.specs.single_group_failure_buffer import SingleGroupFailureBufferSpec
-from libs.assignment.specs.spec import Spec
+from libs.assignment.language.flavour import Flavour
+from libs.assignment.language.problem import Problem
+from libs.assignment.language.specs.avoid_assignments import AvoidAssignmentsSpec
+from libs.assignment.language.specs.capacity import CapacitySpec
+from libs.assignment.language.specs.filter import Filter
+from libs.assignment.language.specs.group_count import CountBound, GroupCountSpec
+from libs.assignment.language.specs.largest_group import LargestGroupSpec
+from libs.assignment.language.specs.limit import Bound, Limit
+from libs.assignment.language.specs.minimize_movement import MinimizeMovementSpec
+from libs.assignment.language.specs.no_regression import NoRegressionSpec
+from libs.assignment.language.specs.single_group_failure_buffer import SingleGroupFailureBufferSpec
+from libs.assignment.language.specs.spec import Spec
 from libs.domain.fleet import FREE, FleetSnapshot, Floats, Indices
 
 RESERVATION, MSB, HARDWARE_TYPE = "reservation", "MSB", "hardware type"

@@ -12,11 +12,11 @@ from benchmarks.rivals import solve_with_highs
 from benchmarks.solve import bench_solve
 from benchmarks.solvers import table_of
 from libs.assignment import Limits
-from libs.assignment.problem import Problem
+from libs.assignment.language.problem import Problem
+from libs.assignment.language.specs.capacity import CapacitySpec
+from libs.assignment.language.specs.minimize_movement import MinimizeMovementSpec
 from libs.assignment.replay.file import Replay, save_replay
 from libs.assignment.solvers.mip import solve_mip
-from libs.assignment.specs.capacity import CapacitySpec
-from libs.assignment.specs.minimize_movement import MinimizeMovementSpec
 
 
 def crowd() -> Problem:

@@ -15,7 +15,7 @@ HISTORIES = Path(__file__).parent / "mutants"
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "soak" / "mutants" / "site"
 REPLACED = {
-    "lost_update": "libs.store.regions:update_policy",
+    "lost_update": "libs.store.region_policies:update_policy",
     "double_join": "services.mover.moves_plan:steps_of",
     "dropped_request": "libs.web.idempotency:Writer.once",
     "stale_commit": "libs.store.plans:commit_plan",

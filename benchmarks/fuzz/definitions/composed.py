@@ -17,13 +17,13 @@ from benchmarks.fuzz.definitions.meaning import (
     scale_of,
 )
 from benchmarks.fuzz.world import World
-from libs.assignment.arrays import Floats
-from libs.assignment.flavour import Flavour
-from libs.assignment.specs.filter import Filter
-from libs.assignment.specs.group_count import CountBound
-from libs.assignment.specs.logical_and import LogicalAndSpec
-from libs.assignment.specs.logical_or import LogicalOrSpec
-from libs.assignment.specs.no_regression import NoRegressionSpec
+from libs.assignment.language.arrays import Floats
+from libs.assignment.language.flavour import Flavour
+from libs.assignment.language.specs.filter import Filter
+from libs.assignment.language.specs.group_count import CountBound
+from libs.assignment.language.specs.logical_and import LogicalAndSpec
+from libs.assignment.language.specs.logical_or import LogicalOrSpec
+from libs.assignment.language.specs.no_regression import NoRegressionSpec
 
 
 @means(LogicalAndSpec)

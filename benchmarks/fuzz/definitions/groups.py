@@ -19,13 +19,13 @@ from benchmarks.fuzz.definitions.meaning import (
     wished,
 )
 from benchmarks.fuzz.world import World
-from libs.assignment.arrays import Floats
-from libs.assignment.specs.colocate_groups import ColocateGroupsSpec
-from libs.assignment.specs.group_count import CountBound, GroupCountSpec, RelativeTo
-from libs.assignment.specs.group_dependency import GroupDependencySpec
-from libs.assignment.specs.group_diversity import GroupDiversitySpec
-from libs.assignment.specs.largest_group import LargestGroupSpec
-from libs.assignment.specs.limit import Bound, LimitType
+from libs.assignment.language.arrays import Floats
+from libs.assignment.language.specs.colocate_groups import ColocateGroupsSpec
+from libs.assignment.language.specs.group_count import CountBound, GroupCountSpec, RelativeTo
+from libs.assignment.language.specs.group_dependency import GroupDependencySpec
+from libs.assignment.language.specs.group_diversity import GroupDiversitySpec
+from libs.assignment.language.specs.largest_group import LargestGroupSpec
+from libs.assignment.language.specs.limit import Bound, LimitType
 
 
 @means(GroupCountSpec)

@@ -11,9 +11,9 @@ import numpy as np
 from benchmarks.fuzz.case import number_of
 from benchmarks.fuzz.own import OwnSpec, own
 from benchmarks.fuzz.world import World
-from libs.assignment.arrays import Floats
-from libs.assignment.specs.limit import Limit, LimitType
-from libs.assignment.specs.spec import Spec
+from libs.assignment.language.arrays import Floats
+from libs.assignment.language.specs.limit import Limit, LimitType
+from libs.assignment.language.specs.spec import Spec
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

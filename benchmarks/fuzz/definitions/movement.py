@@ -18,13 +18,13 @@ from benchmarks.fuzz.definitions.meaning import (
     wished,
 )
 from benchmarks.fuzz.world import World
-from libs.assignment.flavour import Flavour
-from libs.assignment.specs.avoid_moving import AvoidMovingSpec
-from libs.assignment.specs.group_move_limit import Aggregate, GroupMoveLimitSpec
-from libs.assignment.specs.limit import LimitType
-from libs.assignment.specs.minimize_movement import MinimizeMovementSpec
-from libs.assignment.specs.move_group import MoveGroupSpec
-from libs.assignment.specs.moves_in_progress import MovesInProgressSpec
+from libs.assignment.language.flavour import Flavour
+from libs.assignment.language.specs.avoid_moving import AvoidMovingSpec
+from libs.assignment.language.specs.group_move_limit import Aggregate, GroupMoveLimitSpec
+from libs.assignment.language.specs.limit import LimitType
+from libs.assignment.language.specs.minimize_movement import MinimizeMovementSpec
+from libs.assignment.language.specs.move_group import MoveGroupSpec
+from libs.assignment.language.specs.moves_in_progress import MovesInProgressSpec
 
 
 @means(MinimizeMovementSpec)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from benchmarks.fuzz.draw import Draw
-from libs.assignment.specs.spec import Spec
+from libs.assignment.language.specs.spec import Spec
 
 Generator = Callable[[Draw], Spec]
 GENERATORS: dict[str, Generator] = {}

@@ -10,10 +10,10 @@ from benchmarks.fuzz.words.book import GENERATORS, GOALS_ONLY, draws
 from benchmarks.fuzz.words.groups import group_count, group_diversity
 from benchmarks.fuzz.words.limits import avoid_assignments, capacity, single_group_failure_buffer
 from benchmarks.fuzz.words.own import own_spec
-from libs.assignment.specs.logical_and import LogicalAndSpec
-from libs.assignment.specs.logical_or import LogicalOrSpec
-from libs.assignment.specs.no_regression import NoRegressionSpec
-from libs.assignment.specs.spec import Spec
+from libs.assignment.language.specs.logical_and import LogicalAndSpec
+from libs.assignment.language.specs.logical_or import LogicalOrSpec
+from libs.assignment.language.specs.no_regression import NoRegressionSpec
+from libs.assignment.language.specs.spec import Spec
 
 DEPTH_MAX = 2
 """How deep specs of specs go."""

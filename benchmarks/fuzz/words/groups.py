@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from benchmarks.fuzz.draw import Draw
 from benchmarks.fuzz.words.book import draws
-from libs.assignment.specs.colocate_groups import ColocateGroupsSpec
-from libs.assignment.specs.group_count import CountBound, GroupCountSpec, RelativeTo
-from libs.assignment.specs.group_dependency import GroupDependencySpec
-from libs.assignment.specs.group_diversity import GroupDiversitySpec
-from libs.assignment.specs.largest_group import LargestGroupSpec
-from libs.assignment.specs.limit import Bound, Limit, LimitType
-from libs.assignment.specs.spec import Spec
+from libs.assignment.language.specs.colocate_groups import ColocateGroupsSpec
+from libs.assignment.language.specs.group_count import CountBound, GroupCountSpec, RelativeTo
+from libs.assignment.language.specs.group_dependency import GroupDependencySpec
+from libs.assignment.language.specs.group_diversity import GroupDiversitySpec
+from libs.assignment.language.specs.largest_group import LargestGroupSpec
+from libs.assignment.language.specs.limit import Bound, Limit, LimitType
+from libs.assignment.language.specs.spec import Spec
 
 
 @draws(GroupCountSpec)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from benchmarks.fuzz.draw import Draw, Name
 from benchmarks.fuzz.words.book import draws
-from libs.assignment.specs.avoid_assignments import AvoidAssignmentsSpec
-from libs.assignment.specs.capacity import CapacitySpec
-from libs.assignment.specs.drain_capacity import DrainCapacitySpec
-from libs.assignment.specs.limit import Bound
-from libs.assignment.specs.non_accepting import NonAcceptingSpec
-from libs.assignment.specs.single_group_failure_buffer import SingleGroupFailureBufferSpec
-from libs.assignment.specs.spec import Spec
-from libs.assignment.specs.to_free import ToFreeFormula, ToFreeSpec
+from libs.assignment.language.specs.avoid_assignments import AvoidAssignmentsSpec
+from libs.assignment.language.specs.capacity import CapacitySpec
+from libs.assignment.language.specs.drain_capacity import DrainCapacitySpec
+from libs.assignment.language.specs.limit import Bound
+from libs.assignment.language.specs.non_accepting import NonAcceptingSpec
+from libs.assignment.language.specs.single_group_failure_buffer import SingleGroupFailureBufferSpec
+from libs.assignment.language.specs.spec import Spec
+from libs.assignment.language.specs.to_free import ToFreeFormula, ToFreeSpec
 
 
 @draws(CapacitySpec)

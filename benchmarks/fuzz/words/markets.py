@@ -12,19 +12,19 @@ from benchmarks.fuzz.case import Case, DimensionWords, PartitionWords, Wish
 from benchmarks.fuzz.draw import Draw, Name
 from benchmarks.fuzz.words.wishes import stated
 from benchmarks.fuzz.worlds import UNITS, draw_scopes, in_unit
-from libs.assignment.flavour import Flavour
-from libs.assignment.specs.assignment_affinities import AssignmentAffinitiesSpec
-from libs.assignment.specs.avoid_assignments import AvoidAssignmentsSpec
-from libs.assignment.specs.avoid_moving import AvoidMovingSpec
-from libs.assignment.specs.balance import BalanceFormula, BalanceSpec
-from libs.assignment.specs.capacity import CapacitySpec
-from libs.assignment.specs.filter import Filter
-from libs.assignment.specs.group_count import CountBound, GroupCountSpec
-from libs.assignment.specs.limit import Limit
-from libs.assignment.specs.maximize_allocation import MaximizeAllocationSpec
-from libs.assignment.specs.minimize_movement import MinimizeMovementSpec
-from libs.assignment.specs.non_accepting import NonAcceptingSpec
-from libs.assignment.specs.to_free import ToFreeSpec
+from libs.assignment.language.flavour import Flavour
+from libs.assignment.language.specs.assignment_affinities import AssignmentAffinitiesSpec
+from libs.assignment.language.specs.avoid_assignments import AvoidAssignmentsSpec
+from libs.assignment.language.specs.avoid_moving import AvoidMovingSpec
+from libs.assignment.language.specs.balance import BalanceFormula, BalanceSpec
+from libs.assignment.language.specs.capacity import CapacitySpec
+from libs.assignment.language.specs.filter import Filter
+from libs.assignment.language.specs.group_count import CountBound, GroupCountSpec
+from libs.assignment.language.specs.limit import Limit
+from libs.assignment.language.specs.maximize_allocation import MaximizeAllocationSpec
+from libs.assignment.language.specs.minimize_movement import MinimizeMovementSpec
+from libs.assignment.language.specs.non_accepting import NonAcceptingSpec
+from libs.assignment.language.specs.to_free import ToFreeSpec
 
 SHAPES_MAX = 3
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from benchmarks.fuzz.draw import Draw
 from benchmarks.fuzz.words.book import draws
-from libs.assignment.specs.avoid_moving import AvoidMovingSpec
-from libs.assignment.specs.group_move_limit import Aggregate, GroupMoveLimitSpec
-from libs.assignment.specs.minimize_movement import MinimizeMovementSpec
-from libs.assignment.specs.move_group import MoveGroupSpec
-from libs.assignment.specs.moves_in_progress import MovesInProgressSpec
-from libs.assignment.specs.spec import Spec
+from libs.assignment.language.specs.avoid_moving import AvoidMovingSpec
+from libs.assignment.language.specs.group_move_limit import Aggregate, GroupMoveLimitSpec
+from libs.assignment.language.specs.minimize_movement import MinimizeMovementSpec
+from libs.assignment.language.specs.move_group import MoveGroupSpec
+from libs.assignment.language.specs.moves_in_progress import MovesInProgressSpec
+from libs.assignment.language.specs.spec import Spec
 
 
 @draws(MinimizeMovementSpec, goal_only=True)

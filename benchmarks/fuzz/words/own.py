@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from benchmarks.fuzz.draw import Draw
 from benchmarks.fuzz.own import SHAPES, OwnSpec
-from libs.assignment.flavour import Flavour
-from libs.assignment.specs.spec import Spec
+from libs.assignment.language.flavour import Flavour
+from libs.assignment.language.specs.spec import Spec
 
 
 def own_spec(draw: Draw) -> Spec:

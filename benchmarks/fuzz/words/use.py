@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from benchmarks.fuzz.draw import Draw
 from benchmarks.fuzz.words.book import draws
-from libs.assignment.specs.assignment_affinities import AssignmentAffinitiesSpec
-from libs.assignment.specs.balance import BalanceBound, BalanceFormula, BalanceSpec
-from libs.assignment.specs.filter import Filter
-from libs.assignment.specs.maximize_allocation import MaximizeAllocationSpec
-from libs.assignment.specs.minimize_bins import MinimizeBinsSpec
-from libs.assignment.specs.minimize_nth_largest_utilization import MinimizeNthLargestUtilizationSpec
-from libs.assignment.specs.spec import Spec
-from libs.assignment.specs.util_increase_cost import UtilIncreaseCostSpec
+from libs.assignment.language.specs.assignment_affinities import AssignmentAffinitiesSpec
+from libs.assignment.language.specs.balance import BalanceBound, BalanceFormula, BalanceSpec
+from libs.assignment.language.specs.filter import Filter
+from libs.assignment.language.specs.maximize_allocation import MaximizeAllocationSpec
+from libs.assignment.language.specs.minimize_bins import MinimizeBinsSpec
+from libs.assignment.language.specs.minimize_nth_largest_utilization import MinimizeNthLargestUtilizationSpec
+from libs.assignment.language.specs.spec import Spec
+from libs.assignment.language.specs.util_increase_cost import UtilIncreaseCostSpec
 
 
 @draws(BalanceSpec, goal_only=True)

@@ -10,7 +10,7 @@ from benchmarks.fuzz.draw import Draw
 from benchmarks.fuzz.words.book import GENERATORS, GOALS_ONLY
 from benchmarks.fuzz.words.own import own_spec
 from benchmarks.fuzz.worlds import draw_world
-from libs.assignment.errors import ModelError
+from libs.assignment.language.errors import ModelError
 
 WEIGHTS = (1.0, 1.0, 1.0, 1.0, 2.0, 10.0, 0.5, 0.1)
 ODD_WEIGHTS = (0.0, 1e-9, 1e-3, 1e4, 1e9)

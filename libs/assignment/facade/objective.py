@@ -6,8 +6,8 @@ import copy
 from dataclasses import replace
 from enum import StrEnum
 
-from libs.assignment.errors import UnknownName
-from libs.assignment.problem import Problem
+from libs.assignment.language.errors import UnknownName
+from libs.assignment.language.problem import Problem
 
 
 class Objective(StrEnum):

@@ -7,17 +7,17 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from libs.assignment.arrays import Ints
-from libs.assignment.compiled import Compiled
-from libs.assignment.errors import BadValues
 from libs.assignment.facade.objective import Objective, objective_of, summed
-from libs.assignment.facade.result import Result
 from libs.assignment.facade.starts import better_of
-from libs.assignment.given import indices_of
-from libs.assignment.problem import Column, Problem
+from libs.assignment.graph.compiled import Compiled
+from libs.assignment.language.arrays import Ints
+from libs.assignment.language.errors import BadValues
+from libs.assignment.language.given import indices_of
+from libs.assignment.language.problem import Column, Problem
+from libs.assignment.report.result import Result
 from libs.assignment.solvers.caller import Cancelled, Listener
 from libs.assignment.solvers.deadline import Deadline
-from libs.assignment.solvers.known import BEGIN_AT_START, refuse_unknown, settings_of
+from libs.assignment.solvers.known_limits import BEGIN_AT_START, refuse_unknown, settings_of
 from libs.assignment.solvers.limits import AUTO_S_MAX, Limits
 from libs.assignment.solvers.registry import solver_named
 from libs.assignment.solvers.result import Outcome

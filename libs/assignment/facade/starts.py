@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from libs.assignment.arrays import Ints
-from libs.assignment.compiled import Compiled
-from libs.assignment.legal import begun_at
-from libs.assignment.lexicographic import compare
+from libs.assignment.graph.compiled import Compiled
+from libs.assignment.graph.legal_start import begun_at
+from libs.assignment.graph.lexicographic import compare
+from libs.assignment.language.arrays import Ints
 from libs.assignment.solvers.claim import claimed
 from libs.assignment.solvers.result import Outcome, Step
 

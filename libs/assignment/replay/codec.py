@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from libs.assignment.errors import ModelError, UnknownName
+from libs.assignment.language.errors import ModelError, UnknownName
 from libs.assignment.replay.vocabulary import Vocabulary, vocabulary_of
 
 Arrays = dict[str, NDArray[Any]]

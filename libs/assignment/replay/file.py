@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from libs.assignment.arrays import Ints
-from libs.assignment.errors import ModelError
 from libs.assignment.facade.objective import Objective, objective_of
-from libs.assignment.facade.result import Result
 from libs.assignment.facade.solve import solve
-from libs.assignment.given import indices_of
-from libs.assignment.problem import Column, Problem
+from libs.assignment.language.arrays import Ints
+from libs.assignment.language.errors import ModelError
+from libs.assignment.language.given import indices_of
+from libs.assignment.language.problem import Column, Problem
 from libs.assignment.replay.codec import Reader, Writer, expect
-from libs.assignment.replay.stated import read_problem, write_problem
+from libs.assignment.replay.problem_document import read_problem, write_problem
 from libs.assignment.replay.vocabulary import vocabulary_of
+from libs.assignment.report.result import Result
 from libs.assignment.solvers.caller import Cancelled, Listener
 from libs.assignment.solvers.limits import Limits
 from libs.assignment.solvers.registry import solver_named

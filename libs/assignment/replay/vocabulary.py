@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from types import ModuleType
 
-from libs.assignment import flavour, specs
-from libs.assignment.errors import ModelError
-from libs.assignment.prices import prices, settings
-from libs.assignment.solvers import deal, limits
+from libs.assignment.language import flavour, specs
+from libs.assignment.language.errors import ModelError
+from libs.assignment.solvers import deal, limits, prices
+from libs.assignment.solvers.price import settings
 
 Vocabulary = Mapping[str, type]
 

@@ -7,22 +7,22 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from libs.assignment.arrays import Ints
-from libs.assignment.compiled import Compiled
-from libs.assignment.errors import ModelError, NotLowerable
-from libs.assignment.lowering.movement import movement
-from libs.assignment.lowering.wants import wants
-from libs.assignment.prices.recognise import Reading, read_market
-from libs.assignment.problem import Problem
+from libs.assignment.graph.compiled import Compiled
+from libs.assignment.language.arrays import Ints
+from libs.assignment.language.errors import ModelError, NotLowerable
+from libs.assignment.language.problem import Problem
+from libs.assignment.model.directions import wants
+from libs.assignment.model.movement import movement
 from libs.assignment.solvers.caller import Cancelled, Listener
 from libs.assignment.solvers.deadline import Deadline
-from libs.assignment.solvers.known import BEGIN_AT_START, KNOWN, settings_of
+from libs.assignment.solvers.known_limits import BEGIN_AT_START, KNOWN, settings_of
 from libs.assignment.solvers.limits import AUTO_S_MAX, Limits
-from libs.assignment.solvers.local import solve_local
+from libs.assignment.solvers.local.solver import solve_local
 from libs.assignment.solvers.mip import solve_mip
-from libs.assignment.solvers.partitioned import solve_partitioned
-from libs.assignment.solvers.portfolio import ALIKE, solve_portfolio
-from libs.assignment.solvers.price import solve_price
+from libs.assignment.solvers.partitioned.solver import solve_partitioned
+from libs.assignment.solvers.portfolio.solver import ALIKE, solve_portfolio
+from libs.assignment.solvers.price.recognise import Reading, read_market
+from libs.assignment.solvers.price.solver import solve_price
 from libs.assignment.solvers.result import Outcome
 
 MIP_PAIRS = 3_000

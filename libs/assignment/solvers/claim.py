@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from libs.assignment.compiled import Compiled
+from libs.assignment.graph.compiled import Compiled
 from libs.assignment.solvers.limits import StoppedBy
 
 

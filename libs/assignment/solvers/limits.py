@@ -10,9 +10,9 @@ from enum import StrEnum
 from numbers import Integral, Real
 from typing import Any
 
-from libs.assignment.errors import BadValues
+from libs.assignment.language.errors import BadValues
+from libs.assignment.language.specs.fields import member_of
 from libs.assignment.solvers.deal import Deal
-from libs.assignment.specs.fields import member_of
 
 AUTO_S_MAX = 60.0
 """Seconds that `auto` takes at most, unless its caller says otherwise."""

@@ -10,21 +10,21 @@ from itertools import repeat
 
 import numpy as np
 
-from libs.assignment.arrays import Floats, Ints
-from libs.assignment.compiled import TOLERANCE, Compiled
-from libs.assignment.errors import TimeUp
-from libs.assignment.legal import begun_at, made_legal
-from libs.assignment.lowering.impossible import clash_of
-from libs.assignment.lowering.lower import lower_compiled
-from libs.assignment.lowering.lowered import Lowered
-from libs.assignment.problem import Problem
+from libs.assignment.graph.compiled import TOLERANCE, Compiled
+from libs.assignment.graph.legal_start import begun_at, made_legal
+from libs.assignment.language.arrays import Floats, Ints
+from libs.assignment.language.errors import TimeUp
+from libs.assignment.language.problem import Problem
+from libs.assignment.model.infeasibility import clash_of
+from libs.assignment.model.lower import lower_compiled
+from libs.assignment.model.lowered import Lowered
 from libs.assignment.solvers.caller import Caller, Cancelled, Listener
 from libs.assignment.solvers.claim import claimed, is_proven
 from libs.assignment.solvers.deadline import Deadline
 from libs.assignment.solvers.limits import StoppedBy
-from libs.assignment.solvers.record import Record
 from libs.assignment.solvers.result import Outcome
 from libs.assignment.solvers.settings import MipLimits, SearchLimits
+from libs.assignment.solvers.timeline_record import Record
 from libs.assignment.solvers.unbuilt import unbuilt
 from libs.mip import highs
 from libs.mip.model import Model

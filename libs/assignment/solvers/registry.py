@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from libs.assignment.errors import UnknownName
+from libs.assignment.language.errors import UnknownName
 from libs.assignment.solvers.auto import solve_auto
-from libs.assignment.solvers.local import solve_local
+from libs.assignment.solvers.local.solver import solve_local
 from libs.assignment.solvers.mip import solve_mip
-from libs.assignment.solvers.partitioned import solve_partitioned
-from libs.assignment.solvers.portfolio import solve_portfolio
-from libs.assignment.solvers.price import solve_price
+from libs.assignment.solvers.partitioned.solver import solve_partitioned
+from libs.assignment.solvers.portfolio.solver import solve_portfolio
+from libs.assignment.solvers.price.solver import solve_price
 from libs.assignment.solvers.result import Outcome
 
 SOLVERS: dict[str, Callable[..., Outcome]] = {

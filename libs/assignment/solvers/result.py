@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from libs.assignment.arrays import Ints
-from libs.assignment.prices.prices import Prices
+from libs.assignment.language.arrays import Ints
 from libs.assignment.solvers.limits import StoppedBy
+from libs.assignment.solvers.prices import Prices
 
 SHOWN = 1e-6
 """Gaps are told from this share of the value on."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from libs.assignment.errors import BadValues
+from libs.assignment.language.errors import BadValues
 from libs.assignment.solvers.deal import Deal
 from libs.assignment.solvers.limits import PARTS_LIMIT
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from libs.assignment.arrays import Ints
-from libs.assignment.compiled import Compiled
-from libs.assignment.legal import begun_at
+from libs.assignment.graph.compiled import Compiled
+from libs.assignment.graph.legal_start import begun_at
+from libs.assignment.language.arrays import Ints
 from libs.assignment.solvers.deadline import Deadline
 from libs.assignment.solvers.limits import StoppedBy
-from libs.assignment.solvers.record import Record
 from libs.assignment.solvers.result import Outcome
+from libs.assignment.solvers.timeline_record import Record
 
 
 def unbuilt(compiled: Compiled, deadline: Deadline, *, solver: str, seed: int, start: Ints | None = None) -> Outcome:

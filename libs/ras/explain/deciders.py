@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from libs.assignment.lowering.lower import lower
-from libs.assignment.lowering.lowered import Lowered
+from libs.assignment.model.lower import lower
+from libs.assignment.model.lowered import Lowered
 from libs.domain.fleet import FREE, FleetSnapshot, Floats, Indices
 from libs.mip.highs import Limits, solve_mip
 from libs.mip.model import Model

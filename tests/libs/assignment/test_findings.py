@@ -7,42 +7,42 @@ import pytest
 
 from benchmarks.fuzz.own import OwnSpec
 from libs.assignment import Limits, solve
-from libs.assignment.compiled import Compiled
-from libs.assignment.errors import BadValues
-from libs.assignment.explain.explainer import Explainer
-from libs.assignment.flavour import Flavour
-from libs.assignment.problem import Problem
+from libs.assignment.graph.compiled import Compiled
+from libs.assignment.language.errors import BadValues
+from libs.assignment.language.flavour import Flavour
+from libs.assignment.language.problem import Problem
+from libs.assignment.language.specs.avoid_assignments import AvoidAssignmentsSpec
+from libs.assignment.language.specs.avoid_moving import AvoidMovingSpec
+from libs.assignment.language.specs.balance import BalanceFormula, BalanceSpec
+from libs.assignment.language.specs.capacity import CapacitySpec
+from libs.assignment.language.specs.drain_capacity import DrainCapacitySpec
+from libs.assignment.language.specs.filter import Filter
+from libs.assignment.language.specs.group_count import CountBound, GroupCountSpec
+from libs.assignment.language.specs.group_dependency import GroupDependencySpec
+from libs.assignment.language.specs.group_diversity import GroupDiversitySpec
+from libs.assignment.language.specs.largest_group import LargestGroupSpec
+from libs.assignment.language.specs.limit import Bound, Limit
+from libs.assignment.language.specs.logical_and import LogicalAndSpec
+from libs.assignment.language.specs.logical_or import LogicalOrSpec
+from libs.assignment.language.specs.maximize_allocation import MaximizeAllocationSpec
+from libs.assignment.language.specs.minimize_bins import MinimizeBinsSpec
+from libs.assignment.language.specs.minimize_movement import MinimizeMovementSpec
+from libs.assignment.language.specs.moves_in_progress import MovesInProgressSpec
+from libs.assignment.language.specs.non_accepting import NonAcceptingSpec
+from libs.assignment.language.specs.single_group_failure_buffer import SingleGroupFailureBufferSpec
+from libs.assignment.language.specs.to_free import ToFreeFormula, ToFreeSpec
+from libs.assignment.language.specs.util_increase_cost import UtilIncreaseCostSpec
+from libs.assignment.report.explain.explainer import Explainer
 from libs.assignment.solvers.auto import solve_auto
-from libs.assignment.solvers.known import known_limits
+from libs.assignment.solvers.known_limits import known_limits
 from libs.assignment.solvers.limits import StoppedBy
-from libs.assignment.solvers.local import solve_local
+from libs.assignment.solvers.local.solver import solve_local
 from libs.assignment.solvers.mip import solve_mip
-from libs.assignment.solvers.partitioned import solve_partitioned
-from libs.assignment.solvers.portfolio import solve_portfolio
-from libs.assignment.solvers.price import solve_price
+from libs.assignment.solvers.partitioned.solver import solve_partitioned
+from libs.assignment.solvers.portfolio.solver import solve_portfolio
+from libs.assignment.solvers.price.solver import solve_price
 from libs.assignment.solvers.registry import SOLVERS
 from libs.assignment.solvers.settings import MipLimits, Partitioning, SearchLimits
-from libs.assignment.specs.avoid_assignments import AvoidAssignmentsSpec
-from libs.assignment.specs.avoid_moving import AvoidMovingSpec
-from libs.assignment.specs.balance import BalanceFormula, BalanceSpec
-from libs.assignment.specs.capacity import CapacitySpec
-from libs.assignment.specs.drain_capacity import DrainCapacitySpec
-from libs.assignment.specs.filter import Filter
-from libs.assignment.specs.group_count import CountBound, GroupCountSpec
-from libs.assignment.specs.group_dependency import GroupDependencySpec
-from libs.assignment.specs.group_diversity import GroupDiversitySpec
-from libs.assignment.specs.largest_group import LargestGroupSpec
-from libs.assignment.specs.limit import Bound, Limit
-from libs.assignment.specs.logical_and import LogicalAndSpec
-from libs.assignment.specs.logical_or import LogicalOrSpec
-from libs.assignment.specs.maximize_allocation import MaximizeAllocationSpec
-from libs.assignment.specs.minimize_bins import MinimizeBinsSpec
-from libs.assignment.specs.minimize_movement import MinimizeMovementSpec
-from libs.assignment.specs.moves_in_progress import MovesInProgressSpec
-from libs.assignment.specs.non_accepting import NonAcceptingSpec
-from libs.assignment.specs.single_group_failure_buffer import SingleGroupFailureBufferSpec
-from libs.assignment.specs.to_free import ToFreeFormula, ToFreeSpec
-from libs.assignment.specs.util_increase_cost import UtilIncreaseCostSpec
 
 FEW = SearchLimits(tries_max=200)
 IN_TWO = Partitioning(parts=2, insist=True)

@@ -12,12 +12,12 @@ from benchmarks.fuzz.judge import judge
 from benchmarks.fuzz.runs import PLAIN, Run
 from benchmarks.fuzz.truth import Truth
 from benchmarks.fuzz.words import GENERATORS
+from libs.assignment.language.specs.capacity import CapacitySpec
+from libs.assignment.language.specs.filter import Filter
+from libs.assignment.language.specs.maximize_allocation import MaximizeAllocationSpec
+from libs.assignment.language.specs.registry import all_specs
 from libs.assignment.solvers.limits import StoppedBy
 from libs.assignment.solvers.result import Outcome
-from libs.assignment.specs.capacity import CapacitySpec
-from libs.assignment.specs.filter import Filter
-from libs.assignment.specs.maximize_allocation import MaximizeAllocationSpec
-from libs.assignment.specs.registry import all_specs
 
 SEED, CASES, A_TIME = 21, 100, 20
 """Of the problems drawn, and how many a test looks at."""

@@ -7,29 +7,29 @@ import math
 import numpy as np
 import pytest
 
-from libs.assignment.compiled import Compiled
-from libs.assignment.errors import BadValues
-from libs.assignment.explain.explainer import Explainer
-from libs.assignment.problem import Problem
-from libs.assignment.search.reach import reaches, tolerance_of
+from libs.assignment.graph.compiled import Compiled
+from libs.assignment.graph.reach import reaches, tolerance_of
+from libs.assignment.language.errors import BadValues
+from libs.assignment.language.problem import Problem
+from libs.assignment.language.specs.avoid_assignments import AvoidAssignmentsSpec
+from libs.assignment.language.specs.capacity import CapacitySpec
+from libs.assignment.language.specs.filter import Filter
+from libs.assignment.language.specs.group_count import GroupCountSpec
+from libs.assignment.language.specs.largest_group import LargestGroupSpec
+from libs.assignment.language.specs.limit import Limit
+from libs.assignment.language.specs.maximize_allocation import MaximizeAllocationSpec
+from libs.assignment.language.specs.minimize_bins import MinimizeBinsSpec
+from libs.assignment.language.specs.minimize_movement import MinimizeMovementSpec
+from libs.assignment.report.explain.explainer import Explainer
 from libs.assignment.solvers.auto import solve_auto
 from libs.assignment.solvers.claim import claimed
 from libs.assignment.solvers.limits import StoppedBy
-from libs.assignment.solvers.local import solve_local
+from libs.assignment.solvers.local.solver import solve_local
 from libs.assignment.solvers.mip import solve_mip
-from libs.assignment.solvers.partitioned import solve_partitioned
-from libs.assignment.solvers.portfolio import solve_portfolio
-from libs.assignment.solvers.price import solve_price
+from libs.assignment.solvers.partitioned.solver import solve_partitioned
+from libs.assignment.solvers.portfolio.solver import solve_portfolio
+from libs.assignment.solvers.price.solver import solve_price
 from libs.assignment.solvers.settings import Partitioning, SearchLimits
-from libs.assignment.specs.avoid_assignments import AvoidAssignmentsSpec
-from libs.assignment.specs.capacity import CapacitySpec
-from libs.assignment.specs.filter import Filter
-from libs.assignment.specs.group_count import GroupCountSpec
-from libs.assignment.specs.largest_group import LargestGroupSpec
-from libs.assignment.specs.limit import Limit
-from libs.assignment.specs.maximize_allocation import MaximizeAllocationSpec
-from libs.assignment.specs.minimize_bins import MinimizeBinsSpec
-from libs.assignment.specs.minimize_movement import MinimizeMovementSpec
 
 EXACT = [solve_mip, solve_portfolio, solve_auto]
 EVERY = [*EXACT, solve_local, solve_price, solve_partitioned]

@@ -11,8 +11,8 @@ from unittest.mock import MagicMock
 import numpy as np
 import pytest
 
-from libs.assignment.specs.registry import all_specs
-from libs.assignment.specs.spec import SPECS, Spec
+from libs.assignment.language.specs.registry import all_specs
+from libs.assignment.language.specs.spec import SPECS, Spec
 
 PAGES = Path(__file__).parents[3] / "docs" / "assignment"
 CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
@@ -31,7 +31,7 @@ class Anything(dict[str, Any]):
 @pytest.fixture
 def said(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What the names of the first page stand for once all of it has run, with a second where it gives ten."""
-    monkeypatch.setattr("libs.assignment.specs.spec.SPECS", dict(SPECS))
+    monkeypatch.setattr("libs.assignment.language.specs.spec.SPECS", dict(SPECS))
     names: dict[str, Any] = {"__name__": __name__}
     for code in CODE.findall((PAGES / "README.md").read_text()):
         exec(code.replace("time_s_max=10", "time_s_max=1"), names)

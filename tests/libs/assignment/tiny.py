@@ -6,23 +6,23 @@ import itertools
 
 import numpy as np
 
-from libs.assignment.compiled import Compiled
-from libs.assignment.flavour import Flavour
-from libs.assignment.lowering.counts import start_of
-from libs.assignment.problem import Problem
-from libs.assignment.search.whole import compute
-from libs.assignment.specs.balance import BalanceFormula, BalanceSpec
-from libs.assignment.specs.capacity import CapacitySpec
-from libs.assignment.specs.colocate_groups import ColocateGroupsSpec
-from libs.assignment.specs.group_count import GroupCountSpec
-from libs.assignment.specs.group_move_limit import Aggregate, GroupMoveLimitSpec
-from libs.assignment.specs.limit import Bound, Limit
-from libs.assignment.specs.minimize_bins import MinimizeBinsSpec
-from libs.assignment.specs.minimize_movement import MinimizeMovementSpec
-from libs.assignment.specs.minimize_nth_largest_utilization import MinimizeNthLargestUtilizationSpec
-from libs.assignment.specs.non_accepting import NonAcceptingSpec
-from libs.assignment.specs.single_group_failure_buffer import SingleGroupFailureBufferSpec
-from libs.assignment.specs.spec import Spec
+from libs.assignment.graph.compiled import Compiled
+from libs.assignment.graph.full_evaluation import compute
+from libs.assignment.language.flavour import Flavour
+from libs.assignment.language.problem import Problem
+from libs.assignment.language.specs.balance import BalanceFormula, BalanceSpec
+from libs.assignment.language.specs.capacity import CapacitySpec
+from libs.assignment.language.specs.colocate_groups import ColocateGroupsSpec
+from libs.assignment.language.specs.group_count import GroupCountSpec
+from libs.assignment.language.specs.group_move_limit import Aggregate, GroupMoveLimitSpec
+from libs.assignment.language.specs.limit import Bound, Limit
+from libs.assignment.language.specs.minimize_bins import MinimizeBinsSpec
+from libs.assignment.language.specs.minimize_movement import MinimizeMovementSpec
+from libs.assignment.language.specs.minimize_nth_largest_utilization import MinimizeNthLargestUtilizationSpec
+from libs.assignment.language.specs.non_accepting import NonAcceptingSpec
+from libs.assignment.language.specs.single_group_failure_buffer import SingleGroupFailureBufferSpec
+from libs.assignment.language.specs.spec import Spec
+from libs.assignment.model.counts import start_of
 
 OBJECTS, CONTAINERS = 5, 3
 SLACK = 1e-6

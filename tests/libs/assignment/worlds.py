@@ -6,8 +6,8 @@ from collections import defaultdict
 
 import numpy as np
 
-from libs.assignment.flavour import Flavour
-from libs.assignment.problem import Problem
+from libs.assignment.language.flavour import Flavour
+from libs.assignment.language.problem import Problem
 
 OBJECTS, CONTAINERS, RACKS, JOBS = 24, 7, 3, 5
 

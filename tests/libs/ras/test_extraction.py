@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from libs.assignment.lowering.lower import lower
+from libs.assignment.model.lower import lower
 from libs.ras.extraction import extract_targets
 from libs.ras.places import places_of
 from libs.ras.statement import state_region

@@ -4,9 +4,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from libs.assignment.lowering.lower import lower
-from libs.assignment.portfolio.restoring import restored
-from libs.assignment.portfolio.shares import shares_of
+from libs.assignment.model.lower import lower
+from libs.assignment.solvers.portfolio.containers_of import shares_of
+from libs.assignment.solvers.portfolio.repair import restored
 from libs.plan_check.regression import check_regression
 from libs.ras.extraction import extract_targets
 from libs.ras.goal import goal_model

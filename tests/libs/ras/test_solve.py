@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from libs.assignment.lowering.lower import lower
+from libs.assignment.model.lower import lower
 from libs.domain.fleet import FREE
 from libs.domain.policy import RegionPolicy
 from libs.plan_check.check import check_plan

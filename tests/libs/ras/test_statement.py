@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from libs.assignment.search.program import compile_problem
+from libs.assignment.incremental.program import compile_problem
 from libs.domain.fleet import FREE
 from libs.ras.evaluate import coverage_of, evaluate
 from libs.ras.statement import OBJECTIVE, PENALTY, state_region

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from libs.assignment.lowering.lower import lower
+from libs.assignment.model.lower import lower
 from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import ReservationSpec
 from libs.domain.what_if import with_reservation

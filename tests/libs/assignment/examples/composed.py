@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from libs.assignment.specs.capacity import CapacitySpec
-from libs.assignment.specs.filter import Filter
-from libs.assignment.specs.group_count import GroupCountSpec
-from libs.assignment.specs.limit import Bound, Limit, LimitType
-from libs.assignment.specs.logical_and import LogicalAndSpec
-from libs.assignment.specs.logical_or import LogicalOrSpec
-from libs.assignment.specs.no_regression import NoRegressionSpec
+from libs.assignment.language.specs.capacity import CapacitySpec
+from libs.assignment.language.specs.filter import Filter
+from libs.assignment.language.specs.group_count import GroupCountSpec
+from libs.assignment.language.specs.limit import Bound, Limit, LimitType
+from libs.assignment.language.specs.logical_and import LogicalAndSpec
+from libs.assignment.language.specs.logical_or import LogicalOrSpec
+from libs.assignment.language.specs.no_regression import NoRegressionSpec
 from tests.libs.assignment.examples.example import Example, over
 from tests.libs.assignment.examples.limits import capacity, count
 from tests.libs.assignment.worlds import JOBS, RACKS, util

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from libs.assignment.flavour import Flavour
-from libs.assignment.specs.colocate_groups import ColocateGroupsSpec
-from libs.assignment.specs.filter import Filter
-from libs.assignment.specs.group_dependency import GroupDependencySpec
-from libs.assignment.specs.group_diversity import GroupDiversitySpec
-from libs.assignment.specs.largest_group import LargestGroupSpec
-from libs.assignment.specs.limit import Bound, Limit, LimitType
-from libs.assignment.specs.move_group import MoveGroupSpec
-from libs.assignment.specs.single_group_failure_buffer import SingleGroupFailureBufferSpec
+from libs.assignment.language.flavour import Flavour
+from libs.assignment.language.specs.colocate_groups import ColocateGroupsSpec
+from libs.assignment.language.specs.filter import Filter
+from libs.assignment.language.specs.group_dependency import GroupDependencySpec
+from libs.assignment.language.specs.group_diversity import GroupDiversitySpec
+from libs.assignment.language.specs.largest_group import LargestGroupSpec
+from libs.assignment.language.specs.limit import Bound, Limit, LimitType
+from libs.assignment.language.specs.move_group import MoveGroupSpec
+from libs.assignment.language.specs.single_group_failure_buffer import SingleGroupFailureBufferSpec
 from tests.libs.assignment.examples.example import Example, over
 from tests.libs.assignment.worlds import CONTAINERS, JOBS, RACKS, util
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from libs.assignment.flavour import Flavour
-from libs.assignment.specs.capacity import CapacitySpec
-from libs.assignment.specs.filter import Filter
-from libs.assignment.specs.group_count import CountBound, GroupCountSpec, RelativeTo
-from libs.assignment.specs.limit import Bound, Limit, LimitType
+from libs.assignment.language.flavour import Flavour
+from libs.assignment.language.specs.capacity import CapacitySpec
+from libs.assignment.language.specs.filter import Filter
+from libs.assignment.language.specs.group_count import CountBound, GroupCountSpec, RelativeTo
+from libs.assignment.language.specs.limit import Bound, Limit, LimitType
 from tests.libs.assignment.examples.example import Example, over
 from tests.libs.assignment.worlds import CONTAINERS, JOBS, RACKS, util
 

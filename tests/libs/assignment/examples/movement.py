@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from libs.assignment.flavour import Flavour
-from libs.assignment.specs.avoid_assignments import AvoidAssignmentsSpec
-from libs.assignment.specs.avoid_moving import AvoidMovingSpec
-from libs.assignment.specs.group_move_limit import Aggregate, GroupMoveLimitSpec
-from libs.assignment.specs.limit import Limit, LimitType
-from libs.assignment.specs.minimize_movement import MinimizeMovementSpec
-from libs.assignment.specs.moves_in_progress import MovesInProgressSpec
-from libs.assignment.specs.non_accepting import NonAcceptingSpec
-from libs.assignment.specs.to_free import ToFreeFormula, ToFreeSpec
+from libs.assignment.language.flavour import Flavour
+from libs.assignment.language.specs.avoid_assignments import AvoidAssignmentsSpec
+from libs.assignment.language.specs.avoid_moving import AvoidMovingSpec
+from libs.assignment.language.specs.group_move_limit import Aggregate, GroupMoveLimitSpec
+from libs.assignment.language.specs.limit import Limit, LimitType
+from libs.assignment.language.specs.minimize_movement import MinimizeMovementSpec
+from libs.assignment.language.specs.moves_in_progress import MovesInProgressSpec
+from libs.assignment.language.specs.non_accepting import NonAcceptingSpec
+from libs.assignment.language.specs.to_free import ToFreeFormula, ToFreeSpec
 from tests.libs.assignment.examples.example import Example, over
 from tests.libs.assignment.worlds import CONTAINERS, JOBS, OBJECTS, util
 

@@ -6,15 +6,15 @@ from functools import partial
 
 import numpy as np
 
-from libs.assignment.flavour import Flavour
-from libs.assignment.specs.assignment_affinities import AssignmentAffinitiesSpec
-from libs.assignment.specs.balance import BalanceBound, BalanceFormula, BalanceSpec
-from libs.assignment.specs.drain_capacity import DrainCapacitySpec
-from libs.assignment.specs.filter import Filter
-from libs.assignment.specs.maximize_allocation import MaximizeAllocationSpec
-from libs.assignment.specs.minimize_bins import MinimizeBinsSpec
-from libs.assignment.specs.minimize_nth_largest_utilization import MinimizeNthLargestUtilizationSpec
-from libs.assignment.specs.util_increase_cost import UtilIncreaseCostSpec
+from libs.assignment.language.flavour import Flavour
+from libs.assignment.language.specs.assignment_affinities import AssignmentAffinitiesSpec
+from libs.assignment.language.specs.balance import BalanceBound, BalanceFormula, BalanceSpec
+from libs.assignment.language.specs.drain_capacity import DrainCapacitySpec
+from libs.assignment.language.specs.filter import Filter
+from libs.assignment.language.specs.maximize_allocation import MaximizeAllocationSpec
+from libs.assignment.language.specs.minimize_bins import MinimizeBinsSpec
+from libs.assignment.language.specs.minimize_nth_largest_utilization import MinimizeNthLargestUtilizationSpec
+from libs.assignment.language.specs.util_increase_cost import UtilIncreaseCostSpec
 from tests.libs.assignment.examples.example import Example, over
 from tests.libs.assignment.worlds import CONTAINERS, util
 

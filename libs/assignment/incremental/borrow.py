@@ -1,0 +1,19 @@
+"""Tables and states lent to a kernel, so that numba does not count their holders: see lend.py."""
+
+from __future__ import annotations
+
+from libs.assignment.incremental.tables import State, Tables
+from libs.assignment.kernels.jit import part
+from libs.assignment.kernels.lend import lend
+
+
+@part
+def borrow_tables(g: Tables) -> Tables:
+    """The same arrays, for as long as the caller's live."""
+    return Tables(lend(g.node), lend(g.real), lend(g.lookup), lend(g.number))
+
+
+@part
+def borrow_state(s: State) -> State:
+    """The same arrays, for as long as the caller's live."""
+    return State(lend(s.whole), lend(s.part))

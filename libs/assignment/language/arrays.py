@@ -1,0 +1,52 @@
+"""Array types, and the checks that every array of a problem goes through."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from libs.assignment.language.errors import BadValues, shown
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+def checked_values(where: str, given: ArrayLike, length: int, *, signed: bool = False) -> Floats:
+    """(length,) finite floats; a scalar stands for all. Negative values are refused unless `signed`."""
+    try:
+        values = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise BadValues(f"{where}: expected {length} numbers, or one for all: {error}") from error
+    if values.ndim == 0:
+        values = np.full(length, float(values))
+    if values.shape != (length,):
+        raise BadValues(f"{where}: expected {length} values, got an array of shape {values.shape}")
+    return finite(where, values, signed=signed)
+
+
+def finite(where: str, values: Floats, *, signed: bool, infinite: bool = False) -> Floats:
+    """The same values, or an error that names the places where they are not finite or negative."""
+    bad = np.isnan(values) if infinite else ~np.isfinite(values)
+    if bad.any():
+        raise BadValues(f"{where}: not a finite number at {shown(np.argwhere(bad).tolist())}")
+    if not signed and (values < 0).any():
+        at = np.argwhere(values < 0)
+        found = f"{shown(at.tolist())} ({shown(values[values < 0].tolist())})"
+        raise BadValues(f"{where}: negative at {found}; pass signed=True if meant")
+    return values
+
+
+def checked_indices(where: str, given: ArrayLike, length: int, size: int, *, none: bool = False) -> Ints:
+    """(length,) indices below `size`; -1 stands for none where `none` is allowed."""
+    indices = np.asarray(given)
+    if indices.shape != (length,):
+        raise BadValues(f"{where}: expected {length} indices, got an array of shape {indices.shape}")
+    if indices.size and not np.issubdtype(indices.dtype, np.integer):
+        names = indices.dtype.kind in "OSTU"
+        how = "; numpy.unique(names, return_inverse=True) makes them of names" if names else ""
+        raise BadValues(f"{where}: expected integers, got {indices.dtype}{how}")
+    bad = (indices < (-1 if none else 0)) | (indices >= size)
+    if bad.any():
+        raise BadValues(f"{where}: outside 0..{size - 1} at {shown(np.flatnonzero(bad).tolist())}")
+    return indices.astype(np.int64)

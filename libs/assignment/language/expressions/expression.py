@@ -1,0 +1,214 @@
+"""An expression: a value of shape (rows, columns), computed from an assignment; and the linear ones.
+
+They are one file because they know each other: what adds expressions up is an expression.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from libs.assignment.language.arrays import Floats, Ints
+from libs.assignment.language.errors import BadValues, ModelError
+from libs.assignment.language.matrices import Matrix, csr
+
+Shape = tuple[int, int]
+DENSE_MAX = 50_000_000
+"""Elements that `value` may hold: it is for explaining and checking; the compiled graph is what scales."""
+
+
+class Expression(ABC):
+    """A node of the graph. Rows are scope items, columns are groups; either may be 1. Arithmetic makes a Sum.
+
+    Nodes hold arrays and are compared by identity: use one node twice to share it.
+    """
+
+    __array_ufunc__ = None
+    """Arrays leave arithmetic with expressions to them."""
+
+    @property
+    @abstractmethod
+    def shape(self) -> Shape:
+        """(rows, columns)."""
+
+    @abstractmethod
+    def children(self) -> tuple[Expression, ...]:
+        """The nodes that this one is computed from."""
+
+    @abstractmethod
+    def value_of(self, assignment: Ints, children: tuple[Floats, ...]) -> Floats:
+        """(rows, columns) its value, given the container of each object (N,) and the values of the children."""
+
+    def value(self, assignment: Ints) -> Floats:
+        """(rows, columns) computed from nothing but the assignment; every shared node once."""
+        known: dict[int, Floats] = {}
+
+        def value(node: Expression) -> Floats:
+            if id(node) not in known:
+                if node.shape[0] * node.shape[1] > DENSE_MAX:
+                    raise ModelError(f"an expression of shape {node.shape} is too large to write out in full")
+                known[id(node)] = node.value_of(assignment, tuple(value(child) for child in node.children()))
+            return known[id(node)]
+
+        return value(self)
+
+    def __add__(self, other: Expression | float | Floats) -> Sum:
+        return added(self, other, 1.0)
+
+    def __sub__(self, other: Expression | float | Floats) -> Sum:
+        return added(self, other, -1.0)
+
+    def __rsub__(self, other: float | Floats) -> Sum:
+        return added(Constant.of(other), self, -1.0)
+
+    def __mul__(self, factor: float) -> Sum:
+        return Sum(self.shape, (Term(self, float(factor)),))
+
+    def total(self) -> Sum:
+        """(1, 1) the sum of all elements."""
+        return self.over_rows().over_columns()
+
+    def over_rows(self) -> Sum:
+        """(1, columns) summed over the rows."""
+        return self.mapped(rows=np.ones((1, self.shape[0])))
+
+    def over_columns(self) -> Sum:
+        """(rows, 1) summed over the columns."""
+        return self.mapped(columns=np.ones((1, self.shape[1])))
+
+    def scaled(self, *, rows: ArrayLike | None = None, columns: ArrayLike | None = None) -> Sum:
+        """Each row, and each column, multiplied by a number of its own."""
+        return self.mapped(
+            rows=None if rows is None else _diagonal(rows),
+            columns=None if columns is None else _diagonal(columns),
+        )
+
+    def mapped(self, *, rows: object = None, columns: object = None) -> Sum:
+        """Rows @ value @ columns.T, for matrices (sparse where large) from old rows or columns to new ones."""
+        over, across = as_map(rows), as_map(columns)
+        shape = (
+            self.shape[0] if over is None else over.shape[0],
+            self.shape[1] if across is None else across.shape[0],
+        )
+        return Sum(shape, (Term(self, 1.0, over, across),))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Constant(Expression):
+    """by_row[r] + by_column[c] + pairs[r, c]: a limit per scope item, per group, or for some pairs, never written out.
+
+    by_row     (rows,)
+    by_column  (columns,)
+    pairs      (rows, columns) sparse, or None
+    """
+
+    by_row: Floats
+    by_column: Floats
+    pairs: Matrix | None = None
+
+    @property
+    def shape(self) -> Shape:
+        """(rows, columns)."""
+        return len(self.by_row), len(self.by_column)
+
+    @classmethod
+    def of(cls, given: ArrayLike) -> Constant:
+        """A number as (1, 1), (rows,) or (rows, 1), (1, columns), or a whole (rows, columns) array."""
+        values = np.asarray(given, dtype=np.float64)
+        if values.ndim < 2:
+            values = values.reshape(-1, 1)
+        if values.shape[1] == 1:
+            return cls(values[:, 0].copy(), np.zeros(1))
+        if values.shape[0] == 1:
+            return cls(np.zeros(1), values[0].copy())
+        return cls(np.zeros(values.shape[0]), np.zeros(values.shape[1]), csr(values))
+
+    def children(self) -> tuple[Expression, ...]:
+        """None."""
+        return ()
+
+    def value_of(self, assignment: Ints, children: tuple[Floats, ...]) -> Floats:
+        """The array, written out."""
+        whole = self.by_row[:, None] + self.by_column[None, :]
+        return whole if self.pairs is None else np.asarray(whole + self.pairs.toarray())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Term:
+    """coefficient * rows @ child @ columns.T; a map of None is the identity.
+
+    rows     (rows, child's rows)
+    columns  (columns, child's columns)
+    """
+
+    child: Expression
+    coefficient: float
+    rows: Matrix | None = None
+    columns: Matrix | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sum(Expression):
+    """The sum of terms of one shape. Every linear map is a product of one over rows and one over columns."""
+
+    shape: Shape = field()  # spelt out, or the property that it stands in for would be its default
+    terms: tuple[Term, ...]
+
+    def children(self) -> tuple[Expression, ...]:
+        """One per term."""
+        return tuple(term.child for term in self.terms)
+
+    def value_of(self, assignment: Ints, children: tuple[Floats, ...]) -> Floats:
+        """Term by term."""
+        total = np.zeros(self.shape)
+        for term, value in zip(self.terms, children, strict=True):
+            over = value if term.rows is None else term.rows @ value
+            total += term.coefficient * (over if term.columns is None else over @ term.columns.T)
+        return total
+
+
+def as_map(given: object) -> Matrix | None:
+    """A matrix as a sparse one."""
+    return None if given is None else csr(given)
+
+
+def _diagonal(given: ArrayLike) -> Matrix:
+    """(n, n), also where n is 0."""
+    values = np.asarray(given, dtype=np.float64)
+    each = np.arange(len(values))
+    return csr((values, (each, each)), shape=(len(values), len(values)))
+
+
+def added(left: Expression, right: Expression | ArrayLike, sign: float) -> Sum:
+    """Left + sign * right; a side with one row or one column counts for all of the other's."""
+    other = right if isinstance(right, Expression) else Constant.of(right)
+    shape = _joint(left.shape, other.shape)
+    return Sum(shape, (*_spread(left, shape, 1.0), *_spread(other, shape, sign)))
+
+
+def sum_of(expressions: tuple[Expression, ...], shape: Shape = (1, 1)) -> Expression:
+    """The sum of expressions of one shape, which says what none of them add up to: zeros."""
+    if len(expressions) == 1:
+        return expressions[0]
+    return Sum(shape, tuple(Term(one, 1.0) for one in expressions))
+
+
+def _joint(one: Shape, other: Shape) -> Shape:
+    for a, b in zip(one, other, strict=True):
+        if a != b and 1 not in (a, b):
+            raise BadValues(f"expressions of shapes {one} and {other} do not add up")
+    rows, columns = (a if b == 1 else b for a, b in zip(one, other, strict=True))  # one of nothing is nothing
+    return rows, columns
+
+
+def _spread(expression: Expression, shape: Shape, sign: float) -> tuple[Term, ...]:
+    if expression.shape == shape:
+        if isinstance(expression, Sum):
+            return tuple(Term(t.child, sign * t.coefficient, t.rows, t.columns) for t in expression.terms)
+        return (Term(expression, sign),)
+    rows = None if expression.shape[0] == shape[0] else as_map(np.ones((shape[0], 1)))
+    columns = None if expression.shape[1] == shape[1] else as_map(np.ones((shape[1], 1)))
+    return (Term(expression, sign, rows, columns),)

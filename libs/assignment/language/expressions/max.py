@@ -1,0 +1,57 @@
+"""The largest, or the n-th largest, of a row, of a column or of all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from libs.assignment.language.arrays import Floats, Ints
+from libs.assignment.language.errors import BadValues
+from libs.assignment.language.expressions.expression import Expression, Shape
+
+
+class Over(StrEnum):
+    """What a maximum is taken over."""
+
+    ROWS = "ROWS"
+    """One value per column."""
+    COLUMNS = "COLUMNS"
+    """One value per row."""
+    ALL = "ALL"
+    """One value."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Max(Expression):
+    """The n-th largest element; n = 0 is the largest."""
+
+    child: Expression
+    over: Over = Over.ALL
+    n: int = 0
+
+    def __post_init__(self) -> None:
+        """There must be an n-th."""
+        rows, columns = self.child.shape
+        among = {Over.ROWS: rows, Over.COLUMNS: columns, Over.ALL: rows * columns}[self.over]
+        if not 0 <= self.n < among:
+            raise BadValues(f"Max: the largest number {self.n} (counted from 0) among {among}")
+
+    @property
+    def shape(self) -> Shape:
+        """One row, one column or both."""
+        rows, columns = self.child.shape
+        return 1 if self.over is not Over.COLUMNS else rows, 1 if self.over is not Over.ROWS else columns
+
+    def children(self) -> tuple[Expression, ...]:
+        """The one."""
+        return (self.child,)
+
+    def value_of(self, assignment: Ints, children: tuple[Floats, ...]) -> Floats:
+        """By sorting."""
+        value = children[0]
+        if self.over is Over.ALL:
+            return np.asarray(np.sort(value, axis=None)[-1 - self.n]).reshape(1, 1)
+        axis = 0 if self.over is Over.ROWS else 1
+        return np.asarray(np.sort(value, axis=axis).take([-1 - self.n], axis=axis), dtype=np.float64)

@@ -1,0 +1,83 @@
+"""The door for values and names that callers give: by label where they have labels, else by position."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from libs.assignment.language.arrays import Floats, Ints, checked_indices, checked_values
+from libs.assignment.language.columns import dense, is_column, is_labelled, labelled, listed
+from libs.assignment.language.errors import BadValues, shown
+from libs.assignment.language.labels import Labels
+
+
+def aligned(where: str, given: Any, labels: Labels) -> Any:
+    """Return the values in the order of `labels`: by label where there are labels, else as they are.
+
+    Raises: BadValues where a label is missing or there is one too many; UnknownName for a label that does not exist.
+    """
+    if not is_labelled(given):
+        return dense(given) if is_column(given) else given
+    values = labelled(where, given)
+    at = labels.indices(where, values)
+    times = np.bincount(at, minlength=len(labels))
+    if (times != 1).any():
+        which = "missing" if (times == 0).any() else "named twice"
+        wrong = np.flatnonzero(times == 0) if which == "missing" else np.flatnonzero(times > 1)
+        raise BadValues(
+            f"{where}: values are aligned by label, and of {labels.noun}s {which}: "
+            f"{shown(labels.name(int(k)) for k in wrong)}"
+        )
+    every: list[Any] = [None] * len(labels)
+    for k, value in zip(at.tolist(), values.values(), strict=True):
+        every[k] = value
+    return every
+
+
+def values_of(where: str, given: Any, labels: Labels, *, signed: bool = False) -> Floats:
+    """(labels,) finite floats, by label where there are labels; one number stands for all.
+
+    Raises: BadValues for values that are no numbers, not finite, or negative without `signed`.
+    """
+    column = aligned(where, given, labels)
+    try:
+        array = np.asarray(column)
+        if array.dtype.kind in "OUS" and any(isinstance(one, str) for one in array.ravel().tolist()):
+            raise TypeError
+        numbers = array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise BadValues(f"{where}: expected numbers, got {shown(_not_numbers(given))}") from error
+    return checked_values(where, numbers, len(labels), signed=signed)
+
+
+def indices_of(where: str, given: Any, of: Labels, to: Labels, *, none: bool = False) -> Ints:
+    """(of,) for each of `of` the index of its item of `to`, given by name or number.
+
+    None, a null and -1 stand for none where `none` is allowed.
+    Raises: UnknownName with the nearest name; BadValues for other values.
+    """
+    return one_by_one(where, aligned(where, given, of), len(of), to, none=none)
+
+
+def one_by_one(where: str, given: Any, length: int, to: Labels, *, none: bool = False) -> Ints:
+    """(length,) indices of `to`, given by name or number, without labels."""
+    column = dense(given) if is_column(given) else given
+    named = isinstance(column, list | tuple) and any(one is None or isinstance(one, str) for one in column)
+    array = np.array(column, dtype=object) if named else np.asarray(column)
+    if array.dtype.kind not in "OUS":
+        return checked_indices(where, array, length, len(to), none=none)
+    if array.shape != (length,):
+        raise BadValues(f"{where}: expected {length} names or indices, got an array of shape {array.shape}")
+    found = [-1 if none and _is_none(one) else to.index(where, one) for one in array.tolist()]
+    return np.array(found, dtype=np.int64)
+
+
+def _is_none(value: object) -> bool:
+    return value is None or (isinstance(value, int) and value == -1)
+
+
+def _not_numbers(given: Any) -> Iterator[object]:
+    values: Iterable[Any] = given.values() if isinstance(given, Mapping) else listed(given)
+    return (repr(one) for one in values if isinstance(one, bool | str) or not isinstance(one, int | float))

@@ -1,0 +1,31 @@
+"""Objects in groups: the tasks of a job, the replicas of a shard."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from libs.assignment.language.arrays import Floats
+from libs.assignment.language.labels import Labels
+from libs.assignment.language.matrices import Matrix
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Partition:
+    """Sets of objects; they may overlap, and an object may be in none.
+
+    matrix  (G, N)   1 where an object belongs to a group
+    groups  Labels   their names
+    """
+
+    name: str
+    matrix: Matrix
+    groups: Labels
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def totals(self, values: Floats) -> Floats:
+        """(G,) the sum of a value over the objects of each group."""
+        return np.asarray(self.matrix @ values, dtype=np.float64)

@@ -1,0 +1,255 @@
+"""What is to be assigned to what, and what is wanted of it: arrays with names kept aside."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from libs.assignment.language.arrays import Floats, Ints, checked_indices, finite
+from libs.assignment.language.columns import dense
+from libs.assignment.language.dimension import ByItem, Dimension
+from libs.assignment.language.errors import BadValues, ModelError, UnknownName
+from libs.assignment.language.expressions.expression import Expression
+from libs.assignment.language.given import aligned, indices_of, one_by_one, values_of
+from libs.assignment.language.labels import Labels, Names
+from libs.assignment.language.matrices import csr
+from libs.assignment.language.partition import Partition
+from libs.assignment.language.problem_names import CONTAINER, COUNT
+from libs.assignment.language.scope import Scope
+from libs.assignment.language.specs.fields import NUMBERS
+from libs.assignment.language.specs.spec import Spec
+
+T = TypeVar("T")
+Column = ArrayLike | Any
+"""One value for each: a list, NumPy, Arrow, pandas, polars or a mapping."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """Something to make small. Goals of one priority are added up; a lower number outranks all higher ones.
+
+    cost   (1, 1)  what is made small, divided by `scale` and multiplied by `weight`. The scale is the spec's own, so
+                   that weights of unlike goals compare, or 1 where the caller wants the value itself.
+    """
+
+    spec: Spec
+    cost: Expression
+    scale: float
+    weight: float
+    priority: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constraint:
+    """Something that must hold. What is broken at the start is mended before any goal, and never gets worse.
+
+    A soft constraint may be broken, where mending it costs more of other soft or broken ones.
+
+    excess  array expressions, each element 0 where the constraint holds and positive where it is broken
+    """
+
+    spec: Spec
+    excess: tuple[Expression, ...]
+    hard: bool
+    weight: float
+
+
+class Problem:
+    """Objects, containers and where the objects are now.
+
+    objects, containers  numbers of them, or their names
+    initial              (N,) the container of each object, by name or index
+
+    Every method takes columns as lists, NumPy, Arrow, pandas or polars. A pandas Series and a mapping are aligned by
+    label: each name or index must occur once. Other columns are read by position.
+    Raises: UnknownName with the nearest name; BadValues for values of the wrong shape or range.
+    """
+
+    def __init__(self, *, objects: Names, containers: Names, initial: Column) -> None:
+        self.objects = Labels("object", objects)
+        self.outside = Labels("outside", 1)
+        self.containers = Labels("container", containers)
+        self.initial: Ints = indices_of("initial", initial, self.objects, self.containers, none=True)
+        if (self.initial == -1).any():
+            raise BadValues("initial: -1 is no container; add one that stands for nowhere, and leave it out of limits")
+        everywhere = Scope(name=CONTAINER, item=np.arange(len(self.containers)), items=self.containers)
+        self.scopes: dict[str, Scope] = {CONTAINER: everywhere}
+        self.partitions: dict[str, Partition] = {}
+        self.dimensions: dict[str, Dimension] = {}
+        self.goals: list[Goal] = []
+        self.constraints: list[Constraint] = []
+        self.add_dimension(COUNT, 1.0)
+
+    def add_scope(self, name: str, item: Column, items: Names | None = None) -> Scope:
+        """Sets of containers: `item` (C,) is the scope item of each by name or index; -1 or None: in none.
+
+        items  the names of the scope items, or how many; None: those that occur, names in the order of occurrence
+        """
+        self._new("scope", name, self.scopes)
+        labels = Labels(name, _found(item) if items is None else items)
+        index = indices_of(f"scope {name!r}", item, self.containers, labels, none=True)
+        self.scopes[name] = Scope(name=name, item=index, items=labels)
+        return self.scopes[name]
+
+    def add_partition(self, name: str, group: Column, groups: Names | None = None) -> Partition:
+        """Sets of objects: `group` (N,) is the group of each by name or index; -1 or None: in none.
+
+        groups  the names of the groups, or how many; None: those that occur, names in the order of occurrence
+        """
+        labels = Labels(name, _found(group) if groups is None else groups)
+        index = indices_of(f"partition {name!r}", group, self.objects, labels, none=True)
+        member = np.flatnonzero(index >= 0)
+        return self.add_overlapping_partition(name, member, index[member], labels)
+
+    def add_overlapping_partition(
+        self, name: str, member: Column, group: Column, groups: Names | Labels | None = None
+    ) -> Partition:
+        """Sets of objects that may overlap: object `member[k]` is in group `group[k]`, by name or index."""
+        self._new("partition", name, self.partitions)
+        if not isinstance(groups, Labels):
+            groups = Labels(name, _found(group) if groups is None else groups)
+        where, pairs = f"partition {name!r}", len(dense(member))
+        of = one_by_one(f"{where}, group", group, pairs, groups)
+        who = one_by_one(f"{where}, member", member, pairs, self.objects)
+        matrix = csr((np.ones(pairs), (of, who)), shape=(len(groups), len(self.objects)))
+        if matrix.nnz and matrix.data.max() > 1:
+            raise BadValues(f"{where}: an object is in one group twice")
+        self.partitions[name] = Partition(name=name, matrix=matrix, groups=groups)
+        return self.partitions[name]
+
+    def add_dimension(
+        self,
+        name: str,
+        objects: Column,
+        *,
+        containers: Column | None = None,
+        signed: bool = False,
+        by_item: tuple[str, Column, ArrayLike] | None = None,
+    ) -> Dimension:
+        """What each object takes, (N,) or one number for all, and what each container has of it, (C,).
+
+        `by_item` = (scope, classes (N,), table (K, I)): the value of an object in a scope item is multiplied by
+        table[classes[object], item]; outside the scope's items it is 0.
+        """
+        self._new("dimension", name, self.dimensions)
+        where = f"dimension {name!r}"
+        factor = None
+        if by_item is not None:
+            scope = self.scope(where, by_item[0])
+            table = np.atleast_2d(np.asarray(by_item[2], dtype=np.float64))
+            if table.ndim != 2 or table.shape[1] != len(scope):
+                raise BadValues(f"{where}: a table of shape {table.shape}; scope {scope.name!r} has {len(scope)} items")
+            finite(f"{where}, table", table, signed=signed)
+            given = aligned(f"{where}, classes", by_item[1], self.objects)
+            classes = checked_indices(f"{where}, classes", given, len(self.objects), len(table))
+            factor = ByItem(scope=scope, classes=classes, table=table)
+        values = values_of(f"{where}, objects", objects, self.objects, signed=signed)
+        self.dimensions[name] = Dimension(name=name, objects=values, by_item=factor, capacities={})
+        if containers is not None:
+            self.add_capacity(name, CONTAINER, containers, signed=signed)
+        return self.dimensions[name]
+
+    def add_capacity(self, dimension: str, scope: str, values: Column, *, signed: bool = False) -> None:
+        """What each item of a scope has of a dimension. Items of other scopes have the sum over their containers."""
+        where = f"capacity of {dimension!r} by {scope!r}"
+        items = self.scope(where, scope).items
+        self.dimension(where, dimension).capacities[scope] = values_of(where, values, items, signed=signed)
+
+    def capacity(self, where: str, dimension: str, scope: str) -> Floats:
+        """(I,) what each scope item has of a dimension: as given for the scope, else the sum over its containers."""
+        known = self.dimension(where, dimension).capacities
+        if scope in known:
+            return known[scope]
+        if CONTAINER not in known:
+            raise ModelError(f"{where}: dimension {dimension!r} has no capacity for scope {scope!r}; use add_capacity")
+        return np.asarray(self.scope(where, scope).matrix() @ known[CONTAINER])
+
+    def scope(self, where: str, name: str) -> Scope:
+        """By name, or an error that says which name is nearest."""
+        return _known(where, "scope", name, self.scopes)
+
+    def partition(self, where: str, name: str) -> Partition:
+        """By name, or an error that says which name is nearest."""
+        return _known(where, "partition", name, self.partitions)
+
+    def dimension(self, where: str, name: str) -> Dimension:
+        """By name, or an error that says which name is nearest."""
+        return _known(where, "dimension", name, self.dimensions)
+
+    def add_goal(self, spec: Spec, *, weight: float = 1.0, priority: int = 0, normalise: bool = True) -> None:
+        """Make a spec's value small. Priority 0 outranks 1; weights count within a priority.
+
+        With `normalise` the value is divided by the spec's scale: 1 is then about the most that can be wrong.
+        """
+        _require_spec(spec)
+        if not (_finite(weight) and weight >= 0):
+            raise BadValues(f"{spec.where}: a weight of {weight!r}; expected a finite number, 0 or more")
+        if not (priority >= 0 and float(priority).is_integer()):
+            raise BadValues(f"{spec.where}: a priority of {priority}; expected a whole number, 0 or more")
+        with _naming(spec):
+            cost = spec.cost(self)
+        scale = (spec.scale(self) if normalise else 1.0) or 1.0
+        if not (math.isfinite(scale) and scale > 0):
+            raise BadValues(f"{spec.where}: a scale of {scale:g}; use smaller numbers, or normalise=False")
+        if not math.isfinite(weight / scale):
+            raise BadValues(f"{spec.where}: a weight of {weight:g} over a scale of {scale:g}; use larger units")
+        self.goals.append(Goal(spec=spec, cost=cost, scale=scale, weight=weight, priority=priority))
+
+    def add_constraint(self, spec: Spec, *, hard: bool = True, weight: float = 1.0) -> None:
+        """Let a spec hold. `weight` counts among soft constraints and those that are broken at the start."""
+        _require_spec(spec)
+        if not (_finite(weight) and weight > 0):
+            raise BadValues(f"{spec.where}: a weight of {weight!r}; expected a finite number above 0")
+        with _naming(spec):
+            excess = spec.excess(self)
+        self.constraints.append(Constraint(spec=spec, excess=excess, hard=hard, weight=weight))
+
+    def _new(self, noun: str, name: str, known: Mapping[str, object]) -> None:
+        if name in known:
+            raise ModelError(f"{noun} {name!r} is there already")
+
+
+def _finite(given: object) -> bool:
+    return isinstance(given, NUMBERS) and math.isfinite(given)
+
+
+def _require_spec(given: object) -> None:
+    if isinstance(given, type) and issubclass(given, Spec):
+        raise ModelError(f"{given.__name__} is a kind of spec: write {given.__name__}(...)")
+    if not isinstance(given, Spec):
+        raise ModelError(f"{given!r} is no spec")
+
+
+@contextmanager
+def _naming(spec: Spec) -> Iterator[None]:
+    """Name the spec in errors of its expressions, which do not know it."""
+    try:
+        yield
+    except BadValues as error:
+        if spec.where in str(error):
+            raise
+        raise BadValues(f"{spec.where}: {error}") from error
+
+
+def _known(where: str, noun: str, name: str, known: Mapping[str, T]) -> T:
+    if name not in known:
+        raise UnknownName(where, noun, str(name), known)
+    return known[name]
+
+
+def _found(given: Column) -> int | list[str]:
+    """The names that occur, or how many indices there are; 0 where these are no indices, which is refused later."""
+    column = list(given.values()) if isinstance(given, Mapping) else dense(given)
+    if not isinstance(column, np.ndarray):
+        names = [one for one in column if isinstance(one, str)]
+        if names:
+            return list(dict.fromkeys(names))
+        column = [one for one in column if one is not None]
+    indices = np.asarray(column)
+    return int(np.max(indices, initial=-1)) + 1 if np.issubdtype(indices.dtype, np.integer) else 0

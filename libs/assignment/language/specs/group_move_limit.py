@@ -1,0 +1,67 @@
+"""GroupMoveLimitSpec: how many objects of one group move at once."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from libs.assignment.language.expressions.expression import Expression
+from libs.assignment.language.expressions.max import Max
+from libs.assignment.language.expressions.positive_part import PositivePart
+from libs.assignment.language.flavour import Flavour
+from libs.assignment.language.problem_names import CONTAINER, COUNT
+from libs.assignment.language.specs.limit import Limit, LimitType
+from libs.assignment.language.specs.spec import Spec, spec
+from libs.assignment.language.specs.utilisation import dimension_total, largest_values, utilisation
+
+if TYPE_CHECKING:
+    from libs.assignment.language.problem import Problem
+
+
+class Aggregate(StrEnum):
+    """How the groups of a goal come to one number."""
+
+    SUM = "SUM"
+    """All groups count."""
+    MAX = "MAX"
+    """The worst group counts."""
+
+
+@spec
+class GroupMoveLimitSpec(Spec):
+    """max(0, moved[g] - limit[g]) for each group g, where moved is what left its container.
+
+    As a goal the sum over groups, or the worst of them. A RELATIVE limit is a share of the group's total.
+    """
+
+    partition: str
+    dimension: str = COUNT
+    limit: Limit = Limit()
+    aggregate: Aggregate = Aggregate.SUM
+
+    def excess(self, problem: Problem) -> tuple[Expression, ...]:
+        """(1, G)."""
+        partition = problem.partition(self.where, self.partition)
+        left = utilisation(problem, self.where, CONTAINER, self.dimension, self.partition, Flavour.NEW)
+        limit = self.limit.by_group(self.where, partition.groups)
+        if self.limit.type is LimitType.RELATIVE:
+            limit = limit * partition.totals(largest_values(problem, self.where, self.dimension))
+        if (limit < 0).any():
+            raise self.refuse("limit", float(np.min(limit)), "negative; nothing could ever hold")
+        return (PositivePart(left.over_rows() - limit[None, :]),)
+
+    def cost(self, problem: Problem) -> Expression:
+        """The sum over groups, or the worst."""
+        (excess,) = self.excess(problem)
+        return excess.total() if self.aggregate is Aggregate.SUM else Max(excess)
+
+    def scale(self, problem: Problem) -> float:
+        """Everything moved."""
+        if self.aggregate is Aggregate.SUM:
+            return dimension_total(problem, self.where, self.dimension)
+        totals = problem.partition(self.where, self.partition).totals(
+            largest_values(problem, self.where, self.dimension)
+        )
+        return float(totals.max(initial=0.0))

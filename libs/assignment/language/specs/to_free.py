@@ -1,0 +1,52 @@
+"""ToFreeSpec: certain scope items become empty."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from libs.assignment.language.expressions.expression import Expression
+from libs.assignment.language.expressions.positive_part import PositivePart
+from libs.assignment.language.expressions.step import Step
+from libs.assignment.language.problem_names import CONTAINER, COUNT
+from libs.assignment.language.specs.filter import selection
+from libs.assignment.language.specs.spec import Spec, spec
+from libs.assignment.language.specs.utilisation import utilisation
+
+if TYPE_CHECKING:
+    from libs.assignment.language.problem import Problem
+
+
+class ToFreeFormula(StrEnum):
+    """What counts of a scope item that is not empty yet."""
+
+    UTILIZATION = "UTILIZATION"
+    """All that is in it."""
+    OCCUPIED = "OCCUPIED"
+    """Once, however much is in it."""
+
+
+@spec
+class ToFreeSpec(Spec):
+    """util[i], or Step(util[i]) for OCCUPIED, for each named scope item i."""
+
+    items: Sequence[str | int]
+    scope: str = CONTAINER
+    dimension: str = COUNT
+    formula: ToFreeFormula = ToFreeFormula.UTILIZATION
+
+    def excess(self, problem: Problem) -> tuple[Expression, ...]:
+        """(items, 1)."""
+        scope = problem.scope(self.where, self.scope)
+        named = np.unique(scope.items.indices(f"{self.where}, items", self.items))
+        held = utilisation(problem, self.where, self.scope, self.dimension)
+        left = held.mapped(rows=selection(named, len(scope)))
+        return (PositivePart(left) if self.formula is ToFreeFormula.UTILIZATION else Step(left),)
+
+    def scale(self, problem: Problem) -> float:
+        """What is in them at the start."""
+        value = self.cost(problem).value(problem.initial)
+        return float(value[0, 0])

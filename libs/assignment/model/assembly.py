@@ -1,0 +1,144 @@
+"""The model under construction: columns with their bounds, rows with their names, and how a point is completed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from libs.assignment.language.arrays import Bools, Floats, Ints
+from libs.assignment.language.matrices import Matrix, csr
+from libs.assignment.model.affine import Affine
+from libs.assignment.model.counts import Counts
+from libs.mip.model import Mip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RowBlock:
+    """Rows first..last-1 of the model: what they say (`what`), of which specs (`name`), of which elements.
+
+    keys     (last - first,) row * columns + column of the array that the rows speak of
+    columns  of that array
+    """
+
+    name: str
+    what: str
+    first: int
+    last: int
+    keys: Ints
+    columns: int
+
+
+class Completion(Protocol):
+    """Columns that follow from earlier ones."""
+
+    def fill(self, point: Floats) -> None:
+        """Set them to what they are in the cheapest point with the earlier columns as they are."""
+
+
+class Assembly:
+    """Columns 0..Q-1 are counts; whatever comes after follows from those before.
+
+    steps  (matrix, y): y = 1 where the row, of counts with positive coefficients, is above 0
+    limits (name, matrix, limit, excess, keys, columns): on rows of counts without negative coefficients; excess is the
+           column of what a limit is broken by, or -1
+    named  every element of a spec has rows of its own, which say whose they are, also where it needs none
+    """
+
+    def __init__(self, counts: Counts, size: Ints, *, named: bool = False) -> None:
+        self.mip = Mip()
+        self.counts, self.size = counts, size
+        self.least, self.most = np.zeros(0), np.zeros(0)
+        self.whole: Bools = np.zeros(0, dtype=np.bool_)
+        self.blocks: list[RowBlock] = []
+        self.completions: list[Completion] = []
+        self.sound, self.named = True, named
+        self.steps: list[tuple[Matrix, Ints]] = []
+        self.limits: list[tuple[str, Matrix, Floats, Ints, Ints, int]] = []
+        self._columns_of_class = np.bincount(counts.kind, minlength=len(size))
+        most = np.minimum(counts.most, size[counts.kind])
+        self.add_columns(len(counts.kind), least=0.0, most=most, integer=True)
+        self.add_rows(
+            "objects",
+            "each is in one container",
+            np.arange(len(size)),
+            1,
+            (counts.kind, np.arange(len(counts.kind)), 1.0),
+            lower=size,
+            upper=size,
+        )
+
+    @property
+    def width(self) -> int:
+        """Columns so far."""
+        return self.mip.columns
+
+    def add_columns(self, count: int, *, least: ArrayLike, most: ArrayLike, integer: bool = False) -> Ints:
+        """Columns with bounds; returns their indices."""
+        low = np.broadcast_to(np.asarray(least, np.float64), (count,))
+        high = np.broadcast_to(np.asarray(most, np.float64), (count,))
+        self.least, self.most = np.append(self.least, low), np.append(self.most, high)
+        self.whole = np.append(self.whole, np.full(count, integer))
+        return self.mip.add_columns(count, lower=low, upper=high, integer=integer)
+
+    def add_rows(
+        self,
+        name: str,
+        what: str,
+        keys: Ints,
+        columns: int,
+        *entries: tuple[ArrayLike, ArrayLike, ArrayLike],
+        lower: ArrayLike = -np.inf,
+        upper: ArrayLike = np.inf,
+    ) -> None:
+        """One row per key."""
+        if not len(keys):
+            return
+        self.mip.add_rows(len(keys), *entries, lower=lower, upper=upper)
+        last = self.mip.rows
+        self.blocks.append(
+            RowBlock(name=name, what=what, first=last - len(keys), last=last, keys=keys, columns=columns)
+        )
+
+    def bounds(self, matrix: Matrix, constant: Floats) -> tuple[Floats, Floats]:
+        """(E,) each: the least and the most that linear functions can be.
+
+        Counts of one class share its objects: together at most `size` times the largest coefficient.
+        """
+        rows = csr(matrix)
+        rows.sort_indices()
+        element = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+        column, by = rows.indices.astype(np.int64), rows.data
+        counted = column < len(self.counts.kind)
+        other = ~counted
+        low = np.where(by > 0, self.least[column], self.most[column]) * by
+        high = np.where(by > 0, self.most[column], self.least[column]) * by
+        least = constant + np.bincount(element[other], low[other], rows.shape[0])
+        most = constant + np.bincount(element[other], high[other], rows.shape[0])
+        if counted.any():
+            element, column, by, low, high = (each[counted] for each in (element, column, by, low, high))
+            kind = self.counts.kind[column]
+            new = np.append(True, (element[1:] != element[:-1]) | (kind[1:] != kind[:-1]))
+            first = np.flatnonzero(new)
+            size = self.size[kind[first]].astype(np.float64)
+            whole = np.diff(np.append(first, len(by))) == self._columns_of_class[kind[first]]
+            smallest, largest = np.minimum.reduceat(by, first), np.maximum.reduceat(by, first)
+            smallest = size * np.where(whole, smallest, np.minimum(smallest, 0.0))
+            largest = size * np.where(whole, largest, np.maximum(largest, 0.0))
+            smallest = np.maximum(smallest, np.add.reduceat(low, first))
+            largest = np.minimum(largest, np.add.reduceat(high, first))
+            least += np.bincount(element[first], smallest, rows.shape[0])
+            most += np.bincount(element[first], largest, rows.shape[0])
+        return least, most
+
+    def bounds_of(self, x: Affine) -> tuple[Floats, Floats]:
+        """(E,) each."""
+        return self.bounds(x.matrix, x.constant)
+
+
+def entries_of(matrix: Matrix, some: Ints, sign: float = 1.0) -> tuple[Ints, Ints, Floats]:
+    """Rows `some` of a matrix as (row within the block, column, coefficient)."""
+    rows = csr(matrix)[some]
+    return np.repeat(np.arange(len(some)), np.diff(rows.indptr)), rows.indices.astype(np.int64), sign * rows.data

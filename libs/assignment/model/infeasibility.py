@@ -1,0 +1,84 @@
+"""Hard constraints that no assignment meets together: which, and by how much."""
+
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from libs.assignment.graph.compiled import Compiled
+from libs.assignment.language.errors import Contradiction, shown
+from libs.assignment.language.problem import Problem
+from libs.assignment.model.lower import lower_compiled
+from libs.assignment.model.lowered import Lowered
+from libs.mip.highs import Limits, solve_lp
+
+PROVEN = 1e-6
+"""What must be broken at least, by the bound, for it to count as proven."""
+COUNTS = 1e-7
+"""Prices and amounts below this share of the largest are rounding."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clash:
+    """Specs that cannot all hold, as hard constraints, for any assignment whatever.
+
+    least   what is broken at least, over all of them, each with its weight
+    specs   the specs whose limits prove it
+    broken  in the cheapest relaxed assignment: spec, row and column of its array, by how much
+    """
+
+    least: float
+    specs: tuple[str, ...]
+    broken: tuple[tuple[str, int, int, float], ...]
+
+    def in_words(self) -> str:
+        """Names and values at fault."""
+        where = shown(
+            f"{amount:g} in row {row}, column {column} of {spec}" for spec, row, column, amount in self.broken
+        )
+        return f"{', '.join(self.specs)} cannot all hold: whatever is done, {self.least:g} is broken; at best {where}"
+
+
+def clash_of(problem: Problem, time_s_max: float = math.inf) -> Clash | None:
+    """Ask a linear program how little all hard constraints together must be broken; None if perhaps not at all.
+
+    min  sum_k weight[k] excess[k]   over fractional counts, wherever the objects are now. It is an integer program's
+    relaxation, so that what it proves is so; it may miss what only whole objects show, and whatever takes longer than
+    `time_s_max` to solve.
+    """
+    lowered = _all_soft(problem)
+    found = solve_lp(lowered.at(0), "simplex", Limits(time_s_max=time_s_max))
+    if found.x is None or found.price is None or found.bound <= PROVEN:
+        return None
+    strong = np.abs(found.price) > COUNTS * np.abs(found.price).max(initial=0.0)
+    specs = {block.name for block in lowered.blocks if strong[block.first : block.last].any()} - {"objects"}
+    specs = specs or {one.spec.where for one in problem.constraints if one.hard}
+    cost = lowered.levels[0].cost * found.x
+    missing = []
+    for block in lowered.blocks:
+        rows = lowered.model.matrix[block.first : block.last].tocsr()
+        for at in np.flatnonzero(strong[block.first : block.last]):
+            entries = rows.indices[rows.indptr[at] : rows.indptr[at + 1]]
+            amount = float(found.x[entries[cost[entries] > 0]].sum())
+            if amount > PROVEN:
+                row, column = divmod(int(block.keys[at]), block.columns)
+                missing.append((block.name, row, column, amount))
+    return Clash(least=found.bound, specs=tuple(sorted(specs)), broken=tuple(missing))
+
+
+def refuse_impossible(problem: Problem) -> None:
+    """Contradiction, if it is proven that hard constraints cannot all hold."""
+    clash = clash_of(problem)
+    if clash is not None:
+        raise Contradiction(clash.in_words())
+
+
+def _all_soft(problem: Problem) -> Lowered:
+    """The hard constraints alone, free to be broken."""
+    alone = copy.copy(problem)
+    alone.goals = []
+    alone.constraints = [replace(one, hard=False) for one in problem.constraints if one.hard]
+    return lower_compiled(Compiled.of(alone), named=True)

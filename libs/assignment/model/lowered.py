@@ -1,0 +1,146 @@
+"""A problem as a mixed-integer program, and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from libs.assignment.graph.classes import Classes
+from libs.assignment.graph.compiled import Compiled
+from libs.assignment.language.arrays import Floats, Ints
+from libs.assignment.language.errors import ModelError
+from libs.assignment.language.problem import Problem
+from libs.assignment.model.assembly import Completion, RowBlock
+from libs.assignment.model.counts_to_objects import place
+from libs.assignment.model.leaving_counts import Leaving
+from libs.assignment.model.movement import Movement
+from libs.mip.model import Model
+
+LEAST = 1e-9
+"""What may be above the least for a level to be at it, as a share: sums of floats."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Level:
+    """cost @ x + offset: what is broken (level 0), or the goals of a priority.
+
+    error  by how much it may differ from what it stands for; 0 unless there are curves
+    """
+
+    cost: Floats
+    offset: float
+    error: float
+
+    def least(self, model: Model) -> float:
+        """What the bounds of the columns alone say that it is at least."""
+        return float(np.minimum(self.cost * model.lower, self.cost * model.upper).sum()) + self.offset
+
+    def held_at_least(self, model: Model) -> Model:
+        """The model with every column that costs anything where it costs least: better for a solver than a row."""
+        return replace(
+            model,
+            upper=np.where(self.cost > 0, model.lower, model.upper),
+            lower=np.where(self.cost < 0, model.upper, model.lower),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Lowered:
+    """min over counts of classes per container.
+
+    kind, container, held  (Q,) of the count columns, which are columns 0..Q-1: the class, the container, and how many
+                           of the class are there at the start
+    model                  all columns and rows; its cost is 0, the levels have them. Row k < K says that all of class k
+                           are somewhere. Every column has finite bounds. The start is always among its points
+    blocks                 what the rows say, and of which spec
+    sound                  no level's value in the model is above the true one, so that bounds hold
+    """
+
+    problem: Problem
+    compiled: Compiled
+    classes: Classes
+    movement: Movement
+    kind: Ints
+    container: Ints
+    held: Ints
+    model: Model
+    levels: tuple[Level, ...]
+    blocks: tuple[RowBlock, ...]
+    leaving: Leaving
+    completions: tuple[Completion, ...]
+    sound: bool
+
+    def at(self, level: int, most: Sequence[float] = ()) -> Model:
+        """To make one level small while those above it stay at most what is given."""
+        model = self.model
+        for above, value in zip(self.levels[:level], most, strict=True):
+            if value <= above.least(self.model) + LEAST * max(1.0, abs(value)):
+                model = above.held_at_least(model)
+            elif above.cost.any():
+                model = replace(
+                    model,
+                    matrix=sp.csc_array(sp.vstack([model.matrix, sp.csr_array(above.cost[None, :])])),
+                    row_lower=np.append(model.row_lower, -np.inf),
+                    row_upper=np.append(model.row_upper, value - above.offset),
+                )
+        return replace(model, cost=self.levels[level].cost, offset=self.levels[level].offset)
+
+    def weighted(self, weights: Sequence[float]) -> Model:
+        """To make one sum of all levels small."""
+        pairs = list(zip(weights, self.levels, strict=True))
+        cost = np.sum([by * level.cost for by, level in pairs], axis=0)
+        return replace(self.model, cost=cost, offset=sum(by * level.offset for by, level in pairs))
+
+    def counts(self, assignment: Ints) -> Ints:
+        """(Q,) of an assignment."""
+        containers = len(self.problem.containers)
+        pairs, number = np.unique(self.classes.of * containers + assignment, return_counts=True)
+        keys = self.kind * containers + self.container
+        at = np.minimum(np.searchsorted(keys, pairs), len(keys) - 1)
+        if (keys[at] != pairs).any():
+            kind, container = divmod(int(pairs[keys[at] != pairs][0]), containers)
+            who = np.flatnonzero((self.classes.of == kind) & (assignment == container))[0]
+            raise ModelError(
+                f"object {self.problem.objects.name(int(who))!r} in container "
+                f"{self.problem.containers.name(container)!r}: a hard constraint rules it out"
+            )
+        counts = np.zeros(len(keys), dtype=np.int64)
+        counts[at] = number
+        return counts
+
+    def point(self, assignment: Ints) -> Floats:
+        """(C,) everything as it is in an assignment."""
+        point = np.zeros(len(self.model.cost))
+        point[: len(self.kind)] = self.counts(assignment)
+        home, subclass = self.movement.home, self.movement.subclass
+        left = (home[assignment] != home[self.problem.initial]) & (subclass >= 0)
+        point[self.leaving.column] = np.bincount(subclass[left], minlength=len(self.leaving.column))
+        return self._completed(point)
+
+    def point_of(self, counts: Floats | Ints) -> Floats:
+        """(C,) the cheapest point that has these counts, fractional ones too; cheap ones leave first."""
+        point = np.zeros(len(self.model.cost))
+        point[: len(self.kind)] = counts
+        self.leaving.fill(point)
+        return self._completed(point)
+
+    def values(self, point: Floats) -> tuple[float, ...]:
+        """What a point costs at each level, according to the model."""
+        # not cost @ point: that wakes a thread on every core, for nothing
+        return tuple(float((level.cost * point).sum()) + level.offset for level in self.levels)
+
+    def assignment(self, counts: Ints, point: Floats | None = None) -> Ints:
+        """(N,) an assignment with these counts: who can stay stays, and cheap ones leave first.
+
+        point  where it says how many of each subclass leave, they do
+        """
+        leave = None if point is None else np.rint(point[self.leaving.column]).astype(np.int64)
+        return place(self, np.asarray(counts, dtype=np.int64), leave)
+
+    def _completed(self, point: Floats) -> Floats:
+        for each in self.completions:
+            each.fill(point)
+        return point

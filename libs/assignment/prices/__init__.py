@@ -1,1 +1,0 @@
-"""Prices for what containers offer, and placing by them: what `solvers/price.py` is made of."""

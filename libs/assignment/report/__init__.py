@@ -1,0 +1,1 @@
+"""Answers in names, as tables and frames, and their explanations."""

@@ -1,0 +1,89 @@
+"""What changes between two assignments, term by term."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from libs.assignment.graph.compiled import Term
+from libs.assignment.graph.reach import PART
+from libs.assignment.language.arrays import Floats
+
+SAME, SUMS = 1e-9, 1e-13
+"""Of a value: what increments are off, and what one sum is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TermChange:
+    """The value of one constraint (all that is in excess) or goal before and after.
+
+    least  no object changes the value by less, where it changes it; inf: none does
+    """
+
+    term: Term
+    before: float
+    after: float
+    least: float
+
+    @property
+    def change(self) -> float:
+        """What is added to the value."""
+        return self.after - self.before
+
+    @property
+    def counts(self) -> float:
+        """What is added to the objective."""
+        return self.change * self.term.weight
+
+    @property
+    def changed(self) -> bool:
+        """More than an error of rounding."""
+        return abs(self.change) > self.slack
+
+    @property
+    def slack(self) -> float:
+        """What sums of floats may be off, and less than what one object adds."""
+        return max(min(SAME * max(1.0, abs(self.before)), PART * self.least), SUMS * abs(self.before))
+
+    def in_words(self) -> str:
+        """One line."""
+        moved = f"{self.before:g} -> {self.after:g}" if self.changed else f"{self.before:g}, as before"
+        return f"{self.term.name} ({self.term.kind}): {moved}"
+
+
+def changes(terms: Sequence[Term], before: Floats, after: Floats, least: Floats) -> tuple[TermChange, ...]:
+    """One for each term."""
+    return tuple(
+        TermChange(term=term, before=float(was), after=float(now), least=float(step))
+        for term, was, now, step in zip(terms, before, after, least, strict=True)
+    )
+
+
+def by_level(of: Sequence[TermChange]) -> list[float]:
+    """What the levels of the objective change by."""
+    levels = [0.0] * (1 + max((one.term.level for one in of), default=0))
+    for one in of:
+        levels[one.term.level] += one.counts
+    return levels
+
+
+def verdict(of: Sequence[TermChange]) -> int:
+    """-1: better; 1: worse; 0: no difference; by the first level in which there is one.
+
+    Only terms that changed count: the error of one that did not must not hide what another gains.
+    """
+    changed = [one for one in of if one.changed]
+    sizes = [0.0] * (1 + max((one.term.level for one in changed), default=0))
+    for one in changed:
+        sizes[one.term.level] += one.slack * abs(one.term.weight)
+    for change, size in zip(by_level(changed), sizes, strict=True):
+        if abs(change) > size:
+            return 1 if change > 0 else -1
+    return 0
+
+
+def dearest(of: Sequence[TermChange]) -> TermChange:
+    """What makes a change for the worse so: the term that loses most in the level that decides."""
+    levels = by_level(of)
+    level = next((k for k, change in enumerate(levels) if change > 0), 0)
+    return max((one for one in of if one.term.level == level), key=lambda one: one.counts)

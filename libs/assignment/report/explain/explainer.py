@@ -1,0 +1,104 @@
+"""Questions about one assignment: what a move would change, and why an object is where it is."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from libs.assignment.graph.compiled import Compiled
+from libs.assignment.incremental.delta import try_moves
+from libs.assignment.incremental.program import program_of
+from libs.assignment.language.given import indices_of
+from libs.assignment.language.problem import Column, Problem
+from libs.assignment.report.explain.change import TermChange, changes, dearest, verdict
+from libs.assignment.report.explain.containers_of import Reason, Whereabouts
+from libs.assignment.report.explain.move import MoveExplained
+from libs.assignment.report.explain.terms import Terms
+
+Name = str | int
+
+
+class Explainer:
+    """Answers from the increments that a search goes by, and by the rules that it keeps to.
+
+    assignment  (N,) the container of each object, by name or index; None: as at the start
+    """
+
+    def __init__(self, problem: Problem, assignment: Column | None = None) -> None:
+        given = problem.initial if assignment is None else assignment
+        self.problem = problem
+        self.assignment = indices_of("assignment", given, problem.objects, problem.containers)
+        compiled = Compiled.of(problem)
+        self._terms = Terms(compiled)
+        self._state = self._terms.state(self.assignment)
+        self._program = program_of(compiled)
+        self._strict = self._program.state(self.assignment)
+        self._now = self._terms.values(self.assignment)
+
+    def move(self, object_: Name, container: Name) -> MoveExplained:
+        """The change of every constraint and every goal if one object went to a container."""
+        o = self.problem.objects.index("object", object_)
+        return self._move(o, self.problem.containers.index("container", container), every=True)
+
+    def unplaced(self, object_: Name) -> Whereabouts:
+        """Why an object is where it is (or nowhere, where a container stands for that): what every other one says."""
+        o = self.problem.objects.index("object", object_)
+        forbidden: dict[str, list[tuple[float, int]]] = {}
+        dearer: dict[str, list[tuple[float, int]]] = {}
+        same: list[int] = []
+        better: list[int] = []
+        for c in range(len(self.problem.containers)):
+            if c == self.assignment[o]:
+                continue
+            asked = self._move(o, c, every=False)
+            if not asked.allowed:
+                worst = max(
+                    (one for one in asked.changes if one.term.name in asked.forbidden_by), key=lambda one: one.change
+                )
+                forbidden.setdefault(worst.term.name, []).append((worst.change, c))
+            elif asked.verdict > 0:
+                most = dearest(asked.changes)
+                dearer.setdefault(most.term.name, []).append((most.counts, c))
+            else:
+                (better if asked.verdict < 0 else same).append(c)
+        return Whereabouts(
+            object=self.problem.objects.name(o),
+            container=self.problem.containers.name(int(self.assignment[o])),
+            others=len(self.problem.containers) - 1,
+            forbidden=self._reasons(forbidden),
+            dearer=self._reasons(dearer),
+            same=tuple(self.problem.containers.name(c) for c in same),
+            better=tuple(self.problem.containers.name(c) for c in better),
+        )
+
+    def _move(self, o: int, c: int, *, every: bool) -> MoveExplained:
+        who, to = np.array([o]), np.array([c])
+        stays = c == self.assignment[o]
+        after = self._now if stays else self._now + self._terms.change(self._state, who, to)
+        found = changes(self._terms.all, self._now, after, self._terms.least)
+        allowed = stays or bool(try_moves(self._program.tables, self._strict, who, to, False))
+        return MoveExplained(
+            object=self.problem.objects.name(o),
+            source=self.problem.containers.name(int(self.assignment[o])),
+            target=self.problem.containers.name(c),
+            changes=found,
+            forbidden_by=() if allowed else self._forbidding(o, c, found, every),
+            verdict=verdict(found),
+        )
+
+    def _forbidding(self, o: int, c: int, found: tuple[TermChange, ...], every: bool) -> tuple[str, ...]:
+        """Hard constraints of which some element would grow. Without `every`, those that grow in total are enough."""
+        grown = tuple(one.term.name for one in found if one.term.hard and one.changed and one.change > 0)
+        if grown and not every:
+            return grown
+        after = self.assignment.copy()
+        after[o] = c
+        return tuple(self._terms.all[k].name for k in self._terms.growing(self.assignment, after))
+
+    def _reasons(self, found: dict[str, list[tuple[float, int]]]) -> tuple[Reason, ...]:
+        """Those that are named most come first."""
+        reasons = []
+        for name, cases in sorted(found.items(), key=lambda one: (-len(one[1]), one[0])):
+            by, container = min(cases)
+            least = self.problem.containers.name(container)
+            reasons.append(Reason(name=name, containers=len(cases), least=by, least_in=least))
+        return tuple(reasons)

@@ -1,0 +1,39 @@
+"""One move, explained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from libs.assignment.report.explain.change import TermChange
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveExplained:
+    """What every term says of an object going from one container to another.
+
+    forbidden_by  hard constraints that would break or get worse in some element
+    verdict       -1: the objective would be better; 1: worse; 0: the same
+    """
+
+    object: str
+    source: str
+    target: str
+    changes: tuple[TermChange, ...]
+    forbidden_by: tuple[str, ...]
+    verdict: int
+
+    @property
+    def allowed(self) -> bool:
+        """Whether every hard constraint lets it pass."""
+        return not self.forbidden_by
+
+    def in_words(self) -> str:
+        """What is said first, and what changes, by lines."""
+        if not self.allowed:
+            said = f"forbidden by {', '.join(self.forbidden_by)}"
+        else:
+            said = {-1: "allowed, and better", 0: "allowed, and makes no difference", 1: "allowed, but worse"}[
+                self.verdict
+            ]
+        lines = [f"{self.object} from {self.source} to {self.target}: {said}"]
+        return "\n  ".join(lines + [one.in_words() for one in self.changes if one.changed])

@@ -1,0 +1,70 @@
+"""Every constraint and every goal with a value of its own: what the objective adds up, taken apart again."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from libs.assignment.graph.cell import Total
+from libs.assignment.graph.compiled import Compiled
+from libs.assignment.graph.full_evaluation import compute
+from libs.assignment.graph.reach import reaches, tolerance_of
+from libs.assignment.incremental.delta import try_moves
+from libs.assignment.incremental.pack import pack
+from libs.assignment.incremental.program import Program
+from libs.assignment.incremental.tables import State
+from libs.assignment.language.arrays import Floats, Ints
+
+
+class Terms:
+    """A compiled problem with a level for each term instead of one for each priority, and no element forbidden.
+
+    least  (T,) the least that an object changes the value of each term by, where it changes it; inf: none does
+    """
+
+    def __init__(self, compiled: Compiled) -> None:
+        problem = compiled.problem
+        self.problem, self.all = problem, compiled.terms
+        self.graph, place = compiled.graph.settled(limited=False)
+        self._cells = tuple(Total(place[cell], term, by) for cell, term, by in compiled.parts)
+        self._reaches = reaches(self.graph.cells)
+        self.least = np.full(len(self.all), np.inf)
+        for one in self._cells:
+            step = abs(one.weight) * self._reaches[one.cell].least
+            if step > 0:
+                self.least[one.level] = min(self.least[one.level], step)
+        count = max(len(self.all), 1)
+        self._program = Program(
+            problem=problem,
+            graph=self.graph,
+            tables=pack(self.graph, self._cells, problem.initial, count),
+            goals=self._cells,
+            priorities=tuple(range(count - 1)),
+            least=(-np.inf,) * count,
+        )
+
+    def state(self, assignment: Ints) -> State:
+        """Everything computed whole."""
+        return self._program.state(assignment)
+
+    def values(self, assignment: Ints) -> Floats:
+        """(T,) the value of each term, without its weight."""
+        return self.state(assignment).part[: len(self.all)].copy()
+
+    def change(self, state: State, objects: Ints, containers: Ints) -> Floats:
+        """(T,) what some moves at once add to each term; nothing is moved."""
+        try_moves(self._program.tables, state, objects, containers, False)
+        count = self._program.levels
+        return np.asarray(state.part[count : count + len(self.all)].copy())
+
+    def growing(self, before: Ints, after: Ints) -> list[int]:
+        """Numbers of the hard constraints of which some element is larger after than before."""
+        was, now = (compute(self.graph, self.problem.initial, one) for one in (before, after))
+        found = set()
+        for one in self._cells:
+            if self.all[one.level].hard:
+                cell = self.graph.cells[one.cell]
+                grown = now[one.cell].y - was[one.cell].y
+                most = grown.max(initial=0.0) if cell.dense else grown.data.max(initial=0.0)
+                if most > tolerance_of(cell, self._reaches[one.cell]):
+                    found.add(one.level)
+        return sorted(found)

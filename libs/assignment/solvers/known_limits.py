@@ -1,0 +1,83 @@
+"""Which limits and options each solver knows, and its own settings made of the limits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from libs.assignment.language.errors import BadValues, UnknownName
+from libs.assignment.solvers.limits import Limits
+from libs.assignment.solvers.settings import MipLimits, Partitioning, PortfolioLimits, SearchLimits
+
+TIME = ("time_s_max",)
+SEARCH = (*TIME, "tries_max", "threads", "first_improving")
+MIP = (*TIME, "nodes_max", "relative_gap")
+PORTFOLIO = (*MIP, "neighbourhoods_max", "stall", "stall_gain", "exact_columns_max")
+PARTS = ("parts", "deal", "split", "together", "workers", "polish", "insist")
+
+KNOWN: Mapping[str, tuple[str, ...]] = {
+    "local": SEARCH,
+    "price": SEARCH,
+    "mip": MIP,
+    "portfolio": PORTFOLIO,
+    "partitioned": (*SEARCH, *PARTS),
+}
+"""The fields of Limits that each solver knows. `auto` knows all that it may hand on."""
+OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "local": ("proposer",),
+    "price": ("settings", "prices"),
+    "partitioned": ("part_solver", "executor"),
+}
+"""Further keyword arguments of each solver: objects that are no limits."""
+BEGIN_AT_START = frozenset({"local", "mip"})
+"""Solvers that search from a start."""
+RENAMED = {"nodes_max": "exact_nodes_max", "relative_gap": "exact_gap"}
+"""Field of Limits -> setting of the portfolio."""
+NODES_ENDLESS = 2**31 - 1
+"""The most that HiGHS takes for a number of nodes."""
+
+
+def known_limits(solver: str) -> tuple[str, ...]:
+    """Return the fields of Limits that a solver knows."""
+    if solver == "auto":
+        return tuple(dict.fromkeys(name for fields in KNOWN.values() for name in fields))
+    return KNOWN[solver]
+
+
+def refuse_unknown(solver: str, limits: Limits, options: Mapping[str, Any]) -> None:
+    """Refuse limits and options that a solver does not know.
+
+    Raises: BadValues with the field, its value, the solver and the fields that it knows; UnknownName for an option.
+    """
+    known = known_limits(solver)
+    for name, value in limits.given().items():
+        if name not in known:
+            fields = ", ".join(known)
+            raise BadValues(f"limits: {name} = {value!r}: solver {solver!r} does not know it; it knows {fields}")
+    for name in options:
+        if name not in OPTIONS.get(solver, ()):
+            raise UnknownName("solve", f"option of solver {solver!r}", name, OPTIONS.get(solver, ()))
+
+
+def settings_of(solver: str, limits: Limits) -> dict[str, Any]:
+    """Return the settings of a solver, by keyword argument. Fields that it does not know are left out."""
+    given = {name: value for name, value in limits.given().items() if name in KNOWN[solver]}
+    if solver == "mip":
+        return {"limits": MipLimits(**_finite(given))}
+    if solver == "portfolio":
+        if given.get("nodes_max") == math.inf:
+            given["nodes_max"] = NODES_ENDLESS
+        return {"limits": PortfolioLimits(**{RENAMED.get(name, name): value for name, value in given.items()})}
+    cut = {name: given.pop(name) for name in PARTS if name in given}
+    settings: dict[str, Any] = {"limits": SearchLimits(**_finite(given))}
+    if solver == "partitioned":
+        cut |= {"how": cut.pop("deal")} if "deal" in cut else {}
+        settings["options"] = Partitioning(**cut)
+    return settings
+
+
+def _finite(given: dict[str, Any]) -> dict[str, Any]:
+    """Work without end is None in the settings."""
+    endless = {name: None for name in ("tries_max", "nodes_max") if given.get(name) == math.inf}
+    return given | endless

@@ -1,0 +1,22 @@
+"""One object to where another is, and that one on: home, or where that is where it is, anywhere."""
+
+from __future__ import annotations
+
+from libs.assignment.incremental.delta import ask
+from libs.assignment.incremental.tables import CONTAINERS, INITIAL_AT, State, Tables
+from libs.assignment.kernels.jit import part
+from libs.assignment.solvers.local.random_draws import draw_object, random_below
+
+
+@part
+def ask_chain(g: Tables, s: State) -> int:
+    """Ask about it. 0: one of them would stay."""
+    o, other = draw_object(g, s), draw_object(g, s)
+    there, container = s.whole[other], g.lookup[g.node[0, INITIAL_AT] + other]
+    if container == there:
+        container = random_below(g, s, g.node[0, CONTAINERS])
+    if s.whole[o] == there or container == there:
+        return 0
+    ask(g, s, 0, o, there)
+    ask(g, s, 1, other, container)
+    return 2

@@ -1,0 +1,268 @@
+"""The local search solver: first what is broken, then one priority after the other, each without losing the ones
+above.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from libs.assignment.graph.compiled import Compiled
+from libs.assignment.graph.legal_start import begun_at
+from libs.assignment.graph.lexicographic import compare
+from libs.assignment.incremental.program import Program, program_of
+from libs.assignment.language.arrays import Ints
+from libs.assignment.language.problem import Problem
+from libs.assignment.solvers.caller import Caller, Cancelled, Listener
+from libs.assignment.solvers.deadline import Deadline
+from libs.assignment.solvers.limits import StoppedBy
+from libs.assignment.solvers.local.soft_limits import Bent
+from libs.assignment.solvers.local.stoppable import Stoppable
+from libs.assignment.solvers.local.sweeps import UNLIMITED, Sweeps
+from libs.assignment.solvers.local.walk import Proposer
+from libs.assignment.solvers.local.walks import Walks
+from libs.assignment.solvers.result import Outcome, Step
+from libs.assignment.solvers.settings import SearchLimits
+
+PILOT = 0.15
+"""Of the tries or the time: a quick annealing that the schedule of the other is taken from."""
+BENT = 0.85
+"""Of the schedule, at the first priority where containers have limits: so long they bend."""
+MEND = 0.2
+"""Of what is left then: to come back to the limits."""
+HOT, LUKEWARM = 0.9, 0.03
+"""Quantiles of what random changes make worse: so much is let through with a chance of 1/e at first; and where the
+start is good and is not to be melted down.
+"""
+POLISH, POLISH_S_MAX = 0.05, 5.0
+"""What is kept back of tries and time, and of time at most, to end at the bottom."""
+AFTERWARDS = 4
+"""Times that everything is computed whole after the clock has ended a search: so much of its time is kept back."""
+AFTERWARDS_SHARE = 0.1
+"""Of the time, at most: where kernels are not yet loaded, computing the first one whole takes long."""
+ROUND_TRIES, ROUND_TRIES_MIN = 10, 1_000
+"""Tries of a round: so many per object and change (a single move, a swap of two), and at least."""
+ROUNDS_IDLE = 3
+"""Rounds without a gain after which a search looks whether it is at the bottom, and ends there."""
+
+
+def solve_local(
+    problem: Problem,
+    limits: SearchLimits | None = None,
+    *,
+    seed: int = 0,
+    start: Ints | None = None,
+    progress: Listener | None = None,
+    cancelled: Cancelled | None = None,
+    proposer: Proposer | None = None,
+    compiled: Compiled | None = None,
+    deadline: Deadline | None = None,
+    refine: bool = False,
+) -> Outcome:
+    """An assignment no worse than the start, at every priority.
+
+    cancelled  asked after every chunk of an annealing and every sweep; the best so far is the answer
+    start     (N,) where to search from, where that is no worse than where the objects are (legal.begun_at)
+    refine    the start is legal and better than where the objects are: search near it, from a low temperature and
+              within the limits
+    proposer  the caller's own changes (docs/assignment/local-search.md)
+    compiled  the problem compiled, where a caller has it already
+    deadline  the clock of the solve that this one is part of; it counts instead of time_s_max
+    """
+    limits = limits or SearchLimits()
+    deadline = deadline or Deadline.after(limits.time_s_max)
+    limits, began = replace(limits, time_s_max=deadline.time_s_max), deadline.began
+    compiled = compiled or Compiled.of(problem)
+    begin = start if refine and start is not None else begun_at(compiled, start)
+    program = program_of(compiled, to_search=True, begin=begin)
+    caller = Caller(began, compiled.unit, progress, cancelled)
+    search = Search(program, seed, began, begin, limits.threads, proposer, refine=refine, caller=caller)
+    walks = search.walks
+    build_s = time.perf_counter() - began
+    stopped_by = search.run(limits)
+    final = program.state(walks.best)
+    levels = program.levels
+    first, last = program.state(problem.initial).part[:levels], final.part[:levels]
+    return Outcome(
+        assignment=walks.best,
+        broken=(float(first[0]), float(last[0])),
+        objective=(tuple(map(float, first[1:])), tuple(map(float, last[1:]))),
+        improved=bool((walks.best != problem.initial).any()),
+        moved=int((walks.best != problem.initial).sum()),
+        tries=walks.tries,
+        seed=seed,
+        stopped_by=stopped_by,
+        build_s=build_s,
+        solve_s=time.perf_counter() - began,
+        timeline=tuple(search.timeline),
+        bound=program.least,
+    ).as_stated(compiled.unit)
+
+
+class Search:
+    """Level by level, round after round, from `start` (N,)."""
+
+    def __init__(
+        self,
+        program: Program,
+        seed: int,
+        began: float,
+        start: Ints,
+        threads: int = 1,
+        proposer: Proposer | None = None,
+        *,
+        refine: bool = False,
+        caller: Caller,
+    ) -> None:
+        self.program, self.began, self.refine, self.caller = program, began, refine, caller
+        self.walks = Walks(program, start, seed, threads=threads, proposer=proposer, cancelled=caller.cancelled)
+        self._level = 0
+        self.timeline: list[Step] = []
+        self._noted = program.problem.initial.copy()
+        movable, containers = len(program.movable), len(program.problem.containers)
+        changes = movable * containers + movable * movable // 2
+        self.begin_excess = Bent(program, 1.0).excess(self.walks.all[0].state)
+        self.round_tries = max(ROUND_TRIES * movable * changes, ROUND_TRIES_MIN)
+
+    def run(self, limits: SearchLimits) -> StoppedBy:
+        """Level by level, tries and time shared out evenly among those that have something to gain."""
+        self._note()
+        program, walks = self.program, self.walks
+        if not len(program.movable):
+            return StoppedBy.OPTIMAL
+        time_s_max = limits.time_s_max - min(AFTERWARDS * walks.whole_s, AFTERWARDS_SHARE * limits.time_s_max)
+        at_bottom = True
+        for level in range(program.levels):
+            left = sum(walks.open(k) for k in range(level, program.levels))
+            if walks.open(level):
+                now_s = time.perf_counter() - self.began
+                until_s = self.began + now_s + (time_s_max - now_s) / left
+                timed = limits.tries_max is None
+                tries = UNLIMITED if limits.tries_max is None else (limits.tries_max - walks.tries) // left
+                work = Stoppable(tries, until_s, timed=timed, cancelled=self.caller.cancelled)
+                at_bottom = self.search(level, work, limits) and at_bottom
+        if not any(walks.open(level) for level in range(program.levels)):
+            return StoppedBy.OPTIMAL
+        if self.caller.cancelled():
+            return StoppedBy.CANCELLED
+        if at_bottom:
+            return StoppedBy.LOCAL
+        by_time = limits.tries_max is None or time.perf_counter() - self.began >= time_s_max
+        return StoppedBy.TIME if by_time else StoppedBy.WORK
+
+    def search(self, level: int, work: Stoppable, limits: SearchLimits) -> bool:
+        """Descend, then anneal from the best again and again, until that gains nothing or the work is done.
+
+        Returns whether nothing is left to gain, or no single move and no swap improves and rounds found nothing.
+        """
+        walks, self._level = self.walks, level
+        sweeps = self._sweeps(level)
+        sweeps.descend(work.part(0.5), first_improving=limits.first_improving)
+        self._kept(sweeps)
+        rounds = idle = 0
+        while walks.open(level) and (work.left or not rounds) and not self.caller.cancelled():
+            rounds += 1
+            before = walks.best_value.copy()
+            self._round(level, work, limits.first_improving)
+            idle = 0 if compare(walks.best_value, before, walks.tolerance) < 0 else idle + 1
+            if idle >= ROUNDS_IDLE:
+                walks.leader.begin_at(walks.best)
+                sweeps = self._sweeps(level)
+                if sweeps.at_bottom(work):
+                    return True
+                self._kept(sweeps)
+                idle = 0
+        return not walks.open(level)
+
+    def _round(self, level: int, work: Stoppable, first_improving: bool) -> None:
+        """Anneal from the best, quickly and then slowly, and go down again from the best that is met."""
+        walks = self.walks
+        walks.begin_at(walks.best)
+        all_tries = work.tries
+        tries = min(all_tries, self.round_tries)
+        if all_tries - tries < tries / 2:
+            tries = all_tries
+        until_s = work.until_s
+        polish = int(tries * POLISH)
+        left_s = until_s - time.perf_counter()
+        anneal_s = until_s if left_s == math.inf else until_s - min(POLISH * left_s, POLISH_S_MAX)
+        self._heat_and_cool(level, work.share(tries - polish, anneal_s))
+        walks.leader.begin_at(walks.best)
+        sweeps = self._sweeps(level)
+        last = work.share(min(max(polish, 1), work.tries), until_s)
+        sweeps.descend(last, first_improving=first_improving)
+        if walks.open(level) and sweeps.run_between(last):
+            sweeps.descend(last, first_improving=first_improving)
+        self._kept(sweeps)
+
+    def _heat_and_cool(self, level: int, work: Stoppable) -> None:
+        """Anneal quickly and then slowly; with limits that bend, where there are any, until it is cold."""
+        walks = self.walks
+        schedule = walks.schedule(level, work.tries, LUKEWARM if self.refine else HOT)
+        hot = schedule.temperature(0.0)
+        bends = level == 1 and hot > schedule.temperature(1.0) and self._may_bend()
+        if bends:
+            walks.bend(hot)
+        measured = walks.anneal(level, schedule, work, PILOT, self._note)
+        schedule.adapt(measured[:, 0], measured[:, 1])
+        if not bends:
+            walks.anneal(level, schedule, work, 1.0, self._note)
+            return
+        walks.anneal(level, schedule, work, BENT, self._note, span=(0.0, BENT))
+        self._mend(work.part(MEND, MEND))
+        walks.anneal(level, schedule, work, 1.0, self._note, span=(BENT, 1.0))
+
+    def _may_bend(self) -> bool:
+        """While limits bend, level 0 is not looked at: only where nothing is broken at first, and nothing may be."""
+        if self.refine or not self.begin_excess or not all(one.hard for one in self.program.problem.constraints):
+            return False
+        start = self.program.state(self.program.problem.initial)
+        return bool(start.part[0] <= self.walks.tolerance[0])
+
+    def _mend(self, work: Stoppable) -> None:
+        """Make limits hard again: from where each walk is come back to them, what is broken being all that counts.
+
+        A walk that does not, or comes to less than its best, goes on from the best.
+        """
+        tolerance = self.walks.tolerance
+        for walk in self.walks.all:
+            bent, walk.bent = walk.bent, None
+            silent = self.caller.silent()
+            mend = Search(self.program, walk.next_seed(), self.began, walk.assignment.copy(), caller=silent)
+            if mend.walks.open(0):
+                mend.search(0, work, SearchLimits())
+            walk.tries, walk.made = walk.tries + mend.walks.tries, walk.made + mend.walks.made
+            walk.go_to(mend.walks.best)
+            over = [] if bent is None else bent.excess(walk.state)
+            holds = all((now <= before).all() for now, before in zip(over, self.begin_excess, strict=True))
+            if holds and compare(walk.value, walk.best_value, tolerance) <= 0:
+                walk.keep(tolerance)
+            else:
+                walk.go_to(self.walks.best)
+
+    def _sweeps(self, level: int) -> Sweeps:
+        """From where the leader is."""
+        return Sweeps(self.program, self.walks.leader, level, self.walks.tolerance)
+
+    def _kept(self, sweeps: Sweeps) -> None:
+        """Take what sweeps came to."""
+        sweeps.walk.keep(self.walks.tolerance)
+        self._note()
+
+    def _note(self) -> None:
+        walks, best = self.walks, self.walks.best
+        self.caller.tell(self._level, float(walks.best_value[self._level]), self.program.least[self._level])
+        who = np.flatnonzero(best != self._noted)
+        moved, self._noted[who] = (who, best[who]), best[who]
+        self.timeline.append(
+            Step(
+                time_s=time.perf_counter() - self.began,
+                tries=walks.tries,
+                made=walks.made,
+                objective=tuple(map(float, walks.best_value)),
+                moved=moved,
+            )
+        )

@@ -1,0 +1,120 @@
+"""The answers of the parts as one answer for the whole, which they never make worse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from libs.assignment.graph.full_evaluation import CellValue, compute, written_out
+from libs.assignment.incremental.delta import try_moves
+from libs.assignment.incremental.program import Program
+from libs.assignment.language.arrays import Floats, Ints
+from libs.assignment.solvers.partitioned.part import Part
+
+ENOUGH = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Coalesced:
+    """An assignment of the whole, and how many parts it took as they were, move by move, or not at all."""
+
+    assignment: Ints
+    whole: int
+    piecemeal: int
+    refused: int
+
+
+def coalesce(
+    program: Program, parts: list[Part], answers: list[Ints], late: Callable[[], bool] = lambda: False
+) -> Coalesced:
+    """All answers at once where the whole holds and gains by that; else part by part, and at last move by move.
+
+    answers  for each part (n,) the container of each of its objects, as numbered in the part
+    late     whether the time is up: what is not taken by then stays as it is
+    """
+    start = program.problem.initial.copy()
+    moves = [_moves(start, part, answer) for part, answer in zip(parts, answers, strict=True)]
+    every = _after(start, moves)
+    judge = _Judge(program, start)
+    if judge.takes(every):
+        return Coalesced(assignment=every, whole=len(parts), piecemeal=0, refused=0)
+    whole = piecemeal = refused = 0
+    for one in moves:
+        if late():
+            refused += 1
+        elif judge.takes(_after(judge.now, [one])):
+            whole += 1
+        elif judge.takes(_one_by_one(program, judge.now, one, late)):
+            piecemeal += 1
+        else:
+            refused += 1
+    return Coalesced(assignment=judge.now, whole=whole, piecemeal=piecemeal, refused=refused)
+
+
+Moves = tuple[Ints, Ints]
+"""Objects, and the containers that they go to."""
+
+
+class _Judge:
+    """Says whether an assignment is legal and no worse than the one it holds now; if so it holds that."""
+
+    def __init__(self, program: Program, start: Ints) -> None:
+        self.program, self.now = program, start
+        self.values = compute(program.graph, program.problem.initial, start)
+        self.levels = program.state(start).part[: program.levels].copy()
+
+    def takes(self, assignment: Ints) -> bool:
+        levels = self.program.state(assignment).part[: self.program.levels].copy()
+        values = compute(self.program.graph, self.program.problem.initial, assignment)
+        if _worse(levels, self.levels) or self._breaks(values):
+            return False
+        self.now, self.levels, self.values = assignment, levels, values
+        return True
+
+    def _breaks(self, values: list[CellValue]) -> bool:
+        """Whether any element of a hard constraint has grown."""
+        for cell, before, after in zip(self.program.graph.cells, self.values, values, strict=True):
+            if cell.hard:
+                grown = after.y - before.y
+                most = written_out(grown).max(initial=0.0) if cell.dense else (grown.data.max() if grown.nnz else 0.0)
+                if most > ENOUGH * max(1.0, float(np.abs(cell.by_row).max(initial=0.0))):
+                    return True
+        return False
+
+
+def _worse(levels: Floats, than: Floats) -> bool:
+    """By the first level that differs."""
+    for now, before in zip(levels, than, strict=True):
+        if abs(now - before) > ENOUGH * max(1.0, abs(before)):
+            return bool(now > before)
+    return False
+
+
+def _moves(start: Ints, part: Part, answer: Ints) -> Moves:
+    to = part.containers[answer]
+    moved = to != start[part.objects]
+    return part.objects[moved], to[moved]
+
+
+def _after(start: Ints, moves: list[Moves]) -> Ints:
+    assignment = start.copy()
+    for objects, to in moves:
+        assignment[objects] = to
+    return assignment
+
+
+def _one_by_one(program: Program, start: Ints, moves: Moves, late: Callable[[], bool]) -> Ints:
+    """The moves that are legal and not for the worse, one after the other, while there is time."""
+    state, levels = program.state(start), program.levels
+    for o, to in zip(*moves, strict=True):
+        if late():
+            break
+        who, where = np.array([o]), np.array([to])
+        if not try_moves(program.tables, state, who, where, False):
+            continue
+        change = state.part[levels : 2 * levels]
+        if not _worse(state.part[:levels] + change, state.part[:levels]):
+            try_moves(program.tables, state, who, where, True)
+    return state.whole[: len(start)].copy()

@@ -1,0 +1,110 @@
+"""From a problem to its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from libs.assignment.incremental.program import Program
+from libs.assignment.language.arrays import Floats, Ints
+from libs.assignment.language.errors import ModelError
+from libs.assignment.language.problem import Problem
+from libs.assignment.language.problem_names import CONTAINER
+from libs.assignment.solvers.deal import Deal
+from libs.assignment.solvers.local.hot_spots import container_heat
+from libs.assignment.solvers.partitioned.dealing import deal
+from libs.assignment.solvers.partitioned.part import Part, parts_of
+from libs.assignment.solvers.partitioned.shared_containers import large_containers, pools, used_or_not
+
+
+def plan_parts(
+    program: Program,
+    parts: int,
+    *,
+    how: Deal,
+    seed: int,
+    split: Sequence[str | int] | None = None,
+    together: str | None = None,
+) -> tuple[Part, ...]:
+    """Parts of about the same load.
+
+    split      containers that are in every part; None: pools, and those too large for one
+    together   a scope whose items are not cut: what lies in one of them is dealt as one
+    """
+    problem, rng = program.problem, np.random.default_rng(seed)
+    loads = _loads(program)
+    asked, by = used_or_not(problem)
+    if split is None:
+        shared = np.union1d(large_containers(loads, parts), pools(program))
+        shared = shared[~asked[shared]]
+    else:
+        shared = np.unique(problem.containers.indices("split", split))
+        if asked[shared].any():
+            first = int(shared[asked[shared]][0])
+            name = problem.containers.name(first)
+            raise ModelError(f"{by[first]}: asks whether {name} is used at all: it cannot be split")
+    part_of_container = np.full(len(problem.containers), -1)
+    rest = np.setdiff1d(np.arange(len(problem.containers)), shared)
+    lumps = _lumps(problem, rest, together)
+    lump_loads = np.bincount(lumps, weights=loads[rest], minlength=int(lumps.max(initial=-1)) + 1).astype(np.float64)
+    kinds = _container_kinds(problem, rest, lumps, together)
+    part_of_container[rest] = deal(how, kinds, lump_loads, parts, rng)[lumps]
+    part_of_object = np.full(len(problem.objects), -1)
+    free = np.flatnonzero(part_of_container[problem.initial] < 0)
+    part_of_object[free] = deal(how, _object_kinds(program, free), np.ones(len(free)), parts, rng)
+    return parts_of(problem.initial, part_of_container, part_of_object, parts)
+
+
+def _loads(program: Program) -> Floats:
+    """(C,) what a container holds of all objects, and what of all that is wrong is wrong with it: both as shares."""
+    problem = program.problem
+    held = np.bincount(problem.initial, minlength=len(problem.containers)) / max(len(problem.objects), 1)
+    wrong = np.zeros(len(problem.containers))
+    for level in range(program.levels):
+        heat = container_heat(program.graph, program.goals, level, problem.initial, problem.initial)
+        if heat.sum() > 0:
+            wrong += heat / heat.sum() / program.levels
+    return np.asarray(held + wrong, dtype=np.float64)
+
+
+def _lumps(problem: Problem, containers: Ints, together: str | None) -> Ints:
+    """(c,) the number of the lump of each container."""
+    if together is None:
+        return np.arange(len(containers))
+    item = problem.scope("together", together).item[containers]
+    alone = np.where(item >= 0, item, len(problem.containers) + np.arange(len(containers)))
+    return np.asarray(np.unique(alone, return_inverse=True)[1], dtype=np.int64)
+
+
+def _container_kinds(problem: Problem, containers: Ints, lumps: Ints, together: str | None) -> Ints:
+    """(lumps,) containers that lie in the same scope items and have as much of everything are of one kind."""
+    if together is not None:
+        return np.zeros(int(lumps.max(initial=-1)) + 1, dtype=np.int64)
+    marks = [scope.item[containers] for scope in problem.scopes.values() if len(scope) < len(problem.containers)]
+    for dimension in problem.dimensions.values():
+        if CONTAINER in dimension.capacities:  # what a scope's items have is told apart by the item
+            marks.append(np.unique(dimension.capacities[CONTAINER][containers], return_inverse=True)[1])
+    return _numbered(marks, len(containers))
+
+
+def _object_kinds(program: Program, objects: Ints) -> Ints:
+    """(n,) objects that no leaf of the graph tells apart are of one kind."""
+    marks = []
+    for cell in program.graph.cells:
+        for leaf in cell.leaves:
+            marks.append(np.unique(leaf.values[objects], return_inverse=True)[1])
+            if leaf.factor is not None:
+                marks.append(leaf.factor.classes[objects])
+            if leaf.columns is not None:
+                weights = leaf.columns.T @ np.arange(1.0, leaf.columns.shape[0] + 1.0)
+                marks.append(np.unique(weights[objects], return_inverse=True)[1])
+    return _numbered(marks, len(objects))
+
+
+def _numbered(marks: list[Ints], size: int) -> Ints:
+    """Rows of marks by number: alike, one number."""
+    kinds = np.zeros(size, dtype=np.int64)
+    for mark in marks:
+        kinds = np.unique(kinds * (int(mark.max(initial=0)) + 2) + mark + 1, return_inverse=True)[1].astype(np.int64)
+    return kinds

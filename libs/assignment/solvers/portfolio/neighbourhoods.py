@@ -1,0 +1,274 @@
+"""Neighbourhoods: free the counts of a few containers, solve that exactly, keep the rest; worst first, several at once.
+
+The order in which results are applied does not depend on how fast they come: neighbourhood k is formed from the state
+after the first k - IN_FLIGHT results, over containers and objects of the sink that none of those under way has.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from libs.assignment.language.arrays import Floats, Ints
+from libs.assignment.model.lowered import Lowered
+from libs.assignment.solvers.portfolio.containers_of import Shares
+from libs.assignment.solvers.portfolio.relaxation import Relaxation
+from libs.assignment.solvers.portfolio.repair import is_broken
+from libs.assignment.solvers.portfolio.rounding_cost import Excess
+from libs.assignment.solvers.portfolio.submodel import Submodel, loosened, restrict
+from libs.assignment.solvers.portfolio.unplaced_loan import sink_columns, with_lent
+from libs.mip.highs import Limits, solve_lp, solve_mip
+from libs.mip.model import Model
+
+IN_FLIGHT = 4
+"""Neighbourhoods under way at once, on however many processors: part of what makes an answer reproducible."""
+COULD = 0.1
+"""What a container that could use a class then counts as a partner, of what one counts that has some of it."""
+TIRED = 0.3
+"""Fatigue of a container that few partners did not help: from then on more are asked, for what they are likeliest to
+give."""
+WHOLE = 1e-6
+"""By which a whole number may be missed: what solvers do."""
+LEAST_GAIN = 1e-9
+"""Relative to the objective: less is noise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """How hard one neighbourhood is tried. All are counts of work, not times."""
+
+    columns: int = 150
+    containers: int = 5
+    nodes: int = 10
+    gap_share: float = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Found:
+    """What a neighbourhood came to: the point of its columns, or None where it found nothing better."""
+
+    x: Floats | None
+    gained: float
+    timed_out: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Neighbourhood:
+    chosen: Ints
+    counts: Ints
+    columns: Ints
+    lent: Ints
+    result: Future[Found]
+
+
+class Search:
+    """A whole point under improvement.
+
+    x, activity   (C,), (N,)  the point, and what its rows come to
+    free          (K,)        objects of each class that are in the sink and lent to nobody
+    excess        (containers,) what each costs above the relaxation, its objects paid for: see rounding_cost.py
+    """
+
+    def __init__(
+        self,
+        lowered: Lowered,
+        model: Model,
+        shares: Shares,
+        relaxation: Relaxation,
+        counts: Ints,
+        rng: np.random.Generator,
+        effort: Effort | None = None,
+    ) -> None:
+        self.lowered, self.model, self.shares, self.rng = lowered, model, shares, rng
+        self.effort = effort or Effort()
+        self.relaxation = relaxation
+        self.separable = shares.separable and model.matrix.shape[0] == lowered.model.matrix.shape[0]
+        self.width, self.classes = len(lowered.kind), len(lowered.classes.size)
+        containers = len(lowered.problem.containers)
+        self.fatigue, self.busy = np.ones(containers), np.zeros(containers, dtype=np.bool_)
+        self.total = 0.0
+        self.solved = self.improved = 0
+        self.timed_out = False
+        self._sink_of = sink_columns(lowered, shares.sink)
+        self._of_container = np.argsort(lowered.container, kind="stable")
+        self._first = np.searchsorted(lowered.container[self._of_container], np.arange(containers + 1))
+        self._excess = Excess(lowered, model, shares, relaxation)
+        self._take(lowered.point_of(counts))
+        self.free: Ints = np.where(self._sink_of >= 0, np.rint(self.x[self._sink_of]), 0).astype(np.int64)
+
+    @property
+    def counts(self) -> Ints:
+        """(Q,) whole counts."""
+        return np.asarray(np.rint(self.x[: self.width]), dtype=np.int64)
+
+    def run(
+        self,
+        count: int,
+        stall: int,
+        stall_gain: float,
+        stop: Callable[[], bool],
+        time_left: Callable[[], float],
+        improved: Callable[[float], None],
+    ) -> None:
+        """Try `count` neighbourhoods; fewer where `stop` says so, or the last `stall` gained less than `stall_gain`."""
+        under_way: deque[_Neighbourhood] = deque()
+        totals = deque([self.total], stall + 1)
+        with ThreadPoolExecutor(min(IN_FLIGHT, os.cpu_count() or 1)) as pool:
+            while True:
+                while len(under_way) < IN_FLIGHT and count > 0 and not stop():
+                    chosen = self._choose()
+                    if not len(chosen):
+                        break
+                    count -= 1
+                    under_way.append(self._submit(pool, chosen, time_left))
+                if not under_way:
+                    return
+                if self._apply(under_way.popleft()):
+                    improved(self.total)
+                totals.append(self.total)
+                if len(totals) > stall and totals[0] - totals[-1] < stall_gain:
+                    count = 0
+
+    def _choose(self) -> Ints:
+        """The worst container, and others that use what it could use, the worse the likelier."""
+        score = np.where(self.busy, 0.0, self.excess * self.fatigue)
+        if score.max(initial=0.0) <= LEAST_GAIN * max(1.0, abs(self.total)):
+            return np.zeros(0, np.int64)
+        worst = int(score.argmax())
+        tired = bool(self.fatigue[worst] < TIRED)
+        weight = self._overlap(worst, tired=tired) * (score + 0.02 * score.max()) * ~self.busy
+        weight[worst] = np.inf
+        # smallest first: sampling without replacement
+        key = -np.log(self.rng.random(len(weight))) / np.maximum(weight, 1e-300)
+        order = np.argsort(key)[: self.effort.containers]
+        order = order[weight[order] > 0]
+        counted = self.x[: self.width] > 0.5 if tired else np.ones(self.width)
+        size = np.cumsum(np.bincount(self.lowered.container, counted, len(weight))[order])
+        return np.sort(order[: max(1 + tired, int(np.searchsorted(size, self.effort.columns, "right")))])
+
+    def _overlap(self, worst: int, *, tired: bool) -> Floats:
+        """(containers,) how much of what one could use, by worth, each of the others could use too."""
+        kind, size = self.lowered.kind, self.lowered.classes.size
+        mine = np.zeros(self.classes)
+        used = kind[self._columns_of(worst)]
+        worth = np.abs(self.relaxation.price)
+        mine[used] = (0.01 * worth.mean() + worth[used] + 1e-9) * size[used]
+        near = self.relaxation.reduced <= self.excess[worst]
+        has = np.where(tired & (self.x[: self.width] < 0.5), COULD, 1.0)
+        weight = np.bincount(self.lowered.container, mine[kind] * near * has, len(self.excess))
+        if self.shares.sink >= 0:
+            weight[self.shares.sink] = 0.0
+        return np.asarray(weight, dtype=np.float64)
+
+    def _columns_of(self, container: int) -> Ints:
+        return self._of_container[self._first[container] : self._first[container + 1]]
+
+    def _counts_of(self, chosen: Ints, budget: float) -> Ints:
+        """The counts that a better plan for these could use: in it none has a reduced cost above `budget`.
+
+        Where these are too many, those in use and the cheapest of the others.
+        """
+        columns = np.concatenate([self._columns_of(int(k)) for k in chosen])
+        reduced = np.where(self.x[columns] > 0.5, -np.inf, self.relaxation.reduced[columns])
+        order = np.argsort(reduced, kind="stable")
+        used, open_ = int((reduced == -np.inf).sum()), int((reduced <= budget).sum())
+        return columns[order[: min(open_, max(self.effort.columns, used + used // 2))]]
+
+    def _submit(self, pool: ThreadPoolExecutor, chosen: Ints, time_left: Callable[[], float]) -> _Neighbourhood:
+        lent = (self.free + 1) // 2
+        budget = float(self.excess[chosen].sum() + self._idle_worth(lent))
+        counts = self._counts_of(chosen, budget)
+        others = self.shares.of(chosen)
+        others[: self.width] = False
+        columns = np.concatenate([np.sort(counts), np.flatnonzero(others)])
+        sub = restrict(self.model, columns, self.x, self.activity)
+        sub = with_lent(self.lowered, self.model, sub, self._sink_of, lent)
+        self.free -= lent
+        self.busy[chosen] = True
+        slack = max(self.effort.gap_share * float(self.excess[chosen].sum()), LEAST_GAIN * max(1.0, abs(self.total)))
+        limits = Limits(nodes_max=self.effort.nodes, absolute_gap=slack, relative_gap=0.0, time_s_max=time_left())
+        result = pool.submit(
+            _solve, sub, self.x[columns], len(counts), self.classes, limits, int(self.rng.integers(2**31 - 1))
+        )
+        return _Neighbourhood(chosen=chosen, counts=columns[: len(counts)], columns=columns, lent=lent, result=result)
+
+    def _idle_worth(self, lent: Ints) -> float:
+        """What lent objects could be worth at most."""
+        return float(np.maximum(-self.relaxation.price, 0.0) @ lent)
+
+    def _apply(self, done: _Neighbourhood) -> bool:
+        found = done.result.result()
+        self.solved += 1
+        self.timed_out |= found.timed_out
+        self.free += done.lent
+        self.busy[done.chosen] = False
+        gained, before = 0.0, float(self.excess[done.chosen].sum())
+        if found.x is not None:
+            gained = self._move_to(done, found.x)
+        self.improved += gained > 0
+        self.fatigue[done.chosen] *= 0.5 if gained < 0.2 * before else 0.8
+        return gained > 0
+
+    def _move_to(self, done: _Neighbourhood, x: Floats) -> float:
+        """Take a neighbourhood's answer; what it gained, 0 where others have changed so that it gains nothing."""
+        kind = self.lowered.kind[done.counts]
+        after, total = self.x.copy(), self.total
+        after[done.columns] = x
+        moved = np.bincount(kind, x[: len(done.counts)] - self.x[done.counts], self.classes)
+        known = self._sink_of >= 0
+        after[self._sink_of[known]] -= moved[known]
+        if not self.separable:
+            after = self.lowered.point_of(np.rint(after[: self.width]).astype(np.int64))
+            if is_broken(self.model, after):
+                return 0.0
+        if self.model.objective(after) > total - LEAST_GAIN * max(1.0, abs(total)):
+            return 0.0
+        self.free[known] -= np.rint(moved[known]).astype(np.int64)
+        self._take(after)
+        return total - self.total
+
+    def _take(self, x: Floats) -> None:
+        self.x = x
+        self.activity = self.model.matrix @ x
+        self.total = self.model.objective(x)
+        self.excess = self._excess.at(x)
+
+
+def _solve(sub: Submodel, start: Floats, counts: int, classes: int, limits: Limits, seed: int) -> Found:
+    """A better point of a neighbourhood: whole counts by branch and bound, all else as these imply, exactly."""
+    began, model = time.perf_counter(), sub.model
+    rows = np.flatnonzero(sub.rows >= classes)
+    found = solve_mip(loosened(model, rows), limits, start=start, seed=seed, restarts=False, heuristics=0.2)
+    nothing = Found(x=None, gained=0.0, timed_out=found.timed_out)
+    if found.x is None:
+        return nothing
+    lower, upper = model.lower.copy(), model.upper.copy()
+    lower[:counts] = upper[:counts] = np.rint(found.x[:counts])
+    if (lower[:counts] == start[:counts]).all():
+        return nothing
+    left_s = limits.time_s_max - (time.perf_counter() - began)
+    if left_s <= 0:
+        return Found(x=None, gained=0.0, timed_out=True)
+    x = _implied(sub.with_bounds(lower, upper), left_s)
+    if x is None:
+        return nothing
+    gained = float((model.cost * (start - x)).sum())
+    return Found(x=x, gained=gained, timed_out=found.timed_out) if gained > 0 else nothing
+
+
+def _implied(model: Model, time_s_max: float) -> Floats | None:
+    """The cheapest point where the counts are fixed: what branch and bound leaves slack within its gap is not in it.
+
+    None where that takes too long.
+    """
+    found = solve_lp(model, "simplex", Limits(time_s_max=time_s_max))
+    x = found.x if found.optimal else None
+    if x is not None and (np.abs(x - np.rint(x))[model.integer] > WHOLE).any():
+        x = solve_mip(model, Limits(relative_gap=0.0, time_s_max=time_s_max)).x
+    return None if x is None else np.where(model.integer, np.rint(x), x)

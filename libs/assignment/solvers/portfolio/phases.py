@@ -1,0 +1,196 @@
+"""The phases of a portfolio on one objective: a rounded start, then steps and neighbourhoods, or branch and bound."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+
+from libs.assignment.language.arrays import Floats, Ints
+from libs.assignment.model.lowered import Lowered
+from libs.assignment.solvers.portfolio.containers_of import shares_of
+from libs.assignment.solvers.portfolio.neighbourhoods import Search
+from libs.assignment.solvers.portfolio.relaxation import Relaxation, relax
+from libs.assignment.solvers.portfolio.relaxation_in_parts import in_parts, relax_in_parts
+from libs.assignment.solvers.portfolio.repair import is_broken, restored
+from libs.assignment.solvers.portfolio.rounding import round_counts
+from libs.assignment.solvers.portfolio.rounding_cost import Excess
+from libs.assignment.solvers.portfolio.steps.descent import Walk
+from libs.assignment.solvers.settings import PortfolioLimits
+from libs.mip.highs import FINE, Limits, solve_mip
+from libs.mip.model import Model
+
+LEAST_GAIN = 1e-9
+RELAXATION_SHARE = 0.7
+"""Of the time: a relaxation that takes longer is cut short, and the search goes without its prices."""
+PARTS_SHARE = 0.4
+"""Likewise in parts: those that are done by then count."""
+
+
+class Watch(Protocol):
+    """Who listens to a solve under way, and may end it."""
+
+    def stop(self) -> bool:
+        """Whether to end now."""
+
+    def time_left(self) -> float:
+        """Seconds, inf without a limit."""
+
+    def note(self, *, timed_out: bool) -> None:
+        """Say that a solver was stopped by the clock or the caller."""
+
+    def found(self, point: Floats, bound: float) -> None:
+        """Hear of the best point (C,) so far, and of a bound on the objective; -inf where there is none."""
+
+
+class Clock:
+    """A watch that ends a solve by time alone."""
+
+    def __init__(self, time_s_max: float) -> None:
+        self.until = time.perf_counter() + time_s_max
+        self.timed_out = False
+
+    def stop(self) -> bool:
+        """When the time is up."""
+        self.timed_out |= self.time_left() <= 0
+        return self.timed_out
+
+    def time_left(self) -> float:
+        """Seconds."""
+        return self.until - time.perf_counter()
+
+    def note(self, *, timed_out: bool) -> None:
+        """Remember it."""
+        self.timed_out |= timed_out
+
+    def found(self, point: Floats, bound: float) -> None:
+        """Nobody listens."""
+
+
+class Phases:
+    """One objective of a lowered problem: `model` has the columns of `lowered.model`, and its rows first.
+
+    tried, improved  neighbourhoods, and how many of them helped
+    proven           the answer is optimal within the exact gap
+    tree_bound       of branch and bound on the whole; -inf where there was none
+    not_followed     specs whose columns steps cannot follow, so that there were none
+    """
+
+    def __init__(self, lowered: Lowered, model: Model, limits: PortfolioLimits, seed: int, watch: Watch) -> None:
+        self.lowered, self.model, self.limits, self.seed, self.watch = lowered, model, limits, seed, watch
+        self.shares = shares_of(lowered, model.cost)
+        self.tried = self.improved = 0
+        self.proven = False
+        self.tree_bound = -np.inf
+        self.not_followed: tuple[str, ...] = ()
+
+    def relax(self, model: Model, *, cancelled: Callable[[], bool] | None = None) -> Relaxation:
+        """The relaxation of a model with the same columns and rows; in parts where the whole would take too long."""
+        left_s, parts = self.watch.time_left(), in_parts(self.lowered, model, self.shares)
+        if parts == 1:
+            return relax(self.lowered, model, RELAXATION_SHARE * left_s, cancelled=cancelled)
+        return relax_in_parts(
+            self.lowered, model, self.shares, PARTS_SHARE * left_s, parts=parts, seed=self.seed, cancelled=cancelled
+        )
+
+    def cost(self, counts: Ints) -> float:
+        """What counts cost."""
+        return self.model.objective(self.lowered.point_of(counts))
+
+    def start(self, relaxation: Relaxation, known: Ints) -> Ints:
+        """(Q,) the better of the rounded relaxation and of what is known already. Ties stay."""
+        if relaxation.fractional is None:
+            return known
+        left_s = self.watch.time_left()
+        counts = round_counts(self.lowered, relaxation.fractional, self.shares.sink, time_s_max=left_s)
+        if counts is None:
+            self.watch.note(timed_out=True)
+            return known
+        return self.better(self._restored(counts, known), known)
+
+    def better(self, found: Ints, known: Ints) -> Ints:
+        """The cheaper of two, the known one where what was found breaks a row or gains nothing."""
+        point = self.lowered.point_of(found)
+        before = self.cost(known)
+        gains = self.model.objective(point) < before - LEAST_GAIN * max(1.0, abs(before))
+        return found if gains and not is_broken(self.model, point) else known
+
+    def _restored(self, counts: Ints, known: Ints) -> Ints:
+        return restored(self.lowered, self.model, self.shares, counts, known)
+
+    def improve(self, relaxation: Relaxation, counts: Ints, bound: float) -> Ints:
+        """(Q,) better counts, until limits, the watch or `bound` end it."""
+        cost = self.cost(counts)
+        self.watch.found(self.lowered.point_of(counts), -np.inf)
+        if cost <= bound + self.limits.exact_gap * max(1.0, abs(bound)):
+            self.proven = True
+            return counts
+        if self.watch.stop():
+            return counts
+        real = self.lowered.container != self.shares.sink
+        if real.sum() <= self.limits.exact_columns_max:
+            return self._whole(counts)
+        walk = Walk(self.lowered, self.model, self.shares.sink)
+        self.not_followed = walk.not_followed
+        counts = self._down(walk, relaxation, counts)
+        self.watch.found(self.lowered.point_of(counts), -np.inf)
+        rng = np.random.default_rng(self.seed)
+        search = Search(self.lowered, self.model, self.shares, relaxation, counts, rng)
+        containers, most = len(np.unique(self.lowered.container[real])), self.limits.neighbourhoods_max
+        search.run(
+            max(30, 2 * containers) if most is None else most,
+            max(12, containers // 25) if self.limits.stall is None else self.limits.stall,
+            self.limits.stall_gain * self._size(relaxation, counts, bound),
+            self.watch.stop,
+            self.watch.time_left,
+            lambda _: self.watch.found(search.x, -np.inf),
+        )
+        self.tried, self.improved = search.solved, search.improved
+        self.watch.note(timed_out=search.timed_out)
+        found = self.better(self._restored(search.counts, counts), counts)  # a solver's tolerance lets some by
+        return found if found is counts else self._down(walk, relaxation, found)
+
+    def _down(self, walk: Walk, relaxation: Relaxation, counts: Ints) -> Ints:
+        """By steps; the clock ends them where they are."""
+        excess = Excess(self.lowered, self.model, self.shares, relaxation)
+        least = LEAST_GAIN * self._size(relaxation, counts, relaxation.bound)
+        return self.better(walk.down(counts, least, excess, self.watch.stop), counts)
+
+    def _size(self, relaxation: Relaxation, counts: Ints, bound: float) -> float:
+        """What gains are measured by: the bound, or where there is none what comes closest to it."""
+        if not (np.isfinite(bound) and bound > 0):
+            bound = self.cost(counts) if relaxation.point is None else self.model.objective(relaxation.point)
+        return max(1.0, abs(bound))
+
+    def _whole(self, counts: Ints) -> Ints:
+        """Few enough columns: branch and bound on all of them."""
+        limits = Limits(
+            nodes_max=self.limits.exact_nodes_max,
+            relative_gap=self.limits.exact_gap,
+            absolute_gap=1e-6,
+        )
+        known = self.lowered.point_of(counts)
+        for tolerance in (None, FINE):
+            found = solve_mip(
+                self.model,
+                replace(limits, time_s_max=self.watch.time_left()),
+                start=known,
+                seed=self.seed,
+                tolerance=tolerance,
+                progress=lambda incumbent, bound, _: self.watch.found(known, bound),
+                cancelled=self.watch.stop,
+            )
+            self.watch.note(timed_out=found.timed_out)
+            self.tried, self.proven, self.tree_bound = self.tried + 1, found.optimal, max(self.tree_bound, found.bound)
+            if found.x is None:
+                break
+            whole = np.rint(found.x[: len(counts)]).astype(np.int64)
+            better = self.better(self._restored(whole, counts), counts)
+            self.improved, counts = self.improved or int(better is not counts), better
+            cost = self.cost(counts)
+            if not found.optimal or cost <= self.tree_bound + self.limits.exact_gap * max(1.0, abs(cost)):
+                break
+        return counts

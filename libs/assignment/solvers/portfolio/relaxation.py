@@ -1,0 +1,57 @@
+"""The relaxation: a fractional plan, a price for an object of each class, and a bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from libs.assignment.language.arrays import Floats
+from libs.assignment.model.lowered import Lowered
+from libs.mip.bound import reduced_costs
+from libs.mip.highs import Limits, solve_lp
+from libs.mip.model import Model
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Relaxation:
+    """K classes, Q counts.
+
+    fractional  (Q,) or None   the plan in fractions of objects; None where the solve was cut short before it had one
+    price       (K,)           cost of one object more of a class: below 0 where it would be of use
+    reduced     (Q,)           what one object more in a count costs beyond its price, at least
+    cost        (C,)           the objective that was relaxed
+    bound       float          no assignment is cheaper; from the prices alone, so that no solver's precision is trusted
+    """
+
+    fractional: Floats | None
+    price: Floats
+    reduced: Floats
+    point: Floats | None
+    bound: float
+    timed_out: bool
+
+
+def relax(
+    lowered: Lowered,
+    model: Model,
+    time_s_max: float = np.inf,
+    *,
+    cancelled: Callable[[], bool] | None = None,
+) -> Relaxation:
+    """By interior point without crossover: prices and a central point cost a tenth of a basis.
+
+    model   `lowered.weighted` or `lowered.at` of it, or one with the same columns and rows
+    """
+    counts, classes = len(lowered.kind), len(lowered.classes.size)
+    found = solve_lp(model, "ipm", Limits(time_s_max=time_s_max), cancelled=cancelled)
+    known = found.price is not None and found.x is not None
+    return Relaxation(
+        fractional=None if found.x is None else found.x[:counts],
+        price=found.price[:classes] if known and found.price is not None else np.zeros(classes),
+        reduced=reduced_costs(model, found.price)[:counts] if known and found.price is not None else np.zeros(counts),
+        point=found.x,
+        bound=found.bound,
+        timed_out=found.timed_out,
+    )

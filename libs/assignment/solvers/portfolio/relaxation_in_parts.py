@@ -1,0 +1,181 @@
+"""The relaxation in parts, for problems whose whole relaxation takes too long. Source: POP, section 3."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from libs.assignment.language.arrays import Ints
+from libs.assignment.model.lowered import Lowered
+from libs.assignment.solvers.portfolio.containers_of import Shares
+from libs.assignment.solvers.portfolio.relaxation import Relaxation
+from libs.assignment.solvers.portfolio.submodel import Submodel, restrict
+from libs.assignment.solvers.portfolio.unplaced_loan import sink_columns, with_lent
+from libs.mip.bound import bound_from_prices, reduced_costs
+from libs.mip.highs import Limits, Solution, solve_lp
+from libs.mip.model import Model
+
+PART_COUNTS = 20_000
+"""Count columns of a part: its relaxation takes seconds."""
+ROUNDS = 2
+"""Each deals the containers anew, so that what one part had too much of goes where it is wanted."""
+PATIENCE = 3.0
+"""Times the last round that must be left for another, or for a bound: the search after it gains more than they do."""
+
+
+def in_parts(lowered: Lowered, model: Model, shares: Shares) -> int:
+    """How many parts a relaxation should have: 1 where it is small enough, or containers share more than objects, as
+    they do the rows that hold a higher priority.
+    """
+    parts = -(-len(lowered.kind) // PART_COUNTS)
+    separable = shares.separable and model.matrix.shape[0] == lowered.model.matrix.shape[0]
+    return parts if parts > 2 and separable and shares.sink >= 0 else 1
+
+
+class PartedRelaxation:
+    """A fractional point under improvement, part by part.
+
+    x      (C,)  the point; it starts where the objects are; no round makes it worse where nothing steps
+    price  (N,)  of rows: those of a container by its part; those of classes the mean of the parts that use them
+    """
+
+    def __init__(
+        self,
+        lowered: Lowered,
+        model: Model,
+        shares: Shares,
+        parts: int,
+        time_s_max: float = np.inf,
+        *,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> None:
+        self.lowered, self.model, self.shares, self.parts, self.cancelled = lowered, model, shares, parts, cancelled
+        self.width, self.classes = len(lowered.kind), len(lowered.classes.size)
+        self._until = time.perf_counter() + time_s_max
+        self.x = lowered.point_of(lowered.held)
+        self.price = np.zeros(len(model.row_lower))
+        self.reduced = np.zeros(self.width)
+        self.timed_out = False
+        self._sink_of = sink_columns(lowered, shares.sink)
+        self._known = self._sink_of >= 0
+        self._real = np.flatnonzero(np.bincount(lowered.container, minlength=len(lowered.problem.containers)))
+        self._real = self._real[self._real != shares.sink]
+
+    def run(self, seed: int, rounds: int = ROUNDS) -> Relaxation:
+        """Rounds while there is time for them, and a bound."""
+        rng, bound, took_s = np.random.default_rng(seed), -np.inf, 0.0
+        for _ in range(rounds):
+            began = time.perf_counter()
+            if self._late(took_s):
+                break
+            self._round(rng)
+            took_s = time.perf_counter() - began
+        if not self._late(took_s):
+            bound = self._bound(rng)
+        return Relaxation(
+            fractional=self.x[: self.width],
+            price=self.price[: self.classes],
+            reduced=self.reduced,
+            point=self.x,
+            bound=bound,
+            timed_out=self.timed_out,
+        )
+
+    def _late(self, took_s: float) -> bool:
+        """Whether there is no time for another round: then the answer hangs on the clock, and says so."""
+        self.timed_out |= self._left_s() < PATIENCE * took_s
+        return self.timed_out
+
+    def _left_s(self) -> float:
+        return self._until - time.perf_counter()
+
+    def _round(self, rng: np.random.Generator) -> None:
+        """Each part does its best with what its containers have and its share of what is placed nowhere."""
+        lowered, model, known = self.lowered, self.model, self._known
+        activity = model.matrix @ self.x
+        lent = np.where(known, self.x[self._sink_of], 0.0) / self.parts
+        subs = [
+            with_lent(lowered, model, restrict(model, columns, self.x, activity), self._sink_of, lent)
+            for columns in self._dealt(rng)
+        ]
+        paid, used = np.zeros(self.classes), np.zeros(self.classes)
+        for sub, found in zip(subs, self._solved(subs), strict=True):
+            if found.x is None or found.price is None or not found.optimal:
+                continue
+            counts = sub.columns[sub.columns < self.width]
+            kind, n = lowered.kind[counts], found.x[: len(counts)]
+            moved = np.bincount(kind, n - self.x[counts], self.classes)
+            self.x[sub.columns] = found.x
+            self.x[self._sink_of[known]] -= moved[known]
+            supply = sub.rows < self.classes
+            self.price[sub.rows[~supply]] = found.price[~supply]
+            self.reduced[counts] = reduced_costs(sub.model, found.price)[: len(counts)]
+            weight = np.bincount(kind, n, self.classes)[sub.rows[supply]]
+            paid[sub.rows[supply]] += weight * found.price[supply]
+            used[sub.rows[supply]] += weight
+        self.price[: self.classes] = np.where(known, model.cost[self._sink_of], 0.0) + paid / np.maximum(used, 1e-9)
+        self.x = lowered.point_of(np.maximum(self.x[: self.width], 0.0))
+
+    def _bound(self, rng: np.random.Generator) -> float:
+        """Lagrangian: every container does its best at the prices of the classes, whoever else wants the objects."""
+        model, classes = self.model, self.classes
+        activity = model.matrix @ self.x
+        subs = [self._at_prices(restrict(model, columns, self.x, activity)) for columns in self._dealt(rng)]
+        price = np.concatenate([self.price[:classes], np.zeros(len(self.price) - classes)])
+        for sub, found in zip(subs, self._solved(subs), strict=True):
+            if found.price is not None:
+                price[sub.rows] = found.price
+        return bound_from_prices(model, price)
+
+    def _at_prices(self, sub: Submodel) -> Submodel:
+        """Without the rows of classes, but objects paid for."""
+        own = np.flatnonzero(sub.rows >= self.classes)
+        cost = sub.model.cost.copy()
+        counts = sub.columns < self.width
+        cost[counts] -= self.price[self.lowered.kind[sub.columns[counts]]]
+        part = replace(
+            sub.model,
+            cost=cost,
+            row_lower=sub.model.row_lower[own],
+            row_upper=sub.model.row_upper[own],
+            matrix=sp.csc_array(sp.csr_array(sub.model.matrix)[own]),
+        )
+        return replace(sub, model=part, rows=sub.rows[own])
+
+    def _dealt(self, rng: np.random.Generator) -> list[Ints]:
+        """The columns of each part: its containers are drawn."""
+        groups = np.array_split(rng.permutation(self._real), self.parts)
+        return [np.flatnonzero(self.shares.of(np.sort(group))) for group in groups]
+
+    def _solved(self, subs: list[Submodel]) -> list[Solution]:
+        def solve(sub: Submodel) -> Solution:
+            return solve_lp(sub.model, "ipm", Limits(time_s_max=self._left_s()), cancelled=self.cancelled)
+
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            found = list(pool.map(solve, subs))
+        self.timed_out |= any(one.timed_out for one in found)
+        return found
+
+
+def relax_in_parts(
+    lowered: Lowered,
+    model: Model,
+    shares: Shares,
+    time_s_max: float = np.inf,
+    *,
+    parts: int,
+    seed: int = 0,
+    cancelled: Callable[[], bool] | None = None,
+) -> Relaxation:
+    """A feasible fractional plan close to the best, prices and a bound, from parts that divide the objects.
+
+    model  `lowered.weighted` or `lowered.at` of it, in which containers share nothing but objects, and any object can
+           go to `shares.sink` as far as that takes its class
+    """
+    return PartedRelaxation(lowered, model, shares, parts, time_s_max, cancelled=cancelled).run(seed)

@@ -1,0 +1,76 @@
+"""Counts that break what must hold are mended, and not thrown away."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from libs.assignment.language.arrays import Bools, Floats, Ints
+from libs.assignment.model.lowered import Lowered
+from libs.assignment.solvers.portfolio.containers_of import Shares
+from libs.mip.model import Model
+
+TOLERANCE = 1e-10
+"""Relative: what sums of floats may differ by."""
+
+
+def restored(lowered: Lowered, model: Model, shares: Shares, counts: Ints, known: Ints) -> Ints:
+    """(Q,) the counts, with containers that break a row or a bound of the model given back what they have in `known`.
+
+    What is known breaks nothing. A row beyond those of the lowered problem says that a level above may not grow: those
+    give back who make it grow. What they take back comes from whoever gains of that class: all of what is known fits,
+    so it is there. Those who lose by it may be next; each is given back but once, so this ends. Nothing changes where
+    nothing is broken.
+    """
+    counts, kind = counts.copy(), lowered.kind
+    done = np.zeros(len(lowered.problem.containers), dtype=np.bool_)
+    height, before = shares.rows.shape[0], lowered.point_of(known)
+    levels = model.matrix[height:].toarray()
+    by_kind = np.argsort(kind, kind="stable")
+    first = np.searchsorted(kind[by_kind], kind[by_kind])  # where each count's class begins
+    size = lowered.classes.size
+    while True:
+        point = lowered.point_of(counts)
+        rows, columns = broken(model, point)
+        own = rows[:height].astype(np.float64)
+        worse = shares.rows.T @ own + shares.columns.T @ columns.astype(np.float64) > 0
+        for cost in levels[rows[height:]]:
+            worse |= shares.costs(cost, point) > shares.costs(cost, before) + TOLERANCE * max(1.0, abs(cost @ before))
+        worse &= ~done
+        if not worse.any():
+            return counts
+        done |= worse
+        counts = np.where(done[lowered.container], known, counts)
+        gained = np.maximum(counts - known, 0)[by_kind]
+        over = np.bincount(kind, counts, len(size)).astype(np.int64) - size
+        sooner = np.cumsum(gained) - gained
+        counts[by_kind] -= np.clip(np.maximum(over, 0)[kind[by_kind]] - (sooner - sooner[first]), 0, gained)
+        _fill(lowered, shares, counts, known, np.maximum(-over, 0))
+
+
+def broken(model: Model, x: Floats) -> tuple[Bools, Bools]:
+    """(N,) rows and (C,) bounds of columns that a point does not keep to."""
+    activity = model.matrix @ x
+    size, most = TOLERANCE * np.maximum(1.0, np.abs(activity)), TOLERANCE * np.maximum(1.0, np.abs(x))
+    rows = (activity < model.row_lower - size) | (activity > model.row_upper + size)
+    return np.asarray(rows), np.asarray((x < model.lower - most) | (x > model.upper + most))
+
+
+def is_broken(model: Model, x: Floats) -> bool:
+    """Whether a point breaks anything."""
+    return any(bool(where.any()) for where in broken(model, x))
+
+
+def _fill(lowered: Lowered, shares: Shares, counts: Ints, known: Ints, missing: Ints) -> None:
+    """Put objects that are nowhere into the sink, or else where they are known to fit."""
+    kind = lowered.kind
+    for room in (
+        np.where(lowered.container == shares.sink, missing[kind], 0),
+        np.maximum(known - counts, 0),
+    ):
+        order = np.argsort(kind, kind="stable")
+        there = room[order]
+        before = np.cumsum(there) - there
+        first = np.searchsorted(kind[order], kind[order])
+        added = np.clip(missing[kind[order]] - (before - before[first]), 0, there)
+        counts[order] += added
+        missing = missing - np.bincount(kind[order], added, len(missing)).astype(np.int64)

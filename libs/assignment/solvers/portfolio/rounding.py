@@ -1,0 +1,105 @@
+"""Rounding is a network: whole counts within the floors and ceilings of a fractional plan and of its sums."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from libs.assignment.language.arrays import Floats, Ints
+from libs.assignment.language.matrices import Matrix, csr
+from libs.assignment.model.lowered import Lowered
+from libs.mip.highs import Limits, SolverError, solve_lp
+from libs.mip.model import Mip
+
+FUZZ = 1e-6
+"""An interior point is whole only to about this precision."""
+
+
+def round_counts(lowered: Lowered, fractional: Floats, sink: int = -1, *, time_s_max: float = np.inf) -> Ints | None:
+    """(Q,) whole counts whose sums stay within the floor and the ceiling of the fractional sums f; None: out of time.
+
+        floor(f[q])               <=  n[q]               <=  ceil(f[q])               for all counts
+        floor(sum_{q in F} f[q])  <=  sum_{q in F} n[q]  <=  ceil(sum_{q in F} f[q])  for all F of a nested family
+        sum_{q of class k} n[q]   =   size[k]                                         for all classes
+
+    The family: the counts of a container, and those that one row of the model adds up, as far as any two of these are
+    nested or disjoint; larger ones first. The sums of one class are disjoint. Two laminar families make a
+    transportation problem, whose vertices are whole; the fractional plan itself satisfies it, so there is one. Of the
+    vertices it takes one nearest to the fractional plan. What the values of objects lose by it, and rows that are not
+    nested, is mended next. What a relaxation that was cut short leaves out goes to the container `sink`, where there
+    is one.
+    """
+    f = _fitted(lowered, fractional, sink)
+    low, high = np.floor(f + FUZZ), np.ceil(f - FUZZ)
+    open_ = np.flatnonzero(high > low)
+    counts: Ints = low.astype(np.int64)
+    if not len(open_):
+        return counts
+    m = Mip()
+    part = (f - low)[open_]
+    n = m.add_columns(len(open_), cost=1.0 - 2.0 * part, upper=1.0)
+    family = nested_family(_sums(lowered, open_))
+    total = family @ part
+    rows, columns = family.nonzero()
+    m.add_rows(
+        family.shape[0],
+        (rows, n[columns], 1.0),
+        lower=np.floor(total + 10 * FUZZ),
+        upper=np.ceil(total - 10 * FUZZ),
+    )
+    kinds, row = np.unique(lowered.kind[open_], return_inverse=True)
+    left = lowered.classes.size[kinds] - np.bincount(lowered.kind, low, len(lowered.classes.size))[kinds]
+    m.add_rows(len(kinds), (row, n, 1.0), lower=left, upper=left)
+    found = solve_lp(m.build(), "simplex", Limits(time_s_max=time_s_max))
+    if found.timed_out:
+        return None
+    if found.x is None or not found.optimal:
+        raise SolverError(f"the rounding network has a solution, yet HiGHS says {found.status}")
+    counts[open_] += np.rint(found.x).astype(np.int64)
+    return counts
+
+
+def nested_family(sets: Matrix) -> Matrix:
+    """(F, columns) those of the sets (rows, columns), the larger first, of which any two are nested or disjoint.
+
+    Each column knows the smallest set so far that it is in; a smaller one fits in where all of its columns know the
+    same. Sets of one column, and sets that are there already, are left out.
+    """
+    mark = np.random.default_rng(0).integers(1, 2**62, sets.shape[1])  # equal sets have equal sums of marks
+    sizes = np.diff(sets.indptr)
+    sums = np.add.reduceat(np.append(mark[sets.indices], 0), sets.indptr[:-1]) if sets.shape[0] else np.zeros(0)
+    several = np.flatnonzero(sizes > 1)
+    _, first = np.unique(sums[several], return_index=True)
+    candidates = several[np.sort(first)]
+    candidates = candidates[np.argsort(-sizes[candidates], kind="stable")]
+    innermost = np.full(sets.shape[1], -1)
+    chosen = []
+    for s in candidates.tolist():
+        columns = sets.indices[sets.indptr[s] : sets.indptr[s + 1]]
+        around = innermost[columns]
+        if (around == around[0]).all():
+            innermost[columns] = s
+            chosen.append(s)
+    return csr(sets[chosen])
+
+
+def _sums(lowered: Lowered, open_: Ints) -> Matrix:
+    """(sets, open counts) 1 where a container or a row of the model, supply aside, has part in a count."""
+    rows = csr(lowered.model.matrix[:, open_])[len(lowered.classes.size) :]
+    shape = len(lowered.problem.containers), len(open_)
+    whole = csr((np.ones(len(open_)), (lowered.container[open_], np.arange(len(open_)))), shape=shape)
+    indptr = np.concatenate([whole.indptr, whole.indptr[-1] + rows.indptr[1:]])
+    indices = np.concatenate([whole.indices, rows.indices])
+    return sparse.csr_array((np.ones(len(indices)), indices, indptr), shape=(len(indptr) - 1, len(open_)))
+
+
+def _fitted(lowered: Lowered, fractional: Floats, sink: int) -> Floats:
+    """(Q,) the plan made to add up to what there is: an interior point is off by a little, one cut short by more."""
+    kinds, size, most = lowered.kind, lowered.classes.size, lowered.model.upper[: len(fractional)]
+    f = np.clip(np.nan_to_num(fractional), 0.0, most)
+    f *= np.minimum(1.0, size / np.maximum(np.bincount(kinds, f, len(size)), 1e-12))[kinds]
+    for room in ((most - f) * (lowered.container == sink), most - f):
+        missing = size - np.bincount(kinds, f, len(size))
+        there = np.bincount(kinds, room, len(size))
+        f = f + room * np.minimum(1.0, missing / np.maximum(there, 1e-12))[kinds]
+    return np.asarray(np.clip(f, 0.0, most))

@@ -1,0 +1,222 @@
+"""The portfolio: relaxation, network rounding, restoring, steps on counts, exact neighbourhoods; the best so far, with
+a bound.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from libs.assignment.graph.compiled import Compiled
+from libs.assignment.graph.legal_start import begun_at
+from libs.assignment.language.arrays import Floats, Ints
+from libs.assignment.language.errors import TimeUp
+from libs.assignment.language.problem import Problem
+from libs.assignment.model.lower import lower_compiled
+from libs.assignment.model.lowered import Lowered
+from libs.assignment.solvers.caller import Caller, Cancelled, Listener
+from libs.assignment.solvers.claim import claimed
+from libs.assignment.solvers.deadline import Deadline
+from libs.assignment.solvers.limits import StoppedBy
+from libs.assignment.solvers.portfolio.phases import Phases
+from libs.assignment.solvers.result import Outcome, Step
+from libs.assignment.solvers.settings import PortfolioLimits, SearchLimits
+from libs.assignment.solvers.timeline_record import Record
+from libs.assignment.solvers.unbuilt import unbuilt
+
+ALIKE = 4
+"""Objects of a class, on average, from which on counting them is worth more than looking at each."""
+KEPT_BACK = 0.05
+"""Of the time: what solvers run over, and what comes after them."""
+TWINS = 2
+"""Objects of a class, on average, below which the result warns."""
+MOMENTS_MAX, MOMENTS_MIN = 100, 2
+"""Steps of a timeline."""
+MOMENTS_SHARE, MOMENTS_S = 0.02, 0.1
+"""Of the time, or seconds if that is more: what may go into turning steps into moves of objects at the end."""
+
+
+def solve_portfolio(
+    problem: Problem,
+    limits: PortfolioLimits | SearchLimits | None = None,
+    *,
+    seed: int = 0,
+    progress: Listener | None = None,
+    cancelled: Cancelled | None = None,
+    compiled: Compiled | None = None,
+    deadline: Deadline | None = None,
+) -> Outcome:
+    """An assignment no worse than the start at every priority, and a bound on each.
+
+    With enough time the same problem and seed give the same answer on any machine. NotLowerable where the problem has
+    no form as a mixed-integer program.
+
+    compiled  the problem compiled, where a caller has it already
+    deadline  the clock of the solve that this one is part of; it counts instead of time_s_max
+    """
+    if not isinstance(limits, PortfolioLimits):  # tries are no neighbourhoods: of a search's limits the time is kept
+        limits = PortfolioLimits() if limits is None else PortfolioLimits(time_s_max=limits.time_s_max)
+    deadline = deadline or Deadline.after(limits.time_s_max)
+    limits, began = replace(limits, time_s_max=deadline.time_s_max), deadline.began
+    compiled = compiled or Compiled.of(problem)
+    try:
+        lowered = lower_compiled(compiled, until=began + limits.time_s_max)
+    except TimeUp:
+        return unbuilt(compiled, deadline, solver="portfolio", seed=seed)
+    build_s = time.perf_counter() - began
+    run = _Run(lowered, limits, began, seed, Caller(began, compiled.unit, progress, cancelled))
+    for level in range(len(lowered.levels)):
+        run.solve(level)
+    placing = time.perf_counter()
+    best = begun_at(lowered.compiled, lowered.assignment(run.counts))  # rows are kept up to a solver's tolerance only
+    timeline = run.timeline(time.perf_counter() - placing)
+    first, last = lowered.compiled.values(problem.initial), lowered.compiled.values(best)
+    bound, stopped_by = claimed(lowered.compiled, last, run.bound, run.stopped_by, limits.exact_gap)
+    return Outcome(
+        assignment=best,
+        broken=(first[0], last[0]),
+        objective=(first[1:], last[1:]),
+        improved=bool((best != problem.initial).any()),
+        moved=int((best != problem.initial).sum()),
+        tries=run.tried,
+        seed=seed,
+        stopped_by=stopped_by,
+        build_s=build_s,
+        solve_s=time.perf_counter() - began,
+        timeline=timeline,
+        bound=bound,
+        solver="portfolio",
+        notes=run.notes(),
+    ).as_stated(lowered.compiled.unit)
+
+
+class _Moment(NamedTuple):
+    """A point of the search: its values by level, and the counts that are other than at the start."""
+
+    time_s: float
+    tries: int
+    made: int
+    values: tuple[float, ...]
+    other: Ints
+    counts: Ints
+
+
+class _Run:
+    """The levels one after the other: who watches them, and the best counts so far."""
+
+    def __init__(
+        self,
+        lowered: Lowered,
+        limits: PortfolioLimits,
+        began: float,
+        seed: int,
+        caller: Caller,
+    ) -> None:
+        self.lowered, self.limits, self.began, self.seed = lowered, limits, began, seed
+        self.caller = caller
+        self.counts: Ints = lowered.held
+        self.stopped_by = StoppedBy.OPTIMAL
+        self.tried = self.improved = 0
+        self.bound: list[float] = []
+        self._moments: list[_Moment] = []
+        self._level, self._ends = 0, began + (1.0 - KEPT_BACK) * limits.time_s_max
+        self._until = self._ends
+        self._most: list[float] = []
+        self._remember(lowered.point_of(self.counts))
+        self._not_followed: tuple[str, ...] = ()
+
+    def solve(self, level: int) -> None:
+        """Make one level small while those above it stay what they have become."""
+        lowered, self._level = self.lowered, level
+        model = lowered.at(level, self._most)
+        value = model.objective(lowered.point_of(self.counts))
+        none = least = lowered.levels[level].least(model)
+        tolerance = lowered.compiled.tolerance
+        if value > least + tolerance(level, least) and not self.stop():
+            levels = sum(one.cost.any() for one in lowered.levels[level:])
+            self._until = time.perf_counter() + (self._ends - time.perf_counter()) / levels
+            phases = Phases(lowered, model, self.limits, self.seed, self)
+            relaxation = phases.relax(model, cancelled=self.caller.cancels)
+            self.note(timed_out=relaxation.timed_out)
+            least = max(least, relaxation.bound)
+            self.counts = phases.start(relaxation, self.counts)
+            self.counts = phases.improve(relaxation, self.counts, least)
+            self.tried, self.improved = self.tried + phases.tried, self.improved + phases.improved
+            self._not_followed = self._not_followed or phases.not_followed
+            least = max(least, phases.tree_bound)
+            if not phases.proven and self.stopped_by is StoppedBy.OPTIMAL:
+                self.stopped_by = StoppedBy.WORK
+            point = lowered.point_of(self.counts)
+            self._remember(point)
+            value = model.objective(point)
+            near = self.limits.exact_gap * abs(value) + tolerance(level, value)
+            if value > least + near and self.stopped_by is StoppedBy.OPTIMAL:
+                self.stopped_by = StoppedBy.WORK  # who of a class leaves was proven together with the counts
+        self.bound.append(least - (0.0 if lowered.sound else lowered.levels[level].error))
+        room = tolerance(level, value)
+        self._most.append(value if value <= none + room else value + room)  # at its least it is held by bounds
+
+    def notes(self) -> tuple[str, ...]:
+        """What kept the answer from being better, where it may be."""
+        found, size = [], self.lowered.classes.size
+        if self._not_followed:
+            found.append(f"without steps on counts, which cannot follow {', '.join(self._not_followed)}")
+        if self.stopped_by is not StoppedBy.OPTIMAL and 1 < len(size) > size.sum() / TWINS:
+            found.append(
+                f"{size.sum()} objects are of {len(size)} classes: where so few are alike, counting them rounds badly; "
+                "local search is likely to find better"
+            )
+        return tuple(found)
+
+    def _remember(self, point: Floats) -> tuple[float, ...]:
+        """A moment; of very many every other one is forgotten."""
+        values, held = self.lowered.values(point), self.lowered.held
+        counts = np.rint(point[: len(held)]).astype(np.int64)
+        other = np.flatnonzero(counts != held)
+        time_s = time.perf_counter() - self.began
+        self._moments.append(_Moment(time_s, self.tried, self.improved, values, other, counts[other]))
+        if len(self._moments) > MOMENTS_MAX:
+            del self._moments[1:-1:2]
+        return values
+
+    def timeline(self, placing_s: float) -> tuple[Step, ...]:
+        """The moments with what has moved: found out when the search is over, which would wait for it.
+
+        placing_s  seconds that one takes; as many are left out as make all of them quick beside the search
+        """
+        lowered, record = self.lowered, Record(self.lowered.problem.initial, self.began)
+        exact = not any(level.error for level in lowered.levels)
+        share_s = max(MOMENTS_SHARE * (time.perf_counter() - self.began), MOMENTS_S)
+        most = min(max(int(share_s / max(placing_s, 1e-9)), MOMENTS_MIN), len(self._moments))
+        for k in np.unique(np.linspace(0, len(self._moments) - 1, most).astype(np.int64)):
+            one = self._moments[k]
+            counts = lowered.held.copy()
+            counts[one.other] = one.counts
+            assignment = lowered.assignment(counts)
+            values = one.values if exact else lowered.compiled.values(assignment)
+            record.add(assignment, values, tries=one.tries, made=one.made, time_s=one.time_s)
+        return tuple(record.steps)
+
+    def stop(self) -> bool:
+        """Whether the caller or the clock ends it."""
+        asked = self.caller.cancelled()
+        if asked or self.time_left() <= 0:
+            self.note(timed_out=True)
+        return asked or self.time_left() <= 0
+
+    def time_left(self) -> float:
+        """Seconds, of the level."""
+        return self._until - time.perf_counter()
+
+    def note(self, *, timed_out: bool) -> None:
+        """A solver was stopped by the clock or the caller."""
+        if timed_out and self.stopped_by in (StoppedBy.OPTIMAL, StoppedBy.WORK):
+            self.stopped_by = StoppedBy.CANCELLED if self.caller.cancelled() else StoppedBy.TIME
+
+    def found(self, point: Floats, bound: float) -> None:
+        """Write it down, and tell."""
+        values = self._remember(point)
+        self.caller.tell(self._level, values[self._level], bound)

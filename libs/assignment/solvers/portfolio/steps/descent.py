@@ -1,0 +1,70 @@
+"""Whole counts go down by steps, and by two steps that meet, until neither saves anything or the caller ends it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+
+from libs.assignment.language.arrays import Bools, Floats, Ints
+from libs.assignment.model.lowered import Lowered
+from libs.assignment.solvers.portfolio.steps.exchange import exchange
+from libs.assignment.solvers.portfolio.steps.margins import measure
+from libs.assignment.solvers.portfolio.steps.network import Network, network_of, not_followed
+from libs.assignment.solvers.portfolio.steps.state import State, state_of
+from libs.assignment.solvers.portfolio.steps.transfer import transfer
+from libs.mip.model import Model
+
+STEPS = 2_000
+"""Steps between two looks at the clock."""
+TRIES = 1_000_000
+"""Likewise, of changes that are looked at for two steps."""
+
+
+class Guide(Protocol):
+    """Who knows where there is something to gain."""
+
+    def at(self, x: Floats) -> Floats:
+        """(containers,) what each could save at most, at a point (C,)."""
+
+    def open(self, x: Floats) -> Bools:
+        """(Q,) the counts that are worth taking objects into."""
+
+
+class Walk:
+    """A model in which steps are followed. Nothing is done where they cannot follow the columns of some spec.
+
+    not_followed  the names of such specs
+    """
+
+    def __init__(self, lowered: Lowered, model: Model, sink: int = -1) -> None:
+        self.lowered, self.sink = lowered, sink
+        self.not_followed = not_followed(lowered)
+        self.network: Network | None = None if self.not_followed else network_of(lowered, model)
+
+    def down(self, counts: Ints, least: float, guide: Guide, stop: Callable[[], bool]) -> Ints:
+        """(Q,) counts that cost no more, with all limits kept that were kept; a change must save `least`."""
+        n = self.network
+        if n is None or stop():
+            return counts
+        s = state_of(n, self.lowered.point_of(counts))
+        measure(n, s)
+        while transfer(n, s, least, STEPS) == STEPS and not stop():
+            pass
+        while not stop():
+            order = self._worst_first(s, guide, least)
+            if not len(order):
+                break
+            opened, place = guide.open(s.value), np.zeros(2, dtype=np.int64)
+            while place[0] < len(order) and not stop():
+                exchange(n, s, order, place, opened, least, TRIES)
+        return np.asarray(np.rint(s.value[: len(counts)]), dtype=np.int64)
+
+    def _worst_first(self, s: State, guide: Guide, least: float) -> Ints:
+        """Containers to go through. Not the sink: its counts cost what they cost on their own."""
+        saves = np.where(s.waiting > 0, guide.at(s.value), 0.0)
+        if self.sink >= 0:
+            saves[self.sink] = 0.0
+        order = np.argsort(-saves, kind="stable")
+        return order[saves[order] > least]

@@ -1,0 +1,86 @@
+"""Cost of one object more or less in each count, and of each class the cheapest way from one container to another."""
+
+from __future__ import annotations
+
+import math
+
+from libs.assignment.kernels.jit import callee, compiled, part
+from libs.assignment.language.arrays import Floats, Ints
+from libs.assignment.solvers.portfolio.steps.change import try_one
+from libs.assignment.solvers.portfolio.steps.network import Network
+from libs.assignment.solvers.portfolio.steps.state import State, borrow_network, borrow_state
+
+
+@compiled
+def measure(n: Network, s: State) -> None:
+    """All margins."""
+    n, s = borrow_network(n), borrow_state(s)
+    for container in range(len(n.containers_at) - 1):
+        refresh(n, s, container)
+
+
+@callee
+def refresh(n: Network, s: State, container: int) -> None:
+    """The margins of a container's counts, and the best steps of their classes."""
+    s.waiting[container] = 1
+    for at in range(n.containers_at[container], n.containers_at[container + 1]):
+        q = n.of_container[at]
+        s.more[q] = try_one(n, s, q, 1.0) if s.value[q] < n.most[q] - 0.5 else math.inf
+        s.less[q] = try_one(n, s, q, -1.0) if s.value[q] > n.least[q] + 0.5 else math.inf
+        enter(n, s, q)
+
+
+@callee
+def enter(n: Network, s: State, q: int) -> None:
+    """A count's margins are new. Giver and taker of a step are two counts, so the second best may be needed."""
+    kind = n.kind[q]
+    first = 2 * n.kinds_at[kind]
+    count = n.kinds_at[kind + 1] - n.kinds_at[kind]
+    lift(s.givers[first : first + 2 * count], s.less, count + n.place[q], q)
+    lift(s.takers[first : first + 2 * count], s.more, count + n.place[q], q)
+    giver, taker = s.givers[first + 1], s.takers[first + 1]
+    give_too = second(s.givers[first : first + 2 * count], s.less, count + n.place[giver])
+    take_too = second(s.takers[first : first + 2 * count], s.more, count + n.place[taker])
+    s.giver[kind, 0], s.giver[kind, 1], s.taker[kind, 0], s.taker[kind, 1] = giver, give_too, taker, take_too
+    if giver != taker:
+        s.step[kind] = s.less[giver] + s.more[taker]
+    else:
+        s.step[kind] = min(cost_at(s.less, give_too) + s.more[taker], s.less[giver] + cost_at(s.more, take_too))
+
+
+@part
+def lift(tree: Ints, cost: Floats, at: int, q: int) -> None:
+    """A leaf of a tournament is new: who is cheaper goes up. The winner is at 1."""
+    tree[at] = q
+    while at > 1:
+        one, two = tree[at], tree[at ^ 1]
+        at >>= 1
+        if two < 0 or (one >= 0 and (cost[one] < cost[two] or (cost[one] == cost[two] and one < two))):
+            tree[at] = one
+        else:
+            tree[at] = two
+
+
+@part
+def second(tree: Ints, cost: Floats, at: int) -> int:
+    """The cheapest of those whom the winner, whose leaf is `at`, met; -1: it is alone."""
+    best = -1
+    while at > 1:
+        met = tree[at ^ 1]
+        if met >= 0 and cost[met] < cost_at(cost, best):
+            best = met
+        at >>= 1
+    return best
+
+
+@part
+def cost_at(cost: Floats, q: int) -> float:
+    """Infinite where there is none."""
+    return cost[q] if q >= 0 else math.inf
+
+
+@part
+def other(best: Ints, q: int) -> int:
+    """The cheapest count but q."""
+    found: int = best[0] if best[0] != q else best[1]
+    return found

@@ -1,0 +1,138 @@
+"""Where steps are: the columns' values, the elements' arguments, margins, and room to try changes in."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from libs.assignment.kernels.jit import part
+from libs.assignment.kernels.lend import lend
+from libs.assignment.language.arrays import Floats, Ints
+from libs.assignment.solvers.portfolio.steps.network import Network
+
+MOVES_MAX = 4
+"""Counts that one change begins with."""
+
+
+class State(NamedTuple):
+    """C columns, E elements of D depths, Q counts, K classes, S containers.
+
+    value, x          (C,), (E,)
+    change            (E,)  of the arguments, in the change that is tried; 0 between changes
+    marked            (E,)  1 where an element, or a maximum's first, is on the list of what to look at
+    list, listed      (D + 1, E), (D + 1,)  what to look at, by depth, and how many
+    made, by, makes   (C,), (C,), (1,)  columns that the change makes other, and by how much
+    move, amount      (MOVES_MAX,)  counts that it begins with
+    more, less        (Q,)  cost of one object more and of one less in a count; inf where there is no room
+    step              (K,)  of each class the cost of the cheapest way of one object from one container to another
+    givers, takers    (2 Q,)  of each class a tournament of its counts, by less and by more: leaves after inner places
+    giver, taker      (K, 2)  the two counts that give, and that take, one at the least cost; -1: none
+    waiting           (S,)  1 where margins have changed since a container was last gone through
+    tried             (1,)  changes whose cost was worked out
+    """
+
+    value: Floats
+    x: Floats
+    change: Floats
+    marked: Ints
+    list: Ints
+    listed: Ints
+    made: Ints
+    by: Floats
+    makes: Ints
+    move: Ints
+    amount: Floats
+    more: Floats
+    less: Floats
+    step: Floats
+    givers: Ints
+    takers: Ints
+    giver: Ints
+    taker: Ints
+    waiting: Ints
+    tried: Ints
+
+
+def state_of(n: Network, value: Floats) -> State:
+    """At a point (C,) of the model, margins unknown."""
+    columns, elements, counts, kinds = len(n.cost), len(n.out), len(n.kind), len(n.kinds_at) - 1
+    depths = int(n.depth.max(initial=0)) + 1
+    column = np.repeat(np.arange(columns), np.diff(n.start))
+    return State(
+        value=value.copy(),
+        x=n.constant + np.bincount(n.element, n.by * value[column], elements),
+        change=np.zeros(elements),
+        marked=np.zeros(elements, dtype=np.int64),
+        list=np.zeros((depths, elements), dtype=np.int64),
+        listed=np.zeros(depths, dtype=np.int64),
+        made=np.zeros(columns + MOVES_MAX, dtype=np.int64),
+        by=np.zeros(columns + MOVES_MAX),
+        makes=np.zeros(1, dtype=np.int64),
+        move=np.zeros(MOVES_MAX, dtype=np.int64),
+        amount=np.zeros(MOVES_MAX),
+        more=np.full(counts, np.inf),
+        less=np.full(counts, np.inf),
+        step=np.full(kinds, np.inf),
+        givers=np.full(2 * counts, -1),
+        takers=np.full(2 * counts, -1),
+        giver=np.full((kinds, 2), -1),
+        taker=np.full((kinds, 2), -1),
+        waiting=np.ones(len(n.containers_at) - 1, dtype=np.int64),
+        tried=np.zeros(1, dtype=np.int64),
+    )
+
+
+@part
+def borrow_network(n: Network) -> Network:
+    """The same arrays, for as long as the caller's live: see incremental/borrow.py."""
+    return Network(
+        lend(n.function),
+        lend(n.out),
+        lend(n.depth),
+        lend(n.constant),
+        lend(n.low),
+        lend(n.high),
+        lend(n.first),
+        lend(n.last),
+        lend(n.start),
+        lend(n.element),
+        lend(n.by),
+        lend(n.cost),
+        lend(n.least),
+        lend(n.most),
+        lend(n.kind),
+        lend(n.container),
+        lend(n.kinds_at),
+        lend(n.of_kind),
+        lend(n.place),
+        lend(n.containers_at),
+        lend(n.of_container),
+    )
+
+
+@part
+def borrow_state(s: State) -> State:
+    """Likewise."""
+    return State(
+        lend(s.value),
+        lend(s.x),
+        lend(s.change),
+        lend(s.marked),
+        lend(s.list),
+        lend(s.listed),
+        lend(s.made),
+        lend(s.by),
+        lend(s.makes),
+        lend(s.move),
+        lend(s.amount),
+        lend(s.more),
+        lend(s.less),
+        lend(s.step),
+        lend(s.givers),
+        lend(s.takers),
+        lend(s.giver),
+        lend(s.taker),
+        lend(s.waiting),
+        lend(s.tried),
+    )

@@ -1,0 +1,67 @@
+"""Downhill by steps within classes: always the one that saves most, with as many objects as that saves more."""
+
+from __future__ import annotations
+
+import math
+
+from libs.assignment.kernels.jit import callee, compiled, part
+from libs.assignment.solvers.portfolio.steps.change import drop, keep, try_two
+from libs.assignment.solvers.portfolio.steps.margins import cost_at, refresh
+from libs.assignment.solvers.portfolio.steps.network import Network
+from libs.assignment.solvers.portfolio.steps.state import State, borrow_network, borrow_state
+
+
+@callee
+def take_step(n: Network, s: State, giver: int, taker: int, least: float) -> float:
+    """One object, two, four, while more save more. What it costs: 0 where none is moved."""
+    best, k = 0.0, 0.0
+    tried = 1.0
+    while s.value[giver] - tried > n.least[giver] - 0.5 and s.value[taker] + tried < n.most[taker] + 0.5:
+        cost = try_two(n, s, giver, taker, tried)
+        drop(n, s)
+        if cost >= best - least:
+            break
+        best, k, tried = cost, tried, 2.0 * tried
+    if k > 0.0:
+        best = try_two(n, s, giver, taker, k)
+        keep(n, s)
+    return best
+
+
+@part
+def step_of(s: State, kind: int) -> tuple[int, int]:
+    """Giver and taker of a class's best step."""
+    giver, taker = s.giver[kind, 0], s.taker[kind, 0]
+    if giver != taker:
+        return giver, taker
+    give_too, take_too = s.giver[kind, 1], s.taker[kind, 1]
+    if cost_at(s.less, give_too) + s.more[taker] < s.less[giver] + cost_at(s.more, take_too):
+        return give_too, taker
+    return giver, take_too
+
+
+@callee
+def go_down(n: Network, s: State, least: float, steps_max: int) -> int:
+    """Until no step saves more than `least`. How many it took."""
+    for step in range(steps_max):
+        best, kind = -least, -1
+        for k in range(len(s.step)):
+            if s.step[k] < best:
+                best, kind = s.step[k], k
+        if kind < 0:
+            return step
+        giver, taker = step_of(s, kind)
+        if take_step(n, s, giver, taker, least) == 0.0:
+            # Containers share something: both cost together what neither does alone. The class waits for a step of
+            # another that changes its margins: only steps that save wake anyone, so this ends.
+            s.step[kind] = math.inf
+            continue
+        refresh(n, s, n.container[giver])
+        refresh(n, s, n.container[taker])
+    return steps_max
+
+
+@compiled
+def transfer(n: Network, s: State, least: float, steps_max: int) -> int:
+    """Down from known margins; how many steps it took."""
+    return go_down(borrow_network(n), borrow_state(s), least, steps_max)

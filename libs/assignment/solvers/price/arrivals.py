@@ -1,0 +1,99 @@
+"""Objects that come and go: each round places what has arrived, and moves nothing that runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from libs.assignment.graph.compiled import Compiled
+from libs.assignment.language.arrays import Floats, Ints
+from libs.assignment.language.errors import BadValues, shown
+from libs.assignment.language.problem import Problem
+from libs.assignment.solvers.price.availability import offer_of
+from libs.assignment.solvers.price.recognise import read_market
+from libs.assignment.solvers.price.relaxation import prices_of
+from libs.assignment.solvers.price.rounding import ORDERS, fill, placed_gain, price_of, rank_at, round_prices
+from libs.assignment.solvers.price.settings import PriceSettings
+from libs.assignment.solvers.price.state import release, start
+from libs.assignment.solvers.prices import Prices
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Round:
+    """What one round did.
+
+    placed      (n,) int   objects, among those that waited
+    containers  (n,) int   where each of them is now
+    waiting     (m,) int   objects that found no place
+    prices      Prices     of this round: where the next one starts
+    bound       float      no placement of those that waited into what was left gains more
+    steps       int        evaluations of the dual function
+    """
+
+    placed: Ints
+    containers: Ints
+    waiting: Ints
+    prices: Prices
+    bound: float
+    steps: int
+
+
+class Stream:
+    """A problem whose objects arrive and leave. At first those run that are not outside at the start.
+
+    After a restart: state the problem anew, with what runs in its containers and held by AvoidMovingSpec.
+    """
+
+    def __init__(self, problem: Problem, settings: PriceSettings | None = None, *, seed: int = 0) -> None:
+        self.settings = settings or PriceSettings()
+        stated = read_market(Compiled.of(problem)).strict.market
+        self.market = replace(stated, fixed=stated.fixed | (stated.initial != stated.outside))
+        self._state = start(self.market, seed)
+        self._waits = np.zeros(len(problem.objects), dtype=bool)
+        self._price: Floats | None = None
+
+    @property
+    def assignment(self) -> Ints:
+        """(N,) the container of each object; where it is not placed, the one that stands for that."""
+        return np.where(self._state.at >= 0, self._state.at, self.market.outside)
+
+    def place(self, arriving: ArrayLike = ()) -> Round:
+        """Place what arrives and what still waits, as far as there is room.
+
+        Raises: BadValues for an object that is there already.
+        """
+        come = np.asarray(arriving, dtype=np.int64)
+        there = come[(self._state.at[come] >= 0) | self._waits[come]]
+        if len(there):
+            raise BadValues(f"place: objects {shown(there.tolist())} are there already")
+        self._waits[come] = True
+        who = np.flatnonzero(self._waits)
+        market, settings = self.market, self.settings
+        offer = offer_of(market, self._state, settings.rent)
+        relaxed = price_of(market, offer, who, settings, self._price)
+        ranking = rank_at(market, offer, who, relaxed)
+        tried = [round_prices(market, offer, self._state, ranking, relaxed, order, settings) for order in ORDERS]
+        self._state = max(tried, key=lambda one: placed_gain(market, one))
+        for _ in range(settings.rounds):
+            if not fill(market, self._state, who, settings):
+                break
+        self._price = relaxed.price
+        done = who[self._state.at[who] >= 0]
+        self._waits[done] = False
+        return Round(
+            placed=done,
+            containers=self._state.at[done],
+            waiting=np.flatnonzero(self._waits),
+            prices=prices_of(market, relaxed),
+            bound=relaxed.bound * market.unit,
+            steps=relaxed.steps,
+        )
+
+    def leave(self, objects: ArrayLike) -> None:
+        """Free what these objects hold; one that waits is forgotten."""
+        gone = np.unique(np.asarray(objects, dtype=np.int64))
+        self._waits[gone] = False
+        self.market.fixed[gone] = False
+        release(self.market, self._state, gone[self._state.at[gone] >= 0])

@@ -1,0 +1,88 @@
+"""Who is placed where, what room is left, and how much of each group is in each scope item."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from libs.assignment.language.arrays import Bools, Floats, Ints
+from libs.assignment.solvers.price.group_counts import Held, add_all
+from libs.assignment.solvers.price.market import Market
+
+ROOM_FOR = 4
+"""Slots of the table for each entry that can be in it at once: lookups stay short, and keys that fell out may stay."""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class State:
+    """What placing changes; kernels write into it.
+
+    at    (N,) int  the container of each object; -1: not placed
+    left  (C, D)    room
+    held  Held      how much of each group is in each scope item
+    """
+
+    at: Ints
+    left: Floats
+    held: Held
+
+    def take(self, other: State) -> None:
+        """What was tried counts."""
+        self.at, self.left, self.held = other.at, other.left, other.held
+
+    def copy(self) -> State:
+        """To try something on."""
+        held = self.held
+        held = held._replace(keys=held.keys.copy(), amount=held.amount.copy(), counter=held.counter.copy())
+        return State(at=self.at.copy(), left=self.left.copy(), held=held)
+
+
+def start(market: Market, seed: int) -> State:
+    """Fixed objects alone are placed."""
+    groups = market.groups
+    state = State(
+        at=np.where(market.fixed, market.initial, -1),
+        left=market.capacity.copy(),
+        held=Held(
+            start=groups.start,
+            entry=np.stack([groups.group, groups.rule[groups.group]], axis=1),
+            number=np.stack([groups.amount, groups.limit[groups.group]], axis=1),
+            item=groups.item,
+            keys=np.zeros(0, np.int64),
+            amount=np.zeros(0),
+            counter=np.array([0, (seed * 2 + 1) * 0x9E3779B97F4A7C % 2**62 + 1], dtype=np.int64),
+        ),
+    )
+    _count_room(market, state)
+    rehash(state)
+    return state
+
+
+def rehash(state: State) -> None:
+    """The table anew, from where everything is: without the keys of what has left."""
+    entries = len(state.held.entry)
+    size = 1 << max(ROOM_FOR * entries, 8).bit_length() if entries else 1
+    state.held = state.held._replace(keys=np.full(size, -1, dtype=np.int64), amount=np.zeros(size))
+    state.held.counter[0] = 0
+    add_all(state.at, state.held)
+
+
+def release(market: Market, state: State, objects: Ints) -> None:
+    """Take placed objects out."""
+    state.at[objects] = -1
+    _count_room(market, state)
+    rehash(state)
+
+
+def _count_room(market: Market, state: State) -> None:
+    """Anew, so that no error adds up."""
+    on = np.flatnonzero(state.at >= 0)
+    for d in range(market.need.shape[1]):
+        taken = np.bincount(state.at[on], weights=market.need[on, d], minlength=len(state.left))
+        state.left[:, d] = market.capacity[:, d] - taken
+
+
+def unplaced(market: Market, state: State) -> Bools:
+    """(N,) who could be placed and is not."""
+    return np.asarray((state.at < 0) & ~market.fixed)

@@ -1,0 +1,77 @@
+"""The relaxation in parts: feasible, better with each round, and its bound holds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from libs.assignment.language.specs.balance import BalanceSpec
+from libs.assignment.language.specs.minimize_movement import MinimizeMovementSpec
+from libs.assignment.model.lower import lower
+from libs.assignment.solvers.portfolio import relaxation_in_parts as parted
+from libs.assignment.solvers.portfolio.containers_of import shares_of
+from libs.assignment.solvers.portfolio.relaxation import relax
+from libs.assignment.solvers.portfolio.relaxation_in_parts import PartedRelaxation, in_parts, relax_in_parts
+from libs.assignment.solvers.portfolio.solver import solve_portfolio
+from tests.libs.assignment.solvers.portfolio.test_solver import SEARCHED, lowered_world, world
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_each_round_is_feasible_and_no_worse_and_the_bound_holds(seed: int) -> None:
+    lowered, phases = lowered_world(seed)
+    model, whole = phases.model, relax(lowered, phases.model)
+    values = [model.objective(lowered.point_of(lowered.held))]
+    for rounds in (1, 2, 3):
+        found = PartedRelaxation(lowered, model, phases.shares, 3).run(seed, rounds)
+        assert found.point is not None
+        assert found.fractional is not None
+        assert model.violation(found.point) < 1e-5
+        assert np.bincount(lowered.kind, found.fractional) == pytest.approx(lowered.classes.size)
+        values.append(model.objective(found.point))
+        assert whole.bound - 1e-4 <= values[-1] <= values[-2] + 1e-4
+        assert whole.point is not None
+        assert -np.inf < found.bound <= model.objective(whole.point) + 1e-4
+    assert values[1] < values[0]
+
+
+def test_one_part_is_the_whole() -> None:
+    lowered, phases = lowered_world(1)
+    whole = relax(lowered, phases.model)
+    found = relax_in_parts(lowered, phases.model, phases.shares, parts=1)
+    assert found.point is not None
+    assert whole.point is not None
+    assert phases.model.objective(found.point) == pytest.approx(phases.model.objective(whole.point), rel=1e-4)
+    assert found.bound == pytest.approx(whole.bound, rel=1e-3)
+
+
+def test_without_time_nothing_moves() -> None:
+    lowered, phases = lowered_world(1)
+    found = relax_in_parts(lowered, phases.model, phases.shares, 0.0, parts=2)
+    assert found.fractional is not None
+    assert found.fractional == pytest.approx(lowered.held)
+    assert found.bound == -np.inf
+
+
+def test_what_containers_share_is_not_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parted, "PART_COUNTS", 10)
+    lowered, phases = lowered_world(1)
+    assert in_parts(lowered, phases.model, phases.shares) > 2
+    second = world(1)
+    second.add_goal(MinimizeMovementSpec(), priority=1)
+    ranked = lower(second)
+    shares = shares_of(ranked, ranked.levels[1].cost)
+    assert in_parts(ranked, ranked.at(1, [0.0]), shares) > 2
+    assert in_parts(ranked, ranked.at(2, [0.0, 1e6]), shares) == 1, "all containers share what the first goal came to"
+    problem = world(1)
+    problem.add_dimension("size", 1.0, containers=np.full(len(problem.containers), 20.0))
+    problem.add_goal(BalanceSpec(dimension="size"))
+    joined = lower(problem)
+    assert in_parts(joined, joined.model, shares_of(joined, joined.levels[1].cost)) == 1
+
+
+def test_a_search_from_parts_comes_as_close(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = solve_portfolio(world(2), SEARCHED)
+    monkeypatch.setattr(parted, "PART_COUNTS", 30)
+    cut = solve_portfolio(world(2), SEARCHED)
+    assert cut.objective[1][0] <= 1.05 * whole.objective[1][0] + 2.0
+    assert -np.inf < cut.bound[1] <= whole.objective[1][0]
