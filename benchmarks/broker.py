@@ -17,15 +17,15 @@ import numpy as np
 from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
 from libs.domain.plan import PlanKind
 from libs.interchange.region import load_region
-from libs.store.coverage import load_coverage
-from libs.store.database import Database
-from libs.store.migrate import migrate
-from libs.store.plans import commit_plan
-from libs.store.region_export import load_region_image
-from libs.store.region_import import import_region
-from libs.store.region_summary import load_region_summary
-from libs.store.snapshot import load_fleet_snapshot
-from libs.store.unavailability_events import refresh_unavailability
+from libs.store.capacity.coverage import load_coverage
+from libs.store.fleet.snapshot import load_fleet_snapshot
+from libs.store.fleet.unavailability_events import refresh_unavailability
+from libs.store.plans.plans import commit_plan
+from libs.store.platform.database import Database
+from libs.store.platform.migrate import migrate
+from libs.store.regions.region_export import load_region_image
+from libs.store.regions.region_import import import_region
+from libs.store.regions.region_summary import load_region_summary
 from services.standalone.postgres import running_postgres
 
 

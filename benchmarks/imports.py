@@ -18,12 +18,12 @@ from libs.domain.inventory_diff import ImportMode, diff_inventory
 from libs.interchange.inventory import dump_inventory, load_inventory, region_of
 from libs.interchange.kubernetes_nodes import load_nodes
 from libs.interchange.servers_csv import load_csv
-from libs.store.database import Database
-from libs.store.import_confirm import confirm_import
-from libs.store.imports import propose_import
-from libs.store.inventory_snapshot import load_known_servers
-from libs.store.migrate import migrate
-from libs.store.region_import import import_region
+from libs.store.fleet.import_confirm import confirm_import
+from libs.store.fleet.imports import propose_import
+from libs.store.fleet.inventory_snapshot import load_known_servers
+from libs.store.platform.database import Database
+from libs.store.platform.migrate import migrate
+from libs.store.regions.region_import import import_region
 from services.standalone.postgres import running_postgres
 
 RACK, MSB_RACKS = 40, 25

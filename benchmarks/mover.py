@@ -19,11 +19,11 @@ from libs.domain.plan import PlanKind
 from libs.interchange.region import load_region
 from libs.reconcile.calls import STEPS
 from libs.reconcile.clock import SystemClock
-from libs.store.database import Database
-from libs.store.migrate import migrate
-from libs.store.plans import commit_plan
-from libs.store.region_import import import_region
-from libs.store.snapshot import load_fleet_snapshot
+from libs.store.fleet.snapshot import load_fleet_snapshot
+from libs.store.plans.plans import commit_plan
+from libs.store.platform.database import Database
+from libs.store.platform.migrate import migrate
+from libs.store.regions.region_import import import_region
 from services.mover.moves_plan import MovePolicy
 from services.mover.reconcilers.advance_moves import AdvanceMoves
 from services.standalone.postgres import running_postgres

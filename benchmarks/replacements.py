@@ -19,15 +19,15 @@ from libs.domain.server import Unavailability, UnavailabilityScope
 from libs.interchange.region import load_region
 from libs.reconcile.clock import SystemClock
 from libs.reconcile.jobs import DRAW_REPLACEMENTS, MOVE
-from libs.store.database import Database
-from libs.store.jobs import list_jobs
-from libs.store.migrate import migrate
-from libs.store.plans import commit_plan, list_plans
-from libs.store.region_import import import_region
-from libs.store.regions import load_region as load_stored
-from libs.store.shared_buffers import NAME_PREFIX, size_shared_buffers
-from libs.store.snapshot import load_fleet_snapshot
-from libs.store.unavailability_events import open_event
+from libs.store.capacity.shared_buffers import NAME_PREFIX, size_shared_buffers
+from libs.store.fleet.regions import load_region as load_stored
+from libs.store.fleet.snapshot import load_fleet_snapshot
+from libs.store.fleet.unavailability_events import open_event
+from libs.store.plans.plans import commit_plan, list_plans
+from libs.store.platform.database import Database
+from libs.store.platform.jobs import list_jobs
+from libs.store.platform.migrate import migrate
+from libs.store.regions.region_import import import_region
 from services.standalone.platform import running_platform
 from services.standalone.postgres import running_postgres
 from services.standalone.settings import StandaloneSettings

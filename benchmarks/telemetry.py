@@ -29,12 +29,12 @@ from libs.domain.principal import Role
 from libs.domain.telemetry import Samples
 from libs.domain.world import Vocabulary
 from libs.reconcile.clock import SystemClock
-from libs.store.database import Database
-from libs.store.measures import HOUR_MINUTES, TRAFFIC, USAGE, put_samples
-from libs.store.migrate import migrate
-from libs.store.planning_inputs import append_version
-from libs.store.telemetry_window import load_telemetry
-from libs.store.tokens import create_token
+from libs.store.planner.planning_inputs import append_version
+from libs.store.platform.database import Database
+from libs.store.platform.migrate import migrate
+from libs.store.platform.tokens import create_token
+from libs.store.telemetry.measures import HOUR_MINUTES, TRAFFIC, USAGE, put_samples
+from libs.store.telemetry.window import load_telemetry
 from libs.web.auth import digest, new_secret
 from services.planner.reconcilers.sum_spans import SumSpans
 from services.standalone.postgres import running_postgres

@@ -1,4 +1,4 @@
-"""Run the migrations. `libs.store.migrate` passes in the connection that holds the lock."""
+"""Run the migrations. `libs.store.platform.migrate` passes in the connection that holds the lock."""
 
 from alembic import context
 

@@ -21,7 +21,7 @@ from libs.interchange.region_files import dump_region
 from libs.reconcile.clock import ScaledClock
 from libs.reconcile.jobs import CYCLES, MOVE, SOLVE, WORLD_CYCLES
 from libs.simulator.fleet import made_up_fleet
-from libs.store.database import Database
+from libs.store.platform.database import Database
 from services.cli.client import Client as AdminClient
 from services.standalone.platform import Platform, running_platform
 from services.standalone.settings import StandaloneSettings

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from libs.store.database import Database
-from libs.store.errors import UNAVAILABLE
+from libs.store.platform.database import Database
+from libs.store.platform.errors import UNAVAILABLE
 from services.cli.client import Client
 from services.cli.failure import CliFailure
 from soak.history import Json, Recorder

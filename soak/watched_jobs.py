@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from libs.store.database import Database
-from libs.store.errors import UNAVAILABLE
+from libs.store.platform.database import Database
+from libs.store.platform.errors import UNAVAILABLE
 from soak.history import Json, Recorder
 
 _JOBS = """

@@ -15,10 +15,10 @@ from structlog import get_logger
 from libs.jobs.app import send
 from libs.jobs.settings import WorkerSettings
 from libs.jobs.tick import tick
-from libs.store.database import Database
-from libs.store.errors import UNAVAILABLE
-from libs.store.jobs import CHANNEL, purge_jobs
-from libs.store.wakeups import Wakeups
+from libs.store.platform.database import Database
+from libs.store.platform.errors import UNAVAILABLE
+from libs.store.platform.jobs import CHANNEL, purge_jobs
+from libs.store.platform.wakeups import Wakeups
 
 log = get_logger(__name__)
 _PURGE_S = 3600.0

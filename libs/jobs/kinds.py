@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from libs.domain.job import Job
 from libs.jobs.lease import Lease
 from libs.reconcile.clock import Clock
-from libs.store.database import Database
+from libs.store.platform.database import Database
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

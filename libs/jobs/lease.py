@@ -10,9 +10,9 @@ from typing import Self
 from structlog import get_logger
 
 from libs.domain.job import Job
-from libs.store.database import Database
-from libs.store.errors import UNAVAILABLE
-from libs.store.jobs import renew_lease
+from libs.store.platform.database import Database
+from libs.store.platform.errors import UNAVAILABLE
+from libs.store.platform.jobs import renew_lease
 
 log = get_logger(__name__)
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 
 from structlog import get_logger
 
-from libs.store.database import Database, Transaction
-from libs.store.errors import UNAVAILABLE
+from libs.store.platform.database import Database, Transaction
+from libs.store.platform.errors import UNAVAILABLE
 
 log = get_logger(__name__)
 

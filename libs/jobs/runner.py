@@ -22,9 +22,9 @@ from libs.observability.tallies import JOB_S, JOBS
 from libs.observability.traces import flush_traces, span
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
-from libs.store.database import Database, Transaction
-from libs.store.jobs import claim_job, fail_attempt, finish_job
-from libs.store.tallies import write_tallies
+from libs.store.platform.database import Database, Transaction
+from libs.store.platform.jobs import claim_job, fail_attempt, finish_job
+from libs.store.platform.tallies import write_tallies
 
 log = get_logger(__name__)
 _ERROR_LENGTH_MAX = 2000

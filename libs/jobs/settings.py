@@ -10,7 +10,7 @@ from pydantic import Field, SecretStr
 from libs.reconcile.environment import Settings
 from libs.reconcile.jobs import CYCLES, WORLD_CYCLES
 from libs.reconcile.settings import ClockSettings
-from libs.store.settings import StoreSettings
+from libs.store.platform.settings import StoreSettings
 
 
 class JobSettings(Settings):

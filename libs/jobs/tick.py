@@ -12,11 +12,11 @@ from libs.jobs.settings import JobSettings
 from libs.observability.tallies import LEASES
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
-from libs.store.database import Database, Locked, briefly
-from libs.store.errors import UNAVAILABLE
-from libs.store.jobs import load_unsent, mark_sent, resend_after_s, take_back_expired
-from libs.store.schedules import advance_schedules, ensure_schedules
-from libs.store.tallies import write_tallies
+from libs.store.platform.database import Database, Locked, briefly
+from libs.store.platform.errors import UNAVAILABLE
+from libs.store.platform.jobs import load_unsent, mark_sent, resend_after_s, take_back_expired
+from libs.store.platform.schedules import advance_schedules, ensure_schedules
+from libs.store.platform.tallies import write_tallies
 
 log = get_logger(__name__)
 _WAIT_S = 0.1

@@ -14,9 +14,9 @@ from libs.domain.principal import Role
 from libs.reconcile.clock import Clock
 from libs.reconcile.environment import read_environment
 from libs.reconcile.errors import StaleGeneration, StalePlan
-from libs.store.database import Database
-from libs.store.errors import UNAVAILABLE
-from libs.store.refusals import AlreadyExists, NotFound, NotPossible
+from libs.store.platform.database import Database
+from libs.store.platform.errors import UNAVAILABLE
+from libs.store.platform.refusals import AlreadyExists, NotFound, NotPossible
 from libs.web import health, metrics, reference
 from libs.web.auth import Authentication, require, unavailable
 from libs.web.bodies import BodyLimit

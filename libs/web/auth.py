@@ -23,9 +23,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from libs.domain.principal import Principal, Role
 from libs.reconcile.clock import Clock
-from libs.store.database import Database
-from libs.store.errors import UNAVAILABLE
-from libs.store.tokens import load_principal
+from libs.store.platform.database import Database
+from libs.store.platform.errors import UNAVAILABLE
+from libs.store.platform.tokens import load_principal
 from libs.web.problems import Problem
 from libs.web.rates import RateLimits
 

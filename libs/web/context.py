@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from libs.reconcile.clock import Clock
-from libs.store.database import Database
+from libs.store.platform.database import Database
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from typing import Literal
 
 from fastapi import APIRouter, Request
 
-from libs.store.database import Database
-from libs.store.health import check_database
+from libs.store.platform.database import Database
+from libs.store.platform.health import check_database
 from libs.web.model import ResponseModel
 from libs.web.openapi import problems
 from libs.web.problems import Problem

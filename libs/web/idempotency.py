@@ -13,8 +13,8 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 
 from libs.reconcile.crash import crash_point
-from libs.store.database import Transaction
-from libs.store.idempotency import SavedAnswer, claim_key, save_answer
+from libs.store.platform.database import Transaction
+from libs.store.platform.idempotency import SavedAnswer, claim_key, save_answer
 from libs.web.auth import Asking
 from libs.web.context import Context, WebContext
 from libs.web.problems import FieldError, Problem

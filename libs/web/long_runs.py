@@ -11,8 +11,8 @@ from fastapi import Response
 
 from libs.domain.page import Page
 from libs.domain.principal import Principal
-from libs.store import audit
-from libs.store.database import Transaction
+from libs.store.platform import audit
+from libs.store.platform.database import Transaction
 from libs.web.context import WebContext
 from libs.web.cursors import PageQuery, next_cursor
 from libs.web.idempotency import Answer, Writer

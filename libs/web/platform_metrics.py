@@ -9,13 +9,13 @@ from prometheus_client.registry import Collector
 
 from libs.domain.region_condition import ConditionStatus, RegionConditionType
 from libs.observability.tallies import TALLIES, Key, Tally
-from libs.store.database import Database
-from libs.store.load_figures import count_running_moves, load_last_plan_s, load_last_solves, load_open_jobs
-from libs.store.metric_sources import list_sources
-from libs.store.moves import count_dead_letters
-from libs.store.region_conditions import load_all_conditions
-from libs.store.span_batches import count_waiting
-from libs.store.tallies import load_tallies
+from libs.store.moves.moves import count_dead_letters
+from libs.store.platform.database import Database
+from libs.store.platform.load_figures import count_running_moves, load_last_plan_s, load_last_solves, load_open_jobs
+from libs.store.platform.tallies import load_tallies
+from libs.store.regions.region_conditions import load_all_conditions
+from libs.store.telemetry.metric_sources import list_sources
+from libs.store.telemetry.span_batches import count_waiting
 
 
 class PlatformCollector(Collector):

@@ -13,8 +13,8 @@ from libs.observability.logs import configure_logging
 from libs.observability.traces import configure_tracing
 from libs.reconcile.environment import Settings, read_environment
 from libs.reconcile.settings import ClockSettings
-from libs.store.database import Database
-from libs.store.settings import StoreSettings
+from libs.store.platform.database import Database
+from libs.store.platform.settings import StoreSettings
 from libs.web.app import create_app
 from libs.web.rates import RateSettings
 

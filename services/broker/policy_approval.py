@@ -9,9 +9,9 @@ from datetime import datetime
 from libs.domain.approval import Approval, ApprovalKind, Cause
 from libs.domain.region import Region
 from libs.reconcile.errors import StaleGeneration
-from libs.store import audit
-from libs.store.approvals import create_approval, supersede_of_policy
-from libs.store.database import Transaction
+from libs.store.capacity.approvals import create_approval, supersede_of_policy
+from libs.store.platform import audit
+from libs.store.platform.database import Transaction
 
 
 def ask_for_policy(

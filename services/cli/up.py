@@ -56,6 +56,6 @@ def up(
 
 def _unavailable() -> tuple[type[Exception], ...]:
     # Asked for only where something went wrong: loading a database's client would keep the first processes waiting.
-    from libs.store.errors import UNAVAILABLE
+    from libs.store.platform.errors import UNAVAILABLE
 
     return UNAVAILABLE

@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 
 from libs.domain.move import Move, StepResult
-from libs.store.database import Transaction
-from libs.store.dead_letters import reopen_to_skip
-from libs.store.move_history import load_move
-from libs.store.moves import change_moves
-from libs.store.moves_snapshot import load_running_move
+from libs.store.moves.dead_letters import reopen_to_skip
+from libs.store.moves.move_history import load_move
+from libs.store.moves.moves import change_moves
+from libs.store.moves.moves_snapshot import load_running_move
+from libs.store.platform.database import Transaction
 from services.mover.moves_plan import MovePolicy, judge_outcome
 
 

@@ -13,9 +13,9 @@ from libs.interchange.input_formats import parquet_of, stored_rows
 from libs.interchange.input_rows import Row, checked_rows, in_order
 from libs.interchange.input_sets import problems_of
 from libs.interchange.input_tables import InputTable
-from libs.store.database import Transaction
-from libs.store.plan_overrides import load_overrides_in_force
-from libs.store.planning_inputs import load_all_current
+from libs.store.planner.plan_overrides import load_overrides_in_force
+from libs.store.planner.planning_inputs import load_all_current
+from libs.store.platform.database import Transaction
 from services.planner.override_rows import override_rows
 
 

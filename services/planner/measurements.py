@@ -14,8 +14,8 @@ from libs.domain.telemetry import Samples
 from libs.interchange.errors import InterchangeError
 from libs.interchange.measurements import Series
 from libs.reconcile.environment import read_environment
-from libs.store.database import Transaction
-from libs.store.measures import Measure, put_samples
+from libs.store.platform.database import Transaction
+from libs.store.telemetry.measures import Measure, put_samples
 from libs.web.auth import Asking
 from libs.web.bad_files import bad_files
 from libs.web.context import Context

@@ -7,9 +7,9 @@ from datetime import datetime
 from libs.domain.plan_override import OverrideKind, PlanOverride
 from libs.interchange.input_sets import missing_inputs, problems_of
 from libs.interchange.overrides import CONTRADICTION
-from libs.store.database import Transaction
-from libs.store.plan_overrides import load_overrides_in_force
-from libs.store.planning_inputs import load_all_current
+from libs.store.planner.plan_overrides import load_overrides_in_force
+from libs.store.planner.planning_inputs import load_all_current
+from libs.store.platform.database import Transaction
 from libs.web.problems import FieldError, Problem, invalid
 from services.planner.override_rows import override_rows
 

@@ -8,8 +8,8 @@ from libs.jobs.kinds import JobRun, job
 from libs.jobs.working import ServiceJobs
 from libs.reconcile.environment import read_environment
 from libs.reconcile.jobs import PLAN, WORLD
-from libs.store.jobs import enqueue
-from libs.store.plan_runs import load_open_runs
+from libs.store.planner.plan_runs import load_open_runs
+from libs.store.platform.jobs import enqueue
 from services.planner.reconcilers.make_placement_plan import MakePlacementPlan
 from services.planner.settings import PlannerSettings
 

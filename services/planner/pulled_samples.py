@@ -11,7 +11,7 @@ import numpy as np
 from libs.domain.metric_source import MetricQuery
 from libs.domain.telemetry import Samples
 from libs.interchange.measurements import VALUE_MAX
-from libs.store.traced_names import is_name
+from libs.store.telemetry.traced_names import is_name
 from services.planner.prometheus import PrometheusError, Series
 
 

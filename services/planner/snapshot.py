@@ -22,11 +22,11 @@ from libs.interchange.observations import dump_observations
 from libs.interchange.planning_inputs import load_planning_inputs
 from libs.interchange.tables import Content
 from libs.interchange.world import in_events, load_cost_models, load_vocabulary
-from libs.store.database import Transaction
-from libs.store.executed_changes import load_executed_shares
-from libs.store.plan_overrides import load_overrides_in_force
-from libs.store.planning_inputs import load_version
-from libs.store.span_batches import count_waiting
+from libs.store.planner.executed_changes import load_executed_shares
+from libs.store.planner.plan_overrides import load_overrides_in_force
+from libs.store.planner.planning_inputs import load_version
+from libs.store.platform.database import Transaction
+from libs.store.telemetry.span_batches import count_waiting
 from services.planner.override_rows import override_rows
 
 EXECUTED_ACTIONS_MIN = 5
@@ -37,7 +37,7 @@ _EXECUTED = {"upsize": "executed_upsize_share", "downsize": "executed_downsize_s
 
 
 class Measure(Protocol):
-    """Reads measurements, as libs.store.telemetry_window does."""
+    """Reads measurements, as libs.store.telemetry.window does."""
 
     def __call__(self, tx: Transaction, words: Vocabulary, *, start: datetime, end: datetime) -> Telemetry:
         """From start, a midnight, to before end; drains and load tests are still in it."""

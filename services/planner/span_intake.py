@@ -15,10 +15,10 @@ from libs.domain.spans import Spans
 from libs.interchange.traces.intake import Intake
 from libs.interchange.world import load_gateways
 from libs.reconcile.environment import read_environment
-from libs.store.database import Database, Transaction
-from libs.store.planning_inputs import load_current
-from libs.store.span_batches import count_waiting, put_spans
-from libs.store.traced_names import is_name, number_products, number_services
+from libs.store.planner.planning_inputs import load_current
+from libs.store.platform.database import Database, Transaction
+from libs.store.telemetry.span_batches import count_waiting, put_spans
+from libs.store.telemetry.traced_names import is_name, number_products, number_services
 from libs.web.problems import Problem
 from services.planner.telemetry_settings import TelemetrySettings
 
@@ -91,7 +91,7 @@ class SpanIntake:
     def keep(self, spans: Spans, services: Sequence[str], *, named_by: str, rejected: int = 0) -> Kept:
         """Write spans down, numbered as the store numbers services. When it returns they may be acknowledged.
 
-        named_by   the token that brings them: see libs.store.named_by
+        named_by   the token that brings them: see libs.store.telemetry.names_by_token
         """
         self.require_room(len(spans))
         with self.database.write() as tx:

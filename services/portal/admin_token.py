@@ -7,9 +7,9 @@ from datetime import datetime
 from pathlib import Path
 
 from libs.domain.principal import Role
-from libs.store import audit
-from libs.store.database import Transaction
-from libs.store.tokens import create_token, load_principal
+from libs.store.platform import audit
+from libs.store.platform.database import Transaction
+from libs.store.platform.tokens import create_token, load_principal
 from libs.web.auth import digest, new_secret
 
 NAME = "first-admin"

@@ -18,19 +18,19 @@ from libs.domain.what_if import imagine
 from libs.plan_check.check import check_plan, require_clean
 from libs.ras.findings import findings_of
 from libs.ras.simulation_report import report_of_json
-from libs.store import audit
-from libs.store.approval_limits import load_approval_limits
-from libs.store.capacity_requests import change_phase, create_capacity_request
-from libs.store.coverage import load_coverage
-from libs.store.database import Transaction
-from libs.store.findings import record_findings
-from libs.store.plans import commit_plan, lock_lineage
-from libs.store.quotas import load_quota
-from libs.store.region_policies import update_policy
-from libs.store.regions import load_region
-from libs.store.reservations import create_reservation, load_reservation, update_spec
-from libs.store.simulations import load_owners, load_simulated_changes, load_simulation, mark_applied
-from libs.store.snapshot import load_fleet_snapshot
+from libs.store.capacity.approval_limits import load_approval_limits
+from libs.store.capacity.capacity_requests import change_phase, create_capacity_request
+from libs.store.capacity.coverage import load_coverage
+from libs.store.capacity.findings import record_findings
+from libs.store.capacity.quotas import load_quota
+from libs.store.capacity.reservations import create_reservation, load_reservation, update_spec
+from libs.store.fleet.regions import load_region
+from libs.store.fleet.snapshot import load_fleet_snapshot
+from libs.store.plans.plans import commit_plan, lock_lineage
+from libs.store.plans.simulations import load_owners, load_simulated_changes, load_simulation, mark_applied
+from libs.store.platform import audit
+from libs.store.platform.database import Transaction
+from libs.store.regions.region_policies import update_policy
 from libs.web.problems import FieldError, Problem
 from services.portal.application import (
     Application,

@@ -8,14 +8,14 @@ from datetime import datetime
 from libs.domain.approval import Approval, ApprovalKind, ApprovalStatus
 from libs.domain.capacity_request import CapacityRequest, CapacityRequestPhase
 from libs.reconcile.jobs import ASSESS
-from libs.store import audit
-from libs.store.approval_limits import load_approval_limits
-from libs.store.approvals import decide_approval, load_approval
-from libs.store.capacity_requests import change_phase, load_capacity_request
-from libs.store.database import Transaction
-from libs.store.jobs import enqueue
-from libs.store.region_policies import update_policy
-from libs.store.regions import load_region
+from libs.store.capacity.approval_limits import load_approval_limits
+from libs.store.capacity.approvals import decide_approval, load_approval
+from libs.store.capacity.capacity_requests import change_phase, load_capacity_request
+from libs.store.fleet.regions import load_region
+from libs.store.platform import audit
+from libs.store.platform.database import Transaction
+from libs.store.platform.jobs import enqueue
+from libs.store.regions.region_policies import update_policy
 from libs.web.problems import Problem
 from services.portal.ending import drop_scheduled_reservation
 from services.portal.promise_rules import lacks_second_person

@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 
 from libs.domain.capacity_request import CapacityRequest
-from libs.store.approval_limits import load_approval_limits
-from libs.store.approvals import is_approved
-from libs.store.database import Transaction
-from libs.store.quotas import load_quota
-from libs.store.regions import load_region
-from libs.store.reservations import find_reservation, load_reservation
-from libs.store.snapshot import load_fleet_snapshot
+from libs.store.capacity.approval_limits import load_approval_limits
+from libs.store.capacity.approvals import is_approved
+from libs.store.capacity.quotas import load_quota
+from libs.store.capacity.reservations import find_reservation, load_reservation
+from libs.store.fleet.regions import load_region
+from libs.store.fleet.snapshot import load_fleet_snapshot
+from libs.store.platform.database import Transaction
 from services.portal.judge import Case, Question
 from services.portal.submissions import Submission
 

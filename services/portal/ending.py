@@ -6,11 +6,11 @@ from datetime import datetime
 
 from libs.domain.capacity_request import CapacityRequest, CapacityRequestPhase
 from libs.domain.reservation import Reservation
-from libs.store import audit
-from libs.store.capacity_requests import change_phase, list_scheduled_requests, spec_json
-from libs.store.database import Transaction
-from libs.store.plans import commit_release
-from libs.store.reservations import delete_reservation, load_reservation
+from libs.store.capacity.capacity_requests import change_phase, list_scheduled_requests, spec_json
+from libs.store.capacity.reservations import delete_reservation, load_reservation
+from libs.store.plans.plans import commit_release
+from libs.store.platform import audit
+from libs.store.platform.database import Transaction
 
 
 def freed_words(servers: int, in_use: int) -> str:

@@ -8,10 +8,10 @@ from libs.domain.fleet import FREE, FleetSnapshot
 from libs.domain.reservation import Reservation
 from libs.ras.explain.explanation import Explanation, explain, last_solve_of
 from libs.ras.explain.move import MoveEffect, alternatives, move_effect
-from libs.store.database import Database
-from libs.store.plan_history import load_last_solve_changes
-from libs.store.reservations import live_names, load_reservation
-from libs.store.snapshot import load_fleet_snapshot
+from libs.store.capacity.reservations import live_names, load_reservation
+from libs.store.fleet.snapshot import load_fleet_snapshot
+from libs.store.plans.targets_history import load_last_solve_changes
+from libs.store.platform.database import Database
 from libs.web.names import unknown_name
 from libs.web.problems import FieldError, Problem, invalid
 from services.portal.slots import solving_slot

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 
 from libs.domain.capacity_request import CapacityRequest, CapacityRequestKind, CapacityRequestPhase
-from libs.store import audit
-from libs.store.capacity_requests import change_phase, create_capacity_request, spec_json
-from libs.store.database import Transaction
-from libs.store.reservation_servers import count_in_use
+from libs.store.capacity.capacity_requests import change_phase, create_capacity_request, spec_json
+from libs.store.capacity.reservation_servers import count_in_use
+from libs.store.platform import audit
+from libs.store.platform.database import Transaction
 from services.portal.ending import end_reservation, freed_words
 from services.portal.submissions import Submission
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from libs.domain.capacity_request import CapacityRequestPhase
 from libs.reconcile.clock import Clock
-from libs.store.database import Database
-from libs.store.reservation_servers import count_in_use
+from libs.store.capacity.reservation_servers import count_in_use
+from libs.store.platform.database import Database
 from services.portal.case import load_case, question_of_submission
 from services.portal.ending import freed_words
 from services.portal.judge import Judgement, judge

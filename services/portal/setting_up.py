@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from libs.reconcile.clock import Clock
-from libs.store.database import Database
-from libs.store.migrate import migrate
+from libs.store.platform.database import Database
+from libs.store.platform.migrate import migrate
 from services.portal.admin_token import ensure_admin_token
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import Field
 
 from libs.reconcile.settings import ClockSettings
-from libs.store.settings import StoreSettings
+from libs.store.platform.settings import StoreSettings
 
 
 class SetUpSettings(StoreSettings, ClockSettings):

@@ -9,13 +9,13 @@ from libs.domain.capacity_request import CapacityRequest, CapacityRequestKind
 from libs.domain.region import Region
 from libs.domain.reservation import Reservation, ReservationKind, ReservationSpec
 from libs.reconcile.errors import StaleGeneration
-from libs.store.capacity_requests import count_undecided
-from libs.store.database import Transaction
-from libs.store.known_names import known_datacenters, known_hardware_types, known_regions
-from libs.store.refusals import NotFound
-from libs.store.regions import load_region
-from libs.store.reservations import find_reservation, live_names, load_reservation
-from libs.store.shared_buffers import NAME_PREFIX
+from libs.store.capacity.capacity_requests import count_undecided
+from libs.store.capacity.reservations import find_reservation, live_names, load_reservation
+from libs.store.capacity.shared_buffers import NAME_PREFIX
+from libs.store.fleet.known_names import known_datacenters, known_hardware_types, known_regions
+from libs.store.fleet.regions import load_region
+from libs.store.platform.database import Transaction
+from libs.store.platform.refusals import NotFound
 from libs.web.names import unknown_name
 from libs.web.problems import FieldError, Problem, invalid
 from services.portal.windows import require_window

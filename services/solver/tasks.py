@@ -9,7 +9,7 @@ from libs.jobs.kinds import JobRun, job
 from libs.jobs.working import ServiceJobs
 from libs.reconcile.environment import read_environment
 from libs.reconcile.jobs import SIMULATE, SOLVE
-from libs.store.jobs import enqueue
+from libs.store.platform.jobs import enqueue
 from services.solver.reconcilers.run_simulation import RunSimulation
 from services.solver.reconcilers.solve_bindings import SolveBindings
 from services.solver.settings import SolverSettings

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 from pydantic_settings import SettingsConfigDict
 
 from libs.reconcile.environment import Settings
-from libs.store.settings import DatabaseUrl
+from libs.store.platform.settings import DatabaseUrl
 
 Folder = Annotated[Path, AfterValidator(Path.absolute)]
 

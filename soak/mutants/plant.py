@@ -16,7 +16,8 @@ _OFTEN = 0.4
 
 def lost_update() -> None:
     """Write a change of a region's policy at any generation."""
-    from libs.store import region_policies, regions
+    from libs.store.fleet import regions
+    from libs.store.regions import region_policies
 
     right = region_policies.update_policy
 
@@ -67,7 +68,7 @@ def stale_commit() -> None:
     """Commit a plan after a delay, even if servers have changed since it was made."""
     import sqlalchemy as sa
 
-    from libs.store import plans
+    from libs.store.plans import plans
     from libs.store.tables import regions
 
     plans._COMMIT = plans._COMMIT.replace("USING (server_id, generation)", "USING (server_id)")
@@ -102,7 +103,7 @@ def skipped_clean() -> None:
 
 def forgotten_lease() -> None:
     """Never take back a job whose worker was killed."""
-    from libs.store import jobs
+    from libs.store.platform import jobs
 
     jobs.take_back_expired = lambda tx, *, attempts_max: ()
 

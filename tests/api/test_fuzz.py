@@ -19,7 +19,7 @@ from schemathesis.schemas import APIOperation
 
 from libs.domain.principal import Role
 from libs.reconcile.clock import SystemClock
-from libs.store.database import Database
+from libs.store.platform.database import Database
 from libs.web.app import create_app
 from services.broker.api import ROUTERS as BROKER
 from services.mover.api import ROUTERS as MOVER

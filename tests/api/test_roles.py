@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 
 from libs.domain.principal import Role
 from libs.reconcile.clock import SystemClock
-from libs.store.database import Database
+from libs.store.platform.database import Database
 from libs.web.app import create_app
 from libs.web.auth import PUBLIC_PATHS
 from services.broker.api import ROUTERS as BROKER

@@ -12,8 +12,8 @@ from fastapi.testclient import TestClient
 from libs.domain.principal import Role
 from libs.observability.logs import configure_logging
 from libs.reconcile.clock import SystemClock
-from libs.store.audit import list_entries
-from libs.store.database import Database
+from libs.store.platform.audit import list_entries
+from libs.store.platform.database import Database
 from libs.web.app import create_app
 from services.broker.api import ROUTERS as BROKER
 from services.portal.api import ROUTERS as PORTAL

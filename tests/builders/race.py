@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import sqlalchemy as sa
 
-from libs.store.database import Database, Transaction
+from libs.store.platform.database import Database, Transaction
 
 T = TypeVar("T")
 Write = Callable[[Transaction], object]

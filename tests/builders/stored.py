@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 import numpy as np
 
 from libs.domain.fleet import FREE, FleetSnapshot, RegionImage, TargetPlan
-from libs.store.database import Database
-from libs.store.region_import import import_region
-from libs.store.snapshot import load_fleet_snapshot
+from libs.store.fleet.snapshot import load_fleet_snapshot
+from libs.store.platform.database import Database
+from libs.store.regions.region_import import import_region
 from tests.builders.race import elsewhere
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from libs.store.database import Database
+from libs.store.platform.database import Database
 from tests.crash import thin_path
 from tests.crash.harness import JobProcesses
 from tests.crash.points import crash_points

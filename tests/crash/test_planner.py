@@ -11,9 +11,9 @@ from fastapi.testclient import TestClient
 from libs.domain.principal import Role
 from libs.reconcile.clock import SystemClock
 from libs.reconcile.jobs import WORLD
-from libs.store.database import Database
-from libs.store.jobs import enqueue
-from libs.store.schedules import ensure_schedules
+from libs.store.platform.database import Database
+from libs.store.platform.jobs import enqueue
+from libs.store.platform.schedules import ensure_schedules
 from libs.web.app import create_app
 from services.planner.api import LARGE_BODIES, ROUTERS
 from tests.builders.intake import upload_world

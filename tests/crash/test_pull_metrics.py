@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from libs.domain.metric_source import Fills, MetricQuery
-from libs.store.database import Database
-from libs.store.measures import USAGE, load_blocks
-from libs.store.metric_sources import load_source, set_source
-from libs.store.schedules import ensure_schedules
+from libs.store.platform.database import Database
+from libs.store.platform.schedules import ensure_schedules
+from libs.store.telemetry.measures import USAGE, load_blocks
+from libs.store.telemetry.metric_sources import load_source, set_source
 from tests.crash.harness import JobProcesses, wait_until
 from tests.crash.points import crash_points
 from tests.services.planner.intake.prometheus_server import FakePrometheus, matrix

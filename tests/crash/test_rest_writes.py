@@ -7,8 +7,8 @@ import httpx
 import pytest
 
 from libs.interchange.region_files import dump_region
-from libs.store.database import Database
-from libs.store.region_import import import_region
+from libs.store.platform.database import Database
+from libs.store.regions.region_import import import_region
 from services.portal.admin_token import ensure_admin_token
 from services.standalone.supervisor import listen
 from tests.builders.region import region_image

@@ -11,16 +11,16 @@ from libs.domain.capacity_request import CapacityRequestKind, CapacityRequestPha
 from libs.domain.reservation import ReservationSpec
 from libs.domain.retirement import RetirementKind, RetirementScope
 from libs.domain.simulation import Loss, WhatIf
-from libs.store.approval_limits import set_approval_limits
-from libs.store.capacity_requests import create_capacity_request
-from libs.store.database import Database, Transaction
-from libs.store.jobs import enqueue
-from libs.store.region_import import import_region
-from libs.store.regions import load_region
-from libs.store.reservations import create_reservation
-from libs.store.retirements import announce_retirement
-from libs.store.schedules import ensure_schedules
-from libs.store.simulations import create_simulation
+from libs.store.capacity.approval_limits import set_approval_limits
+from libs.store.capacity.capacity_requests import create_capacity_request
+from libs.store.capacity.reservations import create_reservation
+from libs.store.fleet.regions import load_region
+from libs.store.fleet.retirements import announce_retirement
+from libs.store.plans.simulations import create_simulation
+from libs.store.platform.database import Database, Transaction
+from libs.store.platform.jobs import enqueue
+from libs.store.platform.schedules import ensure_schedules
+from libs.store.regions.region_import import import_region
 from tests.builders.region import region_image
 from tests.crash.harness import wait_until
 

@@ -15,7 +15,7 @@ import libs
 import services
 from libs.jobs.settings import WorkerSettings
 from libs.reconcile.environment import read_environment
-from libs.store.settings import StoreSettings
+from libs.store.platform.settings import StoreSettings
 from services.standalone.settings import StandaloneSettings
 
 BAD = [

@@ -12,12 +12,12 @@ from libs.domain.metric_source import Fills, MetricQuery
 from libs.domain.plan import SolveStatus
 from libs.domain.policy import RegionPolicy
 from libs.observability.tallies import JOBS, SOLVE_S, take
-from libs.store.database import Database
-from libs.store.jobs import enqueue
-from libs.store.metric_sources import set_source
-from libs.store.regions import create_region
-from libs.store.solve_runs import finish_solve_run, start_solve_run
-from libs.store.tallies import add_tallies, load_tallies
+from libs.store.fleet.regions import create_region
+from libs.store.plans.solve_runs import finish_solve_run, start_solve_run
+from libs.store.platform.database import Database
+from libs.store.platform.jobs import enqueue
+from libs.store.platform.tallies import add_tallies, load_tallies
+from libs.store.telemetry.metric_sources import set_source
 from libs.web.platform_metrics import PlatformCollector
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)

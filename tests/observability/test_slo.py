@@ -12,7 +12,7 @@ from prometheus_client import REGISTRY
 from prometheus_client.utils import floatToGoString
 
 from libs.observability.tallies import TALLIES
-from libs.store.database import Database
+from libs.store.platform.database import Database
 from libs.web import metrics
 from libs.web.platform_metrics import PlatformCollector
 from services.planner import span_metrics

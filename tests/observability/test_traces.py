@@ -7,8 +7,8 @@ from pathlib import Path
 import httpx
 
 from libs.domain.reservation import ReservationSpec
-from libs.store.database import Database
-from libs.store.region_import import import_region
+from libs.store.platform.database import Database
+from libs.store.regions.region_import import import_region
 from services.portal.admin_token import ensure_admin_token
 from services.standalone.supervisor import listen
 from tests.builders.region import region_image

@@ -61,7 +61,7 @@ def _run(
 
     from libs.domain.policy import RegionPolicy
     from libs.simulator.fleet import made_up_fleet
-    from libs.store.database import Database
+    from libs.store.platform.database import Database
     from services.cli.client import Client as AdminClient
     from services.portal.admin_token import ensure_admin_token
     from services.standalone.api import make_app
@@ -121,8 +121,8 @@ def _jobs(database_url: str, clock: ScaledClock, stopped: threading.Event) -> No
     from libs.jobs.runner import JobRunner
     from libs.jobs.settings import WorkerSettings
     from libs.jobs.tick import tick
-    from libs.store.database import Database
-    from libs.store.jobs import claim_job
+    from libs.store.platform.database import Database
+    from libs.store.platform.jobs import claim_job
     from services.standalone.worker import jobs_of
 
     settings: Any = WorkerSettings()  # type: ignore[call-arg]  # from the environment

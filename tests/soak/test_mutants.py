@@ -15,12 +15,12 @@ HISTORIES = Path(__file__).parent / "mutants"
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "soak" / "mutants" / "site"
 REPLACED = {
-    "lost_update": "libs.store.region_policies:update_policy",
+    "lost_update": "libs.store.regions.region_policies:update_policy",
     "double_join": "services.mover.moves_plan:steps_of",
     "dropped_request": "libs.web.idempotency:Writer.once",
-    "stale_commit": "libs.store.plans:commit_plan",
+    "stale_commit": "libs.store.plans.plans:commit_plan",
     "skipped_clean": "services.mover.moves_plan:steps_of",
-    "forgotten_lease": "libs.store.jobs:take_back_expired",
+    "forgotten_lease": "libs.store.platform.jobs:take_back_expired",
 }
 ASK = """
 import importlib, operator, sys

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 
 from libs.domain.principal import Role
-from libs.store.audit import list_entries
+from libs.store.platform.audit import list_entries
 from libs.web.auth import Asking
 from libs.web.context import Context
 from libs.web.cursors import Paging, next_cursor

@@ -8,8 +8,8 @@ from fastapi import APIRouter, Depends, Path, Response
 from pydantic import Field, StringConstraints
 
 from libs.domain.principal import Role
-from libs.store.database import Transaction
-from libs.store.hardware_types import list_hardware_types, load_hardware_type, put_attributes
+from libs.store.fleet.hardware_types import list_hardware_types, load_hardware_type, put_attributes
+from libs.store.platform.database import Transaction
 from libs.web.auth import Asking, require
 from libs.web.context import Context
 from libs.web.cursors import Paging, next_cursor

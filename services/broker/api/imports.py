@@ -15,9 +15,8 @@ from libs.domain.principal import Role
 from libs.domain.region_import import Import, ImportStatus, describe_item
 from libs.interchange.errors import InterchangeError
 from libs.interchange.inventory import load_inventory
-from libs.store.database import Transaction
-from libs.store.import_confirm import confirm_import
-from libs.store.imports import (
+from libs.store.fleet.import_confirm import confirm_import
+from libs.store.fleet.imports import (
     StaleImport,
     discard_import,
     list_import_items,
@@ -25,7 +24,8 @@ from libs.store.imports import (
     load_import,
     propose_import,
 )
-from libs.store.inventory_snapshot import load_known_servers
+from libs.store.fleet.inventory_snapshot import load_known_servers
+from libs.store.platform.database import Transaction
 from libs.web.auth import Asking, require
 from libs.web.bad_files import bad_files
 from libs.web.context import Context

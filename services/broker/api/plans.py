@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Query
 from pydantic import Field
 
 from libs.domain.plan import PlanKind
-from libs.store.plans import list_plan_changes, list_plans, load_plan
+from libs.store.plans.plans import list_plan_changes, list_plans, load_plan
 from libs.web.context import Context
 from libs.web.cursors import Paging, next_cursor
 from libs.web.model import ID_MAX, PageOf, ResponseModel, SomeName

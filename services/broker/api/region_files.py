@@ -15,10 +15,10 @@ from libs.interchange.region import load_region
 from libs.interchange.region_files import dump_region
 from libs.interchange.tables import Content
 from libs.reconcile.crash import crash_point
-from libs.store.database import Transaction
-from libs.store.region_conditions import load_conditions
-from libs.store.region_export import load_region_image
-from libs.store.region_import import import_region
+from libs.store.platform.database import Transaction
+from libs.store.regions.region_conditions import load_conditions
+from libs.store.regions.region_export import load_region_image
+from libs.store.regions.region_import import import_region
 from libs.web.auth import Asking, require
 from libs.web.bad_files import bad_files
 from libs.web.context import Context

@@ -10,8 +10,8 @@ from pydantic import ConfigDict, Field
 
 from libs.domain.principal import Role
 from libs.domain.region_schedule import SOLVE_EVERY_S_MAX, SOLVE_EVERY_S_MIN
-from libs.store.database import Transaction
-from libs.store.region_schedules import load_region_schedule, set_solve_period
+from libs.store.plans.region_schedules import load_region_schedule, set_solve_period
+from libs.store.platform.database import Transaction
 from libs.web.auth import Asking, require
 from libs.web.context import Context
 from libs.web.generations import ExpectedGeneration, etag

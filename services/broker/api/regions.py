@@ -13,11 +13,11 @@ from pydantic import ConfigDict, Field
 from libs.domain.principal import Role
 from libs.domain.region import Region
 from libs.domain.region_condition import ConditionStatus, RegionCondition, RegionConditionType
-from libs.store.database import Transaction
-from libs.store.region_conditions import load_conditions
-from libs.store.region_policies import update_policy
-from libs.store.region_summary import load_region_summary
-from libs.store.regions import list_regions, load_region
+from libs.store.fleet.regions import list_regions, load_region
+from libs.store.platform.database import Transaction
+from libs.store.regions.region_conditions import load_conditions
+from libs.store.regions.region_policies import update_policy
+from libs.store.regions.region_summary import load_region_summary
 from libs.web.approval_out import ApprovalOut
 from libs.web.auth import Asking, require
 from libs.web.context import Context

@@ -10,8 +10,8 @@ from pydantic import Field
 
 from libs.domain.principal import Role
 from libs.domain.retirement import Retirement, RetirementKind, RetirementScope, RetirementStatus, condition_of
-from libs.store.database import Transaction
-from libs.store.retirements import announce_retirement, cancel_retirement, list_retirements, load_retirement
+from libs.store.fleet.retirements import announce_retirement, cancel_retirement, list_retirements, load_retirement
+from libs.store.platform.database import Transaction
 from libs.web.auth import Asking, require
 from libs.web.context import Context
 from libs.web.cursors import Paging, next_cursor

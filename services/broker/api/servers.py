@@ -10,8 +10,8 @@ from pydantic import Field
 
 from libs.domain.principal import Role
 from libs.domain.server import Unavailability
-from libs.store.database import Transaction
-from libs.store.servers import InUse, ServerFilter, list_servers, load_server, set_in_use
+from libs.store.fleet.servers import InUse, ServerFilter, list_servers, load_server, set_in_use
+from libs.store.platform.database import Transaction
 from libs.web.auth import Asking, require
 from libs.web.context import Context
 from libs.web.cursors import Paging, next_cursor

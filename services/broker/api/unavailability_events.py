@@ -10,8 +10,8 @@ from pydantic import Field
 
 from libs.domain.principal import Role
 from libs.domain.server import Unavailability, UnavailabilityScope
-from libs.store.database import Transaction
-from libs.store.unavailability_events import end_event, list_events, load_event, open_event
+from libs.store.fleet.unavailability_events import end_event, list_events, load_event, open_event
+from libs.store.platform.database import Transaction
 from libs.web.auth import Asking, require
 from libs.web.context import Context
 from libs.web.cursors import Paging, next_cursor

@@ -9,10 +9,10 @@ from structlog import get_logger
 from libs.domain.retirement import RetirementStatus, condition_of
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
-from libs.store.certain_time import certain_now
-from libs.store.database import Database
-from libs.store.regions import load_region
-from libs.store.retirements import finish_retirements, list_retirements
+from libs.store.fleet.regions import load_region
+from libs.store.fleet.retirements import finish_retirements, list_retirements
+from libs.store.platform.certain_time import certain_now
+from libs.store.platform.database import Database
 
 log = get_logger(__name__)
 _SHOWN_MAX = 20

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
-from libs.store.database import Database
-from libs.store.regions import load_region
-from libs.store.unavailability_events import refresh_unavailability
+from libs.store.fleet.regions import load_region
+from libs.store.fleet.unavailability_events import refresh_unavailability
+from libs.store.platform.database import Database
 
 
 @dataclass(frozen=True, slots=True)

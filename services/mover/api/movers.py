@@ -12,9 +12,9 @@ from pydantic import Field
 from libs.domain.mover import Mover, MoverBounds
 from libs.domain.principal import Role
 from libs.reconcile.jobs import MOVE
-from libs.store.database import Transaction
-from libs.store.jobs import enqueue
-from libs.store.movers import load_mover, pause_mover, resume_mover, set_bounds
+from libs.store.moves.movers import load_mover, pause_mover, resume_mover, set_bounds
+from libs.store.platform.database import Transaction
+from libs.store.platform.jobs import enqueue
 from libs.web.auth import Asking, require
 from libs.web.context import Context
 from libs.web.generations import ExpectedGeneration, etag

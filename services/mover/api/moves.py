@@ -12,12 +12,12 @@ from libs.domain.move import DeadLetter, Move, MoveStatus, MoveStep, StepResult
 from libs.domain.principal import Role
 from libs.reconcile.calls import CallSettings
 from libs.reconcile.jobs import MOVE
-from libs.store.database import Transaction
-from libs.store.dead_letters import retry_dead_letter
-from libs.store.jobs import enqueue
-from libs.store.move_history import list_moves, load_move, load_step_records
-from libs.store.refusals import NotPossible
-from libs.store.regions import load_region
+from libs.store.fleet.regions import load_region
+from libs.store.moves.dead_letters import retry_dead_letter
+from libs.store.moves.move_history import list_moves, load_move, load_step_records
+from libs.store.platform.database import Transaction
+from libs.store.platform.jobs import enqueue
+from libs.store.platform.refusals import NotPossible
 from libs.web.auth import Asking, require
 from libs.web.context import Context
 from libs.web.cursors import Paging, next_cursor

@@ -15,10 +15,10 @@ from libs.observability.tallies import CALLS, MOVE_STEPS, MOVES, STALE
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.reconcile.jobs import MOVE
-from libs.store.database import Database
-from libs.store.movers import note_answered, note_unanswered
-from libs.store.moves import change_moves, fail_moves, postpone_moves, start_moves
-from libs.store.moves_snapshot import load_moves_snapshot
+from libs.store.moves.movers import note_answered, note_unanswered
+from libs.store.moves.moves import change_moves, fail_moves, postpone_moves, start_moves
+from libs.store.moves.moves_snapshot import load_moves_snapshot
+from libs.store.platform.database import Database
 from services.mover.breaker import answered, next_probe
 from services.mover.moves_plan import MovePolicy, MovesPlan, judge_outcome, plan_moves, postpone
 

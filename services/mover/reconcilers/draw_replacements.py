@@ -18,12 +18,12 @@ from libs.ras.replacement import plan_replacements
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.reconcile.retry import retry_stale
-from libs.store.database import Database, Transaction
-from libs.store.failures import load_failures
-from libs.store.plans import commit_plan
-from libs.store.refusals import is_stale
-from libs.store.region_conditions import set_condition
-from libs.store.regions import load_region
+from libs.store.fleet.regions import load_region
+from libs.store.moves.replacement_need import load_failures
+from libs.store.plans.plans import commit_plan
+from libs.store.platform.database import Database, Transaction
+from libs.store.platform.refusals import is_stale
+from libs.store.regions.region_conditions import set_condition
 
 _SHORT = (LossVerdict.NO_BUFFER, LossVerdict.BUFFER_EMPTY)
 _SHOWN_MAX = 10

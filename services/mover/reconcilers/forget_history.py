@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from libs.reconcile.clock import Clock
-from libs.store.certain_time import retention_now
-from libs.store.database import Database
-from libs.store.history import forget_moves, forget_plan_changes
+from libs.store.moves.retention import forget_moves, forget_plan_changes
+from libs.store.platform.certain_time import retention_now
+from libs.store.platform.database import Database
 
 BATCH = 10_000
 """Rows that one transaction forgets: nobody waits long for it."""

@@ -11,10 +11,10 @@ from pydantic import ConfigDict, Field, StringConstraints
 
 from libs.domain.metric_source import Fills, MetricQuery, MetricSource
 from libs.domain.principal import Role
-from libs.store import audit
-from libs.store.database import Transaction
-from libs.store.metric_sources import delete_source, list_sources, load_source, set_source
-from libs.store.refusals import NotFound
+from libs.store.platform import audit
+from libs.store.platform.database import Transaction
+from libs.store.platform.refusals import NotFound
+from libs.store.telemetry.metric_sources import delete_source, list_sources, load_source, set_source
 from libs.web.auth import Asking, require
 from libs.web.context import Context
 from libs.web.cursors import Paging, next_cursor

@@ -8,10 +8,10 @@ from fastapi import APIRouter, Depends, Query, Response
 from pydantic import AwareDatetime, Field
 
 from libs.domain.principal import Role
-from libs.store import audit
-from libs.store.database import Transaction
-from libs.store.named_by import forget_named_by, list_named_by
-from libs.store.tokens import find_token
+from libs.store.platform import audit
+from libs.store.platform.database import Transaction
+from libs.store.platform.tokens import find_token
+from libs.store.telemetry.names_by_token import forget_named_by, list_named_by
 from libs.web.auth import Asking, require
 from libs.web.context import Context
 from libs.web.idempotency import Answer, Write

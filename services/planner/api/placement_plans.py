@@ -10,7 +10,7 @@ from fastapi import APIRouter, Path, Query, Response
 from pydantic import Field
 
 from libs.domain.plan_run import StoredPlan
-from libs.store.placement_plans import list_placement_plans, load_placement_plan, load_plan_file
+from libs.store.planner.placement_plans import list_placement_plans, load_placement_plan, load_plan_file
 from libs.web.context import Context, WebContext
 from libs.web.cursors import Paging, next_cursor
 from libs.web.model import ID_MAX, PageOf, ResponseModel, SomeName

@@ -11,15 +11,15 @@ from pydantic import ConfigDict, Field, model_validator
 
 from libs.domain.plan_override import OverrideKind, PlanOverride
 from libs.domain.principal import Role
-from libs.store import audit
-from libs.store.database import Transaction
-from libs.store.plan_overrides import (
+from libs.store.planner.plan_overrides import (
     create_override,
     list_overrides,
     load_override,
     lock_overrides,
     withdraw_override,
 )
+from libs.store.platform import audit
+from libs.store.platform.database import Transaction
 from libs.web.auth import Asking, require
 from libs.web.context import Context, WebContext
 from libs.web.cursors import Paging, next_cursor

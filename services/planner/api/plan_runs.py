@@ -11,10 +11,10 @@ from pydantic import ConfigDict, Field
 from libs.domain.plan_run import PlanRun, PlanRunStatus, PlanTrigger
 from libs.domain.principal import Role
 from libs.reconcile.jobs import PLAN, WORLD
-from libs.store import audit
-from libs.store.database import Transaction
-from libs.store.jobs import enqueue
-from libs.store.plan_runs import cancel_plan_run, create_plan_run, list_plan_runs, load_open_runs, load_plan_run
+from libs.store.planner.plan_runs import cancel_plan_run, create_plan_run, list_plan_runs, load_open_runs, load_plan_run
+from libs.store.platform import audit
+from libs.store.platform.database import Transaction
+from libs.store.platform.jobs import enqueue
 from libs.web.auth import Asking, require
 from libs.web.context import Context
 from libs.web.cursors import Paging

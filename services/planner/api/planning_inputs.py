@@ -17,9 +17,9 @@ from libs.interchange.input_formats import csv_of, json_rows, rows_of_csv, rows_
 from libs.interchange.input_rows import Row
 from libs.interchange.input_tables import INPUT_TABLES, REQUIRED, InputTable
 from libs.reconcile.errors import StaleGeneration
-from libs.store import audit
-from libs.store.database import Transaction
-from libs.store.planning_inputs import append_version, list_current, list_versions, load_current, load_version
+from libs.store.planner.planning_inputs import append_version, list_current, list_versions, load_current, load_version
+from libs.store.platform import audit
+from libs.store.platform.database import Transaction
 from libs.web.auth import Asking, require
 from libs.web.bad_files import bad_files
 from libs.web.context import Context

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from libs.store.plan_runs import load_plan_run
-from libs.store.service_models import list_service_models, load_latest_modelled_run
+from libs.store.planner.plan_runs import load_plan_run
+from libs.store.planner.service_models import list_service_models, load_latest_modelled_run
 from libs.web.context import Context
 from libs.web.cursors import Paging, next_cursor
 from libs.web.model import ID_MAX, PageOf, ResponseModel, SomeName

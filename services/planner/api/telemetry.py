@@ -9,9 +9,9 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from libs.store.measures import TRAFFIC, USAGE, count_measured
-from libs.store.span_batches import count_waiting
-from libs.store.telemetry_summary import list_traced_callers, list_traced_services, load_trace_days
+from libs.store.telemetry.measures import TRAFFIC, USAGE, count_measured
+from libs.store.telemetry.span_batches import count_waiting
+from libs.store.telemetry.summary import list_traced_callers, list_traced_services, load_trace_days
 from libs.web.context import Context, WebContext
 from libs.web.cursors import Paging, next_cursor
 from libs.web.model import PageOf, ResponseModel

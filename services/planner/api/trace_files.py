@@ -13,7 +13,7 @@ from libs.interchange.decoded import charge
 from libs.interchange.errors import InterchangeError
 from libs.interchange.traces.files import read_trace_stream
 from libs.interchange.traces.intake import Intake, Rows, TooManyServicesError
-from libs.store.database import Transaction
+from libs.store.platform.database import Transaction
 from libs.web.auth import Asking, require
 from libs.web.decoding import Slot, room
 from libs.web.idempotency import Answer, Write

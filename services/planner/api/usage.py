@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Response
 
 from libs.domain.principal import Role
 from libs.interchange.measurements import load_usage
-from libs.store.measures import USAGE
+from libs.store.telemetry.measures import USAGE
 from libs.web.auth import require
 from libs.web.decoding import room
 from libs.web.openapi import problems

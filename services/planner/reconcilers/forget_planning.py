@@ -8,9 +8,9 @@ from datetime import timedelta
 from functools import partial
 
 from libs.reconcile.clock import Clock
-from libs.store.certain_time import retention_now
-from libs.store.database import Database
-from libs.store.planning_history import forget_input_versions, forget_plan_runs
+from libs.store.planner.retention import forget_input_versions, forget_plan_runs
+from libs.store.platform.certain_time import retention_now
+from libs.store.platform.database import Database
 
 BATCH = 100
 """Runs or versions that one transaction forgets: each may be megabytes, and nobody should wait long."""

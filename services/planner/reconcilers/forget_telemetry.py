@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from libs.reconcile.clock import Clock
-from libs.store.certain_time import retention_now
-from libs.store.database import Database
-from libs.store.measures import TRAFFIC, USAGE, forget_samples
-from libs.store.span_sums import forget_span_sums
+from libs.store.platform.certain_time import retention_now
+from libs.store.platform.database import Database
+from libs.store.telemetry.measures import TRAFFIC, USAGE, forget_samples
+from libs.store.telemetry.span_sums import forget_span_sums
 
 
 @dataclass(frozen=True, slots=True)

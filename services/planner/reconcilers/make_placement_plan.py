@@ -32,18 +32,18 @@ from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.reconcile.errors import StalePlan
 from libs.reconcile.jobs import PLAN
-from libs.store.database import Database
-from libs.store.errors import UNAVAILABLE
-from libs.store.placement_plans import commit_placement_plan, forget_plan_files
-from libs.store.plan_runs import (
+from libs.store.planner.placement_plans import commit_placement_plan, forget_plan_files
+from libs.store.planner.plan_runs import (
     create_plan_run,
     finish_plan_run,
     record_plan_bundle,
     record_plan_progress,
     take_plan_run,
 )
-from libs.store.service_models import forget_service_models, save_service_models
-from libs.store.telemetry_window import load_telemetry
+from libs.store.planner.service_models import forget_service_models, save_service_models
+from libs.store.platform.database import Database
+from libs.store.platform.errors import UNAVAILABLE
+from libs.store.telemetry.window import load_telemetry
 from services.planner.bundles import keep_world
 from services.planner.document_names import MODEL
 from services.planner.documents import plan_files, plan_summary

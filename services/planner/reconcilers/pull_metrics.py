@@ -13,10 +13,10 @@ from libs.observability.tallies import PULLS
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.reconcile.errors import StaleGeneration
-from libs.store.database import Database
-from libs.store.measures import TRAFFIC, USAGE, put_samples
-from libs.store.metric_sources import list_sources, load_source, record_pull
-from libs.store.refusals import NotFound, NotPossible
+from libs.store.platform.database import Database
+from libs.store.platform.refusals import NotFound, NotPossible
+from libs.store.telemetry.measures import TRAFFIC, USAGE, put_samples
+from libs.store.telemetry.metric_sources import list_sources, load_source, record_pull
 from services.planner.prometheus import Prometheus, PrometheusError
 from services.planner.pulled_samples import PulledSamples, read_answer
 from services.planner.telemetry_settings import TelemetrySettings

@@ -11,10 +11,10 @@ from libs.domain.plan_run import PlanTrigger
 from libs.interchange.input_tables import REQUIRED
 from libs.reconcile.clock import Clock
 from libs.reconcile.jobs import PLAN, WORLD
-from libs.store.database import Database
-from libs.store.jobs import enqueue
-from libs.store.plan_runs import create_plan_run, load_open_runs, was_scheduled
-from libs.store.planning_inputs import list_current
+from libs.store.planner.plan_runs import create_plan_run, load_open_runs, was_scheduled
+from libs.store.planner.planning_inputs import list_current
+from libs.store.platform.database import Database
+from libs.store.platform.jobs import enqueue
 
 log = get_logger(__name__)
 

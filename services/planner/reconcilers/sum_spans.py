@@ -11,9 +11,9 @@ from libs.flux.span_sums import sum_waiting_spans
 from libs.observability.tallies import SPANS, STALE
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
-from libs.store.database import Database
-from libs.store.span_batches import StaleSpans, load_waiting_spans, rejected_of, settle_spans
-from libs.store.span_sums import add_span_sums
+from libs.store.platform.database import Database
+from libs.store.telemetry.span_batches import StaleSpans, load_waiting_spans, rejected_of, settle_spans
+from libs.store.telemetry.span_sums import add_span_sums
 
 log = get_logger(__name__)
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Response
 
 from libs.domain.principal import Role
-from libs.store.database import Transaction
+from libs.store.platform.database import Transaction
 from libs.web.auth import Asking, require
 from libs.web.context import Context
 from libs.web.idempotency import Answer, Write

@@ -10,10 +10,10 @@ from pydantic import ConfigDict, Field
 
 from libs.domain.approval import ApprovalLimits
 from libs.domain.principal import Role
-from libs.store import audit
-from libs.store.approval_limits import load_approval_limits, set_approval_limits
-from libs.store.database import Transaction
-from libs.store.regions import load_region
+from libs.store.capacity.approval_limits import load_approval_limits, set_approval_limits
+from libs.store.fleet.regions import load_region
+from libs.store.platform import audit
+from libs.store.platform.database import Transaction
 from libs.web.auth import Asking, require
 from libs.web.context import Context
 from libs.web.generations import ExpectedGeneration, etag

@@ -9,8 +9,8 @@ from pydantic import ConfigDict, Field
 
 from libs.domain.approval import ApprovalKind, ApprovalStatus
 from libs.domain.principal import Role
-from libs.store.approvals import list_approvals, load_approval
-from libs.store.database import Transaction
+from libs.store.capacity.approvals import list_approvals, load_approval
+from libs.store.platform.database import Transaction
 from libs.web.approval_out import ApprovalOut
 from libs.web.auth import Asking, require
 from libs.web.context import Context

@@ -12,9 +12,8 @@ from libs.domain.capacity_request import CapacityRequest, CapacityRequestKind, C
 from libs.domain.principal import Principal, Role
 from libs.reconcile.errors import StaleGeneration
 from libs.reconcile.jobs import ASSESS
-from libs.store import audit
-from libs.store.approvals import supersede_of_request
-from libs.store.capacity_requests import (
+from libs.store.capacity.approvals import supersede_of_request
+from libs.store.capacity.capacity_requests import (
     UNDECIDED,
     amend_capacity_request,
     change_phase,
@@ -22,8 +21,9 @@ from libs.store.capacity_requests import (
     load_capacity_request,
     spec_json,
 )
-from libs.store.database import Transaction
-from libs.store.jobs import drop_queued, enqueue
+from libs.store.platform import audit
+from libs.store.platform.database import Transaction
+from libs.store.platform.jobs import drop_queued, enqueue
 from libs.web.auth import Asking, require, require_owner
 from libs.web.context import Context, WebContext
 from libs.web.cursors import Paging, next_cursor

@@ -10,10 +10,10 @@ from pydantic import ConfigDict, Field
 
 from libs.domain.principal import Principal, Role
 from libs.domain.quota import Quota
-from libs.store import audit
-from libs.store.database import Transaction
-from libs.store.quotas import list_quotas, load_quota, set_quota
-from libs.store.regions import load_region
+from libs.store.capacity.quotas import list_quotas, load_quota, set_quota
+from libs.store.fleet.regions import load_region
+from libs.store.platform import audit
+from libs.store.platform.database import Transaction
 from libs.web.auth import Asking, require
 from libs.web.context import Context, WebContext
 from libs.web.cursors import Paging, next_cursor

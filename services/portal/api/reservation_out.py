@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from libs.domain.reservation import Coverage, Reservation, ReservationKind, ReservationPhase
-from libs.store.reservation_servers import ServerCount
+from libs.store.capacity.reservation_servers import ServerCount
 from libs.web.model import ResponseModel
 from libs.web.specs import SpecOut
 

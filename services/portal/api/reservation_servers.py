@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 
 from libs.domain.server import Unavailability
-from libs.store.reservations import load_reservation
-from libs.store.servers import ServerFilter, list_servers
+from libs.store.capacity.reservations import load_reservation
+from libs.store.fleet.servers import ServerFilter, list_servers
 from libs.web.context import Context
 from libs.web.cursors import Paging, next_cursor
 from libs.web.model import PageOf, ResponseModel

@@ -9,9 +9,9 @@ from pydantic import ConfigDict, Field
 
 from libs.domain.principal import Role
 from libs.domain.reservation import ReservationKind, ReservationPhase
-from libs.store.database import Transaction
-from libs.store.reservation_servers import count_servers
-from libs.store.reservations import list_reservations, load_reservation
+from libs.store.capacity.reservation_servers import count_servers
+from libs.store.capacity.reservations import list_reservations, load_reservation
+from libs.store.platform.database import Transaction
 from libs.web.auth import Asking, require
 from libs.web.context import Context
 from libs.web.cursors import Paging, next_cursor

@@ -10,9 +10,9 @@ from fastapi import APIRouter, Depends, Path, Response
 from pydantic import ConfigDict, Field
 
 from libs.domain.principal import Principal, Role, Token
-from libs.store import audit
-from libs.store.database import Transaction
-from libs.store.tokens import (
+from libs.store.platform import audit
+from libs.store.platform.database import Transaction
+from libs.store.platform.tokens import (
     create_token,
     list_tokens,
     load_token,

@@ -10,13 +10,13 @@ from libs.domain.capacity_request import CapacityRequestPhase
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.reconcile.jobs import ASSESS
-from libs.store import audit
-from libs.store.capacity_requests import change_phase, load_capacity_request
-from libs.store.certain_time import certain_now
-from libs.store.database import Database, Transaction
-from libs.store.jobs import enqueue
-from libs.store.reservations import load_reservation
-from libs.store.windows import list_beginning, list_over
+from libs.store.capacity.capacity_requests import change_phase, load_capacity_request
+from libs.store.capacity.reservations import load_reservation
+from libs.store.capacity.windows import list_beginning, list_over
+from libs.store.platform import audit
+from libs.store.platform.certain_time import certain_now
+from libs.store.platform.database import Database, Transaction
+from libs.store.platform.jobs import enqueue
 from services.portal.keeping import keep
 from services.portal.submissions import submit_delete
 

@@ -18,16 +18,16 @@ from libs.reconcile.crash import crash_point
 from libs.reconcile.errors import StaleGeneration
 from libs.reconcile.jobs import ASSESS
 from libs.reconcile.retry import retry_stale
-from libs.store import audit
-from libs.store.approvals import create_approval, supersede_of_request
-from libs.store.capacity_requests import UNASSESSED, change_phase, load_capacity_request, spec_json
-from libs.store.database import Database, Transaction
-from libs.store.findings import record_findings
-from libs.store.plans import commit_plan
-from libs.store.quotas import load_quota
-from libs.store.refusals import is_stale
-from libs.store.regions import load_region
-from libs.store.reservations import create_reservation, update_spec
+from libs.store.capacity.approvals import create_approval, supersede_of_request
+from libs.store.capacity.capacity_requests import UNASSESSED, change_phase, load_capacity_request, spec_json
+from libs.store.capacity.findings import record_findings
+from libs.store.capacity.quotas import load_quota
+from libs.store.capacity.reservations import create_reservation, update_spec
+from libs.store.fleet.regions import load_region
+from libs.store.plans.plans import commit_plan
+from libs.store.platform import audit
+from libs.store.platform.database import Database, Transaction
+from libs.store.platform.refusals import is_stale
 from services.portal.case import load_case, question_of_request
 from services.portal.ending import drop_scheduled_reservation, withdraw_scheduled_requests
 from services.portal.judge import Case, Judgement, judge, over_quota

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from libs.reconcile.jobs import ASSESS
-from libs.store.capacity_requests import list_unassessed
-from libs.store.database import Database
-from libs.store.jobs import enqueue
+from libs.store.capacity.capacity_requests import list_unassessed
+from libs.store.platform.database import Database
+from libs.store.platform.jobs import enqueue
 
 AT_ONCE_MAX = 1000
 

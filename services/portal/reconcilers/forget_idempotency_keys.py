@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from libs.store.database import Database
-from libs.store.idempotency import forget_keys
+from libs.store.platform.database import Database
+from libs.store.platform.idempotency import forget_keys
 
 KEPT_S = 86_400.0
 """Of real time, in which clients repeat themselves; the Clock may pass a day in a minute, or jump."""

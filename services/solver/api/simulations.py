@@ -8,10 +8,10 @@ from fastapi import APIRouter, Depends, Path, Query, Response
 
 from libs.domain.principal import Role
 from libs.reconcile.jobs import SIMULATE
-from libs.store.database import Transaction
-from libs.store.jobs import enqueue
-from libs.store.regions import load_region
-from libs.store.simulations import cancel_simulation, create_simulation, list_simulations, load_simulation
+from libs.store.fleet.regions import load_region
+from libs.store.plans.simulations import cancel_simulation, create_simulation, list_simulations, load_simulation
+from libs.store.platform.database import Transaction
+from libs.store.platform.jobs import enqueue
 from libs.web.auth import Asking, require
 from libs.web.context import Context
 from libs.web.cursors import Paging

@@ -11,11 +11,11 @@ from pydantic import Field
 from libs.domain.plan import SolveRun, SolveStatus
 from libs.domain.principal import Role
 from libs.reconcile.jobs import SOLVE
-from libs.store import audit
-from libs.store.database import Transaction
-from libs.store.jobs import enqueue
-from libs.store.regions import load_region
-from libs.store.solve_runs import list_solve_runs, load_solve_run, request_cancel
+from libs.store.fleet.regions import load_region
+from libs.store.plans.solve_runs import list_solve_runs, load_solve_run, request_cancel
+from libs.store.platform import audit
+from libs.store.platform.database import Transaction
+from libs.store.platform.jobs import enqueue
 from libs.web.auth import Asking, require
 from libs.web.context import Context
 from libs.web.cursors import Paging

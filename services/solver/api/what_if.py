@@ -10,10 +10,10 @@ from pydantic import ConfigDict, Field
 
 from libs.domain.region import Region
 from libs.domain.simulation import Demand, Loss, NewRacks, NewReservation, WhatIf
-from libs.store.database import Transaction
-from libs.store.known_names import hardware_types_of, known_datacenters, known_msbs, known_racks
-from libs.store.reservations import live_names
-from libs.store.simulations import load_owners
+from libs.store.capacity.reservations import live_names
+from libs.store.fleet.known_names import hardware_types_of, known_datacenters, known_msbs, known_racks
+from libs.store.plans.simulations import load_owners
+from libs.store.platform.database import Transaction
 from libs.web.model import Name, Number, RequestModel, SomeName, Whole
 from libs.web.names import unknown_name
 from libs.web.policy_model import policy_change

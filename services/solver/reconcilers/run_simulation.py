@@ -21,9 +21,9 @@ from libs.ras.result import SolveResult
 from libs.ras.simulation_report import Refusal, SimulationReport, report_as_json
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
-from libs.store.database import Database
-from libs.store.regions import load_region
-from libs.store.simulations import (
+from libs.store.fleet.regions import load_region
+from libs.store.fleet.snapshot import load_fleet_snapshot
+from libs.store.plans.simulations import (
     finish_simulation,
     forget_simulations,
     load_owners,
@@ -31,7 +31,7 @@ from libs.store.simulations import (
     record_simulation_progress,
     start_simulation,
 )
-from libs.store.snapshot import load_fleet_snapshot
+from libs.store.platform.database import Database
 from services.solver.bundles import keep_bundle
 from services.solver.settings import SolverSettings
 

@@ -23,14 +23,20 @@ from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.reconcile.errors import StalePlan
 from libs.reconcile.jobs import SOLVE
-from libs.store.coverage import load_coverage
-from libs.store.database import Database
-from libs.store.findings import record_findings
-from libs.store.plans import commit_plan
-from libs.store.regions import load_region
-from libs.store.shared_buffers import size_shared_buffers
-from libs.store.snapshot import load_fleet_snapshot
-from libs.store.solve_runs import fail_left_runs, finish_solve_run, record_bundle, record_progress, start_solve_run
+from libs.store.capacity.coverage import load_coverage
+from libs.store.capacity.findings import record_findings
+from libs.store.capacity.shared_buffers import size_shared_buffers
+from libs.store.fleet.regions import load_region
+from libs.store.fleet.snapshot import load_fleet_snapshot
+from libs.store.plans.plans import commit_plan
+from libs.store.plans.solve_runs import (
+    fail_left_runs,
+    finish_solve_run,
+    record_bundle,
+    record_progress,
+    start_solve_run,
+)
+from libs.store.platform.database import Database
 from services.solver.bundles import keep_bundle
 from services.solver.phase_spans import PhaseSpans
 from services.solver.settings import SolverSettings

@@ -10,10 +10,10 @@ import pytest
 
 from libs.domain.job import Job, JobStatus
 from libs.domain.policy import RegionPolicy
-from libs.store.database import Database
-from libs.store.jobs import enqueue, load_job
-from libs.store.regions import create_region
-from libs.store.schedules import ensure_schedules
+from libs.store.fleet.regions import create_region
+from libs.store.platform.database import Database
+from libs.store.platform.jobs import enqueue, load_job
+from libs.store.platform.schedules import ensure_schedules
 from tests.crash.harness import JobProcesses, wait_until
 
 pytestmark = pytest.mark.xdist_group("processes")

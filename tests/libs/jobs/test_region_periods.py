@@ -10,12 +10,12 @@ from libs.jobs.settings import JobSettings
 from libs.jobs.tick import tick
 from libs.reconcile.errors import StaleGeneration
 from libs.reconcile.jobs import MOVE, SOLVE
-from libs.store import audit
-from libs.store.database import Database
-from libs.store.jobs import list_jobs
-from libs.store.refusals import NotFound
-from libs.store.region_schedules import load_region_schedule, set_solve_period
-from libs.store.regions import create_region, load_region
+from libs.store.fleet.regions import create_region, load_region
+from libs.store.plans.region_schedules import load_region_schedule, set_solve_period
+from libs.store.platform import audit
+from libs.store.platform.database import Database
+from libs.store.platform.jobs import list_jobs
+from libs.store.platform.refusals import NotFound
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 HOUR, HALF = timedelta(hours=1), timedelta(minutes=30)

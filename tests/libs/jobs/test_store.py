@@ -10,8 +10,9 @@ from libs.domain.job import Job, JobStatus
 from libs.domain.policy import RegionPolicy
 from libs.jobs.lease import Lease, LeaseLost
 from libs.reconcile.jobs import WORLD
-from libs.store.database import Database
-from libs.store.jobs import (
+from libs.store.fleet.regions import create_region, list_regions
+from libs.store.platform.database import Database
+from libs.store.platform.jobs import (
     CHANNEL,
     claim_job,
     enqueue,
@@ -25,9 +26,8 @@ from libs.store.jobs import (
     resend_after_s,
     take_back_expired,
 )
-from libs.store.regions import create_region, list_regions
-from libs.store.schedules import advance_schedules, ensure_schedules
-from libs.store.wakeups import Wakeups
+from libs.store.platform.schedules import advance_schedules, ensure_schedules
+from libs.store.platform.wakeups import Wakeups
 from tests.builders.race import elsewhere, meanwhile, race
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)

@@ -4,7 +4,7 @@ import pytest
 
 from libs.reconcile.errors import StaleGeneration
 from libs.reconcile.retry import ATTEMPTS_MAX, retry_stale
-from libs.store.refusals import AlreadyExists, NotFound, is_stale
+from libs.store.platform.refusals import AlreadyExists, NotFound, is_stale
 
 STALE = StaleGeneration("server", "s1", expected=1, found=2)
 

@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from libs.store.database import Database
+from libs.store.platform.database import Database
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 

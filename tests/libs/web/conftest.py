@@ -12,8 +12,8 @@ from pydantic import Field
 from libs.domain.principal import Role
 from libs.reconcile.clock import SystemClock
 from libs.reconcile.errors import StaleGeneration
-from libs.store.database import Database
-from libs.store.tokens import create_token
+from libs.store.platform.database import Database
+from libs.store.platform.tokens import create_token
 from libs.web.app import create_app
 from libs.web.auth import digest, new_secret, require
 from libs.web.cursors import Paging, next_cursor

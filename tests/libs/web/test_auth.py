@@ -5,8 +5,8 @@ from starlette.websockets import WebSocketDisconnect
 from libs.domain.principal import Role
 from libs.observability.logs import HIDDEN
 from libs.reconcile.clock import SystemClock
-from libs.store.database import Database
-from libs.store.tokens import list_tokens, revoke_token
+from libs.store.platform.database import Database
+from libs.store.platform.tokens import list_tokens, revoke_token
 from tests.libs.web.conftest import bearer
 
 

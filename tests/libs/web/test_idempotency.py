@@ -8,8 +8,8 @@ from pydantic import BaseModel
 
 from libs.domain.principal import Role
 from libs.reconcile.clock import SystemClock
-from libs.store.database import Database, Transaction
-from libs.store.idempotency import forget_keys
+from libs.store.platform.database import Database, Transaction
+from libs.store.platform.idempotency import forget_keys
 from libs.web import idempotency
 from libs.web.app import create_app
 from libs.web.idempotency import Answer, Write

@@ -5,8 +5,8 @@ from fastapi.testclient import TestClient
 
 from libs.domain.principal import Role
 from libs.reconcile.clock import SystemClock
-from libs.store import audit
-from libs.store.database import Database
+from libs.store.platform import audit
+from libs.store.platform.database import Database
 from tests.libs.web.conftest import bearer
 
 

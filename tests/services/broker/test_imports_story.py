@@ -7,7 +7,7 @@ from fastapi.testclient import TestClient
 
 from libs.interchange.inventory import dump_inventory
 from libs.interchange.servers_csv import load_csv
-from libs.store.database import Database
+from libs.store.platform.database import Database
 from tests.services.broker.test_story import image, imported, pages, server  # noqa: F401 - fixtures
 
 HEADER = "server,datacenter,msb,rack,hardware_type,unavailability\n"

@@ -1,8 +1,8 @@
 from datetime import datetime, timedelta
 
 from libs.domain.server import Unavailability, UnavailabilityScope
-from libs.store.database import Database
-from libs.store.unavailability_events import open_event
+from libs.store.fleet.unavailability_events import open_event
+from libs.store.platform.database import Database
 from services.broker.reconcilers.refresh_unavailability import RefreshUnavailability
 from tests.builders.region import region_image
 from tests.builders.stored import NOW, read, stored

@@ -4,8 +4,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from libs.domain.policy import RegionPolicy
-from libs.store.database import Database
-from libs.store.regions import create_region
+from libs.store.fleet.regions import create_region
+from libs.store.platform.database import Database
 from tests.builders.stored import NOW
 
 PATH = "/v1/regions/west/schedule"

@@ -9,16 +9,16 @@ import pytest
 from libs.domain.reservation import ReservationKind, ReservationSpec
 from libs.domain.retirement import Retirement, RetirementKind, RetirementScope, RetirementStatus, condition_of
 from libs.domain.server import Unavailability, UnavailabilityScope
-from libs.store.database import Database
-from libs.store.hardware_types import ensure_hardware_types
-from libs.store.region_export import load_region_image
-from libs.store.region_summary import load_region_summary
-from libs.store.regions import load_region
-from libs.store.reservations import list_reservations
-from libs.store.retirements import announce_retirement, cancel_retirement, load_retirement
-from libs.store.servers import InUse, ServerFilter, list_servers, set_in_use
-from libs.store.shared_buffers import size_shared_buffers
-from libs.store.unavailability_events import open_event
+from libs.store.capacity.reservations import list_reservations
+from libs.store.capacity.shared_buffers import size_shared_buffers
+from libs.store.fleet.hardware_types import ensure_hardware_types
+from libs.store.fleet.regions import load_region
+from libs.store.fleet.retirements import announce_retirement, cancel_retirement, load_retirement
+from libs.store.fleet.servers import InUse, ServerFilter, list_servers, set_in_use
+from libs.store.fleet.unavailability_events import open_event
+from libs.store.platform.database import Database
+from libs.store.regions.region_export import load_region_image
+from libs.store.regions.region_summary import load_region_summary
 from services.broker.reconcilers.finish_retirements import FinishRetirements
 from services.broker.reconcilers.refresh_unavailability import RefreshUnavailability
 from services.mover.reconcilers.advance_moves import AdvanceMoves

@@ -16,9 +16,9 @@ from libs.domain.plan import PlanKind
 from libs.domain.reservation import ReservationSpec
 from libs.interchange.bounds import ROWS_MAX
 from libs.interchange.region_files import dump_region
-from libs.store.database import Database
-from libs.store.plans import commit_plan
-from libs.store.region_export import load_region_image
+from libs.store.plans.plans import commit_plan
+from libs.store.platform.database import Database
+from libs.store.regions.region_export import load_region_image
 from tests.builders.equal import assert_same_image
 from tests.builders.region import region_image
 from tests.builders.stored import NOW, plan_of, read

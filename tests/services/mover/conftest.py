@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from libs.store.database import Database
+from libs.store.platform.database import Database
 
 
 class ManualClock:

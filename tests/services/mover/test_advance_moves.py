@@ -11,12 +11,12 @@ from libs.domain.plan import PlanKind
 from libs.domain.reservation import ReservationSpec
 from libs.domain.server import Server, Unavailability
 from libs.reconcile.calls import Backoff
-from libs.store.database import Database
-from libs.store.errors import UNAVAILABLE
-from libs.store.move_history import list_moves, load_step_records
-from libs.store.plans import commit_plan
-from libs.store.servers import InUse, ServerFilter, list_servers, set_in_use
-from libs.store.unavailability_events import end_event, list_events
+from libs.store.fleet.servers import InUse, ServerFilter, list_servers, set_in_use
+from libs.store.fleet.unavailability_events import end_event, list_events
+from libs.store.moves.move_history import list_moves, load_step_records
+from libs.store.plans.plans import commit_plan
+from libs.store.platform.database import Database
+from libs.store.platform.errors import UNAVAILABLE
 from services.mover.moves_plan import MovePolicy
 from services.mover.reconcilers.advance_moves import AdvanceMoves, Report
 from tests.builders.region import region_image

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from fastapi.testclient import TestClient
 
 from libs.domain.principal import Role
-from libs.store.database import Database
-from libs.store.tokens import create_token
+from libs.store.platform.database import Database
+from libs.store.platform.tokens import create_token
 from libs.web.app import create_app
 from libs.web.auth import digest, new_secret
 from services.mover.api.moves import router

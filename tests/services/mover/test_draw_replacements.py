@@ -10,13 +10,13 @@ from libs.domain.region_condition import ConditionStatus, RegionCondition, Regio
 from libs.domain.reservation import ReservationSpec
 from libs.domain.server import Unavailability, UnavailabilityEvent, UnavailabilityScope
 from libs.reconcile.errors import StaleGeneration
-from libs.store.database import Database
-from libs.store.jobs import list_jobs
-from libs.store.plans import list_plans
-from libs.store.region_conditions import load_conditions
-from libs.store.regions import load_region
-from libs.store.servers import InUse, ServerFilter, list_servers, set_in_use
-from libs.store.unavailability_events import end_event, open_event
+from libs.store.fleet.regions import load_region
+from libs.store.fleet.servers import InUse, ServerFilter, list_servers, set_in_use
+from libs.store.fleet.unavailability_events import end_event, open_event
+from libs.store.plans.plans import list_plans
+from libs.store.platform.database import Database
+from libs.store.platform.jobs import list_jobs
+from libs.store.regions.region_conditions import load_conditions
 from services.broker.reconcilers.refresh_unavailability import RefreshUnavailability
 from services.mover.reconcilers import draw_replacements
 from services.mover.reconcilers.draw_replacements import DrawReplacements

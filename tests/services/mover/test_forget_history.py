@@ -6,10 +6,10 @@ import sqlalchemy as sa
 from libs.actuators.actuator import StepState
 from libs.domain.move import MoveStatus
 from libs.domain.plan import PlanKind
-from libs.store.database import Database
-from libs.store.history import forget_moves
-from libs.store.plan_history import load_last_solve_changes
-from libs.store.plans import list_plan_changes, list_plans
+from libs.store.moves.retention import forget_moves
+from libs.store.plans.plans import list_plan_changes, list_plans
+from libs.store.plans.targets_history import load_last_solve_changes
+from libs.store.platform.database import Database
 from services.mover.reconcilers import forget_history
 from services.mover.reconcilers.forget_history import ForgetHistory
 from tests.builders.region import region_image

@@ -17,15 +17,15 @@ from libs.domain.retirement import RetirementKind, RetirementScope
 from libs.domain.server import Unavailability
 from libs.observability.tallies import take
 from libs.reconcile.calls import BREAKER
-from libs.store import audit
-from libs.store.database import Database
-from libs.store.movers import load_mover, pause_mover, resume_mover, set_bounds
-from libs.store.region_conditions import load_conditions
-from libs.store.regions import load_region
-from libs.store.retirements import announce_retirement
-from libs.store.tallies import add_tallies
-from libs.store.tokens import create_token
-from libs.store.unavailability_events import list_events, lock_events
+from libs.store.fleet.regions import load_region
+from libs.store.fleet.retirements import announce_retirement
+from libs.store.fleet.unavailability_events import list_events, lock_events
+from libs.store.moves.movers import load_mover, pause_mover, resume_mover, set_bounds
+from libs.store.platform import audit
+from libs.store.platform.database import Database
+from libs.store.platform.tallies import add_tallies
+from libs.store.platform.tokens import create_token
+from libs.store.regions.region_conditions import load_conditions
 from libs.web.app import create_app
 from libs.web.auth import digest, new_secret
 from libs.web.platform_metrics import PlatformCollector

@@ -7,7 +7,7 @@ from fastapi.testclient import TestClient
 
 from libs.domain.principal import Role
 from libs.reconcile.clock import SystemClock
-from libs.store.database import Database
+from libs.store.platform.database import Database
 from libs.web.app import create_app
 from services.planner.api import LARGE_BODIES, ROUTERS
 from tests.libs.web.conftest import bearer

@@ -7,12 +7,12 @@ import sqlalchemy as sa
 
 from libs.domain.plan_run import PlanRunStatus, PlanTrigger
 from libs.reconcile.jobs import WORLD_CYCLES
-from libs.store.executed_changes import load_executed_shares, record_executed
-from libs.store.placement_plans import commit_placement_plan, load_placement_plan, load_target_plan_id
-from libs.store.plan_runs import create_plan_run, finish_plan_run, list_plan_runs, take_plan_run
-from libs.store.planning_inputs import append_version, list_versions, load_version
-from libs.store.refusals import NotFound
-from libs.store.service_models import save_service_models
+from libs.store.planner.executed_changes import load_executed_shares, record_executed
+from libs.store.planner.placement_plans import commit_placement_plan, load_placement_plan, load_target_plan_id
+from libs.store.planner.plan_runs import create_plan_run, finish_plan_run, list_plan_runs, take_plan_run
+from libs.store.planner.planning_inputs import append_version, list_versions, load_version
+from libs.store.planner.service_models import save_service_models
+from libs.store.platform.refusals import NotFound
 from services.planner.cycle_tasks import JOBS
 from services.planner.reconcilers import forget_planning
 from services.planner.reconcilers.forget_planning import ForgetPlanning

@@ -2,7 +2,7 @@
 
 import pytest
 
-from libs.store.audit import list_entries
+from libs.store.platform.audit import list_entries
 from tests.builders.planning_inputs import put, put_world
 from tests.services.planner.test_plan_runs import ask, planner, settings  # noqa: F401 - fixtures
 

@@ -11,11 +11,11 @@ import sqlalchemy as sa
 from libs.domain.plan_run import PlanRunStatus, PlanTrigger
 from libs.interchange.traces.intake import Intake, Rows
 from libs.reconcile.clock import SystemClock
-from libs.store.executed_changes import record_executed
-from libs.store.jobs import list_jobs
-from libs.store.placement_plans import commit_placement_plan, load_target_plan_id
-from libs.store.plan_runs import create_plan_run, load_plan_run, take_plan_run
-from libs.store.span_batches import put_spans
+from libs.store.planner.executed_changes import record_executed
+from libs.store.planner.placement_plans import commit_placement_plan, load_target_plan_id
+from libs.store.planner.plan_runs import create_plan_run, load_plan_run, take_plan_run
+from libs.store.platform.jobs import list_jobs
+from libs.store.telemetry.span_batches import put_spans
 from services.cli.flux.offline import make_models, make_plan
 from services.planner.reconcilers.make_placement_plan import ATTEMPTS_MAX, MakePlacementPlan
 from services.planner.reconcilers.schedule_plan_runs import SchedulePlanRuns

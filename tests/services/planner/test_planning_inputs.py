@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from libs.store.audit import list_entries
+from libs.store.platform.audit import list_entries
 from tests.builders.planning_inputs import put, put_after, put_csv, put_world
 
 GROWTH = [{"step": 1, "product": "feed", "growth": 0.02}, {"step": 2, "product": "feed", "growth": 0.05}]

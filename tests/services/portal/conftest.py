@@ -9,9 +9,9 @@ from fastapi.testclient import TestClient
 from libs.domain.principal import Role
 from libs.domain.reservation import ReservationSpec
 from libs.reconcile.clock import SystemClock
-from libs.store.capacity_requests import list_unassessed
-from libs.store.database import Database
-from libs.store.region_import import import_region
+from libs.store.capacity.capacity_requests import list_unassessed
+from libs.store.platform.database import Database
+from libs.store.regions.region_import import import_region
 from libs.web.app import create_app
 from services.portal.api import ROUTERS
 from services.portal.reconcilers.assess_capacity_request import AssessCapacityRequest

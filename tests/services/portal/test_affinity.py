@@ -3,7 +3,7 @@
 import pytest
 from fastapi.testclient import TestClient
 
-from libs.store.database import Database
+from libs.store.platform.database import Database
 from tests.services.portal.conftest import WEB, create
 from tests.services.portal.test_assess import assess
 

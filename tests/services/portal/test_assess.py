@@ -11,9 +11,9 @@ from libs.domain.capacity_request import CapacityRequestPhase
 from libs.reconcile import crash
 from libs.reconcile.clock import SystemClock
 from libs.reconcile.jobs import ASSESS
-from libs.store.database import Database
-from libs.store.jobs import list_jobs
-from libs.store.snapshot import load_fleet_snapshot
+from libs.store.fleet.snapshot import load_fleet_snapshot
+from libs.store.platform.database import Database
+from libs.store.platform.jobs import list_jobs
 from services.portal.reconcilers import assess_capacity_request
 from services.portal.reconcilers.assess_capacity_request import AssessCapacityRequest
 from services.portal.reconcilers.enqueue_assessments import EnqueueAssessments
@@ -164,7 +164,7 @@ def test_what_waits_without_a_job_is_queued_again(client: TestClient, database: 
         (job,) = list_jobs(tx).items
     assert (job.kind, job.subject) == (ASSESS, str(request_id))
     assert EnqueueAssessments(database).reconcile() == 0
-    from libs.store.jobs import claim_job, fail_attempt
+    from libs.store.platform.jobs import claim_job, fail_attempt
 
     with database.write() as tx:
         claimed = claim_job(tx, job.job_id, worker="w", lease_s=60)

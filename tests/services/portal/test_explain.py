@@ -10,8 +10,8 @@ from libs.domain.principal import Role
 from libs.ras.limits import SolveLimits
 from libs.ras.phases import plan_target_bindings
 from libs.reconcile.clock import SystemClock
-from libs.store.database import Database
-from libs.store.plans import commit_plan
+from libs.store.plans.plans import commit_plan
+from libs.store.platform.database import Database
 from tests.builders.stored import read, reservation_id
 from tests.libs.web.conftest import bearer
 from tests.services.portal.conftest import create

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from libs.domain.approval import ApprovalLimits
 from libs.domain.principal import Role
 from libs.reconcile.clock import SystemClock
-from libs.store.approval_limits import load_approval_limits, set_approval_limits
-from libs.store.database import Database
-from libs.store.quotas import load_quota, set_quota
-from libs.store.regions import load_region
+from libs.store.capacity.approval_limits import load_approval_limits, set_approval_limits
+from libs.store.capacity.quotas import load_quota, set_quota
+from libs.store.fleet.regions import load_region
+from libs.store.platform.database import Database
 from services.portal.reconcilers.assess_capacity_request import AssessCapacityRequest
 from tests.libs.web.conftest import bearer
 from tests.services.portal.conftest import create

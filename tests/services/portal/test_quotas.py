@@ -6,8 +6,8 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from libs.domain.principal import Role
-from libs.store.audit import list_entries
-from libs.store.database import Database
+from libs.store.platform.audit import list_entries
+from libs.store.platform.database import Database
 from tests.libs.web.conftest import bearer
 from tests.services.portal.conftest import create
 from tests.services.portal.test_assess import ask, assess

@@ -9,9 +9,9 @@ import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
 from libs.reconcile.clock import SystemClock
-from libs.store.audit import list_entries
-from libs.store.database import Database
-from libs.store.tokens import list_tokens, load_principal, revoke_token
+from libs.store.platform.audit import list_entries
+from libs.store.platform.database import Database
+from libs.store.platform.tokens import list_tokens, load_principal, revoke_token
 from libs.web.auth import digest
 from services.portal.admin_token import ensure_admin_token
 from tests.services.portal.conftest import WEB, create

@@ -5,8 +5,8 @@ from fastapi.testclient import TestClient
 
 from libs.domain.job import JobStatus
 from libs.reconcile.jobs import ASSESS
-from libs.store.database import Database
-from libs.store.jobs import list_jobs
+from libs.store.platform.database import Database
+from libs.store.platform.jobs import list_jobs
 from services.portal import submissions
 from tests.services.portal.conftest import create
 

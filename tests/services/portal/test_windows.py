@@ -8,10 +8,10 @@ import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
 from libs.domain.principal import Role
-from libs.store.audit import list_entries
-from libs.store.database import Database
-from libs.store.region_export import load_region_image
-from libs.store.snapshot import load_fleet_snapshot
+from libs.store.fleet.snapshot import load_fleet_snapshot
+from libs.store.platform.audit import list_entries
+from libs.store.platform.database import Database
+from libs.store.regions.region_export import load_region_image
 from libs.web.app import create_app
 from services.portal.api import ROUTERS
 from services.portal.reconcilers.advance_windows import AdvanceWindows
@@ -49,7 +49,7 @@ def advance(database: Database, clock: ManualClock):
 
 
 def assess_waiting(database: Database, clock: ManualClock) -> None:
-    from libs.store.capacity_requests import list_unassessed
+    from libs.store.capacity.capacity_requests import list_unassessed
 
     with database.snapshot() as tx:
         waiting = list_unassessed(tx, job_kind="none", limit=100)
@@ -170,7 +170,7 @@ def test_one_that_is_deleted_or_called_at_once_waits_no_more(owner, database, cl
 
 def test_one_that_can_never_be_met_when_it_begins_is_not_kept(owner, database, clock, advance) -> None:
     url = ask(owner, database, clock, create(spec=window(clock, 1, None)))
-    from libs.store.quotas import set_quota
+    from libs.store.capacity.quotas import set_quota
 
     with database.write() as tx:  # what grows no more is not refused: its promise counts already
         set_quota(tx, "west", "team", 1.0, generation=0)

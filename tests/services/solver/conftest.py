@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from libs.domain.principal import Role
 from libs.domain.reservation import ReservationSpec
 from libs.reconcile.clock import SystemClock
-from libs.store.database import Database
+from libs.store.platform.database import Database
 from libs.web.app import create_app
 from services.portal.api import ROUTERS as PORTAL
 from services.solver.api import ROUTERS as SOLVER

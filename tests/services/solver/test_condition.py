@@ -7,11 +7,11 @@ import sqlalchemy as sa
 
 from libs.domain.region_condition import RegionCondition
 from libs.reconcile.clock import SystemClock
-from libs.store.database import Database
-from libs.store.jobs import claim_job, enqueue
-from libs.store.regions import load_region
-from libs.store.solve_conditions import load_solve_conditions
-from libs.store.solve_runs import start_solve_run
+from libs.store.fleet.regions import load_region
+from libs.store.plans.solve_conditions import load_solve_conditions
+from libs.store.plans.solve_runs import start_solve_run
+from libs.store.platform.database import Database
+from libs.store.platform.jobs import claim_job, enqueue
 from libs.web.platform_metrics import PlatformCollector
 from services.solver.reconcilers import solve_bindings
 from services.solver.reconcilers.solve_bindings import SolveBindings

@@ -6,7 +6,7 @@ import pytest
 
 from libs.domain.plan import SolveStatus
 from libs.reconcile.clock import SystemClock
-from libs.store.database import Database
+from libs.store.platform.database import Database
 from services.solver.reconcilers.solve_bindings import SolveBindings
 from services.solver.settings import SolverSettings
 from tests.builders.region import region_image

@@ -14,9 +14,9 @@ from libs.domain.what_if import ImpossibleWhatIf
 from libs.interchange.bundle import load_bundle
 from libs.ras.phases import plan_target_bindings
 from libs.reconcile.clock import SystemClock
-from libs.store.database import Database
-from libs.store.regions import load_region
-from libs.store.reservations import create_reservation
+from libs.store.capacity.reservations import create_reservation
+from libs.store.fleet.regions import load_region
+from libs.store.platform.database import Database
 from services.solver.reconcilers.run_simulation import RunSimulation
 from services.solver.reconcilers.solve_bindings import SolveBindings
 from services.solver.settings import SolverSettings

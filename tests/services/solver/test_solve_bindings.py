@@ -17,10 +17,10 @@ from libs.ras import phases
 from libs.ras.evaluate import coverage_of
 from libs.ras.phases import plan_target_bindings
 from libs.reconcile.clock import SystemClock
-from libs.store.database import Database
-from libs.store.plans import commit_plan, load_plan
-from libs.store.reservations import load_reservation, update_spec
-from libs.store.solve_runs import fail_left_runs, list_solve_runs, start_solve_run
+from libs.store.capacity.reservations import load_reservation, update_spec
+from libs.store.plans.plans import commit_plan, load_plan
+from libs.store.plans.solve_runs import fail_left_runs, list_solve_runs, start_solve_run
+from libs.store.platform.database import Database
 from services.solver.reconcilers import solve_bindings
 from services.solver.reconcilers.solve_bindings import SolveBindings
 from services.solver.settings import SolverSettings

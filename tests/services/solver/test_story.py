@@ -7,9 +7,9 @@ from fastapi.testclient import TestClient
 from libs.domain.job import JobStatus
 from libs.jobs.progress import ProgressRecorder
 from libs.reconcile.clock import SystemClock
-from libs.store.database import Database
-from libs.store.jobs import list_jobs
-from libs.store.solve_runs import record_progress, start_solve_run
+from libs.store.plans.solve_runs import record_progress, start_solve_run
+from libs.store.platform.database import Database
+from libs.store.platform.jobs import list_jobs
 from services.solver.reconcilers.solve_bindings import SolveBindings
 
 

@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-from libs.store.database import Database
+from libs.store.platform.database import Database
 from libs.store.tables import metadata
 
 OWN = {"simulations", "simulation_changes", "jobs", "idempotency_keys", "tokens"}

@@ -17,8 +17,8 @@ from fastapi.testclient import TestClient
 from libs.domain.principal import Role
 from libs.domain.world import Vocabulary
 from libs.reconcile.clock import SystemClock
-from libs.store.database import Database
-from libs.store.planning_inputs import append_version
+from libs.store.planner.planning_inputs import append_version
+from libs.store.platform.database import Database
 from libs.web.app import create_app
 from services.planner.api import LARGE_BODIES, ROUTERS
 from services.planner.otlp_errors import OtlpErrors

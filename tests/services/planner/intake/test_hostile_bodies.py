@@ -7,7 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from libs.domain.principal import Role
-from libs.store.span_batches import count_waiting
+from libs.store.telemetry.span_batches import count_waiting
 from tests.libs.web.conftest import bearer
 from tests.services.planner.intake.exports import as_proto, export, shop_trace, span
 

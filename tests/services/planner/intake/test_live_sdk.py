@@ -12,7 +12,7 @@ from opentelemetry.trace import SpanKind
 
 from libs.domain.principal import Role
 from libs.reconcile.clock import SystemClock
-from libs.store.span_sums import load_demand
+from libs.store.telemetry.span_sums import load_demand
 from services.planner.reconcilers.sum_spans import SumSpans
 from tests.libs.web.conftest import bearer
 from tests.services.planner.intake.conftest import WORDS, serving

@@ -8,9 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from libs.domain.telemetry import Samples
-from libs.store.measures import TRAFFIC, USAGE, count_measured, forget_samples, load_series, put_samples
-from libs.store.refusals import NotPossible
-from libs.store.telemetry_window import load_telemetry
+from libs.store.platform.refusals import NotPossible
+from libs.store.telemetry.measures import TRAFFIC, USAGE, count_measured, forget_samples, load_series, put_samples
+from libs.store.telemetry.window import load_telemetry
 from tests.services.planner.intake.conftest import WORDS
 
 CSV = {"Content-Type": "text/csv"}
@@ -127,7 +127,7 @@ def test_a_window_that_does_not_fit_comes_in_coarser_means(database, monkeypatch
     zero = int(MIDNIGHT.timestamp()) // 60
     put(database, [zero, zero + 1, zero + 7, zero + 1440], [1, 3, 5, 100])
     fine = 5 * 2 * 24 * 60 * 8
-    monkeypatch.setattr("libs.store.telemetry_window.BYTES_MAX", fine // 5)
+    monkeypatch.setattr("libs.store.telemetry.window.BYTES_MAX", fine // 5)
     found = seen(database, days=1).observations
     assert found.minute.tolist() == [0, 5]
     assert found.usage[STORE, EAST].tolist() == [2, 5]

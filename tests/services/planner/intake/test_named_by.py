@@ -7,7 +7,7 @@ from fastapi.testclient import TestClient
 
 from libs.domain.principal import Role
 from libs.reconcile.clock import SystemClock
-from libs.store.measures import TRAFFIC, USAGE, count_measured
+from libs.store.telemetry.measures import TRAFFIC, USAGE, count_measured
 from services.planner.reconcilers.sum_spans import SumSpans
 from tests.libs.web.conftest import bearer
 from tests.services.planner.intake.exports import export, shop_trace, span

@@ -9,9 +9,9 @@ import pytest
 
 from libs.reconcile.calls import PULLS, Backoff
 from libs.reconcile.clock import Clock
-from libs.store.measures import USAGE, count_measured
-from libs.store.metric_sources import load_source
-from libs.store.telemetry_window import load_telemetry
+from libs.store.telemetry.measures import USAGE, count_measured
+from libs.store.telemetry.metric_sources import load_source
+from libs.store.telemetry.window import load_telemetry
 from services.planner.prometheus import Prometheus
 from services.planner.reconcilers.pull_metrics import PullMetrics
 from services.planner.telemetry_settings import TelemetrySettings

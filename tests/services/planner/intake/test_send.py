@@ -13,9 +13,9 @@ from libs.interchange.traces.files import read_traces
 from libs.interchange.traces.intake import Intake
 from libs.interchange.world import load_gateways, load_observations, load_vocabulary
 from libs.reconcile.clock import SystemClock
-from libs.store.planning_inputs import append_version
-from libs.store.span_batches import count_waiting
-from libs.store.telemetry_window import load_telemetry
+from libs.store.planner.planning_inputs import append_version
+from libs.store.telemetry.span_batches import count_waiting
+from libs.store.telemetry.window import load_telemetry
 from services.cli.main import main
 from services.planner.reconcilers.sum_spans import SumSpans
 from tests.libs.web.conftest import bearer

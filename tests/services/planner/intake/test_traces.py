@@ -14,9 +14,9 @@ import services.planner.span_intake as span_intake
 from libs.domain.principal import Role
 from libs.flux.span_sums import sum_waiting_spans
 from libs.reconcile.clock import SystemClock
-from libs.store.planning_inputs import append_version
-from libs.store.span_batches import StaleSpans, count_waiting, load_waiting_spans, settle_spans
-from libs.store.span_sums import load_demand
+from libs.store.planner.planning_inputs import append_version
+from libs.store.telemetry.span_batches import StaleSpans, count_waiting, load_waiting_spans, settle_spans
+from libs.store.telemetry.span_sums import load_demand
 from libs.web.problems import Problem
 from services.planner.reconcilers.sum_spans import SumSpans
 from services.planner.span_intake import SpanIntake

@@ -13,14 +13,14 @@ from libs.domain.approval import ApprovalLimits
 from libs.domain.plan import PlanKind
 from libs.domain.principal import Role
 from libs.reconcile.clock import SystemClock
-from libs.store.approval_limits import set_approval_limits
-from libs.store.audit import list_entries
-from libs.store.capacity_requests import list_capacity_requests
-from libs.store.database import Database, Transaction
-from libs.store.plans import commit_plan, load_plan
-from libs.store.quotas import set_quota
-from libs.store.regions import load_region
-from libs.store.reservations import load_reservation, update_spec
+from libs.store.capacity.approval_limits import set_approval_limits
+from libs.store.capacity.capacity_requests import list_capacity_requests
+from libs.store.capacity.quotas import set_quota
+from libs.store.capacity.reservations import load_reservation, update_spec
+from libs.store.fleet.regions import load_region
+from libs.store.plans.plans import commit_plan, load_plan
+from libs.store.platform.audit import list_entries
+from libs.store.platform.database import Database, Transaction
 from tests.builders.stored import plan_of, read, reservation_id, targets
 from tests.libs.web.conftest import bearer
 from tests.services.solver.what_ifs import ANY, NEW, dump

@@ -9,12 +9,12 @@ from fastapi.testclient import TestClient
 from libs.domain.approval import ApprovalLimits
 from libs.domain.principal import Role
 from libs.reconcile.clock import SystemClock
-from libs.store.approval_limits import set_approval_limits
-from libs.store.approvals import list_approvals
-from libs.store.capacity_requests import load_capacity_request
-from libs.store.database import Database
-from libs.store.quotas import set_quota
-from libs.store.regions import load_region
+from libs.store.capacity.approval_limits import set_approval_limits
+from libs.store.capacity.approvals import list_approvals
+from libs.store.capacity.capacity_requests import load_capacity_request
+from libs.store.capacity.quotas import set_quota
+from libs.store.fleet.regions import load_region
+from libs.store.platform.database import Database
 from services.portal.reconcilers.assess_capacity_request import AssessCapacityRequest
 from tests.libs.web.conftest import bearer
 

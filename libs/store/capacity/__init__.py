@@ -1,0 +1,1 @@
+"""Reservations, capacity requests, approvals, quotas, findings and coverage."""

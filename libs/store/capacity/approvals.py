@@ -1,0 +1,163 @@
+"""Approvals: pending, decided and superseded."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from libs.domain.approval import Approval, ApprovalKind, ApprovalStatus, Cause
+from libs.domain.page import Page
+from libs.reconcile.errors import StaleGeneration
+from libs.store.platform.database import Transaction
+from libs.store.platform.refusals import NotFound
+from libs.store.tables import approvals, capacity_requests, regions
+
+_table = approvals
+_SELECT = (
+    sa.select(
+        _table,
+        regions.c.name.label("region"),
+        capacity_requests.c.reservation_name.label("reservation"),
+        capacity_requests.c.owner,
+    )
+    .select_from(_table)
+    .join(regions, regions.c.region_id == _table.c.region_id)
+    .outerjoin(capacity_requests, capacity_requests.c.capacity_request_id == _table.c.capacity_request_id)
+)
+
+
+def create_approval(
+    tx: Transaction,
+    region_id: int,
+    *,
+    kind: ApprovalKind,
+    capacity_request_id: int | None = None,
+    causes: Sequence[Cause],
+    change: Mapping[str, object],
+    before: Mapping[str, object] | None,
+    asked_by: Collection[str],
+    given_reason: str | None,
+    now: datetime,
+) -> Approval:
+    """Create a pending approval. The caller must have superseded an earlier one for the same subject."""
+    values = {
+        "region_id": region_id,
+        "kind": kind,
+        "capacity_request_id": capacity_request_id,
+        "status": ApprovalStatus.PENDING,
+        "causes": [asdict(cause) for cause in causes],
+        "change": dict(change),
+        "before": sa.null() if before is None else dict(before),
+        "asked_by": sorted(set(asked_by)),
+        "given_reason": given_reason,
+        "created_at": now,
+    }
+    new_id = tx.execute(sa.insert(_table).values(values).returning(_table.c.approval_id)).scalar_one()
+    return load_approval(tx, new_id)
+
+
+def load_approval(tx: Transaction, approval_id: int) -> Approval:
+    """Return one approval. Raises NotFound."""
+    row = tx.execute(_SELECT.where(_table.c.approval_id == approval_id)).mappings().one_or_none()
+    if row is None:
+        raise NotFound("approval", approval_id)
+    return _approval(row)
+
+
+def list_approvals(
+    tx: Transaction,
+    *,
+    region: str | None = None,
+    status: ApprovalStatus | None = None,
+    kind: ApprovalKind | None = None,
+    capacity_request_id: int | None = None,
+    before: int | None = None,
+    limit: int = 100,
+) -> Page[Approval]:
+    """Return a page of approvals, latest first; `before` is the id that the last page ended with."""
+    wanted = {
+        regions.c.name: region,
+        _table.c.status: status,
+        _table.c.kind: kind,
+        _table.c.capacity_request_id: capacity_request_id,
+    }
+    query = _SELECT.where(*(column == value for column, value in wanted.items() if value is not None))
+    if before is not None:
+        query = query.where(_table.c.approval_id < before)
+    rows = tx.execute(query.order_by(_table.c.approval_id.desc()).limit(limit + 1)).mappings()
+    return Page.of([_approval(row) for row in rows], limit, lambda approval: approval.approval_id)
+
+
+def is_approved(tx: Transaction, capacity_request_id: int) -> bool:
+    """Return whether a person has approved the request as it stands."""
+    query = sa.select(_table.c.approval_id).where(
+        _table.c.capacity_request_id == capacity_request_id, _table.c.status == ApprovalStatus.APPROVED
+    )
+    return tx.execute(query).first() is not None
+
+
+def decide_approval(
+    tx: Transaction,
+    approval: Approval,
+    status: ApprovalStatus,
+    *,
+    generation: int,
+    decided_by: str,
+    reason: str,
+    now: datetime,
+) -> Approval:
+    """Record a person's decision on a pending approval.
+
+    Raises StaleGeneration unless it is pending and at `generation`.
+    """
+    key = _table.c.approval_id == approval.approval_id
+    values = {"status": status, "decided_by": decided_by, "decision_reason": reason, "decided_at": now}
+    pending = sa.and_(_table.c.generation == generation, _table.c.status == ApprovalStatus.PENDING)
+    if tx.execute(sa.update(_table).where(key, pending).values(values)).rowcount == 0:
+        found = load_approval(tx, approval.approval_id).generation
+        raise StaleGeneration("approval", approval.approval_id, expected=generation, found=found)
+    return load_approval(tx, approval.approval_id)
+
+
+def supersede_of_request(
+    tx: Transaction, capacity_request_id: int, *, decided_by: str, reason: str, now: datetime
+) -> None:
+    """Supersede the pending and granted approvals of a request, because the request has changed."""
+    _supersede(tx, _table.c.capacity_request_id == capacity_request_id, decided_by, reason, now)
+
+
+def supersede_of_policy(tx: Transaction, region_id: int, *, decided_by: str, reason: str, now: datetime) -> None:
+    """Supersede the pending policy changes of a region, because the policy that they start from has changed."""
+    waits = sa.and_(
+        _table.c.region_id == region_id,
+        _table.c.kind == ApprovalKind.REGION_POLICY,
+        _table.c.status == ApprovalStatus.PENDING,
+    )
+    _supersede(tx, waits, decided_by, reason, now)
+
+
+def _supersede(tx: Transaction, which: sa.ColumnElement[bool], decided_by: str, reason: str, now: datetime) -> None:
+    values = {
+        "status": ApprovalStatus.SUPERSEDED,
+        "decided_by": decided_by,
+        "decision_reason": reason,
+        "decided_at": now,
+    }
+    open_ones = _table.c.status.in_((ApprovalStatus.PENDING, ApprovalStatus.APPROVED))
+    tx.execute(sa.update(_table).where(which, open_ones).values(values))
+
+
+def _approval(row: sa.RowMapping) -> Approval:
+    fields = {name: row[name] for name in Approval.__dataclass_fields__}
+    return Approval(
+        **fields
+        | {
+            "kind": ApprovalKind(row["kind"]),
+            "status": ApprovalStatus(row["status"]),
+            "causes": tuple(Cause(**cause) for cause in row["causes"]),
+            "asked_by": tuple(row["asked_by"]),
+        }
+    )

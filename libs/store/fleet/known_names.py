@@ -1,0 +1,46 @@
+"""The names that a request may use, for suggestions when it uses an unknown one."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from libs.store.platform.database import Transaction
+from libs.store.tables import datacenters, hardware_types, msbs, racks, regions, reservation_rru, reservations, servers
+
+
+def known_regions(tx: Transaction) -> frozenset[str]:
+    """Return the names of all regions."""
+    return frozenset(tx.execute(sa.select(regions.c.name)).scalars())
+
+
+def known_hardware_types(tx: Transaction) -> frozenset[str]:
+    """Return the names of all hardware types."""
+    return frozenset(tx.execute(sa.select(hardware_types.c.name)).scalars())
+
+
+def known_datacenters(tx: Transaction, region_id: int) -> frozenset[str]:
+    """Return the names of a region's datacenters."""
+    return frozenset(tx.execute(sa.select(datacenters.c.name).where(datacenters.c.region_id == region_id)).scalars())
+
+
+def known_msbs(tx: Transaction, region_id: int) -> frozenset[str]:
+    """Return the names of a region's MSBs."""
+    return frozenset(tx.execute(sa.select(msbs.c.name).where(msbs.c.region_id == region_id)).scalars())
+
+
+def known_racks(tx: Transaction, region_id: int) -> frozenset[str]:
+    """Return the names of a region's racks."""
+    return frozenset(tx.execute(sa.select(racks.c.name).where(racks.c.region_id == region_id)).scalars())
+
+
+def hardware_types_of(tx: Transaction, region_id: int) -> frozenset[str]:
+    """Return the names of the hardware types of a region's servers, and of those that its live reservations accept."""
+    wanted = (
+        sa.select(reservation_rru.c.hardware_type_id)
+        .join(reservations, reservations.c.reservation_id == reservation_rru.c.reservation_id)
+        .where(reservations.c.region_id == region_id, reservations.c.deleted_at.is_(None))
+    )
+    there = sa.select(servers.c.hardware_type_id).where(servers.c.region_id == region_id)
+    column = hardware_types.c.hardware_type_id
+    query = sa.select(hardware_types.c.name).where(sa.or_(column.in_(there), column.in_(wanted)))
+    return frozenset(tx.execute(query).scalars())

@@ -1,0 +1,56 @@
+"""Regions: created, found and listed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+
+from libs.domain.page import Page
+from libs.domain.policy import RegionPolicy
+from libs.domain.region import Region
+from libs.store.platform.database import Transaction
+from libs.store.platform.refusals import AlreadyExists, NotFound
+from libs.store.tables import regions
+
+
+def create_region(tx: Transaction, name: str, policy: RegionPolicy, *, now: datetime) -> int:
+    """Create a region without servers and return its id. Raises AlreadyExists, also if one is being created now."""
+    statement = insert(regions).values(name=name, policy=asdict(policy), created_at=now).on_conflict_do_nothing()
+    region_id: int | None = tx.execute(statement.returning(regions.c.region_id)).scalar_one_or_none()
+    if region_id is None:
+        raise AlreadyExists("region", name)
+    return region_id
+
+
+def load_region(tx: Transaction, name: str, *, lock: bool = False) -> Region:
+    """Return one region. With `lock`, no other transaction changes it until this one ends. Raises NotFound."""
+    query = sa.select(regions).where(regions.c.name == name)
+    row = tx.execute(query.with_for_update(key_share=True) if lock else query).mappings().one_or_none()
+    if row is None:
+        raise NotFound("region", name)
+    return region_of(row)
+
+
+def list_regions(tx: Transaction, *, after: int | None = None, limit: int = 100) -> Page[Region]:
+    """Return a page of regions by id; `after` is the id that the last page ended with."""
+    query = sa.select(regions).where(regions.c.region_id > (after or 0)).order_by(regions.c.region_id).limit(limit + 1)
+    found = [region_of(row) for row in tx.execute(query).mappings()]
+    return Page.of(found, limit, lambda region: region.region_id)
+
+
+def region_of(row: Mapping[Any, Any]) -> Region:
+    """Return a row of the table regions as a Region."""
+    return Region(
+        region_id=row["region_id"],
+        name=row["name"],
+        policy=RegionPolicy(**row["policy"]),
+        target_plan_id=row["target_plan_id"],
+        solve_every_s=row["solve_every_s"],
+        generation=row["generation"],
+        created_at=row["created_at"],
+    )

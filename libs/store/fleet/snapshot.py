@@ -1,0 +1,137 @@
+"""A region as arrays, read at one moment: the input of solves and assessments."""
+
+from __future__ import annotations
+
+import numpy as np
+import sqlalchemy as sa
+
+from libs.domain.fleet import DELETED, FREE, FleetSnapshot, Indices, Ints, Names, Reservations, Servers
+from libs.store.fleet.regions import load_region
+from libs.store.fleet.topology import TopologyIds, load_topology, rows_of
+from libs.store.platform.bulk import copy_out, load_names
+from libs.store.platform.database import Transaction
+
+_LIVE = "region_id = %(region)s AND deleted_at IS NULL AND NOT scheduled"
+# Servers of announced retirements. It is derived on each read, so that writers of servers need not maintain it.
+LEAVING = """
+    (rack_id IN (SELECT rack_id FROM retirements WHERE status = 'announced' AND rack_id IS NOT NULL)
+     OR server_id IN (SELECT server_id FROM retirements WHERE status = 'announced' AND server_id IS NOT NULL))"""
+
+
+def load_fleet_snapshot(tx: Transaction, region_name: str) -> FleetSnapshot:
+    """Return the input of a solve. `tx` comes from Database.snapshot(), so that all of it is of one moment.
+
+    Rows are ordered by id, and hardware types by name. The types are those of the region's servers and of its
+    reservations' RRUs. Bindings to deleted reservations read DELETED. Scheduled reservations are left out. Raises
+    NotFound.
+    """
+    if tx.get_isolation_level() != "REPEATABLE READ":
+        raise ValueError("a snapshot takes several queries: pass a transaction of Database.snapshot()")
+    region = load_region(tx, region_name)
+    topology, topology_ids = load_topology(tx, region.region_id)
+    type_ids, types = _hardware_types(tx, region.region_id)
+    reservations = _reservations(tx, region.region_id, topology_ids, type_ids)
+    return FleetSnapshot(
+        region=region.name,
+        topology=topology,
+        hardware_types=types,
+        servers=_servers(tx, region.region_id, topology_ids, type_ids, reservations.id),
+        reservations=reservations,
+        policy=region.policy,
+        target_plan_id=region.target_plan_id,
+    )
+
+
+def _hardware_types(tx: Transaction, region_id: int) -> tuple[Ints, Names]:
+    query = """
+        SELECT hardware_type_id, name FROM hardware_types
+        WHERE hardware_type_id IN (SELECT hardware_type_id FROM servers
+                                   WHERE region_id = :region AND decommissioned_at IS NULL)
+           OR hardware_type_id IN (SELECT hardware_type_id FROM reservation_rru JOIN reservations USING (reservation_id)
+                                   WHERE region_id = :region AND deleted_at IS NULL AND NOT scheduled)
+        ORDER BY name COLLATE "C" """
+    rows = tx.execute(sa.text(query), {"region": region_id}).all()
+    return np.array([i for i, _ in rows], np.int64), np.array([name for _, name in rows], object)
+
+
+def _reservations(tx: Transaction, region_id: int, topology_ids: TopologyIds, type_ids: Ints) -> Reservations:
+    parameters = {"region": region_id}
+    chosen = f"FROM reservations WHERE {_LIVE} ORDER BY reservation_id"
+    found = copy_out(
+        tx,
+        "SELECT reservation_id, capacity_rru, survives_msb_loss, coalesce(msb_spread_limit, 'infinity'), "
+        f"coalesce(rack_spread_limit, 'infinity'), generation {chosen}",
+        parameters,
+        {"id": ">i8", "capacity": ">f8", "survives": "?", "msb_limit": ">f8", "rack_limit": ">f8", "generation": ">i8"},
+    )
+    ids = found["id"].astype(np.int64)
+    among = f"WHERE reservation_id IN (SELECT reservation_id FROM reservations WHERE {_LIVE})"
+    pair = {"reservation": ">i8", "column": ">i8", "value": ">f8"}
+    rru, share = np.zeros((len(ids), len(type_ids))), np.full((len(ids), len(topology_ids.datacenters)), np.nan)
+    pairs = copy_out(tx, f"SELECT reservation_id, hardware_type_id, rru FROM reservation_rru {among}", parameters, pair)
+    rru[rows_of(pairs["reservation"], ids), _rows_of_types(pairs["column"], type_ids)] = pairs["value"]
+    pairs = copy_out(
+        tx, f"SELECT reservation_id, datacenter_id, share FROM reservation_affinity {among}", parameters, pair
+    )
+    share[rows_of(pairs["reservation"], ids), rows_of(pairs["column"], topology_ids.datacenters)] = pairs["value"]
+    return Reservations(
+        id=ids,
+        name=load_names(tx, f"SELECT name {chosen}", parameters),
+        capacity_rru=found["capacity"].astype(np.float64),
+        survives_msb_loss=found["survives"].copy(),
+        msb_spread_limit=found["msb_limit"].astype(np.float64),
+        rack_spread_limit=found["rack_limit"].astype(np.float64),
+        rru=rru,
+        affinity_share=share,
+        generation=found["generation"].astype(np.int64),
+    )
+
+
+def _servers(
+    tx: Transaction, region_id: int, topology_ids: TopologyIds, type_ids: Ints, reservation_ids: Ints
+) -> Servers:
+    parameters = {"region": region_id}
+    chosen = "FROM servers WHERE region_id = %(region)s AND decommissioned_at IS NULL ORDER BY server_id"
+    found = copy_out(
+        tx,
+        "SELECT server_id, rack_id, hardware_type_id, coalesce(current_reservation_id, 0), "
+        f"coalesce(target_reservation_id, 0), in_use, unavailability <> 'unplanned', {LEAVING}, "
+        f"generation {chosen}",
+        parameters,
+        {
+            "id": ">i8",
+            "rack": ">i8",
+            "type": ">i8",
+            "current": ">i8",
+            "target": ">i8",
+            "in_use": "?",
+            "available": "?",
+            "leaving": "?",
+            "generation": ">i8",
+        },
+    )
+    return Servers(
+        id=found["id"].astype(np.int64),
+        name=load_names(tx, f"SELECT name {chosen}", parameters),
+        rack=rows_of(found["rack"], topology_ids.racks),
+        hardware_type=_rows_of_types(found["type"], type_ids),
+        current=_binding(found["current"], reservation_ids),
+        target=_binding(found["target"], reservation_ids),
+        in_use=found["in_use"].copy(),
+        available=found["available"].copy(),
+        leaving=found["leaving"].copy(),
+        generation=found["generation"].astype(np.int64),
+    )
+
+
+def _rows_of_types(ids: Ints, type_ids: Ints) -> Indices:
+    """Return the row of each type id. Types are ordered by name, so their ids need not ascend."""
+    order = np.argsort(type_ids)
+    return order[rows_of(ids, type_ids[order])].astype(np.int32)
+
+
+def _binding(ids: Ints, reservation_ids: Ints) -> Indices:
+    """Return the (S,) row of each reservation id: FREE for 0, DELETED for ids that are not among the reservations."""
+    found = np.append(reservation_ids, -1)  # sentinel for ids beyond the last
+    rows = rows_of(ids, reservation_ids)
+    return np.where(ids == 0, FREE, np.where(found[rows] == ids, rows, DELETED)).astype(np.int32)

@@ -1,0 +1,1 @@
+"""Moves, movers, dead letters, and the need for replacements."""

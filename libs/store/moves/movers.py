@@ -1,0 +1,139 @@
+"""Movers of regions. A region without a row has a mover with the defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+
+from libs.domain.mover import Mover, MoverBounds
+from libs.domain.region_condition import ConditionStatus, RegionConditionType
+from libs.reconcile.errors import StaleGeneration
+from libs.store.fleet.regions import load_region
+from libs.store.platform import audit
+from libs.store.platform.database import Transaction
+from libs.store.regions.region_conditions import set_condition
+from libs.store.tables import movers
+
+_BOUNDS = tuple(field.name for field in fields(MoverBounds))
+
+
+def load_mover(tx: Transaction, region_name: str) -> Mover:
+    """Return the mover of a region. Raises NotFound for the region."""
+    region_id = load_region(tx, region_name).region_id
+    return _mover(region_name, tx.execute(sa.select(movers).where(movers.c.region_id == region_id)).mappings().first())
+
+
+def set_bounds(
+    tx: Transaction, region_name: str, bounds: MoverBounds, *, generation: int, actor: str, now: datetime
+) -> Mover:
+    """Set the bounds of a mover. Raises NotFound, and StaleGeneration unless the mover is at `generation`."""
+    region_id, before = _lock(tx, region_name)
+    if before.generation != generation:
+        raise StaleGeneration("mover", region_name, expected=generation, found=before.generation)
+    if bounds == before.bounds:
+        return before
+    _update(tx, region_id, asdict(bounds))
+    audit.append(
+        tx,
+        actor=actor,
+        action="set_mover_bounds",
+        subject_kind="region",
+        subject_id=region_id,
+        now=now,
+        before=asdict(before.bounds),
+        after=asdict(bounds),
+    )
+    return load_mover(tx, region_name)
+
+
+def pause_mover(tx: Transaction, region_name: str, *, reason: str, actor: str, now: datetime) -> Mover:
+    """Pause the mover: no step begins. If it is paused already, keep its time and its reason."""
+    region_id, before = _lock(tx, region_name)
+    if before.paused_at is not None:
+        return before
+    _update(tx, region_id, {"paused_at": now, "paused_reason": reason})
+    message = f"{actor} paused it: {reason}. Steps under way end, none begins. `plimsoll resume {region_name}` goes on."
+    _say(tx, region_id, RegionConditionType.MOVING, ConditionStatus.FALSE, "Paused", message, now)
+    _audit(tx, region_id, "pause_mover", reason, actor, now)
+    return load_mover(tx, region_name)
+
+
+def resume_mover(tx: Transaction, region_name: str, *, reason: str, actor: str, now: datetime) -> Mover:
+    """Resume the mover. One that is not paused stays as it is. The pause does not count as a duration of any step."""
+    region_id, before = _lock(tx, region_name)
+    if before.paused_at is None:
+        return before
+    _update(tx, region_id, {"paused_at": None, "paused_reason": None, "patient_since": now})
+    _say(tx, region_id, RegionConditionType.MOVING, ConditionStatus.TRUE, "Resumed", f"{actor}: {reason}", now)
+    _audit(tx, region_id, "resume_mover", reason, actor, now)
+    return load_mover(tx, region_name)
+
+
+def note_unanswered(
+    tx: Transaction, region_name: str, *, probe_at: datetime | None, message: str, now: datetime
+) -> Mover:
+    """Count a tick without any answer of the actuator. With `probe_at`, open the breaker and set the region's
+    condition.
+    """
+    region_id, before = _lock(tx, region_name)
+    _update(tx, region_id, {"ticks_failed": before.ticks_failed + 1, "probe_at": probe_at})
+    if probe_at is not None:
+        _say(
+            tx,
+            region_id,
+            RegionConditionType.ACTUATOR_REACHABLE,
+            ConditionStatus.FALSE,
+            "NoAnswer",
+            f"The actuator gives no answer: {message}. Moves wait, no server is blamed. The mover tries one step at a "
+            "time until it answers.",
+            now,
+        )
+    return load_mover(tx, region_name)
+
+
+def note_answered(tx: Transaction, region_name: str, *, now: datetime) -> Mover:
+    """Close the breaker, because the actuator answers again. Only time from now on counts as a duration of steps."""
+    region_id, _ = _lock(tx, region_name)
+    _update(tx, region_id, {"ticks_failed": 0, "probe_at": None, "patient_since": now})
+    kind, message = RegionConditionType.ACTUATOR_REACHABLE, "The actuator answers."
+    _say(tx, region_id, kind, ConditionStatus.TRUE, "Answers", message, now)
+    return load_mover(tx, region_name)
+
+
+def _mover(region_name: str, row: Mapping[Any, Any] | None) -> Mover:
+    if row is None:
+        return Mover(region=region_name)
+    values = {str(key): value for key, value in row.items() if key not in ("region_id", *_BOUNDS)}
+    return Mover(region=region_name, bounds=MoverBounds(**{name: row[name] for name in _BOUNDS}), **values)
+
+
+def _lock(tx: Transaction, region_name: str) -> tuple[int, Mover]:
+    region_id = load_region(tx, region_name).region_id
+    tx.execute(insert(movers).values(region_id=region_id).on_conflict_do_nothing())
+    row = tx.execute(sa.select(movers).where(movers.c.region_id == region_id).with_for_update()).mappings().one()
+    return region_id, _mover(region_name, row)
+
+
+def _update(tx: Transaction, region_id: int, values: Mapping[str, object]) -> None:
+    tx.execute(sa.update(movers).where(movers.c.region_id == region_id).values(**values))
+
+
+def _say(
+    tx: Transaction,
+    region_id: int,
+    kind: RegionConditionType,
+    status: ConditionStatus,
+    reason: str,
+    message: str,
+    now: datetime,
+) -> None:
+    set_condition(tx, region_id, kind, status, reason=reason, message=message, now=now)
+
+
+def _audit(tx: Transaction, region_id: int, action: str, reason: str, actor: str, now: datetime) -> None:
+    audit.append(tx, actor=actor, action=action, subject_kind="region", subject_id=region_id, now=now, reason=reason)

@@ -1,0 +1,109 @@
+"""The input of the mover: the running moves of a region, and the servers that wait for a move."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from libs.domain.move import MovesSnapshot, MoveStep, RunningMove, WaitingServers
+from libs.store.fleet.regions import load_region
+from libs.store.moves.movers import load_mover
+from libs.store.platform.bulk import copy_out
+from libs.store.platform.database import Transaction
+from libs.store.platform.refusals import NotFound
+
+MINUTE = timedelta(minutes=1)
+"""Window over which started moves are counted."""
+
+_RUNNING = """
+    SELECT move_id, moves.generation, server_id, servers.generation, servers.name, msb_id, from_reservation_id,
+           to_reservation_id, leaves.name, joins.name, steps, step_index, attempt, step_started_at,
+           to_reservation_id IS NOT DISTINCT FROM target_reservation_id, unavailability <> 'unplanned',
+           servers.host_profile, joins.host_profile, coalesce(leaves.kind = 'shared_buffer', false), ask_at,
+           calls_failed
+    FROM moves JOIN servers USING (server_id) JOIN racks USING (rack_id)
+    LEFT JOIN reservations AS leaves ON leaves.reservation_id = from_reservation_id
+    LEFT JOIN reservations AS joins ON joins.reservation_id = to_reservation_id
+    WHERE moves.status = 'running' AND {chosen} ORDER BY move_id"""
+
+# A server waits while it is in planned maintenance or down. It also waits while it has an open dead letter, until
+# an operator resolves it.
+_WAITING = """
+    SELECT server_id, servers.generation, msb_id, coalesce(current_reservation_id, 0),
+           coalesce(target_reservation_id, 0), in_use, coalesce(joins.host_profile <> servers.host_profile, false),
+           coalesce(last.uncleaned, false), coalesce(leaves.kind = 'shared_buffer', false)
+    FROM servers JOIN racks USING (rack_id)
+    LEFT JOIN reservations AS joins ON joins.reservation_id = target_reservation_id
+    LEFT JOIN reservations AS leaves
+        ON leaves.reservation_id = current_reservation_id AND target_reservation_id IS NOT NULL
+    LEFT JOIN LATERAL (
+        SELECT status IN ('failed', 'cancelled') AND steps[step_index + 1] = 'clean' AS uncleaned
+        FROM moves WHERE moves.server_id = servers.server_id ORDER BY move_id DESC LIMIT 1
+    ) AS last ON current_reservation_id IS NULL
+    WHERE (%(room)s OR leaves.kind = 'shared_buffer') AND servers.region_id = %(region_id)s
+      AND current_reservation_id IS DISTINCT FROM target_reservation_id
+      AND unavailability = 'none'
+      AND NOT EXISTS (SELECT FROM moves WHERE moves.server_id = servers.server_id AND status = 'running')
+      AND NOT EXISTS (SELECT FROM moves WHERE moves.server_id = servers.server_id AND dead_letter = 'open')
+    ORDER BY server_id"""
+_FIELDS = {
+    "id": ">i8",
+    "generation": ">i8",
+    "msb_id": ">i8",
+    "current_id": ">i8",
+    "target_id": ">i8",
+    "in_use": "?",
+    "other_profile": "?",
+    "uncleaned": "?",
+    "urgent": "?",
+}
+_MSBS = sa.text("""
+    SELECT msb_id, count(*) AS servers FROM servers JOIN racks USING (rack_id)
+    WHERE servers.region_id = :region_id AND decommissioned_at IS NULL GROUP BY msb_id""")
+_STARTED = sa.text("""
+    SELECT msb_id, count(*) AS moves FROM moves JOIN servers USING (server_id) JOIN racks USING (rack_id)
+    WHERE moves.region_id = :region_id AND moves.created_at > :since GROUP BY msb_id""")
+_STEPS = {step.value: step for step in MoveStep}
+
+
+def load_moves_snapshot(tx: Transaction, region_name: str, *, moves_max: int, now: datetime) -> MovesSnapshot:
+    """Return the running moves and the waiting servers of a region. Raises NotFound.
+
+    `tx` comes from Database.snapshot(). If the running moves reach the bound of the region's mover, or else
+    `moves_max`, read only the urgent servers.
+    """
+    region_id = load_region(tx, region_name).region_id
+    mover = load_mover(tx, region_name)
+    query = sa.text(_RUNNING.format(chosen="moves.region_id = :region_id"))
+    running = tuple(_running(row) for row in tx.execute(query, {"region_id": region_id}))
+    room = len(running) < (mover.bounds.moves_max or moves_max)
+    found = copy_out(tx, _WAITING, {"region_id": region_id, "room": room}, _FIELDS)
+    native = {name: found[name].astype(np.dtype(kind).newbyteorder("=")) for name, kind in _FIELDS.items()}
+    msbs = tx.execute(_MSBS, {"region_id": region_id}) if len(found) else ()
+    is_rated = len(found) > 0 and mover.bounds.msb_starts_per_minute is not None
+    started = tx.execute(_STARTED, {"region_id": region_id, "since": now - MINUTE}) if is_rated else ()
+    return MovesSnapshot(
+        region=region_name,
+        region_id=region_id,
+        running=running,
+        waiting=WaitingServers(**native),
+        msb_servers={row.msb_id: row.servers for row in msbs},
+        mover=mover,
+        msb_started={row.msb_id: row.moves for row in started},
+    )
+
+
+def load_running_move(tx: Transaction, move_id: int) -> RunningMove:
+    """Return one running move, as the mover sees it. Raises NotFound."""
+    row = tx.execute(sa.text(_RUNNING.format(chosen="move_id = :move_id")), {"move_id": move_id}).one_or_none()
+    if row is None:
+        raise NotFound("running move", move_id)
+    return _running(row)
+
+
+def _running(row: sa.Row[Any]) -> RunningMove:
+    values = dict(zip(RunningMove.__dataclass_fields__, row, strict=True))
+    return RunningMove(**{**values, "steps": tuple(_STEPS[step] for step in values["steps"])})

@@ -1,0 +1,1 @@
+"""Plan runs, placement plans, planning inputs, overrides and service models."""

@@ -1,0 +1,60 @@
+"""Executed upsizes and downsizes of placement plans, and the share of the planned amount that was carried out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+
+from libs.store.platform.database import Transaction
+from libs.store.tables import executed_changes, placement_plans
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutedShare:
+    """A total over the latest plans: finished actions, and the executed amount per planned unit."""
+
+    actions: int
+    share: float
+
+
+def record_executed(
+    tx: Transaction,
+    placement_plan_id: int,
+    action: str,
+    *,
+    phase: str,
+    planned: float,
+    executed: float,
+    now: datetime,
+) -> None:
+    """Record a finished action (`upsize` or `downsize`) of a plan. A later record replaces it.
+
+    planned, executed   in units of the action's hardware type
+    """
+    values = {"phase": phase, "planned": planned, "executed": executed, "recorded_at": now}
+    statement = insert(executed_changes).values(placement_plan_id=placement_plan_id, action=action, **values)
+    tx.execute(statement.on_conflict_do_update(index_elements=["placement_plan_id", "action"], set_=values))
+
+
+def load_executed_shares(tx: Transaction, *, plans: int) -> dict[str, ExecutedShare]:
+    """Return phase -> its share over the latest `plans` committed plans that have records."""
+    e = executed_changes.c
+    query = sa.select(e.phase, sa.func.count(), sa.func.sum(e.executed) / sa.func.sum(e.planned))
+    rows = tx.execute(query.where(e.placement_plan_id.in_(latest_executed(plans))).group_by(e.phase))
+    return {phase: ExecutedShare(actions=actions, share=share) for phase, actions, share in rows}
+
+
+def latest_executed(plans: int) -> sa.Select[tuple[int]]:
+    """Select the ids of the latest `plans` committed plans that have records."""
+    e = executed_changes.c
+    return (
+        sa.select(e.placement_plan_id)
+        .join(placement_plans, placement_plans.c.placement_plan_id == e.placement_plan_id)
+        .where(placement_plans.c.committed)
+        .group_by(e.placement_plan_id)
+        .order_by(e.placement_plan_id.desc())
+        .limit(plans)
+    )

@@ -1,0 +1,1 @@
+"""Plans of target bindings, the solve runs that make them, and simulations."""

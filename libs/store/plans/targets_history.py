@@ -1,0 +1,39 @@
+"""The targets before and after a plan, rebuilt from the changes of plans."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from libs.domain.plan import PlanKind
+from libs.store.fleet.regions import load_region
+from libs.store.platform.database import Transaction
+
+# For each server that this plan or a later one changed: its target before the first change (before), and its target
+# before the first change by a later plan (after), which is the target that this plan left.
+_AROUND = """
+    WITH since AS (
+        SELECT server_id, plan_id, coalesce(from_reservation_id, 0) AS from_id
+        FROM plan_changes JOIN plans USING (plan_id) WHERE region_id = :region_id AND plan_id >= :plan_id
+    ), before AS (
+        SELECT DISTINCT ON (server_id) server_id, from_id FROM since ORDER BY server_id, plan_id
+    ), after AS (
+        SELECT DISTINCT ON (server_id) server_id, from_id FROM since WHERE plan_id > :plan_id
+        ORDER BY server_id, plan_id
+    )
+    SELECT server_id, before.from_id AS before_id, after.from_id AS after_id
+    FROM before LEFT JOIN after USING (server_id)"""
+
+
+def load_last_solve_changes(tx: Transaction, region_name: str) -> tuple[int, dict[int, tuple[int, int | None]]] | None:
+    """Return the region's latest solve plan and the targets around it; None if there is none. Raises NotFound.
+
+    The targets map server id -> (before, after), the reservation ids before and after the plan; 0: none. A server that
+    is absent has had its present target throughout. after is None if the plan left the present target.
+    """
+    region_id = load_region(tx, region_name).region_id
+    query = "SELECT max(plan_id) FROM plans WHERE region_id = :region_id AND kind = :kind"
+    plan_id = tx.execute(sa.text(query), {"region_id": region_id, "kind": PlanKind.SOLVE.value}).scalar_one()
+    if plan_id is None:
+        return None
+    rows = tx.execute(sa.text(_AROUND), {"region_id": region_id, "plan_id": plan_id})
+    return plan_id, {row.server_id: (row.before_id, row.after_id) for row in rows}

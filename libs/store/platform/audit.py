@@ -1,0 +1,106 @@
+"""The audit trail. An entry is written with every change and never rewritten.
+
+A write of the store that takes an `actor` appends its own entry. For all other writes, the calling service appends the
+entry (docs/adr/0039-the-one-that-takes-the-actor-appends.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+
+from libs.domain.audit import AuditEntry
+from libs.domain.page import Page
+from libs.store.platform.database import Transaction
+from libs.store.tables import audit_entries
+
+
+def append(
+    tx: Transaction,
+    *,
+    actor: str,
+    action: str,
+    subject_kind: str,
+    subject_id: int,
+    now: datetime,
+    before: Mapping[str, object] | None = None,
+    after: Mapping[str, object] | None = None,
+    reason: str | None = None,
+) -> None:
+    """Add one entry: `actor` did `action` (a verb, such as "import") to the row `subject_id` of a noun."""
+    append_each(
+        tx,
+        [subject_id],
+        actor=actor,
+        action=action,
+        subject_kind=subject_kind,
+        now=now,
+        before=before,
+        after=after,
+        reason=reason,
+    )
+
+
+def append_each(
+    tx: Transaction,
+    subject_ids: Sequence[int],
+    *,
+    actor: str,
+    action: str,
+    subject_kind: str,
+    now: datetime,
+    before: Mapping[str, object] | None = None,
+    after: Mapping[str, object] | None = None,
+    reason: str | None = None,
+) -> None:
+    """Add the same entry for each of these rows, in one statement."""
+    subjects = sa.func.unnest(sa.cast(list(subject_ids), ARRAY(sa.BigInteger))).column_valued()
+    values: dict[str, Any] = {
+        "at": sa.literal(now),
+        "actor": sa.literal(actor),
+        "action": sa.literal(action),
+        "subject_kind": sa.literal(subject_kind),
+        "subject_id": subjects,
+        "before": _json(before),
+        "after": _json(after),
+        "reason": sa.literal(reason, sa.Text),
+    }
+    tx.execute(audit_entries.insert().from_select(list(values), sa.select(*values.values())))
+
+
+def _json(value: Mapping[str, object] | None) -> sa.ColumnElement[object]:
+    return sa.cast(sa.null() if value is None else sa.literal(dict(value), JSONB), JSONB)
+
+
+def list_entries(
+    tx: Transaction,
+    *,
+    subject_kind: str | None = None,
+    subject_id: int | None = None,
+    actor: str | None = None,
+    without_kind: str | None = None,
+    after: int | None = None,
+    limit: int = 100,
+) -> Page[AuditEntry]:
+    """Return a page of entries, oldest first, filtered by subject and actor where they are given.
+
+    without_kind   leave out entries about subjects of this kind
+    """
+    table = audit_entries
+    query = (
+        sa.select(table).where(table.c.audit_entry_id > (after or 0)).order_by(table.c.audit_entry_id).limit(limit + 1)
+    )
+    if subject_kind is not None:
+        query = query.where(table.c.subject_kind == subject_kind)
+    if subject_id is not None:
+        query = query.where(table.c.subject_id == subject_id)
+    if without_kind is not None:
+        query = query.where(table.c.subject_kind != without_kind)
+    if actor is not None:
+        query = query.where(table.c.actor == actor)
+    entries = [AuditEntry(**row) for row in tx.execute(query).mappings()]
+    return Page.of(entries, limit, lambda entry: entry.audit_entry_id)

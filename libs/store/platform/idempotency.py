@@ -1,0 +1,61 @@
+"""Idempotency keys. The claim of a key, the effect and the saved answer commit together or not at all.
+
+Clients retry in real time, so the age of a key counts by the database's now(), never by the Clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+
+from libs.store.platform.database import Transaction
+from libs.store.tables import idempotency_keys
+
+
+@dataclass(frozen=True, slots=True)
+class SavedAnswer:
+    """The hash of the request that claimed a key, and the answer to it."""
+
+    request_sha256: bytes
+    status_code: int
+    headers: Mapping[str, str]
+    body: object
+
+
+def claim_key(tx: Transaction, token_id: int, key: str, request_sha256: bytes) -> SavedAnswer | None:
+    """Claim a key. Return None if it was free: do the work, and call save_answer in this transaction.
+
+    Otherwise return the answer saved under it. A concurrent duplicate waits here, on the primary key. When the first
+    request commits, the duplicate gets its answer. When it rolls back, the duplicate does the work.
+    """
+    values = {"token_id": token_id, "key": key, "request_sha256": request_sha256, "created_at": sa.func.now()}
+    unanswered = {"status_code": 0, "headers": {}, "body": None}
+    claim = (
+        insert(idempotency_keys).values(values | unanswered).on_conflict_do_nothing().returning(idempotency_keys.c.key)
+    )
+    while tx.execute(claim.returning(idempotency_keys.c.key)).first() is None:
+        row = tx.execute(sa.select(idempotency_keys).where(_is(token_id, key))).one_or_none()
+        if row is not None:  # None: it was deleted between the two statements, so claim it again
+            return SavedAnswer(bytes(row.request_sha256), row.status_code, row.headers, row.body)
+    return None
+
+
+def save_answer(
+    tx: Transaction, token_id: int, key: str, *, status_code: int, headers: Mapping[str, str], body: object
+) -> None:
+    """Save the answer under a key that this transaction has claimed."""
+    values = {"status_code": status_code, "headers": dict(headers), "body": body}
+    tx.execute(sa.update(idempotency_keys).where(_is(token_id, key)).values(values))
+
+
+def forget_keys(tx: Transaction, *, older_than_s: float) -> int:
+    """Delete the keys that are older than this; return their number."""
+    moment = sa.func.now() - sa.func.make_interval(0, 0, 0, 0, 0, 0, older_than_s)
+    return tx.execute(sa.delete(idempotency_keys).where(idempotency_keys.c.created_at < moment)).rowcount
+
+
+def _is(token_id: int, key: str) -> sa.ColumnElement[bool]:
+    return sa.and_(idempotency_keys.c.token_id == token_id, idempotency_keys.c.key == key)

@@ -1,0 +1,71 @@
+"""Figures of the platform's load, for /metrics. All queries use indexes, so they stay cheap as the tables grow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from libs.store.platform.database import Transaction
+
+_JOBS = sa.text("""
+    SELECT kind, status, count(*) AS jobs, coalesce(extract(epoch FROM now() - min(created_at)), 0) AS oldest_s
+    FROM jobs WHERE status IN ('queued', 'running') GROUP BY kind, status""")
+_MOVES = sa.text("""
+    SELECT name AS region, (SELECT count(*) FROM moves WHERE moves.region_id = regions.region_id AND status = 'running')
+    AS running FROM regions""")
+_SOLVES = sa.text("""
+    SELECT name AS region, extract(epoch FROM finished_at) AS finished_s, report
+    FROM regions CROSS JOIN LATERAL (
+        SELECT finished_at, report FROM solve_runs
+        WHERE solve_runs.region_id = regions.region_id AND status IN ('committed', 'unchanged')
+        ORDER BY solve_run_id DESC LIMIT 1) AS latest""")
+
+
+_LAST_PLAN = sa.text("""
+    SELECT extract(epoch FROM finished_at) FROM plan_runs WHERE status = 'done' AND placement_plan_id IS NOT NULL
+    ORDER BY plan_run_id DESC LIMIT 1""")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenJobs:
+    """The queued or running jobs of a kind, and the age of the oldest in seconds of real time."""
+
+    kind: str
+    status: str
+    jobs: int
+    oldest_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class LastSolve:
+    """The last successful solve of a region. gap None: no bound is known. finished_s: on the Clock, since 1970."""
+
+    region: str
+    finished_s: float
+    gap: float | None
+    shortfall_rru: float
+
+
+def load_open_jobs(tx: Transaction) -> tuple[OpenJobs, ...]:
+    """Return the open jobs by kind and status."""
+    return tuple(OpenJobs(row.kind, row.status, row.jobs, float(row.oldest_s)) for row in tx.execute(_JOBS))
+
+
+def count_running_moves(tx: Transaction) -> dict[str, int]:
+    """Return region -> number of running moves."""
+    return {row.region: row.running for row in tx.execute(_MOVES)}
+
+
+def load_last_solves(tx: Transaction) -> tuple[LastSolve, ...]:
+    """Return the last successful solve of each region that has one."""
+    return tuple(
+        LastSolve(row.region, float(row.finished_s), row.report.get("gap"), sum(row.report["shortfall_rru"].values()))
+        for row in tx.execute(_SOLVES)
+    )
+
+
+def load_last_plan_s(tx: Transaction) -> float | None:
+    """Return the time of the last placement plan, on the Clock, in seconds since 1970; None before the first."""
+    found = tx.execute(_LAST_PLAN).scalar_one_or_none()
+    return None if found is None else float(found)

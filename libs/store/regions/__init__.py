@@ -1,0 +1,1 @@
+"""Whole regions: import, export, summary, conditions and policies."""

@@ -1,0 +1,63 @@
+"""Export of a whole region as arrays, in the form that import_region takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+
+import numpy as np
+
+from libs.domain.fleet import Names, RegionImage
+from libs.domain.server import Unavailability
+from libs.store.fleet.hardware_types import load_sizes
+from libs.store.fleet.regions import load_region
+from libs.store.fleet.snapshot import load_fleet_snapshot
+from libs.store.platform.bulk import load_names
+from libs.store.platform.database import Transaction
+
+
+def load_region_image(tx: Transaction, region_name: str) -> RegionImage:
+    """Return the content of a region's files. Time windows and scheduled reservations are left out.
+
+    `tx` comes from Database.snapshot(). Raises NotFound.
+    """
+    snapshot = load_fleet_snapshot(tx, region_name)
+    parameters = {"region": load_region(tx, region_name).region_id}
+    server = "FROM servers WHERE region_id = %(region)s AND decommissioned_at IS NULL ORDER BY server_id"
+    live = "region_id = %(region)s AND deleted_at IS NULL AND NOT scheduled"  # as in the snapshot
+    reservation = f"FROM reservations WHERE {live} ORDER BY reservation_id"
+    deleted = """
+        SELECT gone.name FROM servers
+        LEFT JOIN reservations gone ON gone.reservation_id = {binding}_reservation_id AND gone.deleted_at IS NOT NULL
+        WHERE servers.region_id = %(region)s AND decommissioned_at IS NULL ORDER BY server_id"""
+    state = load_names(tx, f"SELECT unavailability {server}", parameters)
+    current, target = (load_names(tx, deleted.format(binding=b), parameters) for b in ("current", "target"))
+    new_name = _told_apart({*current, *target} - {None}, set(snapshot.reservations.name))
+    return RegionImage(
+        snapshot=snapshot,
+        server_host_profile=load_names(tx, f"SELECT host_profile {server}", parameters),
+        server_in_maintenance=state == Unavailability.PLANNED.value,
+        server_deleted_current=_renamed(current, new_name),
+        server_deleted_target=_renamed(target, new_name),
+        reservation_kind=load_names(tx, f"SELECT kind {reservation}", parameters),
+        reservation_unit=load_names(tx, f"SELECT unit {reservation}", parameters),
+        reservation_owner=load_names(tx, f"SELECT owner {reservation}", parameters),
+        reservation_host_profile=load_names(tx, f"SELECT host_profile {reservation}", parameters),
+        hardware_type_attributes=load_sizes(tx, snapshot.hardware_types),
+    )
+
+
+def _told_apart(deleted: Set[str], live: Set[str]) -> Mapping[str, str]:
+    """Return a new name for each deleted reservation that shares its name with a live one.
+
+    Otherwise an import would bind its servers to the live one.
+    """
+    taken, renamed = deleted | live, {}
+    for name in sorted(deleted & live):
+        tries = (f"{name[:180]}-deleted{suffix}" for suffix in ("", *(f"-{i}" for i in range(2, len(taken) + 3))))
+        renamed[name] = next(new for new in tries if new not in taken)
+        taken |= {renamed[name]}
+    return renamed
+
+
+def _renamed(names: Names, new_name: Mapping[str, str]) -> Names:
+    return np.array([new_name.get(name, name) for name in names], object)

@@ -1,0 +1,53 @@
+"""Policies of regions, changed by compare-and-swap."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from libs.domain.policy import RegionPolicy
+from libs.domain.region import Region
+from libs.reconcile.errors import StaleGeneration
+from libs.store.capacity.approvals import supersede_of_policy
+from libs.store.fleet.regions import load_region, region_of
+from libs.store.platform import audit
+from libs.store.platform.database import Transaction
+from libs.store.tables import regions
+
+
+def update_policy(
+    tx: Transaction,
+    name: str,
+    policy: RegionPolicy,
+    *,
+    generation: int,
+    actor: str,
+    now: datetime,
+    reason: str | None = None,
+) -> Region:
+    """Set the policy of a region. Supersede a pending change of it, which starts from the policy before.
+
+    Raises NotFound, and StaleGeneration unless it is at `generation`.
+    """
+    before = load_region(tx, name, lock=True)
+    if before.generation != generation:
+        raise StaleGeneration("region", name, expected=generation, found=before.generation)
+    if policy == before.policy:
+        return before
+    update = sa.update(regions).where(regions.c.region_id == before.region_id).values(policy=asdict(policy))
+    after = region_of(tx.execute(update.returning(regions)).mappings().one())
+    audit.append(
+        tx,
+        actor=actor,
+        action="update_policy",
+        subject_kind="region",
+        subject_id=after.region_id,
+        now=now,
+        before=asdict(before.policy),
+        after=asdict(policy),
+        reason=reason,
+    )
+    supersede_of_policy(tx, after.region_id, decided_by=actor, reason="PolicyChanged", now=now)
+    return after

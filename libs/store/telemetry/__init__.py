@@ -1,0 +1,1 @@
+"""Spans, usage and traffic: batches, sums, samples, sources and names."""

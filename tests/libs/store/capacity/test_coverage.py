@@ -1,0 +1,167 @@
+from datetime import timedelta
+
+import pytest
+
+from libs.domain.fleet import FleetSnapshot
+from libs.domain.region_summary import HardwareTypeSummary, RegionSummary
+from libs.domain.reservation import Coverage, ReservationSpec
+from libs.domain.retirement import RetirementKind, RetirementScope
+from libs.domain.server import Unavailability, UnavailabilityScope
+from libs.ras.evaluate import coverage_of, evaluate
+from libs.store.capacity.coverage import load_coverage
+from libs.store.capacity.reservations import list_reservations
+from libs.store.fleet.retirements import announce_retirement
+from libs.store.fleet.snapshot import load_fleet_snapshot
+from libs.store.fleet.unavailability_events import open_event
+from libs.store.platform.database import Database
+from libs.store.regions.region_summary import load_region_summary
+from tests.builders.region import region_image
+from tests.builders.stored import NOW, reservation_id, stored
+
+SURVIVING = ReservationSpec(capacity_rru=4, rru={"hw-a": 1.0, "hw-b": 2.0})
+PLAIN = ReservationSpec(capacity_rru=4, rru={"hw-a": 1.0}, survives_msb_loss=False)
+
+
+@pytest.fixture
+def snapshot(database: Database) -> FleetSnapshot:
+    """Three MSBs of two racks (hw-a, hw-b) of two servers: 00 01 | 02 03 in msb-00, 04 05 | 06 07 in msb-01, ..."""
+    image = region_image(
+        msbs=3,
+        racks_per_msb=2,
+        servers_per_rack=2,
+        hardware_types=("hw-a", "hw-b"),
+        reservations={"web": SURVIVING, "batch": PLAIN, "empty": SURVIVING, "buffer": PLAIN},
+        current={"server-00": "web", "server-01": "batch"},
+        target={
+            "server-00": "web",
+            "server-02": "web",
+            "server-04": "web",
+            "server-06": "web",
+            "server-08": "web",
+            "server-07": "web",
+            "server-01": "batch",
+            "server-05": "batch",
+            "server-03": "batch",  # of a type that batch is not eligible for
+            "server-09": "buffer",
+        },
+        in_use={"server-00"},
+        down={"server-07", "server-05", "server-11"},
+        kind={"buffer": "shared_buffer"},
+    )
+    return stored(database, image)
+
+
+def test_targets_and_current_bindings_cover_what_is_available(database: Database, snapshot: FleetSnapshot) -> None:
+    ids = {name: reservation_id(snapshot, name) for name in ("web", "batch", "empty")}
+    with database.snapshot() as tx:
+        target = load_coverage(tx, list(ids.values()), "target")
+        current = load_coverage(tx, [*ids.values(), 999], "current")
+    nothing = {"worst_msb": None, "worst_msb_rru": 0.0, "total_rru": 0.0, "servers": 0, "unavailable_servers": 0}
+    # web: 1 + 2 in msb-00, 1 + 2 in msb-01 where server-07 is down, 1 in msb-02; less the worst: 4 remain.
+    assert target == {
+        ids["web"]: Coverage(
+            servers=6, unavailable_servers=1, total_rru=7.0, worst_msb_rru=3.0, worst_msb="msb-00", shortfall_rru=0.0
+        ),
+        ids["batch"]: Coverage(
+            servers=3, unavailable_servers=1, total_rru=1.0, worst_msb_rru=1.0, worst_msb="msb-00", shortfall_rru=3.0
+        ),
+        ids["empty"]: Coverage(**nothing, shortfall_rru=4.0),
+    }
+    assert current.keys() == set(ids.values())
+    assert current[ids["web"]].shortfall_rru == 4.0
+    assert current[ids["batch"]].total_rru == 1.0
+
+
+def test_planned_maintenance_counts(database: Database, snapshot: FleetSnapshot) -> None:
+    web = reservation_id(snapshot, "web")
+    with database.write() as tx:
+        before = load_coverage(tx, [web], "target")[web]
+        report = {"scope": UnavailabilityScope.MSB, "reason": "test", "starts_at": NOW, "ends_at": None, "now": NOW}
+        open_event(tx, "west", scope_name="msb-00", kind=Unavailability.PLANNED, actor="olga", **report)
+        assert load_coverage(tx, [web], "target")[web] == before
+        open_event(tx, "west", scope_name="msb-00", kind=Unavailability.UNPLANNED, actor="olga", **report)
+        lost = load_coverage(tx, [web], "target")[web]
+    assert (lost.total_rru, lost.worst_msb, lost.shortfall_rru, lost.unavailable_servers) == (4.0, "msb-01", 3.0, 3)
+
+
+def test_sums_of_fractions_are_no_shortfall(database: Database) -> None:
+    tenths = ReservationSpec(capacity_rru=0.3, rru={"hw-a": 0.1}, survives_msb_loss=False)
+    bound = dict.fromkeys(("server-00", "server-01", "server-02"), "web")
+    snapshot = stored(database, region_image(reservations={"web": tenths}, current=bound))
+    web = reservation_id(snapshot, "web")
+    with database.snapshot() as tx:
+        assert load_coverage(tx, [web], "target")[web].shortfall_rru == 0
+
+
+def test_status_and_solves_agree_on_what_is_short(database: Database, snapshot: FleetSnapshot) -> None:
+    """web counts on rack-00 of msb-00: once that is to be retired, it lacks what a solve says that it lacks."""
+    with database.write() as tx:
+        announce_retirement(
+            tx,
+            "west",
+            scope=RetirementScope.RACK,
+            scope_name="rack-00",
+            kind=RetirementKind.DECOMMISSION,
+            to_hardware_type=None,
+            due_at=NOW + timedelta(days=9),
+            back_at=None,
+            reason="end of life",
+            actor="olga",
+            now=NOW,
+        )
+    with database.snapshot() as tx:
+        fleet = load_fleet_snapshot(tx, "west")
+        score = evaluate(fleet, fleet.servers.target)
+        summary = load_region_summary(tx, "west")
+        short = list_reservations(tx, region="west", short=True).items
+        whole = list_reservations(tx, region="west", short=False).items
+        rest = list_reservations(tx, region="west", short=True, after=short[0].reservation_id).items
+        assert [one.name for one in rest] == [one.name for one in short[1:]]
+        owned = list_reservations(tx, owner=short[0].owner, short=True).items
+        assert {one.name for one in owned} == {one.name for one in short if one.owner == short[0].owner}
+        assert list_reservations(tx, region="east", short=True).items == ()
+        [web] = list_reservations(tx, region="west", name="web").items
+    covered = coverage_of(fleet, fleet.servers.target).shortfall
+    assert summary.degraded == score.reservations_short == len(short)
+    assert summary.shortfall_rru == pytest.approx(score.shortfall_rru)
+    assert {one.name: one.target.shortfall_rru for one in short} == pytest.approx(
+        {name: rru for name, rru in zip(fleet.reservations.name, covered, strict=True) if rru > 0}
+    )
+    assert [one.name for one in [*short, *whole] if one.target.shortfall_rru == 0] == [one.name for one in whole]
+    assert web.target.total_rru == 6.0  # 7 before: server-00 is to go, and is still there
+    assert web.current.total_rru == 1.0
+
+
+def test_an_operator_sees_a_region_in_a_few_numbers(database: Database, snapshot: FleetSnapshot) -> None:
+    with database.snapshot() as tx:
+        summary = load_region_summary(tx, "west")
+    assert summary == RegionSummary(
+        hardware_types=(
+            HardwareTypeSummary(
+                hardware_type="hw-a",
+                servers=6,
+                bound=6,
+                free=0,
+                in_use=1,
+                to_move=4,
+                unavailable=1,
+                in_maintenance=0,
+            ),
+            HardwareTypeSummary(
+                hardware_type="hw-b",
+                servers=6,
+                bound=4,
+                free=1,
+                in_use=0,
+                to_move=4,
+                unavailable=2,
+                in_maintenance=0,
+            ),
+        ),
+        reservations=4,
+        degraded=3,
+        capacity_rru=16.0,
+        embedded_buffer_rru=3.0,
+        shared_buffer_rru=1.0,
+        shortfall_rru=3.0 + 4.0 + 3.0,
+    )
