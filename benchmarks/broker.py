@@ -16,7 +16,7 @@ import numpy as np
 
 from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
 from libs.domain.plan import PlanKind
-from libs.interchange.region import load_region
+from libs.interchange.region.read import load_region
 from libs.store.capacity.coverage import load_coverage
 from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.fleet.unavailability_events import refresh_unavailability

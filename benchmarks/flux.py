@@ -9,12 +9,12 @@ from pathlib import Path
 
 from libs.flux.attributor import Attributor
 from libs.flux.summary import plan_document
-from libs.interchange.execution_plan import save_execution_plan
-from libs.interchange.placement_plan import placement_plan_document, save_placement_plan
-from libs.interchange.service_models import save_service_models
 from libs.interchange.traces.files import read_traces
 from libs.interchange.traces.intake import Intake
-from libs.interchange.world import load_gateways
+from libs.interchange.world.execution_plan import save_execution_plan
+from libs.interchange.world.placement_plan import placement_plan_document, save_placement_plan
+from libs.interchange.world.read import load_gateways
+from libs.interchange.world.service_models import save_service_models
 from services.cli.flux.offline import WINDOW_SPANS, make_models, make_plan
 
 

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from libs.domain.inventory import Inventory
 from libs.domain.inventory_diff import ImportMode, diff_inventory
-from libs.interchange.inventory import dump_inventory, load_inventory, region_of
-from libs.interchange.kubernetes_nodes import load_nodes
-from libs.interchange.servers_csv import load_csv
+from libs.interchange.inventory.inventory import dump_inventory, load_inventory, region_of
+from libs.interchange.inventory.kubernetes_nodes import load_nodes
+from libs.interchange.inventory.servers_csv import load_csv
 from libs.store.fleet.import_confirm import confirm_import
 from libs.store.fleet.imports import propose_import
 from libs.store.fleet.inventory_snapshot import load_known_servers

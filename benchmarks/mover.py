@@ -16,7 +16,7 @@ import numpy as np
 from libs.actuators.actuator import StepOutcome, StepRequest, StepState
 from libs.domain.fleet import FREE, TargetPlan
 from libs.domain.plan import PlanKind
-from libs.interchange.region import load_region
+from libs.interchange.region.read import load_region
 from libs.reconcile.calls import STEPS
 from libs.reconcile.clock import SystemClock
 from libs.store.fleet.snapshot import load_fleet_snapshot

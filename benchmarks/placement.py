@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.placement_model import placement_problem
 from libs.assignment import Limits, solve
 from libs.assignment.warm import warm
-from libs.interchange.placement import load_placement, save_placement
+from libs.interchange.placement.read import load_placement, save_placement
 
 SOLVERS = ("price", "local", "auto")
 

@@ -11,7 +11,7 @@ from libs.assignment.language.specs.filter import Filter
 from libs.assignment.language.specs.group_count import GroupCountSpec
 from libs.assignment.language.specs.limit import Limit
 from libs.assignment.language.specs.maximize_allocation import MaximizeAllocationSpec
-from libs.interchange.placement import RESOURCES, PlacementFolder
+from libs.interchange.placement.read import RESOURCES, PlacementFolder
 
 UNPLACED = "unplaced"
 """The container for tasks that are on no server."""

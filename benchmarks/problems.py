@@ -8,8 +8,8 @@ from benchmarks.placement_model import placement_problem
 from benchmarks.roadef_model import load_roadef
 from libs.assignment.language.problem import Problem
 from libs.assignment.replay.file import load_replay
-from libs.interchange.placement import load_placement
-from libs.interchange.region import load_region
+from libs.interchange.placement.read import load_placement
+from libs.interchange.region.read import load_region
 from libs.ras.statement import state_region
 
 KINDS = "roadef:MODEL:ASSIGNMENT, region:DIR, placement:DIR or replay:FILE"

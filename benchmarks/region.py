@@ -8,8 +8,8 @@ import resource
 import time
 from pathlib import Path
 
-from libs.interchange.assignment import save_assignment
-from libs.interchange.region import load_region
+from libs.interchange.region.assignment import save_assignment
+from libs.interchange.region.read import load_region
 from libs.ras.limits import SolveLimits
 from libs.ras.phases import plan_target_bindings
 

@@ -16,7 +16,7 @@ from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
 from libs.domain.job import JobStatus
 from libs.domain.plan import Plan, PlanKind
 from libs.domain.server import Unavailability, UnavailabilityScope
-from libs.interchange.region import load_region
+from libs.interchange.region.read import load_region
 from libs.reconcile.clock import SystemClock
 from libs.reconcile.jobs import DRAW_REPLACEMENTS, MOVE
 from libs.store.capacity.shared_buffers import NAME_PREFIX, size_shared_buffers

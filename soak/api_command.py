@@ -19,7 +19,7 @@ from pathlib import Path
 import httpx
 
 from libs.domain.principal import Role
-from libs.interchange.region_files import dump_region
+from libs.interchange.region.write import dump_region
 from libs.reconcile.clock import SystemClock
 from libs.simulator.fleet import made_up_fleet
 from services.standalone.platform import Platform, running_platform

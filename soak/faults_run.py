@@ -17,7 +17,7 @@ from typing import Any
 import httpx
 
 from libs.domain.policy import RegionPolicy
-from libs.interchange.region_files import dump_region
+from libs.interchange.region.write import dump_region
 from libs.reconcile.clock import ScaledClock
 from libs.reconcile.jobs import CYCLES, MOVE, SOLVE, WORLD_CYCLES
 from libs.simulator.fleet import made_up_fleet

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from libs.interchange.errors import InterchangeError
+from libs.interchange.files.errors import InterchangeError
 from libs.web.problems import FieldError, Problem, invalid
 
 

@@ -15,7 +15,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 from pydantic import Field
 
-from libs.interchange.decoded import charge, charging
+from libs.interchange.files.decoded import charge, charging
 from libs.reconcile.environment import Settings
 from libs.web.problems import Problem
 

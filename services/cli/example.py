@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from libs.interchange.region_files import save_region
+from libs.interchange.region.write import save_region
 from libs.simulator.fleet import made_up_fleet
 from services.cli.failure import CliFailure
 from services.cli.output import plural, say

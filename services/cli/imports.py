@@ -8,7 +8,7 @@ from urllib.parse import quote
 import typer
 
 from libs.domain.inventory import Inventory
-from libs.interchange.inventory import dump_inventory
+from libs.interchange.inventory.inventory import dump_inventory
 from services.cli.client import Client, Json
 from services.cli.failure import EXIT_NOT_POSSIBLE, CliFailure
 from services.cli.output import Output, print_json, print_rows, say, stderr

@@ -10,10 +10,10 @@ from urllib.parse import quote
 
 import typer
 
-from libs.interchange.inventory import region_of
-from libs.interchange.region import FILES
-from libs.interchange.region_files import dump_region
-from libs.interchange.sources import SourceFormat
+from libs.interchange.inventory.inventory import region_of
+from libs.interchange.inventory.sources import SourceFormat
+from libs.interchange.region.read import FILES
+from libs.interchange.region.write import dump_region
 from services.cli.client import Client
 from services.cli.failure import CliFailure
 from services.cli.imports import IMPORT_S_MAX, import_servers

@@ -15,10 +15,10 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from libs.domain.fleet import FleetSnapshot
-from libs.interchange.assignment import save_assignment
-from libs.interchange.atomic import replacing
-from libs.interchange.bundle import Bundle, load_bundle
-from libs.interchange.errors import InterchangeError
+from libs.interchange.bundles.solve import Bundle, load_bundle
+from libs.interchange.files.atomic import replacing
+from libs.interchange.files.errors import InterchangeError
+from libs.interchange.region.assignment import save_assignment
 from libs.plan_check.check import PlanRefusedError, check_legal, require_clean
 from libs.plan_check.regression import check_regression
 from libs.ras.limits import limits_from

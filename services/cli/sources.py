@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from libs.domain.inventory import Inventory
-from libs.interchange.errors import InterchangeError
-from libs.interchange.inventory import region_of
-from libs.interchange.region_files import save_region
-from libs.interchange.sources import SourceFormat, format_of, load_source
+from libs.interchange.files.errors import InterchangeError
+from libs.interchange.inventory.inventory import region_of
+from libs.interchange.inventory.sources import SourceFormat, format_of, load_source
+from libs.interchange.region.write import save_region
 from services.cli.failure import CliFailure
 from services.cli.output import plural, say, stderr
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from libs.interchange.tables import Content
-from libs.interchange.world_bundle import save_world
+from libs.interchange.bundles.world import save_world
+from libs.interchange.files.tables import Content
 
 
 def keep_world(folder: Path, files: Mapping[str, Content], *, plan_run_id: int, most: int) -> Path:

@@ -11,9 +11,9 @@ from libs.flux.disaster import disaster_document
 from libs.flux.planning import Planned
 from libs.flux.review import review_of
 from libs.flux.summary import plan_document
-from libs.interchange.execution_plan import execution_plan_document
-from libs.interchange.placement_plan import placement_plan_document
-from libs.interchange.service_models import service_models_document
+from libs.interchange.world.execution_plan import execution_plan_document
+from libs.interchange.world.placement_plan import placement_plan_document
+from libs.interchange.world.service_models import service_models_document
 from services.planner.document_names import DAG, DISASTER, MODEL, PLAN
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from libs.domain.planning_input import InputVersion
-from libs.interchange.errors import InterchangeError, Problem
-from libs.interchange.input_diff import counts_of, diff_rows
-from libs.interchange.input_formats import parquet_of, stored_rows
-from libs.interchange.input_rows import Row, checked_rows, in_order
-from libs.interchange.input_sets import problems_of
-from libs.interchange.input_tables import InputTable
+from libs.interchange.files.errors import InterchangeError, Problem
+from libs.interchange.planning_inputs.diff import counts_of, diff_rows
+from libs.interchange.planning_inputs.formats import parquet_of, stored_rows
+from libs.interchange.planning_inputs.rows import Row, checked_rows, in_order
+from libs.interchange.planning_inputs.sets import problems_of
+from libs.interchange.planning_inputs.tables import InputTable
 from libs.store.planner.plan_overrides import load_overrides_in_force
 from libs.store.planner.planning_inputs import load_all_current
 from libs.store.platform.database import Transaction

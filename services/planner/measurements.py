@@ -11,8 +11,8 @@ from fastapi import Depends, Query, Request, Response
 from pydantic import AwareDatetime, Field
 
 from libs.domain.telemetry import Samples
-from libs.interchange.errors import InterchangeError
-from libs.interchange.measurements import Series
+from libs.interchange.files.errors import InterchangeError
+from libs.interchange.world.measurements import Series
 from libs.reconcile.environment import read_environment
 from libs.store.platform.database import Transaction
 from libs.store.telemetry.measures import Measure, put_samples

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 
 from libs.domain.plan_override import OverrideKind, PlanOverride
-from libs.interchange.input_sets import missing_inputs, problems_of
-from libs.interchange.overrides import CONTRADICTION
+from libs.interchange.planning_inputs.sets import missing_inputs, problems_of
+from libs.interchange.world.overrides import CONTRADICTION
 from libs.store.planner.plan_overrides import load_overrides_in_force
 from libs.store.planner.planning_inputs import load_all_current
 from libs.store.platform.database import Transaction

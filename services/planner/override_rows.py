@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from libs.domain.plan_override import OverrideKind, PlanOverride
-from libs.interchange.input_rows import Row
+from libs.interchange.planning_inputs.rows import Row
 
 
 def override_rows(overrides: Iterable[PlanOverride]) -> list[Row]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from libs.domain.metric_source import MetricQuery
 from libs.domain.telemetry import Samples
-from libs.interchange.measurements import VALUE_MAX
+from libs.interchange.world.measurements import VALUE_MAX
 from libs.store.telemetry.traced_names import is_name
 from services.planner.prometheus import PrometheusError, Series
 

@@ -15,13 +15,13 @@ from libs.domain.plan_override import PlanOverride
 from libs.domain.plan_run import PlanRun
 from libs.domain.telemetry import Telemetry
 from libs.domain.world import Observations, PlanningInputs, Vocabulary
-from libs.interchange.demand import dump_demand
-from libs.interchange.errors import InterchangeError
-from libs.interchange.input_sets import event_minutes, missing_inputs, source_of
-from libs.interchange.observations import dump_observations
-from libs.interchange.planning_inputs import load_planning_inputs
-from libs.interchange.tables import Content
-from libs.interchange.world import in_events, load_cost_models, load_vocabulary
+from libs.interchange.files.errors import InterchangeError
+from libs.interchange.files.tables import Content
+from libs.interchange.planning_inputs.sets import event_minutes, missing_inputs, source_of
+from libs.interchange.world.demand import dump_demand
+from libs.interchange.world.observations import dump_observations
+from libs.interchange.world.planning_inputs import load_planning_inputs
+from libs.interchange.world.read import in_events, load_cost_models, load_vocabulary
 from libs.store.planner.executed_changes import load_executed_shares
 from libs.store.planner.plan_overrides import load_overrides_in_force
 from libs.store.planner.planning_inputs import load_version

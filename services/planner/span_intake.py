@@ -13,7 +13,7 @@ from fastapi import Depends, Request
 
 from libs.domain.spans import Spans
 from libs.interchange.traces.intake import Intake
-from libs.interchange.world import load_gateways
+from libs.interchange.world.read import load_gateways
 from libs.reconcile.environment import read_environment
 from libs.store.planner.planning_inputs import load_current
 from libs.store.platform.database import Database, Transaction

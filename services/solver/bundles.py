@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from libs.domain.fleet import FleetSnapshot
-from libs.interchange.bundle import bundle_of, save_bundle
+from libs.interchange.bundles.solve import bundle_of, save_bundle
 from libs.ras.limits import SolveLimits
 
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 
 import httpx
 
-from libs.interchange.inventory import dump_inventory
-from libs.interchange.servers_csv import load_csv
+from libs.interchange.inventory.inventory import dump_inventory
+from libs.interchange.inventory.servers_csv import load_csv
 
 REGION, OWNER = "west", "team"
 """Names that the examples of the API document use."""

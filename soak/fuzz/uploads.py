@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from libs.interchange.region_files import dump_region
+from libs.interchange.region.write import dump_region
 from libs.simulator.fleet import made_up_fleet
 
 _JSON, _PROTOBUF = "application/json", "application/x-protobuf"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import httpx
 
-from libs.interchange.region_files import dump_region
+from libs.interchange.region.write import dump_region
 from libs.simulator.fleet import made_up_fleet
 from soak.hostile.parquet_bombs import (
     Row,

@@ -8,7 +8,7 @@ import numpy as np
 
 from libs.domain.telemetry import Telemetry
 from libs.domain.world import Observations
-from libs.interchange.world import load_observations
+from libs.interchange.world.read import load_observations
 from services.cli.flux.offline import make_models
 
 

@@ -2,7 +2,7 @@
 
 import json
 
-from libs.interchange.input_tables import INPUT_TABLES
+from libs.interchange.planning_inputs.tables import INPUT_TABLES
 
 
 def put(client, name, rows, **query):

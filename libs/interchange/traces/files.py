@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from libs.domain.spans import Spans
-from libs.interchange.decoded import held, json_bytes, read_json
-from libs.interchange.errors import InterchangeError, Problem
-from libs.interchange.gunzip import Unpacking
+from libs.interchange.files.decoded import held, json_bytes, read_json
+from libs.interchange.files.errors import InterchangeError, Problem
+from libs.interchange.files.gunzip import Unpacking
 from libs.interchange.traces.intake import Intake, Rows
 from libs.interchange.traces.jaeger import add_jaeger
 from libs.interchange.traces.otlp_json import OTLP_JSON

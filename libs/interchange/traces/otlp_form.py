@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from libs.interchange.decoded import TooLarge
+from libs.interchange.files.decoded import TooLarge
 from libs.interchange.traces.intake import Intake, Rows
 
 ATTRIBUTES_MAX = 1_000

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from libs.interchange.decoded import TooLarge, objects_in, require_few_objects
+from libs.interchange.files.decoded import TooLarge, objects_in, require_few_objects
 from libs.interchange.traces.intake import (
     CPU,
     KIND_OF_OTLP,

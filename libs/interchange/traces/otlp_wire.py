@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
 
-from libs.interchange.decoded import TooLarge
+from libs.interchange.files.decoded import TooLarge
 
 PARTS_MAX = 100_000
 """Largest number of resources, scopes and spans of one export. A Collector's batch has 8,192 spans."""

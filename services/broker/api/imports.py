@@ -13,8 +13,8 @@ from pydantic import Field
 from libs.domain.inventory_diff import ImportAction, ImportMode, diff_inventory, find_conflicts
 from libs.domain.principal import Role
 from libs.domain.region_import import Import, ImportStatus, describe_item
-from libs.interchange.errors import InterchangeError
-from libs.interchange.inventory import load_inventory
+from libs.interchange.files.errors import InterchangeError
+from libs.interchange.inventory.inventory import load_inventory
 from libs.store.fleet.import_confirm import confirm_import
 from libs.store.fleet.imports import (
     StaleImport,

@@ -10,10 +10,10 @@ from urllib.parse import quote
 from fastapi import APIRouter, Depends, File, Response, UploadFile
 
 from libs.domain.principal import Role
-from libs.interchange.errors import InterchangeError
-from libs.interchange.region import load_region
-from libs.interchange.region_files import dump_region
-from libs.interchange.tables import Content
+from libs.interchange.files.errors import InterchangeError
+from libs.interchange.files.tables import Content
+from libs.interchange.region.read import load_region
+from libs.interchange.region.write import dump_region
 from libs.reconcile.crash import crash_point
 from libs.store.platform.database import Transaction
 from libs.store.regions.region_conditions import load_conditions

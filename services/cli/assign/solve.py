@@ -18,7 +18,7 @@ from rich.progress import Progress as Bar
 from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from libs.assignment import Limits, Listener, ModelError, Objective, Progress, Replay, Result, load_replay
-from libs.interchange.atomic import replacing
+from libs.interchange.files.atomic import replacing
 from services.cli.failure import CliFailure
 from services.cli.output import Output, OutputOption, percent, plural, print_json, print_rows, say, stderr
 

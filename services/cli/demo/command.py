@@ -16,7 +16,7 @@ import typer
 from libs.domain.fleet import RegionImage
 from libs.domain.policy import RegionPolicy
 from libs.domain.principal import Role
-from libs.interchange.region_files import dump_region
+from libs.interchange.region.write import dump_region
 from libs.reconcile.clock import ScaledClock, SystemClock
 from libs.reconcile.jobs import CYCLES
 from libs.simulator.demand import draw_demand

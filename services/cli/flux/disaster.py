@@ -7,7 +7,7 @@ from pathlib import Path
 
 from libs.flux.disaster import disaster_document
 from libs.flux.planning import Planned
-from libs.interchange.atomic import replacing
+from libs.interchange.files.atomic import replacing
 from services.cli.output import print_rows, stdout
 
 SHOWN_MAX = 10

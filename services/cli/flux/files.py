@@ -15,12 +15,12 @@ from libs.flux.cost_models import CostModelError
 from libs.flux.placement import NoPlanError, StoppedError
 from libs.flux.review import review_of
 from libs.flux.summary import plan_document
-from libs.interchange.atomic import replacing
-from libs.interchange.errors import InterchangeError
-from libs.interchange.execution_plan import save_execution_plan
-from libs.interchange.placement_plan import placement_plan_document, save_placement_plan
-from libs.interchange.service_models import save_service_models
+from libs.interchange.files.atomic import replacing
+from libs.interchange.files.errors import InterchangeError
 from libs.interchange.traces.intake import TooManyServicesError
+from libs.interchange.world.execution_plan import save_execution_plan
+from libs.interchange.world.placement_plan import placement_plan_document, save_placement_plan
+from libs.interchange.world.service_models import save_service_models
 from libs.plan_check.check import PlanRefusedError
 from services.cli.failure import EXIT_NOT_POSSIBLE, CliFailure
 from services.cli.flux.disaster import print_disaster, write_disaster

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from libs.interchange.input_tables import INPUT_TABLES
+from libs.interchange.planning_inputs.tables import INPUT_TABLES
 from services.cli.client import ApiProblem, Client, Json
 from services.cli.failure import CliFailure
 from services.cli.moments import moment

@@ -13,14 +13,14 @@ from libs.domain.world import ServiceModels, Vocabulary
 from libs.flux.attributor import Attributor
 from libs.flux.planning import Planned, plan_world
 from libs.flux.service_models import fit_service_models
-from libs.interchange.demand import load_demand
-from libs.interchange.planning_inputs import load_planning_inputs
-from libs.interchange.service_models import load_service_models, read_service_models
-from libs.interchange.tables import Source, has_file
+from libs.interchange.bundles.world import open_world
+from libs.interchange.files.tables import Source, has_file
 from libs.interchange.traces.files import read_traces, trace_files
 from libs.interchange.traces.intake import Intake
-from libs.interchange.world import load_cost_models, load_gateways, load_observations, load_vocabulary
-from libs.interchange.world_bundle import open_world
+from libs.interchange.world.demand import load_demand
+from libs.interchange.world.planning_inputs import load_planning_inputs
+from libs.interchange.world.read import load_cost_models, load_gateways, load_observations, load_vocabulary
+from libs.interchange.world.service_models import load_service_models, read_service_models
 
 WINDOW_SPANS = 500_000
 """A trace of a file stays open until so many spans were read after its last."""

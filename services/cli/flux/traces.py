@@ -7,7 +7,7 @@ from typing import Any
 
 from libs.domain.demand import Demand
 from libs.flux.attributor import Attributor
-from libs.interchange.errors import InterchangeError, Problem
+from libs.interchange.files.errors import InterchangeError, Problem
 from libs.interchange.traces.files import read_traces
 from libs.interchange.traces.intake import Intake
 from services.cli.flux.offline import WINDOW_SPANS

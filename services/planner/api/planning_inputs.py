@@ -11,11 +11,18 @@ from pydantic import Field
 
 from libs.domain.planning_input import InputVersion
 from libs.domain.principal import Role
-from libs.interchange.errors import InterchangeError
-from libs.interchange.input_diff import RowChange, counts_of, diff_rows
-from libs.interchange.input_formats import csv_of, json_rows, rows_of_csv, rows_of_json, rows_of_parquet, stored_rows
-from libs.interchange.input_rows import Row
-from libs.interchange.input_tables import INPUT_TABLES, REQUIRED, InputTable
+from libs.interchange.files.errors import InterchangeError
+from libs.interchange.planning_inputs.diff import RowChange, counts_of, diff_rows
+from libs.interchange.planning_inputs.formats import (
+    csv_of,
+    json_rows,
+    rows_of_csv,
+    rows_of_json,
+    rows_of_parquet,
+    stored_rows,
+)
+from libs.interchange.planning_inputs.rows import Row
+from libs.interchange.planning_inputs.tables import INPUT_TABLES, REQUIRED, InputTable
 from libs.reconcile.errors import StaleGeneration
 from libs.store.planner.planning_inputs import append_version, list_current, list_versions, load_current, load_version
 from libs.store.platform import audit

@@ -9,8 +9,8 @@ from pydantic import Field
 
 from libs.domain.principal import Role
 from libs.domain.spans import Spans, join_spans
-from libs.interchange.decoded import charge
-from libs.interchange.errors import InterchangeError
+from libs.interchange.files.decoded import charge
+from libs.interchange.files.errors import InterchangeError
 from libs.interchange.traces.files import read_trace_stream
 from libs.interchange.traces.intake import Intake, Rows, TooManyServicesError
 from libs.store.platform.database import Transaction

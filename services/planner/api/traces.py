@@ -14,8 +14,8 @@ from fastapi import APIRouter, Depends, Request, Response
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
 from libs.domain.principal import Role
-from libs.interchange.decoded import TooLarge, charge, charge_json
-from libs.interchange.gunzip import TooLong, gunzip
+from libs.interchange.files.decoded import TooLarge, charge, charge_json
+from libs.interchange.files.gunzip import TooLong, gunzip
 from libs.interchange.traces.intake import TooManyServicesError
 from libs.interchange.traces.otlp_export import WANTED, Export, read_export
 from libs.interchange.traces.otlp_json import OTLP_JSON

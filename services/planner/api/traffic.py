@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Depends, Response
 
 from libs.domain.principal import Role
-from libs.interchange.measurements import load_traffic
+from libs.interchange.world.measurements import load_traffic
 from libs.store.telemetry.measures import TRAFFIC
 from libs.web.auth import require
 from libs.web.decoding import room

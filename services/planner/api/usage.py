@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Depends, Response
 
 from libs.domain.principal import Role
-from libs.interchange.measurements import load_usage
+from libs.interchange.world.measurements import load_usage
 from libs.store.telemetry.measures import USAGE
 from libs.web.auth import require
 from libs.web.decoding import room

@@ -20,8 +20,8 @@ from libs.flux.placement import NoPlanError, StoppedError
 from libs.flux.planning import Planned, plan_world
 from libs.flux.service_models import fit_service_models
 from libs.flux.summary import models_document
-from libs.interchange.service_models import service_models_document
-from libs.interchange.tables import Content
+from libs.interchange.files.tables import Content
+from libs.interchange.world.service_models import service_models_document
 from libs.jobs.progress import ProgressRecorder
 from libs.mip.highs import Limits
 from libs.observability.logs import redact_text

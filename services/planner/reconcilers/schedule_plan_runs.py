@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from structlog import get_logger
 
 from libs.domain.plan_run import PlanTrigger
-from libs.interchange.input_tables import REQUIRED
+from libs.interchange.planning_inputs.tables import REQUIRED
 from libs.reconcile.clock import Clock
 from libs.reconcile.jobs import PLAN, WORLD
 from libs.store.planner.plan_runs import create_plan_run, load_open_runs, was_scheduled

@@ -10,8 +10,8 @@ from libs.domain.world import FluxPolicy
 from libs.flux.execution import plan_execution
 from libs.flux.placement import plan_placement
 from libs.flux.problem import joint_problem
-from libs.interchange.planning_inputs import load_planning_inputs
-from libs.interchange.world import load_vocabulary
+from libs.interchange.world.planning_inputs import load_planning_inputs
+from libs.interchange.world.read import load_vocabulary
 from libs.plan_check.placement import check_placement
 from tests.worlds import random_world, write_table, write_world
 

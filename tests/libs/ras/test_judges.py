@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from libs.interchange.assignment import save_assignment
-from libs.interchange.region import load_region
+from libs.interchange.region.assignment import save_assignment
+from libs.interchange.region.read import load_region
 from libs.plan_check.check import check_plan
 from libs.ras.limits import SolveLimits
 from libs.ras.phases import plan_target_bindings

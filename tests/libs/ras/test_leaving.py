@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
 from libs.domain.reservation import ReservationSpec
-from libs.interchange.region import load_region
-from libs.interchange.region_files import dump_region
+from libs.interchange.region.read import load_region
+from libs.interchange.region.write import dump_region
 from libs.plan_check.check import check_legal, check_plan
 from libs.ras.admission import admit
 from libs.ras.phases import plan_target_bindings

@@ -5,8 +5,8 @@ import io
 import pytest
 from fastapi.testclient import TestClient
 
-from libs.interchange.inventory import dump_inventory
-from libs.interchange.servers_csv import load_csv
+from libs.interchange.inventory.inventory import dump_inventory
+from libs.interchange.inventory.servers_csv import load_csv
 from libs.store.platform.database import Database
 from tests.services.broker.test_story import image, imported, pages, server  # noqa: F401 - fixtures
 

@@ -14,8 +14,8 @@ from fastapi.testclient import TestClient
 from libs.domain.fleet import RegionImage
 from libs.domain.plan import PlanKind
 from libs.domain.reservation import ReservationSpec
-from libs.interchange.bounds import ROWS_MAX
-from libs.interchange.region_files import dump_region
+from libs.interchange.files.bounds import ROWS_MAX
+from libs.interchange.region.write import dump_region
 from libs.store.plans.plans import commit_plan
 from libs.store.platform.database import Database
 from libs.store.regions.region_export import load_region_image

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from libs.interchange.bundle import load_bundle
+from libs.interchange.bundles.solve import load_bundle
 from services.cli.failure import CliFailure
 from services.cli.solve import solve
 from services.cli.sources import convert
 
-NODES = Path(__file__).parents[2] / "libs" / "interchange" / "nodes"
+NODES = Path(__file__).parents[2] / "libs" / "interchange" / "inventory" / "nodes"
 
 
 def test_nodes_become_a_region_that_is_solved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

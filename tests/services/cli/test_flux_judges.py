@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from libs.interchange.placement_plan import placement_plan_document, save_placement_plan
-from libs.interchange.service_models import save_service_models
+from libs.interchange.world.placement_plan import placement_plan_document, save_placement_plan
+from libs.interchange.world.service_models import save_service_models
 from services.cli.flux.offline import make_models, make_plan
 
 pytestmark = pytest.mark.shared

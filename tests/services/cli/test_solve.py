@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from libs.domain.violation import Violation
-from libs.interchange.assignment import load_assignment
-from libs.interchange.bundle import bundle_of, save_bundle
-from libs.interchange.region import load_region
-from libs.interchange.region_files import image_of, save_region
+from libs.interchange.bundles.solve import bundle_of, save_bundle
+from libs.interchange.region.assignment import load_assignment
+from libs.interchange.region.read import load_region
+from libs.interchange.region.write import image_of, save_region
 from services.cli.main import main
 from tests.regions import random_region
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from libs.domain.reservation import ReservationSpec
-from libs.interchange.region_files import save_region
+from libs.interchange.region.write import save_region
 from services.cli.get import COLUMNS
 from services.cli.main import COMMANDS
 from services.standalone.processes import Command, Process

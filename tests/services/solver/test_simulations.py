@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 from libs.domain.principal import Role
 from libs.domain.reservation import ReservationSpec
 from libs.domain.what_if import ImpossibleWhatIf
-from libs.interchange.bundle import load_bundle
+from libs.interchange.bundles.solve import load_bundle
 from libs.ras.phases import plan_target_bindings
 from libs.reconcile.clock import SystemClock
 from libs.store.capacity.reservations import create_reservation

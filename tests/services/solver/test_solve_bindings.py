@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from libs.domain.plan import PlanKind, SolveRun, SolveStatus
 from libs.domain.reservation import ReservationPhase
-from libs.interchange.bundle import load_bundle
+from libs.interchange.bundles.solve import load_bundle
 from libs.observability.tallies import take
 from libs.plan_check.check import PlanRefusedError
 from libs.ras import phases

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from libs.interchange.decoded import TooLarge
+from libs.interchange.files.decoded import TooLarge
 from libs.interchange.traces.intake import Intake
 from libs.interchange.traces.otlp_export import read_export
 from libs.interchange.traces.otlp_form import ATTRIBUTES_MAX

@@ -9,7 +9,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from libs.domain.spans import SERVER
 from libs.flux.attributor import Attributor
-from libs.interchange.errors import InterchangeError
+from libs.interchange.files.errors import InterchangeError
 from libs.interchange.traces.files import READERS, read_traces
 from libs.interchange.traces.intake import SERVICES_MAX, Intake, Rows, TooManyServicesError, probability_of
 from libs.interchange.traces.otlp_json import OTLP_JSON

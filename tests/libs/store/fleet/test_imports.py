@@ -14,8 +14,8 @@ from libs.domain.region_import import Import, ImportStatus, describe_item
 from libs.domain.reservation import ReservationSpec
 from libs.domain.retirement import RetirementStatus
 from libs.domain.server import Unavailability, UnavailabilityScope
-from libs.interchange.inventory import region_of
-from libs.interchange.servers_csv import load_csv
+from libs.interchange.inventory.inventory import region_of
+from libs.interchange.inventory.servers_csv import load_csv
 from libs.store.fleet.hardware_types import list_hardware_types
 from libs.store.fleet.import_confirm import confirm_import
 from libs.store.fleet.imports import (

@@ -7,8 +7,8 @@ import sqlalchemy as sa
 from libs.domain.fleet import DELETED, RegionImage
 from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import CapacityUnit, ReservationSpec
-from libs.interchange.region import load_region
-from libs.interchange.region_files import dump_region
+from libs.interchange.region.read import load_region
+from libs.interchange.region.write import dump_region
 from libs.store.fleet.regions import list_regions
 from libs.store.fleet.regions import load_region as load_stored_region
 from libs.store.fleet.snapshot import load_fleet_snapshot

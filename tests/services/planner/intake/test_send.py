@@ -11,7 +11,7 @@ from libs.domain.principal import Role
 from libs.flux.attributor import Attributor
 from libs.interchange.traces.files import read_traces
 from libs.interchange.traces.intake import Intake
-from libs.interchange.world import load_gateways, load_observations, load_vocabulary
+from libs.interchange.world.read import load_gateways, load_observations, load_vocabulary
 from libs.reconcile.clock import SystemClock
 from libs.store.planner.planning_inputs import append_version
 from libs.store.telemetry.span_batches import count_waiting

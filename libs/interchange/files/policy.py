@@ -1,0 +1,61 @@
+"""Read and write policy.json of a region or a world: an object of costs."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, fields
+from typing import Any, TypeVar
+
+from libs.domain.policy import RegionPolicy
+from libs.domain.world import FluxPolicy
+from libs.interchange.files.bounds import read_json
+from libs.interchange.files.errors import InterchangeError, Problem, Problems
+from libs.interchange.files.tables import Source, open_file
+
+FILE = "policy.json"
+_Policy = TypeVar("_Policy", RegionPolicy, FluxPolicy)
+
+
+def load_policy(source: Source, problems: Problems) -> RegionPolicy:
+    """Return a region's policy; absent keys take their defaults."""
+    policy = _load(source, problems, RegionPolicy)
+    if policy.shared_buffer_share >= 1:
+        problems.add(FILE, "is a share and must be below 1", field="shared_buffer_share")
+    return policy
+
+
+def load_flux_policy(source: Source, problems: Problems) -> FluxPolicy:
+    """Return a world's policy; absent keys take their defaults."""
+    return _load(source, problems, FluxPolicy)
+
+
+def dump_policy(policy: RegionPolicy) -> bytes:
+    """Return the content of policy.json."""
+    return (json.dumps(asdict(policy), indent=2) + "\n").encode()
+
+
+def _load(source: Source, problems: Problems, kind: type[_Policy]) -> _Policy:
+    with open_file(source, FILE) as stream:
+        try:
+            found = json.loads(read_json(stream, FILE))
+        except ValueError as error:
+            raise InterchangeError([Problem(FILE, None, None, f"is not JSON: {error}")]) from error
+    if not isinstance(found, dict):
+        raise InterchangeError([Problem(FILE, None, None, "is not an object of costs")])
+    known = {field.name: field.default for field in fields(kind)}
+    values: dict[str, Any] = {}
+    for key, value in found.items():
+        if key not in known:
+            problems.add(FILE, f"is not known; known are {', '.join(sorted(known))}", field=key)
+        elif isinstance(known[key], bool):
+            if not isinstance(value, bool):
+                problems.add(FILE, "is neither true nor false", field=key)
+            values[key] = value
+        elif isinstance(value, bool) or not isinstance(value, int | float):
+            problems.add(FILE, "is not a number", field=key)
+        elif not math.isfinite(value) or value < 0:
+            problems.add(FILE, f"{value} is not a finite number of at least 0", field=key)
+        else:
+            values[key] = float(value)
+    return kind(**values)

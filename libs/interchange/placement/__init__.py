@@ -1,0 +1,1 @@
+"""The placement folder: tasks, containers, and the answer."""

@@ -1,0 +1,208 @@
+"""Read and check the region folder of the interchange format as a RegionImage."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from libs.domain.fleet import (
+    DELETED,
+    FleetSnapshot,
+    Floats,
+    Indices,
+    Names,
+    RegionImage,
+    Reservations,
+    Servers,
+    Topology,
+)
+from libs.domain.inventory import agreed_attributes
+from libs.domain.reservation import CapacityUnit, ReservationKind
+from libs.domain.server import Unavailability
+from libs.interchange.files.bounds import COLUMNS_MAX
+from libs.interchange.files.errors import Problems
+from libs.interchange.files.policy import load_policy
+from libs.interchange.files.tables import Source, Table, has_file, indices_of
+
+FILES = ("servers.parquet", "reservations.parquet", "rru.parquet", "affinity.parquet", "policy.json")
+HOST_PROFILE, OWNER = "default", "unknown"
+"""Values for servers and reservations if the files have no such column."""
+SIZES = ("vcpu", "memory_gib")
+"""Optional columns with the size of a server. A size on which all servers of a type agree becomes its attribute."""
+
+_SERVERS = {"server", "datacenter", "msb", "rack", "hardware_type", "reservation", "in_use", "available"}
+_RESERVATIONS = {"reservation", "capacity_rru", "survives_msb_loss", "msb_spread_limit", "rack_spread_limit"}
+_PAIRS = {
+    "rru.parquet": {"reservation", "hardware_type", "rru"},
+    "affinity.parquet": {"reservation", "datacenter", "share"},
+}
+
+
+def load_region(source: Source, *, name: str = "region") -> RegionImage:
+    """Read and check a region.
+
+    source   a folder, or the content of each file by name
+    name     name of the region, if the source is not a folder
+
+    A reservation that servers name and reservations.parquet lacks was deleted. A hardware type that only rru.parquet
+    names has no servers in the region. The files may have more columns than the format requires. Without these columns
+    the values are:
+
+    - A server's `target` is its current binding, and it is not `leaving`.
+    - A reservation's `kind` is guaranteed, its `unit` is RRU and its `owner` is OWNER.
+    - The `host_profile` of both is HOST_PROFILE.
+    - `unavailability` follows from `available`. With the column, a server that is up may be in planned maintenance.
+
+    Raises InterchangeError with up to 20 problems.
+    """
+    problems = Problems()
+    for file in FILES:
+        if not has_file(source, file):
+            others = "an empty table says nothing" if file.endswith(".parquet") else "{} leaves every cost as it is"
+            problems.add(file, f"is missing; all of {', '.join(FILES)} are needed: {others}")
+    problems.raise_any()
+    more = {"target", "host_profile", "leaving", "unavailability", *SIZES}
+    servers_table = Table(source, "servers.parquet", problems, fields=_SERVERS | more)
+    reservations_table = Table(
+        source, "reservations.parquet", problems, fields=_RESERVATIONS | {"kind", "unit", "owner", "host_profile"}
+    )
+    rru_table, affinity_table = (Table(source, file, problems, fields=fields) for file, fields in _PAIRS.items())
+    policy = load_policy(source, problems)
+
+    topology, rack = load_topology(servers_table)
+    types = _hardware_types(servers_table, rru_table)
+    column = reservations_table.strings("reservation")
+    reservations_table.unique("reservation", column.codes, "this reservation")
+    reservation_names = column.names
+    unavailability = load_unavailability(servers_table)
+    servers, deleted_current, deleted_target = _servers(servers_table, rack, types, reservation_names, unavailability)
+    reservations = Reservations(
+        id=np.arange(len(reservation_names)),
+        name=reservation_names,
+        capacity_rru=reservations_table.numbers("capacity_rru"),
+        survives_msb_loss=reservations_table.booleans("survives_msb_loss"),
+        msb_spread_limit=_limit(reservations_table, "msb_spread_limit"),
+        rack_spread_limit=_limit(reservations_table, "rack_spread_limit"),
+        rru=_pairs(rru_table, "hardware_type", "hardware type", "rru", reservation_names, types, 0.0),
+        affinity_share=_pairs(
+            affinity_table, "datacenter", "datacenter", "share", reservation_names, topology.datacenters, np.nan
+        ),
+        generation=np.ones(len(reservation_names), np.int64),
+    )
+    kinds, units = ([value.value for value in noun] for noun in (ReservationKind, CapacityUnit))
+    described: dict[str, Any] = {
+        "server_host_profile": servers_table.optional_strings("host_profile", HOST_PROFILE),
+        "server_in_maintenance": servers.available & (unavailability == Unavailability.PLANNED.value),
+        "hardware_type_attributes": agreed_attributes(types, servers.hardware_type, load_sizes(servers_table)),
+        "reservation_kind": reservations_table.choices("kind", kinds, ReservationKind.GUARANTEED.value),
+        "reservation_unit": reservations_table.choices("unit", units, CapacityUnit.RRU.value),
+        "reservation_owner": reservations_table.optional_strings("owner", OWNER),
+        "reservation_host_profile": reservations_table.optional_strings("host_profile", HOST_PROFILE),
+    }
+    problems.raise_any()
+    label = name if isinstance(source, Mapping) else Path(os.fspath(source)).resolve().name
+    snapshot = FleetSnapshot(
+        region=label, topology=topology, hardware_types=types, servers=servers, reservations=reservations, policy=policy
+    )
+    return RegionImage(
+        snapshot=snapshot, server_deleted_current=deleted_current, server_deleted_target=deleted_target, **described
+    )
+
+
+def load_topology(table: Table) -> tuple[Topology, Indices]:
+    """Return the topology that the rows of servers.parquet name, and the (S,) rack of each row."""
+    datacenters, datacenter = table.codes("datacenter")
+    table.at_most(COLUMNS_MAX, "datacenter", datacenters)
+    msbs, msb = table.codes("msb")
+    racks, rack = table.codes("rack")
+    msb_datacenter, rack_msb = np.zeros(len(msbs), np.int32), np.zeros(len(racks), np.int32)
+    msb_datacenter[msb[::-1]] = datacenter[::-1]  # the first row of each wins
+    rack_msb[rack[::-1]] = msb[::-1]
+    table.bad_rows(msb_datacenter[msb] != datacenter, "msb", "this MSB is in another datacenter in an earlier row")
+    table.bad_rows(rack_msb[rack] != msb, "rack", "this rack is in another MSB in an earlier row")
+    return Topology(
+        datacenters=datacenters, msbs=msbs, racks=racks, msb_datacenter=msb_datacenter, rack_msb=rack_msb
+    ), rack
+
+
+def load_unavailability(table: Table) -> Names:
+    """Return (S,) values of Unavailability by that column, or by `available` (false: unplanned), or all up."""
+    if table.has("unavailability") or not table.has("available"):
+        return table.choices("unavailability", [state.value for state in Unavailability], Unavailability.NONE.value)
+    return np.where(table.booleans("available"), Unavailability.NONE.value, Unavailability.UNPLANNED.value).astype(
+        object
+    )
+
+
+def load_sizes(table: Table) -> dict[str, Floats]:
+    """Return the (S,) values of each of SIZES; nan if the row or the whole file lacks it."""
+    return {
+        field: table.numbers(field, nullable=True) if table.has(field) else np.full(len(table), np.nan)
+        for field in SIZES
+    }
+
+
+def _hardware_types(servers: Table, rru: Table) -> Names:
+    types = np.union1d(servers.codes("hardware_type")[0], rru.codes("hardware_type")[0])
+    rru.at_most(COLUMNS_MAX, "hardware_type", types)
+    return types
+
+
+def _servers(
+    table: Table, rack: Indices, types: Names, reservations: Names, unavailability: Names
+) -> tuple[Servers, Names, Names]:
+    column = table.strings("server")
+    table.unique("server", column.codes, "this server")
+    names = column.names
+    current, deleted_current = _binding(table, "reservation", reservations)
+    target, deleted_target = (
+        _binding(table, "target", reservations) if table.has("target") else (current, deleted_current)
+    )
+    available, down = table.booleans("available"), unavailability == Unavailability.UNPLANNED.value
+    table.bad_rows(available & down, "unavailability", "is unplanned, but `available` is true: make them agree")
+    servers = Servers(
+        id=np.arange(len(names)),
+        name=names,
+        rack=rack,
+        hardware_type=table.references("hardware_type", types, "hardware type"),
+        current=current,
+        target=target,
+        in_use=table.booleans("in_use"),
+        available=available,
+        leaving=table.booleans("leaving") if table.has("leaving") else np.zeros(len(names), bool),
+        generation=np.ones(len(names), np.int64),
+    )
+    return servers, deleted_current, deleted_target
+
+
+def _binding(table: Table, field: str, reservations: Names) -> tuple[Indices, Names]:
+    column = table.strings(field, nullable=True)
+    codes = indices_of(column, reservations)
+    deleted = column.names
+    deleted[codes != DELETED] = None
+    return codes, deleted
+
+
+def _limit(table: Table, field: str) -> Floats:
+    values = table.numbers(field, nullable=True)
+    return np.where(np.isnan(values), np.inf, values)
+
+
+def _pairs(
+    table: Table, field: str, what: str, value: str, reservations: Names, columns: Names, absent: float
+) -> Floats:
+    """Return a table of (reservation, column, value) as a dense (R, columns) array."""
+    r, c, v = (
+        table.references("reservation", reservations, "reservation"),
+        table.references(field, columns, what),
+        table.numbers(value),
+    )
+    table.unique("reservation", r.astype(np.int64) * (len(columns) + 2) + c, f"this pair of reservation and {what}")
+    dense = np.full((len(reservations), len(columns)), absent)
+    known = (r >= 0) & (c >= 0)
+    dense[r[known], c[known]] = v[known]
+    return dense

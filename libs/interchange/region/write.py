@@ -1,0 +1,126 @@
+"""Write the files of a region folder from a RegionImage."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from libs.domain.fleet import DELETED, FleetSnapshot, Indices, Names, RegionImage
+from libs.domain.reservation import CapacityUnit, ReservationKind
+from libs.domain.server import Unavailability
+from libs.interchange.files.atomic import replacing
+from libs.interchange.files.policy import dump_policy
+from libs.interchange.region.read import HOST_PROFILE, OWNER, SIZES
+
+
+def image_of(snapshot: FleetSnapshot) -> RegionImage:
+    """Return the image of a snapshot, with defaults for all other columns. Deleted reservations are named `deleted`."""
+    s, q = snapshot.servers, snapshot.reservations
+    taken = set(q.name.tolist())
+    label = "deleted"
+    while label in taken:
+        label += "_"
+    current, target = np.full(len(s), None, object), np.full(len(s), None, object)
+    current[s.current == DELETED], target[s.target == DELETED] = label, label
+    return RegionImage(
+        snapshot=snapshot,
+        server_host_profile=np.full(len(s), HOST_PROFILE, object),
+        server_in_maintenance=np.zeros(len(s), bool),
+        server_deleted_current=current,
+        server_deleted_target=target,
+        reservation_kind=np.full(len(q), ReservationKind.GUARANTEED.value, object),
+        reservation_unit=np.full(len(q), CapacityUnit.RRU.value, object),
+        reservation_owner=np.full(len(q), OWNER, object),
+        reservation_host_profile=np.full(len(q), HOST_PROFILE, object),
+        hardware_type_attributes={},
+    )
+
+
+def dump_region(image: RegionImage) -> dict[str, bytes]:
+    """Return the content of each file by name.
+
+    Four columns are written only if they are needed. `target` is written if it differs from the current bindings, and
+    `leaving` if any server is leaving. `unavailability` is written if any server is in planned maintenance, and a size
+    if it is known for any type.
+    """
+    s, q = image.snapshot.servers, image.snapshot.reservations
+    topology = image.snapshot.topology
+    msb, types = image.snapshot.server_msb, image.snapshot.hardware_types
+    servers = {
+        "server": _strings(s.name),
+        "datacenter": _strings(topology.datacenters[topology.msb_datacenter[msb]]),
+        "msb": _strings(topology.msbs[msb]),
+        "rack": _strings(topology.racks[s.rack]),
+        "hardware_type": _strings(types[s.hardware_type]),
+        "reservation": _strings(_named(s.current, q.name, image.server_deleted_current)),
+        "in_use": s.in_use,
+        "available": s.available,
+        "host_profile": _strings(image.server_host_profile),
+    }
+    deleted = image.server_deleted_current, image.server_deleted_target
+    if not np.array_equal(s.current, s.target) or not np.array_equal(*deleted):
+        servers["target"] = _strings(_named(s.target, q.name, image.server_deleted_target))
+    if s.leaving.any():
+        servers["leaving"] = s.leaving
+    if image.server_in_maintenance.any():
+        states = np.where(image.server_in_maintenance, Unavailability.PLANNED.value, Unavailability.NONE.value)
+        servers["unavailability"] = _strings(np.where(s.available, states, Unavailability.UNPLANNED.value))
+    for size in SIZES:
+        of_type = [image.hardware_type_attributes.get(str(name), {}).get(size) for name in types]
+        if any(value is not None for value in of_type):
+            servers[size] = pa.array(of_type, pa.float64()).take(pa.array(s.hardware_type))
+    reservations = {
+        "reservation": _strings(q.name),
+        "capacity_rru": q.capacity_rru,
+        "survives_msb_loss": q.survives_msb_loss,
+        "msb_spread_limit": pa.array(q.msb_spread_limit, mask=np.isinf(q.msb_spread_limit)),
+        "rack_spread_limit": pa.array(q.rack_spread_limit, mask=np.isinf(q.rack_spread_limit)),
+        "kind": _strings(image.reservation_kind),
+        "unit": _strings(image.reservation_unit),
+        "owner": _strings(image.reservation_owner),
+        "host_profile": _strings(image.reservation_host_profile),
+    }
+    r, t = np.nonzero(q.rru > 0)
+    rru = {"reservation": _strings(q.name[r]), "hardware_type": _strings(types[t]), "rru": q.rru[r, t]}
+    r, d = np.nonzero(~np.isnan(q.affinity_share))
+    affinity = {
+        "reservation": _strings(q.name[r]),
+        "datacenter": _strings(topology.datacenters[d]),
+        "share": q.affinity_share[r, d],
+    }
+    return {
+        "servers.parquet": _parquet(servers),
+        "reservations.parquet": _parquet(reservations),
+        "rru.parquet": _parquet(rru),
+        "affinity.parquet": _parquet(affinity),
+        "policy.json": dump_policy(image.snapshot.policy),
+    }
+
+
+def save_region(image: RegionImage, folder: str | os.PathLike[str]) -> None:
+    """Write the files into a folder, each of them atomically."""
+    for name, content in dump_region(image).items():
+        with replacing(Path(folder) / name) as stream:
+            stream.write(content)
+
+
+def _named(binding: Indices, names: Names, deleted: Names) -> Names:
+    named = np.array(deleted, object)
+    bound = binding >= 0
+    named[bound] = names[binding[bound]]
+    return named
+
+
+def _strings(names: Names) -> pa.Array:
+    return pa.array(names, pa.string())
+
+
+def _parquet(columns: dict[str, object]) -> bytes:
+    stream = io.BytesIO()
+    pq.write_table(pa.table(columns), stream, compression="zstd")
+    return stream.getvalue()

@@ -1,0 +1,1 @@
+"""The world folder: measurements, planning inputs, service models and plans."""

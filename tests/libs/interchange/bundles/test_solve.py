@@ -1,0 +1,60 @@
+import json
+import math
+import zipfile
+
+import numpy as np
+import pytest
+
+from libs.interchange.bundles.solve import bundle_of, load_bundle, save_bundle
+from libs.interchange.files.errors import InterchangeError
+from libs.interchange.region.write import save_region
+from tests.regions import random_region
+
+
+@pytest.fixture
+def bundle():
+    snapshot = random_region(np.random.default_rng(0), 100, 4)
+    return bundle_of(snapshot, seed=7, limits={"time_s_max": math.inf, "neighbourhoods_max": 5, "stall": None})
+
+
+@pytest.mark.parametrize("name", ["deep/solve.zip", "deep/solve"])
+def test_a_bundle_comes_back(bundle, tmp_path, name):
+    save_bundle(bundle, tmp_path / name)
+    again = load_bundle(tmp_path / name)
+    assert (again.seed, dict(again.limits)) == (7, {"neighbourhoods_max": 5.0})
+    assert np.array_equal(again.region.snapshot.servers.target, bundle.region.snapshot.servers.target)
+    assert [p.name for p in (tmp_path / "deep").iterdir()] == [name.split("/")[1]]
+
+
+def test_equal_solves_make_equal_bundles(bundle, tmp_path):
+    for name in ("a.zip", "b.zip"):
+        save_bundle(bundle, tmp_path / name)
+    assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
+
+
+def test_a_folder_is_written_once(bundle, tmp_path):
+    save_bundle(bundle, tmp_path / "solve")
+    with pytest.raises(FileExistsError):
+        save_bundle(bundle, tmp_path / "solve")
+
+
+def test_a_bare_region_is_a_bundle_without_limits(bundle, tmp_path):
+    save_region(bundle.region, tmp_path)
+    assert load_bundle(tmp_path).limits == {}
+
+
+def test_what_is_no_bundle_is_refused(bundle, tmp_path):
+    with pytest.raises(InterchangeError, match="is missing"):
+        load_bundle(tmp_path / "none.zip")
+    (tmp_path / "text.zip").write_text("no")
+    with pytest.raises(InterchangeError, match="neither"):
+        load_bundle(tmp_path / "text.zip")
+    with zipfile.ZipFile(tmp_path / "empty.zip", "w"):
+        pass
+    with pytest.raises(InterchangeError, match=r"servers\.parquet: is missing"):
+        load_bundle(tmp_path / "empty.zip")
+    save_bundle(bundle, tmp_path / "solve")
+    for manifest in ("[]", "{", json.dumps({"seed": "x"}), json.dumps({"limits": [1]})):
+        (tmp_path / "solve" / "replay.json").write_text(manifest)
+        with pytest.raises(InterchangeError, match="manifest"):
+            load_bundle(tmp_path / "solve")

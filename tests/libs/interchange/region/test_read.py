@@ -1,0 +1,259 @@
+import dataclasses
+import io
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from libs.domain.fleet import DELETED, FREE
+from libs.interchange.files.errors import PROBLEMS_MAX, InterchangeError
+from libs.interchange.files.tables import ROWS_ALIKE
+from libs.interchange.region.assignment import dump_assignment, load_assignment
+from libs.interchange.region.read import load_region
+from libs.interchange.region.write import dump_region, image_of, save_region
+from tests.regions import random_region
+
+
+def content(table):
+    stream = io.BytesIO()
+    pq.write_table(pa.table(table), stream)
+    return stream.getvalue()
+
+
+def tables():
+    return {
+        "servers.parquet": {
+            "server": ["a", "b", "c", "d"],
+            "datacenter": ["dc-0", "dc-0", "dc-1", "dc-1"],
+            "msb": ["m0", "m0", "m1", "m1"],
+            "rack": ["k0", "k1", "k2", "k2"],
+            "hardware_type": ["hw-0", "hw-1", "hw-0", "hw-0"],
+            "reservation": pa.array(["web", None, "gone", "web"], pa.string()),
+            "in_use": [True, False, False, True],
+            "available": [True, True, True, False],
+        },
+        "reservations.parquet": {
+            "reservation": ["web", "db"],
+            "capacity_rru": [1.5, 0.0],
+            "survives_msb_loss": [True, False],
+            "msb_spread_limit": pa.array([0.5, None], pa.float64()),
+            "rack_spread_limit": pa.array([None, 0.1], pa.float64()),
+        },
+        "rru.parquet": {
+            "reservation": ["web", "web", "db"],
+            "hardware_type": ["hw-0", "hw-1", "hw-9"],
+            "rru": [1.0, 1.5, 2.0],
+        },
+        "affinity.parquet": {"reservation": ["web"], "datacenter": ["dc-1"], "share": [0.4]},
+    }
+
+
+def files(changes=(), policy=None):
+    made = tables()
+    for file, field, value in changes:
+        if value is None:
+            del made[file][field]
+        else:
+            made[file][field] = value
+    return {name: content(table) for name, table in made.items()} | {"policy.json": json.dumps(policy or {}).encode()}
+
+
+def test_a_region_becomes_arrays():
+    region = load_region(files(policy={"spread_cost": 3}))
+    s, q = region.snapshot.servers, region.snapshot.reservations
+    assert s.current.tolist() == [0, FREE, DELETED, 0] == s.target.tolist()
+    assert region.server_deleted_current.tolist() == [None, None, "gone", None]
+    assert region.snapshot.hardware_types.tolist() == ["hw-0", "hw-1", "hw-9"]
+    assert q.rru.tolist() == [[1.0, 1.5, 0.0], [0.0, 0.0, 2.0]]
+    assert q.msb_spread_limit.tolist() == [0.5, np.inf]
+    assert q.rack_spread_limit.tolist() == [np.inf, 0.1]
+    assert np.array_equal(q.affinity_share, [[np.nan, 0.4], [np.nan, np.nan]], equal_nan=True)
+    assert region.snapshot.server_datacenter.tolist() == [0, 0, 1, 1]
+    assert region.snapshot.policy.spread_cost == 3.0
+    assert region.snapshot.policy.buffer_cost == 5.0
+
+
+S, R, U, A = "servers.parquet", "reservations.parquet", "rru.parquet", "affinity.parquet"
+BAD = {
+    "server twice": (S, "server", ["a", "a", "c", "d"], 1, "twice"),
+    "server null": (S, "server", pa.array(["a", None, "c", "d"]), 1, "null"),
+    "server empty": (S, "server", ["a", "", "c", "d"], 1, "empty"),
+    "rack in two MSBs": (S, "rack", ["k0", "k1", "k1", "k2"], 2, "another MSB"),
+    "MSB in two datacenters": (S, "datacenter", ["dc-0", "dc-1", "dc-1", "dc-1"], 1, "another datacenter"),
+    "missing column": (S, "available", None, None, "missing"),
+    "up and down": (S, "unavailability", ["none", "unplanned", "none", "none"], 1, "make them agree"),
+    "wrong type": (S, "in_use", ["yes", "no", "no", "no"], None, "not booleans"),
+    "null boolean": (S, "in_use", pa.array([True, None, False, False]), 1, "null"),
+    "all null": (S, "hardware_type", pa.nulls(4), 0, "null"),
+    "reservation twice": (R, "reservation", ["web", "web"], 1, "twice"),
+    "negative capacity": (R, "capacity_rru", [-1.0, 2.0], 0, "less than 0"),
+    "nan capacity": (R, "capacity_rru", [1.0, np.nan], 1, "finite"),
+    "infinite capacity": (R, "capacity_rru", [np.inf, 2.0], 0, "finite"),
+    "null capacity": (R, "capacity_rru", pa.array([None, 2.0]), 0, "null"),
+    "text capacity": (R, "capacity_rru", ["1", "2"], None, "not numbers"),
+    "infinite limit": (R, "msb_spread_limit", [np.inf, 0.5], 0, "finite"),
+    "unknown reservation in rru": (U, "reservation", ["web", "who", "db"], 1, "'who' is not a reservation"),
+    "pair twice": (U, "hardware_type", ["hw-0", "hw-0", "hw-9"], 1, "twice"),
+    "negative rru": (U, "rru", [1.0, -1.0, 2.0], 1, "less than 0"),
+    "unknown datacenter": (A, "datacenter", ["dc-7"], 0, "'dc-7' is not a datacenter"),
+    "unknown reservation in affinity": (A, "reservation", ["who"], 0, "'who'"),
+    "unknown kind": (R, "kind", ["guaranteed", "imaginary"], 1, "'imaginary' is not one of guaranteed, "),
+    "unknown unit": (R, "unit", ["cpu", None], 0, "'cpu' is not one of rru, count"),
+    "owner of another type": (R, "owner", [1, 2], None, "not strings"),
+    "empty owner": (R, "owner", ["me", ""], 1, "empty"),
+    "long name": (S, "server", ["a", "b", "c" * 201, "d"], 2, "longer than 200"),
+    "long name of what is gone": (S, "target", ["a", "b" * 201, None, "d"], 1, "longer than 200"),
+    "nested": (S, "rack", [["k0"], ["k1"], ["k2"], ["k2"]], None, "holds list"),
+    "bytes": (S, "rack", [b"k0", b"k1", b"k2", b"k2"], None, "holds binary"),
+    "infinite share": (A, "share", [np.inf], 0, "finite"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_named_by_file_row_and_field(name):
+    file, field, value, row, message = BAD[name]
+    with pytest.raises(InterchangeError) as caught:
+        load_region(files([(file, field, value)]))
+    problem = next(p for p in caught.value.problems if message in p.message)
+    assert (problem.file, problem.row) == (file, row)
+    assert field == problem.field or "another" in message or "twice" in message
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        (b"{", "not JSON"),
+        (b"[]", "not an object"),
+        (b'{"tau": 1}', "not known"),
+        (b'{"spread_cost": NaN}', "finite"),
+        (b'{"spread_cost": Infinity}', "finite"),
+        (b'{"spread_cost": -1}', "finite number of at least 0"),
+        (b'{"spread_cost": "2"}', "not a number"),
+        (b'{"spread_cost": true}', "not a number"),
+        (b'{"shared_buffer_share": 1.0}', "below 1"),
+        (b"\xff\xfe", "not JSON"),
+    ],
+)
+def test_bad_policies(policy, message):
+    with pytest.raises(InterchangeError, match=message):
+        load_region(files() | {"policy.json": policy})
+
+
+@pytest.mark.parametrize("name", ["servers.parquet", "affinity.parquet", "policy.json"])
+def test_missing_and_broken_files(name, tmp_path):
+    whole = files()
+    with pytest.raises(InterchangeError, match="is missing") as caught:
+        load_region({k: v for k, v in whole.items() if k != name})
+    assert caught.value.file == name
+    with pytest.raises(InterchangeError, match=r"is missing"):
+        load_region(tmp_path)
+    if name.endswith("parquet"):
+        for broken in (b"", b"not parquet", whole[name][:40], whole[name][:-9] + b"x" * 9):
+            with pytest.raises(InterchangeError, match="Parquet"):
+                load_region(whole | {name: broken})
+
+
+def test_problems_are_collected_and_bounded():
+    with pytest.raises(InterchangeError) as caught:
+        load_region(files([(R, "capacity_rru", [-1.0, np.nan]), (U, "rru", [-1.0, -1.0, 1.0])], {"tau": 1}))
+    assert {p.file for p in caught.value.problems} == {R, U, "policy.json"}
+    many = tables()[S] | {"server": ["a"] * 4}
+    long = {k: pa.concat_arrays([pa.array(v)] * 50) for k, v in many.items()}
+    with pytest.raises(InterchangeError) as caught:
+        load_region(files() | {S: content(long)})
+    assert len(caught.value.problems) <= PROBLEMS_MAX
+    alike = [problem for problem in caught.value.problems if problem.field == "server"]
+    assert len(alike) == ROWS_ALIKE
+    assert "more rows)" in alike[-1].message
+    assert not any("more rows)" in problem.message for problem in alike[:-1])
+
+
+@pytest.mark.parametrize("text", [pa.large_string(), pa.dictionary(pa.int32(), pa.string())])
+def test_other_encodings_of_strings_and_numbers_are_read(text):
+    names = pa.array(["a", "b", "c", "d"]).cast(text)
+    region = load_region(files([(S, "server", names), (R, "capacity_rru", [1, 2])]))
+    assert region.snapshot.servers.name.tolist() == ["a", "b", "c", "d"]
+    assert region.snapshot.reservations.capacity_rru.tolist() == [1.0, 2.0]
+
+
+def test_empty_tables_are_a_region():
+    empty = {name: {k: pa.array(v)[:0] for k, v in table.items()} for name, table in tables().items()}
+    region = load_region({name: content(t) for name, t in empty.items()} | {"policy.json": b"{}"})
+    assert len(region.snapshot.servers) == 0
+    assert len(region.snapshot.reservations) == 0
+
+
+def same(a, b):
+    for part in ("servers", "reservations", "topology"):
+        for field in type(getattr(a, part)).__dataclass_fields__:
+            left, right = getattr(getattr(a, part), field), getattr(getattr(b, part), field)
+            assert np.array_equal(left, right, equal_nan=left.dtype.kind == "f"), (part, field)
+    assert a.hardware_types.tolist() == b.hardware_types.tolist()
+    assert a.policy == b.policy
+
+
+def test_round_trip_keeps_everything(tmp_path):
+    extras = [
+        (S, "target", pa.array(["db", "dead", "web", None], pa.string())),
+        (S, "host_profile", pa.array(["a", None, "b", "b"], pa.string())),
+        (R, "kind", ["guaranteed", "elastic"]),
+        (R, "owner", pa.array([None, "me"], pa.string())),
+        (R, "unit", pa.array(["rru", "count"]).dictionary_encode()),
+        (R, "host_profile", [None, "kernel-6"]),
+        (S, "unavailability", ["planned", "none", "none", "none"]),
+        (S, "vcpu", [64.0, 64.0, 64.0, 64.0]),
+        (S, "unknown_column", [[1], [2], [], [4]]),
+        (R, "generation", ["of", "ours"]),
+    ]
+    region = load_region(files(extras))
+    assert region.snapshot.servers.target.tolist() == [1, DELETED, 0, FREE]
+    save_region(region, tmp_path / "made" / "here")
+    again = load_region(tmp_path / "made" / "here")
+    same(region.snapshot, again.snapshot)
+    assert region.server_deleted_current.tolist() == [None, None, "gone", None]
+    assert region.server_deleted_target.tolist() == [None, "dead", None, None]
+    assert region.server_host_profile.tolist() == ["a", "default", "b", "b"]
+    assert region.server_in_maintenance.tolist() == [True, False, False, False]
+    assert {figures["vcpu"] for figures in region.hardware_type_attributes.values()} == {64.0}
+    assert region.reservation_kind.tolist() == ["guaranteed", "elastic"]
+    assert region.reservation_unit.tolist() == ["rru", "count"]
+    assert region.reservation_owner.tolist() == ["unknown", "me"]
+    assert region.reservation_host_profile.tolist() == ["default", "kernel-6"]
+    for field in dataclasses.fields(region):
+        if field.name != "snapshot":
+            one, other = getattr(region, field.name), getattr(again, field.name)
+            assert one == other if isinstance(one, dict) else one.tolist() == other.tolist(), field.name
+    assert again.snapshot.region == "here"
+    assert dump_region(region)[S] == dump_region(again)[S]
+
+
+def test_a_snapshot_from_elsewhere_names_its_deleted_reservations():
+    snapshot = random_region(np.random.default_rng(0), 300, 5)
+    again = load_region(dump_region(image_of(snapshot)))
+    assert np.array_equal(again.snapshot.servers.target, snapshot.servers.target)
+    assert np.array_equal(again.snapshot.servers.current, snapshot.servers.current)
+
+
+def test_assignments_come_back_and_bad_ones_are_refused():
+    snapshot = load_region(files()).snapshot
+    target = np.array([1, FREE, 0, FREE], np.int32)
+    assert load_assignment(dump_assignment(snapshot, target), snapshot).tolist() == target.tolist()
+    some = content({"server": ["c"], "reservation": ["db"]})
+    assert load_assignment(some, snapshot).tolist() == [FREE, FREE, 1, FREE]
+    for bad in (
+        {"server": ["x"], "reservation": ["db"]},
+        {"server": ["c"], "reservation": ["gone"]},
+        {"server": ["c", "c"], "reservation": ["db", "db"]},
+    ):
+        with pytest.raises(InterchangeError):
+            load_assignment(content(bad), snapshot)
+
+
+def test_what_is_written_is_what_the_format_says():
+    table = pq.read_table(io.BytesIO(dump_region(load_region(files()))[S]))
+    assert table.schema.field("reservation").type == pa.string()
+    assert "target" not in table.column_names
+    assert pc.sum(table.column("in_use")).as_py() == 2
