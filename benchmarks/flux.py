@@ -7,8 +7,8 @@ import resource
 import time
 from pathlib import Path
 
-from libs.flux.attributor import Attributor
-from libs.flux.summary import plan_document
+from libs.flux.attribution.attributor import Attributor
+from libs.flux.report.summary import plan_document
 from libs.interchange.traces.files import read_traces
 from libs.interchange.traces.intake import Intake
 from libs.interchange.world.execution_plan import save_execution_plan

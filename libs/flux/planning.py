@@ -9,10 +9,10 @@ import numpy as np
 
 from libs.domain.execution_plan import ExecutionPlan
 from libs.domain.world import PlanningInputs, ServiceModels, Vocabulary
-from libs.flux.conflict import conflict_of
-from libs.flux.execution import plan_execution
-from libs.flux.placement import NoPlanError, Solved, plan_placement
-from libs.flux.problem import JointProblem, joint_problem
+from libs.flux.execution.plan import plan_execution
+from libs.flux.program.conflict import conflict_of
+from libs.flux.program.placement import NoPlanError, Solved, plan_placement
+from libs.flux.program.problem import JointProblem, joint_problem
 from libs.mip.highs import Cancelled, Limits
 from libs.plan_check.check import require_clean
 from libs.plan_check.execution import check_execution

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from libs.flux.disaster import disaster_document
 from libs.flux.planning import Planned
-from libs.flux.review import review_of
-from libs.flux.summary import plan_document
+from libs.flux.report.disaster import disaster_document
+from libs.flux.report.review import review_of
+from libs.flux.report.summary import plan_document
 from libs.interchange.world.execution_plan import execution_plan_document
 from libs.interchange.world.placement_plan import placement_plan_document
 from libs.interchange.world.service_models import service_models_document

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from libs.flux.disaster import disaster_document
 from libs.flux.planning import Planned
+from libs.flux.report.disaster import disaster_document
 from libs.interchange.files.atomic import replacing
 from services.cli.output import print_rows, stdout
 

@@ -11,10 +11,10 @@ import typer
 from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
-from libs.flux.cost_models import CostModelError
-from libs.flux.placement import NoPlanError, StoppedError
-from libs.flux.review import review_of
-from libs.flux.summary import plan_document
+from libs.flux.models.cost_models import CostModelError
+from libs.flux.program.placement import NoPlanError, StoppedError
+from libs.flux.report.review import review_of
+from libs.flux.report.summary import plan_document
 from libs.interchange.files.atomic import replacing
 from libs.interchange.files.errors import InterchangeError
 from libs.interchange.traces.intake import TooManyServicesError

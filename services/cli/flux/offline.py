@@ -10,9 +10,9 @@ from pathlib import Path
 
 from libs.domain.demand import Demand
 from libs.domain.world import ServiceModels, Vocabulary
-from libs.flux.attributor import Attributor
+from libs.flux.attribution.attributor import Attributor
+from libs.flux.models.service_models import fit_service_models
 from libs.flux.planning import Planned, plan_world
-from libs.flux.service_models import fit_service_models
 from libs.interchange.bundles.world import open_world
 from libs.interchange.files.tables import Source, has_file
 from libs.interchange.traces.files import read_traces, trace_files

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from libs.flux.planning import Planned
-from libs.flux.summary import models_document, unplaced_growth
+from libs.flux.report.summary import models_document, unplaced_growth
 from services.cli.flux.offline import Modelled
 from services.cli.output import percent, print_rows, stdout
 

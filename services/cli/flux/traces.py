@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from libs.domain.demand import Demand
-from libs.flux.attributor import Attributor
+from libs.flux.attribution.attributor import Attributor
 from libs.interchange.files.errors import InterchangeError, Problem
 from libs.interchange.traces.files import read_traces
 from libs.interchange.traces.intake import Intake

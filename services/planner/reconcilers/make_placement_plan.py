@@ -15,11 +15,11 @@ from structlog import get_logger
 
 from libs.domain.plan_run import PlanRun, PlanRunStatus
 from libs.domain.world import ServiceModels
-from libs.flux.cost_models import CostModelError
-from libs.flux.placement import NoPlanError, StoppedError
+from libs.flux.models.cost_models import CostModelError
+from libs.flux.models.service_models import fit_service_models
 from libs.flux.planning import Planned, plan_world
-from libs.flux.service_models import fit_service_models
-from libs.flux.summary import models_document
+from libs.flux.program.placement import NoPlanError, StoppedError
+from libs.flux.report.summary import models_document
 from libs.interchange.files.tables import Content
 from libs.interchange.world.service_models import service_models_document
 from libs.jobs.progress import ProgressRecorder

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from structlog import get_logger
 
 from libs.domain.telemetry import SpanSums
-from libs.flux.span_sums import sum_waiting_spans
+from libs.flux.attribution.span_sums import sum_waiting_spans
 from libs.observability.tallies import SPANS, STALE
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point

@@ -7,7 +7,7 @@ import pytest
 
 from libs.domain.calls import Calls
 from libs.domain.spans import SERVER, Spans
-from libs.flux.demand import demand_of
+from libs.flux.attribution.demand import demand_of
 
 
 def matrix(calls, services):

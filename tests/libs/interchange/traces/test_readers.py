@@ -8,7 +8,7 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from libs.domain.spans import SERVER
-from libs.flux.attributor import Attributor
+from libs.flux.attribution.attributor import Attributor
 from libs.interchange.files.errors import InterchangeError
 from libs.interchange.traces.files import READERS, read_traces
 from libs.interchange.traces.intake import SERVICES_MAX, Intake, Rows, TooManyServicesError, probability_of

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from libs.domain.principal import Role
-from libs.flux.attributor import Attributor
+from libs.flux.attribution.attributor import Attributor
 from libs.interchange.traces.files import read_traces
 from libs.interchange.traces.intake import Intake
 from libs.interchange.world.read import load_gateways, load_observations, load_vocabulary

@@ -12,7 +12,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 import services.planner.span_intake as span_intake
 from libs.domain.principal import Role
-from libs.flux.span_sums import sum_waiting_spans
+from libs.flux.attribution.span_sums import sum_waiting_spans
 from libs.reconcile.clock import SystemClock
 from libs.store.planner.planning_inputs import append_version
 from libs.store.telemetry.span_batches import StaleSpans, count_waiting, load_waiting_spans, settle_spans

@@ -1,0 +1,1 @@
+"""From spans to the demand of each product in each service."""

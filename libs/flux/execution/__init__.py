@@ -1,0 +1,1 @@
+"""From a placement plan to an order of actions."""

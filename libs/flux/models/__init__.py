@@ -1,0 +1,1 @@
+"""From demand and usage to a capacity model per service."""

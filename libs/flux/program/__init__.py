@@ -1,0 +1,1 @@
+"""The joint program of capacity and traffic, and its solution."""

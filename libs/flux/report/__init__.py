@@ -1,0 +1,1 @@
+"""Explanations, reviews, summaries and pictures of plans."""

@@ -1,0 +1,164 @@
+from dataclasses import replace
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from libs.domain.execution_plan import Action, Phase
+from libs.flux.execution.plan import SMALL, plan_execution, scheduled
+from libs.flux.program.placement import plan_placement
+from libs.flux.program.problem import joint_problem
+from libs.plan_check.execution import check_execution
+from libs.plan_check.placement import check_placement
+from tests.worlds import random_world
+
+
+@pytest.fixture(scope="module")
+def planned():
+    words, models, inputs = random_world(7, services=12, several=[(3, 0, 0.5), (4, 1, 2.0)])
+    problem = joint_problem(words, models, inputs)
+    solved = plan_placement(problem, inputs)
+    return words, models, inputs, problem, solved, plan_execution(words, models, inputs, solved.plan)
+
+
+def states(execution):
+    """Random states on the way: actions finished in some order that respects what they wait for."""
+    rng = np.random.default_rng(5)
+    waits = {a.action: set(a.waits_for) for a in execution.actions}
+    for _ in range(30):
+        done = set()
+        while len(done) < len(waits):
+            ready = sorted(name for name, before in waits.items() if name not in done and before <= done)
+            done.add(ready[rng.integers(len(ready))])
+            yield done
+
+
+def test_carried_out_in_any_order_it_ends_in_the_plan_and_always_fits(planned):
+    words, _, _, p, solved, execution = planned
+    by_id = {a.action: a for a in execution.actions}
+    at = {str(name): r for r, name in enumerate(words.regions)}
+    kind = {str(name): h for h, name in enumerate(words.hardware_types)}
+    for done in states(execution):
+        used = p.pooled(p.kappa).copy()
+        for name in done:
+            a = by_id[name]
+            if a.service is not None:
+                used[kind[a.hardware_type], at[a.region]] += a.after - a.before
+        assert (used <= p.supply[0] + solved.plan.deficit[0] + 1e-6).all()
+    # What is left out is small, each by definition and all of a pool together here.
+    assert used == pytest.approx(p.pooled(solved.plan.capacity[0] + solved.plan.growth[0]), rel=5e-3)
+
+
+def test_services_are_large_enough_before_traffic_comes_and_until_it_is_gone(planned):
+    *_, execution = planned
+    graph = nx.DiGraph((before, a.action) for a in execution.actions for before in a.waits_for)
+    for a in execution.actions:
+        if a.phase is Phase.SHIFT:
+            assert {b.split("/")[0] for b in nx.ancestors(graph, a.action)} <= {"upsize"}
+        if a.phase is Phase.DOWNSIZE and a.waits_for:
+            assert all(b.startswith("shift/") for b in a.waits_for)
+    assert any(a.phase is Phase.GROW for a in execution.actions)
+
+
+def test_changes_too_small_to_matter_are_left_out_where_there_is_room(planned):
+    words, models, inputs, _, solved, _ = planned
+    capacity = models.capacity[words.placement_service][:, None]
+    before = models.baseline + inputs.ledger
+    change = 0.5 * SMALL * capacity * np.where(np.arange(before.size).reshape(before.shape) % 2, 1.0, -1.0)
+    plenty, none = np.full_like(solved.plan.spare, 1e9), np.zeros_like(solved.plan.spare)
+
+    def resizes(spare):
+        target = solved.plan.capacity.copy()
+        target[0] = before + change
+        plan = replace(solved.plan, capacity=target, spare=spare)
+        return [a for a in plan_execution(words, models, inputs, plan).actions if a.phase in ("upsize", "downsize")]
+
+    assert resizes(plenty) == []
+    found = resizes(none)
+    assert {a.phase for a in found} == {Phase.DOWNSIZE}
+    smaller = {(words.placement_service[k], words.placement_type[k], r) for k, r in np.argwhere(change < 0)}
+    assert len(found) == len(smaller)
+
+
+def test_growth_begins_where_the_resize_before_it_ended(planned):
+    *_, execution = planned
+    resized = [a for a in execution.actions if a.phase in (Phase.UPSIZE, Phase.DOWNSIZE)]
+    ends = {(a.service, a.region, a.hardware_type): a.after for a in resized}
+    grows = [a for a in execution.actions if a.phase is Phase.GROW]
+    assert grows
+    for a in grows:
+        place = (a.service, a.region, a.hardware_type)
+        assert a.before == ends.get(place, a.before)
+
+
+def test_people_are_asked_where_it_is_not_certain(planned):
+    words, models, inputs, _, solved, plain = planned
+    assert not any(a.approval for a in plain.actions)
+    models = replace(models, reasons=np.array([("FewSpans",), *[()] * 11, None], object)[:12])
+    unsure = np.arange(12) == 1
+    controls = replace(inputs.controls, requires_approval=unsure, lead_time_h=np.where(unsure, 100.0, 0.0))
+    found = plan_execution(words, models, replace(inputs, controls=controls), solved.plan)
+    for a in found.actions:
+        if a.service is not None:
+            wanted = {"service-0": ("LowConfidence",), "service-1": ("OwnerApproves",)}.get(a.service, ())
+            assert a.approval == wanted
+    slow = next(a for a in found.actions if a.service == "service-1" and a.phase is Phase.UPSIZE)
+    assert slow.estimate_h == 100.0 + inputs.policy.upsize_h + inputs.policy.approval_h
+    assert found.estimate_h > plain.estimate_h
+    assert slow.action.split("/")[1] == found.critical_path[0].split("/")[1]
+
+
+def resize(name, before, after, waits=()):
+    phase = Phase.UPSIZE if after > before else Phase.DOWNSIZE
+    return Action(
+        action=name,
+        phase=phase,
+        service=name,
+        region="east",
+        hardware_type="hw",
+        before=float(before),
+        after=float(after),
+        waits_for=waits,
+    )
+
+
+def test_the_check_finds_the_worst_state():
+    pool = ("east", "hw")
+    grow, shrink = resize("a", 0, 5), resize("b", 9, 5)
+    free = scheduled([grow, shrink], 1)
+    assert [v.reason for v in check_execution(free, {pool: 9.0}, {pool: 13.0})] == ["NoRoom"]
+    assert check_execution(free, {pool: 9.0}, {pool: 14.0}) == []
+    after = scheduled([resize("a", 0, 5, ("b",)), shrink], 1)
+    assert check_execution(after, {pool: 9.0}, {pool: 10.0}) == []
+    either = scheduled([resize("a", 0, 5, ("b",)), shrink, resize("c", 0, 3)], 1)
+    assert [v.reason for v in check_execution(either, {pool: 9.0}, {pool: 12.0})] == ["NoRoom"]
+    assert check_execution(either, {pool: 9.0}, {pool: 13.0}) == []
+
+
+def test_the_check_finds_circles_and_loose_ends():
+    circle = replace(scheduled([], 1), actions=(resize("a", 0, 1, ("b",)), resize("b", 0, 1, ("a",))))
+    assert [v.reason for v in check_execution(circle, {}, {})] == ["Circle"]
+    loose = replace(circle, actions=(resize("a", 0, 1, ("gone",)),))
+    assert [v.reason for v in check_execution(loose, {}, {})] == ["UnknownAction"]
+
+
+BROKEN = {
+    "traffic": "TrafficLost",
+    "capacity": "Attribution",
+    "residual": "Attribution",
+    "growth": "Growth",
+    "spare": "Capacity",
+    "deficit": "Capacity",
+    "double_occupancy": "DoubleOccupancy",
+}
+
+
+@pytest.mark.parametrize("field", BROKEN)
+def test_a_plan_that_was_tampered_with_is_refused(planned, field):
+    words, models, inputs, _, solved, _ = planned
+    assert check_placement(words, models, inputs, solved.plan) == []
+    value = getattr(solved.plan, field).copy()
+    busiest = np.unravel_index(np.argmax(value[0]), value[0].shape)
+    value[(0, *busiest)] += -0.5 * value[(0, *busiest)] if value[(0, *busiest)] > 0 else 10.0
+    found = check_placement(words, models, inputs, replace(solved.plan, **{field: value}))
+    assert BROKEN[field] in {v.reason for v in found}

@@ -1,0 +1,140 @@
+"""What owners, operators and other writers say moves the plan: each test fails where its rule is not applied."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from libs.domain.execution_plan import Phase
+from libs.domain.world import FluxPolicy
+from libs.flux.execution.plan import plan_execution
+from libs.flux.program.placement import plan_placement
+from libs.flux.program.problem import joint_problem
+from libs.interchange.world.planning_inputs import load_planning_inputs
+from libs.interchange.world.read import load_vocabulary
+from libs.plan_check.placement import check_placement
+from tests.worlds import random_world, write_table, write_world
+
+
+def solve(world, **changes):
+    words, models, inputs = world
+    inputs = replace(inputs, **changes)
+    p = joint_problem(words, models, inputs)
+    solved = plan_placement(p, inputs)
+    assert check_placement(words, models, inputs, solved.plan) == []
+    return p, solved.plan
+
+
+def controlled(world, **changes):
+    return replace(world[2].controls, **changes)
+
+
+def test_what_the_ledger_plans_is_where_the_plan_starts():
+    world = random_world(1, steps=1)
+    words, models, inputs = world
+    still = controlled(world, rebalance=np.zeros(6, bool))
+    ledger = np.zeros_like(inputs.ledger)
+    ledger[2, 0], ledger[3, 1] = 5.0, -0.2 * models.baseline[3, 1]
+    _, without = solve(world, controls=still)
+    p, plan = solve(world, controls=still, ledger=ledger)
+    assert p.kappa == pytest.approx(models.baseline + ledger)
+    assert plan.residual[0] - without.residual[0] == pytest.approx(ledger)  # no model explains what others plan
+    assert plan.capacity[0, 2].sum() >= models.baseline[2].sum() + 5.0 - 1e-6  # and nobody takes it away again
+    held = replace(inputs, controls=still, ledger=ledger)
+    resized = {(a.service, a.region): a for a in plan_execution(words, models, held, plan).actions}
+    for s, r in ((2, 0), (3, 1)):
+        action = resized.get((str(words.services[s]), str(words.regions[r])))
+        if action is not None:  # the change of others is not carried out a second time
+            assert action.before == pytest.approx(models.baseline[s, r] + ledger[s, r])
+    freed = np.maximum(models.baseline + ledger - plan.capacity[0], 0.0)
+    assert plan.double_occupancy[0] == pytest.approx(p.pooled(freed))
+
+
+def test_the_ledger_sums_what_all_writers_plan(tmp_path):
+    folder = write_world(tmp_path / "world", traces=2)
+    header = ["step", "kind", "service", "region", "hardware_type", "delta"]
+    rows = [[1, "manual", "store", "east", "compute", 0.5], [1, "launch", "store", "east", "compute", -0.2]]
+    write_table(folder, "ledger", header, rows)
+    words = load_vocabulary(folder)
+    found = load_planning_inputs(folder, words).ledger
+    at = list(words.services).index("store"), list(words.regions).index("east")
+    assert found[at] == pytest.approx(0.3)
+    assert np.count_nonzero(found) == 1
+
+
+def test_a_residual_that_the_owner_keeps_stays_and_others_shrink():
+    world = random_world(4)
+    p, kept = solve(world, controls=controlled(world, rebalance=np.zeros(6, bool)))
+    assert kept.residual == pytest.approx(np.broadcast_to(p.rho, kept.residual.shape))
+    _, free = solve(world, controls=controlled(world, rebalance=np.ones(6, bool)))
+    assert np.abs(free.residual).sum() < 0.7 * np.abs(kept.residual).sum()
+
+
+def test_how_strongly_to_rebalance_is_per_service_and_region():
+    world = random_world(4)
+    shape = world[2].controls.rebalance_weight.shape
+
+    def residual_of_first(weight):
+        weights = np.ones(shape)
+        weights[0] = weight
+        _, plan = solve(world, controls=controlled(world, rebalance=np.ones(6, bool), rebalance_weight=weights))
+        return np.abs(plan.residual[0, 0]).sum()
+
+    assert residual_of_first(0.0) > 2 * residual_of_first(1.0) + 1e-6
+
+
+@pytest.mark.parametrize("direction", [1, -1])  # a place that would grow, and one that would shrink
+def test_a_blocked_place_stays_as_it_is(direction):
+    world = random_world(4)
+    words, models, inputs = world
+    _, free = solve(world, controls=controlled(world, rebalance=np.ones(6, bool)))
+    s, r = np.unravel_index((direction * (free.capacity[0] - models.baseline)).argmax(), models.baseline.shape)
+    least, most = inputs.controls.capacity_min.copy(), inputs.controls.capacity_max.copy()
+    least[s, r] = most[s, r] = models.baseline[s, r]
+    blocked = controlled(world, rebalance=np.ones(6, bool), capacity_min=least, capacity_max=most)
+    _, plan = solve(world, controls=blocked)
+    assert plan.capacity[:, s, r] == pytest.approx(models.baseline[s, r])
+    execution = plan_execution(words, models, replace(inputs, controls=blocked), plan)
+    names = str(words.services[s]), str(words.regions[r])
+    resizes = (Phase.UPSIZE, Phase.DOWNSIZE)
+    assert not [a for a in execution.actions if (a.service, a.region) == names and a.phase in resizes]
+
+
+def changes(p, plan):
+    before = np.concatenate([p.kappa[None], plan.capacity[:-1]])
+    return np.maximum(plan.capacity - before, 0.0), np.maximum(before - plan.capacity, 0.0)
+
+
+def left_over(p, plan):
+    """Supply that neither capacity nor growth nor spare accounts for."""
+    return p.supply + plan.deficit - plan.spare - p.pooled(plan.capacity + plan.growth)
+
+
+@pytest.mark.parametrize(("upsized", "downsized"), [(1.3, 1.0), (1.0, 0.6), (1.2, 0.8)])
+def test_upsizes_carry_and_reclaims_discount_what_past_cycles_did(upsized, downsized):
+    world = random_world(1, steps=2, supply=1.02)
+    p, plain = solve(world)
+    assert left_over(p, plain) == pytest.approx(0.0, abs=1e-6)
+    p, plan = solve(world, policy=FluxPolicy(executed_upsize_share=upsized, executed_downsize_share=downsized))
+    added, freed = changes(p, plan)
+    set_aside = p.pooled((upsized - 1) * added + (1 - downsized) * freed)
+    assert set_aside.sum() > 0.1
+    assert left_over(p, plan) == pytest.approx(set_aside, abs=1e-6)
+    again = changes(p, plain)
+    assert (added + freed).sum() < again[0].sum() + again[1].sum()  # what is dearer is moved less
+
+
+def test_a_service_that_changes_its_type_has_room_on_both_until_it_has_moved():
+    words, models, inputs = random_world(3, types=2, steps=1, supply=1.3, several=[(0, 1, 0.5), (1, 0, 2.0)])
+    kind = words.service_type[0]
+    supply = inputs.supply.copy()
+    supply[0, kind] *= 0.55  # the type goes; services on it that may run on the other one have to
+    supply[0, 1 - kind] *= 2.0
+    free = replace(inputs.controls, rebalance=np.ones(6, bool))
+    p, plan = solve((words, models, inputs), supply=supply, controls=free)
+    added, freed = changes(p, plan)
+    moved = [k for k in range(6, len(words.placement_service)) if added[0, k].sum() > 0.05]
+    assert moved
+    assert plan.double_occupancy == pytest.approx(p.pooled(freed))
+    both = p.pooled(np.maximum(plan.capacity[0], p.kappa))[None]  # after the upsizes, before the downsizes
+    assert (both <= supply + plan.deficit + 1e-6).all()
