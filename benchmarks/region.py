@@ -10,8 +10,8 @@ from pathlib import Path
 
 from libs.interchange.region.assignment import save_assignment
 from libs.interchange.region.read import load_region
-from libs.ras.limits import SolveLimits
 from libs.ras.phases import plan_target_bindings
+from libs.ras.solve_limits import SolveLimits
 
 
 def bench_region(argv: list[str]) -> dict[str, object]:

@@ -9,12 +9,12 @@ import numpy as np
 from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
 from libs.domain.reservation import ROUNDING
 from libs.domain.verdict import Verdict
-from libs.ras.alone import alone, own_and_free
 from libs.ras.evaluate import coverage_of
-from libs.ras.limits import SolveLimits
+from libs.ras.largest_possible import Potential, potential_of
 from libs.ras.phases import plan_target_bindings
-from libs.ras.potential import Potential, potential_of
 from libs.ras.shortage import describe_shortage, stock_of
+from libs.ras.single_reservation import alone, own_and_free
+from libs.ras.solve_limits import SolveLimits
 
 QUICK = SolveLimits(exact_columns_max=2000, exact_nodes_max=1, exact_gap=1e-2)
 """Admission needs an answer, not the last cent."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from libs.domain.fleet import FREE, Bools, FleetSnapshot, Indices
-from libs.ras.leaving import give_up_leaving
-from libs.ras.places import Counts, Index, Places
+from libs.ras.retiring_servers import give_up_leaving
+from libs.ras.server_classes import Counts, Index, Places
 
 
 def extract_targets(snapshot: FleetSnapshot, places: Places, wanted: Counts) -> Indices:

@@ -19,13 +19,13 @@ from libs.mip.highs import Limits, solve_lp
 from libs.mip.model import Model
 from libs.ras.evaluate import coverage_of, evaluate
 from libs.ras.extraction import extract_targets
-from libs.ras.goal import FIX_FIRST, goal_model, penalty_model, plain_model
-from libs.ras.leaving import give_up_leaving
-from libs.ras.limits import SolveLimits
-from libs.ras.places import places_of
-from libs.ras.result import ModelSize, SolveReport, SolveResult
+from libs.ras.release_unneeded import without_needless
+from libs.ras.retiring_servers import give_up_leaving
+from libs.ras.search_objective import FIX_FIRST, goal_model, penalty_model, plain_model
+from libs.ras.server_classes import places_of
+from libs.ras.solve_limits import SolveLimits
+from libs.ras.solve_result import ModelSize, SolveReport, SolveResult
 from libs.ras.statement import state_region
-from libs.ras.trim import without_needless
 
 DEFAULTS = SolveLimits()
 Progress = Callable[[str, float, float, float], None]

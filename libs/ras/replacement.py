@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from libs.domain.failures import FailuresSnapshot, LossVerdict, Replacements
 from libs.domain.fleet import FREE, Bools, Floats, TargetPlan
+from libs.domain.replacement import FailuresSnapshot, LossVerdict, Replacements
 
 MSB_LOST_SHARE = 0.5
 """An MSB of whose servers more than this share is down is lost, whatever scope its events have (ADR 0011)."""

@@ -21,9 +21,9 @@ from libs.interchange.files.errors import InterchangeError
 from libs.interchange.region.assignment import save_assignment
 from libs.plan_check.check import PlanRefusedError, check_legal, require_clean
 from libs.plan_check.regression import check_regression
-from libs.ras.limits import limits_from
 from libs.ras.phases import plan_target_bindings
-from libs.ras.result import SolveReport, SolveResult
+from libs.ras.solve_limits import limits_from
+from libs.ras.solve_result import SolveReport, SolveResult
 from services.cli.failure import EXIT_NOT_POSSIBLE, CliFailure
 from services.cli.output import Output, OutputOption, percent, plural, print_json, print_rows, say, stderr
 

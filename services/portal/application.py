@@ -1,4 +1,4 @@
-"""What applying a simulation promises, and whether it may. Pure: services.portal.applying loads and commits.
+"""What applying a simulation promises, and whether it may. Pure: services.portal.apply_simulation loads and commits.
 
 An application is a way to ask like any other. services.portal.judge decides on a request by the same rules:
 docs/designs/0015-one-home-for-promises.md.

@@ -13,7 +13,7 @@ from libs.store.fleet.regions import load_region
 from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.platform.database import Transaction
 from services.portal.judge import Case, Question
-from services.portal.submissions import Submission
+from services.portal.submit_requests import Submission
 
 
 def question_of_request(request: CapacityRequest) -> Question:

@@ -28,7 +28,7 @@ def work() -> None:
 
 def set_up() -> None:
     """Bring the database to the schema of this version, and make the first admin token where there is none."""
-    from services.portal.setting_up import prepare_database
+    from services.portal.set_up import prepare_database
     from services.portal.settings import SetUpSettings
 
     settings = read_environment(SetUpSettings)

@@ -11,7 +11,11 @@ from threading import Timer
 
 _FIRST_S = 1.0
 """The process becomes ready meanwhile, and answers who waits for that."""
-_WHAT_USES_IT = ("services.portal.preview", "services.portal.api.explanation_out", "services.portal.explaining")
+_WHAT_USES_IT = (
+    "services.portal.dry_run",
+    "services.portal.api.explanation_out",
+    "services.portal.explain_reservation",
+)
 
 
 def load_solving_code() -> None:

@@ -110,7 +110,7 @@ def running_platform(
         tell("bringing the database to the schema of this version")
         token_file = state / "admin-token"
         # Not above: the database, and then the API, start while this code loads, which takes longer than what it does.
-        from services.portal.setting_up import prepare_database
+        from services.portal.set_up import prepare_database
 
         prepare_database(database_url, token_file, clock)
         supervisor.launch(_python("worker", env, "-m", "services.standalone.worker", "others"))

@@ -4,8 +4,8 @@ from collections.abc import Collection
 
 import numpy as np
 
-from libs.domain.failures import FailuresSnapshot
 from libs.domain.fleet import FREE
+from libs.domain.replacement import FailuresSnapshot
 from tests.builders.region import region_image
 
 

@@ -18,10 +18,10 @@ from libs.web.app import create_app
 from services.planner.api import LARGE_BODIES, ROUTERS
 from tests.builders.intake import upload_world
 from tests.builders.planning_inputs import put_world
+from tests.builders.world import write_world
 from tests.crash.harness import JobProcesses, wait_until
 from tests.crash.points import crash_points
 from tests.libs.web.conftest import bearer
-from tests.worlds import write_world
 
 STEMS = sorted({point.rpartition(".")[0] for point in crash_points() if point.startswith("planner.")})
 SPANS = 80

@@ -13,10 +13,10 @@ from libs.assignment.model.lowered import Lowered
 from libs.domain.fleet import FREE, FleetSnapshot, Floats, Indices
 from libs.mip.highs import Limits, solve_mip
 from libs.mip.model import Model
-from libs.ras.alone import alone, own_and_free
 from libs.ras.evaluate import coverage_of, evaluate
 from libs.ras.explain.relaxations import ALWAYS, MOVE_COST, Relaxation, of_use, supply_of
-from libs.ras.goal import goal_model
+from libs.ras.search_objective import goal_model
+from libs.ras.single_reservation import alone, own_and_free
 from libs.ras.statement import Statement, state_region
 
 NODES_MAX = 500

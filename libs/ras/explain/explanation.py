@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from libs.domain.fleet import FREE, FleetSnapshot, Indices
-from libs.ras.alone import alone
 from libs.ras.evaluate import Score, coverage_of, evaluate
 from libs.ras.explain.deciders import Deciders, decide
 from libs.ras.explain.move import Standing, standing_of
 from libs.ras.shortage import Shortage, describe_shortage, stock_of
+from libs.ras.single_reservation import alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,8 +10,8 @@ import numpy as np
 from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
 from libs.domain.violation import Violation
 from libs.plan_check.check import check_plan
-from libs.ras.alone import with_servers
 from libs.ras.evaluate import Coverage, Score, costs_by_reservation, coverage_of, evaluate
+from libs.ras.single_reservation import with_servers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

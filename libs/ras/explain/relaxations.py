@@ -10,7 +10,7 @@ import numpy as np
 
 from libs.domain.fleet import FREE, FleetSnapshot
 from libs.domain.policy import RegionPolicy
-from libs.ras.alone import with_servers
+from libs.ras.single_reservation import with_servers
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from datetime import datetime
 import numpy as np
 import sqlalchemy as sa
 
-from libs.domain.failures import FailuresSnapshot
 from libs.domain.fleet import FREE
+from libs.domain.replacement import FailuresSnapshot
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.platform.database import Transaction

@@ -8,7 +8,7 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from libs.domain.traced import NamedBy
+from libs.domain.traced_lists import NamedBy
 from libs.store.platform.database import Transaction
 from libs.store.tables import (
     call_sums,

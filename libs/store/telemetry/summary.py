@@ -7,7 +7,7 @@ from datetime import date
 import sqlalchemy as sa
 
 from libs.domain.page import Page
-from libs.domain.traced import TraceDay, TracedCaller, TracedService
+from libs.domain.traced_lists import TraceDay, TracedCaller, TracedService
 from libs.store.platform.database import Transaction
 from libs.store.tables import call_sums, span_sums, trace_days, traced_services
 

@@ -28,7 +28,7 @@ from libs.web.openapi import headers, problems
 from libs.web.problems import Problem
 from services.mover.api.movers import WhyIn
 from services.mover.settings import MoverSettings
-from services.mover.skipping import skip_step
+from services.mover.skip_step import skip_step
 
 router = APIRouter(prefix="/v1/moves", tags=["moves"])
 _NOUN = "moves"

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from structlog import get_logger
 
-from libs.domain.failures import FailuresSnapshot, LossVerdict, Replacements
 from libs.domain.plan import PlanKind
 from libs.domain.region_condition import ConditionStatus, RegionConditionType
+from libs.domain.replacement import FailuresSnapshot, LossVerdict, Replacements
 from libs.observability.tallies import REPLACEMENTS
 from libs.plan_check.check import require_clean
 from libs.plan_check.replacement import check_replacements

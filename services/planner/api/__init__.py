@@ -6,7 +6,6 @@ from libs.web.collection import settle_collection
 from libs.web.serving import ServiceApi
 from services.planner.api import (
     metric_sources,
-    named_by,
     placement_plans,
     plan_overrides,
     plan_runs,
@@ -18,6 +17,7 @@ from services.planner.api import (
     traffic,
     usage,
 )
+from services.planner.api import names_by_token as named_by
 from services.planner.measurements import TABLE_BYTES_MAX
 from services.planner.otlp_errors import OtlpErrors
 

@@ -38,7 +38,7 @@ from libs.web.model import ID_MAX, PageOf, ResponseModel
 from libs.web.openapi import headers, problems
 from libs.web.problems import Problem
 from libs.web.reasons import GivenReason
-from services.planner.input_put import propose
+from services.planner.put_input import propose
 
 router = APIRouter(prefix="/v1/planning-inputs", tags=["planning inputs"])
 INPUT_BYTES_MAX = 32_000_000

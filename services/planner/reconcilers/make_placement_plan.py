@@ -44,9 +44,9 @@ from libs.store.planner.service_models import forget_service_models, save_servic
 from libs.store.platform.database import Database
 from libs.store.platform.errors import UNAVAILABLE
 from libs.store.telemetry.window import load_telemetry
-from services.planner.bundles import keep_world
 from services.planner.document_names import MODEL
 from services.planner.documents import plan_files, plan_summary
+from services.planner.kept_bundles import keep_world
 from services.planner.settings import PlannerSettings
 from services.planner.snapshot import CannotPlan, Measure, PlanSnapshot, load_plan_snapshot
 

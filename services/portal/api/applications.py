@@ -15,7 +15,7 @@ from libs.web.model import ID_MAX
 from libs.web.openapi import problems
 from libs.web.reasons import ReasonQuery
 from libs.web.simulation_out import SimulationOut, simulation_out
-from services.portal.applying import apply_simulation, load_ground
+from services.portal.apply_simulation import apply_simulation, load_ground
 
 router = APIRouter(prefix="/v1/simulations", tags=["simulations"])
 _Id = Annotated[int, Path(ge=1, le=ID_MAX, description="Id of the simulation")]

@@ -20,8 +20,8 @@ from libs.web.idempotency import Answer, Write
 from libs.web.model import ID_MAX, PageOf, RequestModel, SomeName
 from libs.web.openapi import headers, problems
 from libs.web.reasons import GivenReason
-from services.portal.approving import approve, reject
-from services.portal.submissions import require_region
+from services.portal.decide_approvals import approve, reject
+from services.portal.submit_requests import require_region
 
 router = APIRouter(prefix="/v1/approvals", tags=["approvals"])
 _NOUN = "approvals"

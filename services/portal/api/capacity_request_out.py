@@ -10,7 +10,7 @@ from pydantic import Field
 from libs.domain.capacity_request import CapacityRequest, CapacityRequestKind, CapacityRequestPhase
 from libs.web.model import ResponseModel
 from libs.web.specs import SpecOut
-from services.portal.submissions import Submission
+from services.portal.submit_requests import Submission
 
 if TYPE_CHECKING:  # it loads the solver's code: see services.portal.solving_code
     from services.portal.judge import Judgement

@@ -36,8 +36,8 @@ from libs.web.reasons import GivenReason, ReasonQuery
 from libs.web.specs import SpecIn
 from services.portal.api.capacity_request_out import CapacityRequestOut, request_out
 from services.portal.api.dry_runs import answer_dry_run
-from services.portal.keeping import keep
-from services.portal.submissions import (
+from services.portal.record_request import keep
+from services.portal.submit_requests import (
     Submission,
     check_amendment,
     require_few_undecided,

@@ -8,13 +8,13 @@ from libs.domain.principal import Principal
 from libs.web.auth import require_owner
 from libs.web.context import WebContext
 from services.portal.api.capacity_request_out import would_be_out
-from services.portal.submissions import Submission
+from services.portal.submit_requests import Submission
 
 
 def answer_dry_run(submission: Submission, *, principal: Principal, context: WebContext) -> JSONResponse:
     """Judge the submission as a request. Raises Problem: 403 for another's, 429 while too many others are judged."""
     require_owner(principal, submission.owner)
-    from services.portal.preview import preview  # services.portal.solving_code says why here
+    from services.portal.dry_run import preview  # services.portal.solving_code says why here
 
     judgement = preview(context.database, context.clock, submission, token_id=principal.token_id)
     return JSONResponse(would_be_out(submission, judgement, requested_by=principal.name).model_dump(mode="json"))

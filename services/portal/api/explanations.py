@@ -37,7 +37,7 @@ def get_explanation(
         explanation_out,
         server_explanation_out,
     )  # services.portal.solving_code
-    from services.portal.explaining import explain_reservation, explain_server
+    from services.portal.explain_reservation import explain_reservation, explain_server
 
     if server is not None:
         effects = explain_server(context.database, reservation_id, server, to, token_id=principal.token_id)

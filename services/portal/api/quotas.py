@@ -22,7 +22,7 @@ from libs.web.idempotency import Answer, Write
 from libs.web.model import Number, PageOf, RequestModel, ResponseModel, SomeName
 from libs.web.openapi import headers, problems
 from libs.web.reasons import GivenReason, ReasonQuery
-from services.portal.submissions import require_region
+from services.portal.submit_requests import require_region
 
 router = APIRouter(prefix="/v1/quotas", tags=["quotas"])
 _NOUN = "quotas"

@@ -25,7 +25,7 @@ from services.portal.api.capacity_request_out import CapacityRequestOut
 from services.portal.api.capacity_requests import DryRun, answer_submission
 from services.portal.api.dry_runs import answer_dry_run
 from services.portal.api.reservation_out import ReservationOut, reservation_out
-from services.portal.submissions import require_region, submit_create, submit_delete, submit_resize
+from services.portal.submit_requests import require_region, submit_create, submit_delete, submit_resize
 
 router = APIRouter(prefix="/v1/reservations", tags=["reservations"])
 _NOUN = "reservations"

@@ -17,8 +17,8 @@ from libs.store.platform import audit
 from libs.store.platform.certain_time import certain_now
 from libs.store.platform.database import Database, Transaction
 from libs.store.platform.jobs import enqueue
-from services.portal.keeping import keep
-from services.portal.submissions import submit_delete
+from services.portal.record_request import keep
+from services.portal.submit_requests import submit_delete
 
 ACTOR = "portal.windows"
 AT_ONCE_MAX = 200

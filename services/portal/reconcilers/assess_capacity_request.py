@@ -29,7 +29,7 @@ from libs.store.platform import audit
 from libs.store.platform.database import Database, Transaction
 from libs.store.platform.refusals import is_stale
 from services.portal.case import load_case, question_of_request
-from services.portal.ending import drop_scheduled_reservation, withdraw_scheduled_requests
+from services.portal.end_reservation import drop_scheduled_reservation, withdraw_scheduled_requests
 from services.portal.judge import Case, Judgement, judge, over_quota
 
 ACTOR = "portal.assess"

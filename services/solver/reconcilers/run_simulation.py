@@ -15,10 +15,10 @@ from libs.observability.logs import redact_text
 from libs.plan_check.check import check_plan, require_clean
 from libs.ras.admission import refusal_of
 from libs.ras.difference import difference
-from libs.ras.limits import SolveLimits
 from libs.ras.phases import plan_target_bindings
-from libs.ras.result import SolveResult
 from libs.ras.simulation_report import Refusal, SimulationReport, report_as_json
+from libs.ras.solve_limits import SolveLimits
+from libs.ras.solve_result import SolveResult
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.store.fleet.regions import load_region
@@ -32,7 +32,7 @@ from libs.store.plans.simulations import (
     start_simulation,
 )
 from libs.store.platform.database import Database
-from services.solver.bundles import keep_bundle
+from services.solver.kept_bundles import keep_bundle
 from services.solver.settings import SolverSettings
 
 log = get_logger(__name__)

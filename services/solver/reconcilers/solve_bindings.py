@@ -16,9 +16,9 @@ from libs.observability.tallies import SOLVE_S, SOLVES, STALE
 from libs.observability.traces import annotate, span
 from libs.plan_check.check import check_plan, require_clean
 from libs.ras.findings import findings_of
-from libs.ras.limits import SolveLimits
 from libs.ras.phases import plan_target_bindings
-from libs.ras.result import SolveResult
+from libs.ras.solve_limits import SolveLimits
+from libs.ras.solve_result import SolveResult
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.reconcile.errors import StalePlan
@@ -37,7 +37,7 @@ from libs.store.plans.solve_runs import (
     start_solve_run,
 )
 from libs.store.platform.database import Database
-from services.solver.bundles import keep_bundle
+from services.solver.kept_bundles import keep_bundle
 from services.solver.phase_spans import PhaseSpans
 from services.solver.settings import SolverSettings
 

@@ -6,7 +6,7 @@ import pytest
 from libs.domain.fleet import DELETED, FREE, TargetPlan
 from libs.domain.policy import RegionPolicy
 from libs.plan_check.check import PlanRefusedError, check_plan, require_clean
-from tests.regions import region
+from tests.builders.random_region import region
 
 
 def reasons(snapshot, *target, parent=None):

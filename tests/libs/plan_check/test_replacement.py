@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from libs.domain.failures import FailuresSnapshot
 from libs.domain.fleet import FREE, TargetPlan
+from libs.domain.replacement import FailuresSnapshot
 from libs.domain.reservation import ReservationSpec
 from libs.plan_check.replacement import check_replacements
 from tests.builders.failures import failures_snapshot

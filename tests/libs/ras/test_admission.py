@@ -4,7 +4,7 @@ import pytest
 from libs.domain.fleet import DELETED, FREE
 from libs.plan_check.check import check_plan
 from libs.ras.admission import admit
-from tests.regions import random_region, region
+from tests.builders.random_region import random_region, region
 
 
 def one(capacity, servers, **rest):

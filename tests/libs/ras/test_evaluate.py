@@ -5,7 +5,7 @@ import pytest
 
 from libs.domain.fleet import DELETED, FREE
 from libs.ras.evaluate import coverage_of, evaluate
-from tests.regions import region
+from tests.builders.random_region import region
 
 
 def score(snapshot, *binding):

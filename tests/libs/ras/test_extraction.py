@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from libs.assignment.model.lower import lower
 from libs.ras.extraction import extract_targets
-from libs.ras.places import places_of
+from libs.ras.server_classes import places_of
 from libs.ras.statement import state_region
-from tests.regions import random_region, region
+from tests.builders.random_region import random_region, region
 
 MANY = settings(max_examples=20, deadline=None, derandomize=True)
 SEEDS = st.integers(0, 10**6)

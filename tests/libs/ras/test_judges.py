@@ -9,8 +9,8 @@ import pytest
 from libs.interchange.region.assignment import save_assignment
 from libs.interchange.region.read import load_region
 from libs.plan_check.check import check_plan
-from libs.ras.limits import SolveLimits
 from libs.ras.phases import plan_target_bindings
+from libs.ras.solve_limits import SolveLimits
 
 pytestmark = pytest.mark.shared
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from libs.domain.failures import LossVerdict
+from libs.domain.replacement import LossVerdict
 from libs.domain.reservation import ReservationSpec
 from libs.plan_check.check import require_clean
 from libs.plan_check.replacement import check_replacements

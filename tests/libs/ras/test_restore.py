@@ -9,10 +9,10 @@ from libs.assignment.solvers.portfolio.containers_of import shares_of
 from libs.assignment.solvers.portfolio.repair import restored
 from libs.plan_check.regression import check_regression
 from libs.ras.extraction import extract_targets
-from libs.ras.goal import goal_model
-from libs.ras.places import places_of
+from libs.ras.search_objective import goal_model
+from libs.ras.server_classes import places_of
 from libs.ras.statement import state_region
-from tests.regions import random_region
+from tests.builders.random_region import random_region
 
 SOME = settings(max_examples=30, deadline=None, derandomize=True)
 

@@ -11,7 +11,7 @@ from libs.assignment.incremental.program import compile_problem
 from libs.domain.fleet import FREE
 from libs.ras.evaluate import coverage_of, evaluate
 from libs.ras.statement import OBJECTIVE, PENALTY, state_region
-from tests.regions import random_region
+from tests.builders.random_region import random_region
 
 SMALL = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 

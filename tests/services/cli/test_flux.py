@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 import pytest
 
 from services.cli.main import main
-from tests.worlds import write_table, write_world
+from tests.builders.world import write_table, write_world
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from services.cli.main import main
-from tests.worlds import write_table, write_world
+from tests.builders.world import write_table, write_world
 
 HEADER = ["service", "region", "hardware_type", "capacity", "throughput", "utilisation", "utilisation_max"]
 

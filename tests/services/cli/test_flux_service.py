@@ -12,7 +12,7 @@ import pytest
 
 from services.standalone.processes import Command, Process
 from tests.builders.intake import upload_world
-from tests.worlds import write_world
+from tests.builders.world import write_world
 
 ROOT = Path(__file__).parents[3]
 

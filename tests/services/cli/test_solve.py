@@ -12,7 +12,7 @@ from libs.interchange.region.assignment import load_assignment
 from libs.interchange.region.read import load_region
 from libs.interchange.region.write import image_of, save_region
 from services.cli.main import main
-from tests.regions import random_region
+from tests.builders.random_region import random_region
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ from tests.builders.race import wait_for_a_lock
 from tests.builders.region import region_image
 from tests.builders.stored import NOW, stored
 from tests.services.mover.conftest import ManualClock
-from tests.services.mover.test_advance_moves import SPECS, Mover
+from tests.services.mover.reconcilers.test_advance_moves import SPECS, Mover
 
 UNKNOWN = StepOutcome(state=StepState.UNKNOWN, message="HTTP 503: busy", call="server_error")
 

@@ -10,8 +10,8 @@ from libs.reconcile.clock import SystemClock
 from libs.store.platform.database import Database
 from libs.web.app import create_app
 from services.planner.api import LARGE_BODIES, ROUTERS
+from tests.builders.world import write_world
 from tests.libs.web.conftest import bearer
-from tests.worlds import write_world
 
 
 @pytest.fixture

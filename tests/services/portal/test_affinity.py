@@ -5,7 +5,7 @@ from fastapi.testclient import TestClient
 
 from libs.store.platform.database import Database
 from tests.services.portal.conftest import WEB, create
-from tests.services.portal.test_assess import assess
+from tests.services.portal.reconcilers.test_assess_capacity_request import assess
 
 
 def status(client: TestClient, database: Database, **spec: object) -> dict[str, object]:

@@ -4,7 +4,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from libs.web.problems import Problem
-from services.portal import slots
+from services.portal import solve_slots as slots
 from tests.services.portal.conftest import WEB, create
 
 RESIZE = {"kind": "resize", "region": "west", "reservation": "old"}

@@ -7,7 +7,7 @@ from libs.domain.job import JobStatus
 from libs.reconcile.jobs import ASSESS
 from libs.store.platform.database import Database
 from libs.store.platform.jobs import list_jobs
-from services.portal import submissions
+from services.portal import submit_requests as submissions
 from tests.services.portal.conftest import create
 
 

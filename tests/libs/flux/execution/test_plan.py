@@ -10,7 +10,7 @@ from libs.flux.program.placement import plan_placement
 from libs.flux.program.problem import joint_problem
 from libs.plan_check.execution import check_execution
 from libs.plan_check.placement import check_placement
-from tests.worlds import random_world
+from tests.builders.world import random_world
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 from libs.domain.cost_model import Measured
 from libs.flux.models.cost_models import CostModelError, installed_attributions
 from services.cli.main import main
-from tests.worlds import write_table, write_world
+from tests.builders.world import write_table, write_world
 
 
 @pytest.fixture

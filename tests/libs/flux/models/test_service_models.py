@@ -8,7 +8,7 @@ from libs.domain.demand import GROUPS, METRICS, Demand
 from libs.domain.world import Observations, Vocabulary
 from libs.flux.attribution.attribution import attribute, untraced
 from libs.flux.models.service_models import fit_service_models
-from tests.worlds import names
+from tests.builders.world import names
 
 SHARE = np.array([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])
 RATE = np.array([1000.0, 500.0])

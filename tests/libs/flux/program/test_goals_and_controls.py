@@ -13,7 +13,7 @@ from libs.flux.program.problem import joint_problem
 from libs.interchange.world.planning_inputs import load_planning_inputs
 from libs.interchange.world.read import load_vocabulary
 from libs.plan_check.placement import check_placement
-from tests.worlds import random_world, write_table, write_world
+from tests.builders.world import random_world, write_table, write_world
 
 
 def solve(world, **changes):

@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 from libs.domain.world import FluxPolicy
 from libs.flux.program.placement import NoPlanError, plan_placement
 from libs.flux.program.problem import joint_problem
-from tests.worlds import random_world
+from tests.builders.world import random_world
 
 
 def solve(world, **changes):

@@ -9,7 +9,7 @@ from libs.flux.program.placement import plan_placement
 from libs.flux.program.problem import joint_problem
 from libs.flux.program.region_loss import diverted, simulate_losses
 from libs.plan_check.placement import check_placement
-from tests.worlds import random_world
+from tests.builders.world import random_world
 
 
 def load_tests_of(services, S, *, served=1000.0, limit=np.nan):

@@ -7,7 +7,7 @@ from libs.domain.world import FluxPolicy
 from libs.flux.program.placement import plan_placement
 from libs.flux.program.problem import joint_problem
 from libs.flux.report.explain import explain
-from tests.worlds import random_world
+from tests.builders.world import random_world
 
 
 def solved_world(world, **changes):

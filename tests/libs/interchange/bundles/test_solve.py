@@ -8,7 +8,7 @@ import pytest
 from libs.interchange.bundles.solve import bundle_of, load_bundle, save_bundle
 from libs.interchange.files.errors import InterchangeError
 from libs.interchange.region.write import save_region
-from tests.regions import random_region
+from tests.builders.random_region import random_region
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from libs.interchange.files import bounds
 from libs.interchange.files.errors import InterchangeError
 from libs.interchange.region.read import load_region
 from libs.interchange.region.write import dump_region, image_of
-from tests.regions import random_region
+from tests.builders.random_region import random_region
 
 S = "servers.parquet"
 

@@ -14,7 +14,7 @@ from libs.interchange.files.tables import ROWS_ALIKE
 from libs.interchange.region.assignment import dump_assignment, load_assignment
 from libs.interchange.region.read import load_region
 from libs.interchange.region.write import dump_region, image_of, save_region
-from tests.regions import random_region
+from tests.builders.random_region import random_region
 
 
 def content(table):

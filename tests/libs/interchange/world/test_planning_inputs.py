@@ -13,7 +13,7 @@ from libs.interchange.world.demand import dump_demand, load_demand
 from libs.interchange.world.observations import dump_observations
 from libs.interchange.world.planning_inputs import load_planning_inputs
 from libs.interchange.world.read import in_events, load_observations, load_vocabulary
-from tests.worlds import write_table, write_world
+from tests.builders.world import write_table, write_world
 
 OVERRIDES = ["override", "service", "product", "region", "hardware_type", "least", "most", "reason"]
 

@@ -10,7 +10,7 @@ from libs.interchange.files.errors import InterchangeError
 from libs.interchange.world.planning_inputs import load_planning_inputs
 from libs.interchange.world.read import load_cost_models, load_gateways, load_observations, load_vocabulary
 from libs.interchange.world.service_models import load_service_models, save_service_models
-from tests.worlds import random_world, write_table, write_world
+from tests.builders.world import random_world, write_table, write_world
 
 
 @pytest.fixture

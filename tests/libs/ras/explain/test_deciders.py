@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from libs.domain.fleet import FREE
 from libs.ras.admission import THOROUGH, plan_with_free_servers
-from libs.ras.alone import alone, own_and_free
 from libs.ras.evaluate import evaluate
 from libs.ras.explain.deciders import SERVER_COST, decide
 from libs.ras.explain.relaxations import enough_of
-from libs.ras.goal import FIX_FIRST
-from tests.regions import random_region, region, retargeted
+from libs.ras.search_objective import FIX_FIRST
+from libs.ras.single_reservation import alone, own_and_free
+from tests.builders.random_region import random_region, region, retargeted
 
 MANY = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 TOLERANCE = 1e-3

@@ -10,7 +10,7 @@ from libs.plan_check.check import check_plan
 from libs.ras.evaluate import coverage_of, evaluate
 from libs.ras.explain.move import alternatives, move_effect
 from libs.ras.explain.words import effect_words, server_words
-from tests.regions import random_region, region
+from tests.builders.random_region import random_region, region
 
 MANY = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 

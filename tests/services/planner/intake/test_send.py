@@ -18,9 +18,9 @@ from libs.store.telemetry.span_batches import count_waiting
 from libs.store.telemetry.window import load_telemetry
 from services.cli.main import main
 from services.planner.reconcilers.sum_spans import SumSpans
+from tests.builders.world import write_table, write_world
 from tests.libs.web.conftest import bearer
 from tests.services.planner.intake.conftest import NOW, gateways_content, serving
-from tests.worlds import write_table, write_world
 
 ZERO = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=5)
 

@@ -7,7 +7,7 @@ from heapq import heapify, heappop, heappush
 import numpy as np
 
 from libs.domain.fleet import Reservations
-from libs.ras.places import Counts, Places
+from libs.ras.server_classes import Counts, Places
 
 _TOLERANCE = 1e-9
 

@@ -4,7 +4,7 @@ import pytest
 
 from libs.store.platform.audit import list_entries
 from tests.builders.planning_inputs import put, put_world
-from tests.services.planner.test_plan_runs import ask, planner, settings  # noqa: F401 - fixtures
+from tests.services.planner.reconcilers.test_make_placement_plan import ask, planner, settings  # noqa: F401 - fixtures
 
 PRESENCE = {"kind": "presence", "subject": "feed", "region": "north", "reason": "network"}
 CAPACITY = {"kind": "capacity", "subject": "store", "region": "west", "reason": "a promise"}

@@ -10,7 +10,7 @@ from libs.store.platform.audit import list_entries
 from libs.store.platform.database import Database
 from tests.libs.web.conftest import bearer
 from tests.services.portal.conftest import create
-from tests.services.portal.test_assess import ask, assess
+from tests.services.portal.reconcilers.test_assess_capacity_request import ask, assess
 
 SMALL = {"rru": {"hw-a": 1, "hw-b": 1}, "survives_msb_loss": False}
 

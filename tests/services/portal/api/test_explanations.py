@@ -7,8 +7,8 @@ from fastapi.testclient import TestClient
 
 from libs.domain.plan import PlanKind
 from libs.domain.principal import Role
-from libs.ras.limits import SolveLimits
 from libs.ras.phases import plan_target_bindings
+from libs.ras.solve_limits import SolveLimits
 from libs.reconcile.clock import SystemClock
 from libs.store.plans.plans import commit_plan
 from libs.store.platform.database import Database

@@ -15,7 +15,7 @@ from services.mover.reconcilers.forget_history import ForgetHistory
 from tests.builders.region import region_image
 from tests.builders.stored import stored
 from tests.services.mover.conftest import ManualClock
-from tests.services.mover.test_advance_moves import SPECS, Mover
+from tests.services.mover.reconcilers.test_advance_moves import SPECS, Mover
 
 
 @pytest.fixture

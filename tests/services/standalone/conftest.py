@@ -12,7 +12,7 @@ import pytest
 from services.standalone.exec_child import NOBODY
 from services.standalone.postgres import prepared_postgres
 
-REPO = Path(__file__).parents[2]
+REPO = Path(__file__).parents[3]
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import Literal
 
 from libs.domain.fleet import FleetSnapshot
 from libs.interchange.bundles.solve import bundle_of, save_bundle
-from libs.ras.limits import SolveLimits
+from libs.ras.solve_limits import SolveLimits
 
 
 def keep_bundle(

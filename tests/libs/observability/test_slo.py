@@ -18,7 +18,7 @@ from libs.web.platform_metrics import PlatformCollector
 from services.planner import span_metrics
 
 PROMTOOL = shutil.which("promtool")
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 NAME = re.compile(r"\bplimsoll_[a-z0-9_]+")
 LABELS = re.compile(r"\b(plimsoll_[a-z0-9_]+)\{([^}]*)\}")
 

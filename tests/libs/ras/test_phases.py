@@ -15,12 +15,12 @@ from libs.plan_check.check import check_plan
 from libs.plan_check.regression import check_regression
 from libs.ras.evaluate import evaluate
 from libs.ras.extraction import extract_targets
-from libs.ras.goal import FIX_FIRST, plain_model
-from libs.ras.limits import SolveLimits
 from libs.ras.phases import plan_target_bindings
-from libs.ras.places import places_of
+from libs.ras.search_objective import FIX_FIRST, plain_model
+from libs.ras.server_classes import places_of
+from libs.ras.solve_limits import SolveLimits
 from libs.ras.statement import state_region
-from tests.regions import random_region, region, regions, retargeted
+from tests.builders.random_region import random_region, region, regions, retargeted
 
 EXACT = SolveLimits(exact_gap=0.0)
 SMALL = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)

@@ -17,7 +17,7 @@ from libs.store.platform.database import Transaction
 from libs.store.platform.jobs import enqueue
 from libs.store.regions.region_policies import update_policy
 from libs.web.problems import Problem
-from services.portal.ending import drop_scheduled_reservation
+from services.portal.end_reservation import drop_scheduled_reservation
 from services.portal.promise_rules import lacks_second_person
 
 

@@ -18,7 +18,7 @@ from libs.store.platform.database import Transaction
 from libs.store.platform.refusals import NotFound
 from libs.web.names import unknown_name
 from libs.web.problems import FieldError, Problem, invalid
-from services.portal.windows import require_window
+from services.portal.due_windows import require_window
 
 UNDECIDED_MAX = 100
 """Requests of one owner in one region that may wait for their assessment or an approval."""

@@ -9,7 +9,7 @@ from libs.store.platform.audit import list_entries
 from libs.store.platform.database import Database
 from tests.libs.web.conftest import bearer
 from tests.services.portal.conftest import create
-from tests.services.portal.test_assess import ask, assess
+from tests.services.portal.reconcilers.test_assess_capacity_request import ask, assess
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from services.standalone.postgres import prepared_postgres, running_postgres
 from services.standalone.postgres_cluster import PostgresUnavailable
 from services.standalone.postmaster import live_postmaster, pid_file
 from services.standalone.processes import Process
-from tests.standalone.conftest import alive
+from tests.services.standalone.conftest import alive
 
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 Eventually = Callable[[Callable[[], object]], None]

@@ -10,14 +10,14 @@ from libs.assignment.model.lower import lower
 from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import ReservationSpec
 from libs.domain.what_if import with_reservation
-from libs.ras.goal import plain_model
-from libs.ras.limits import SolveLimits
 from libs.ras.phases import plan_target_bindings
-from libs.ras.places import places_of
+from libs.ras.release_unneeded import without_needless
+from libs.ras.search_objective import plain_model
+from libs.ras.server_classes import places_of
+from libs.ras.solve_limits import SolveLimits
 from libs.ras.statement import state_region
-from libs.ras.trim import without_needless
 from libs.simulator.fleet import made_up_fleet
-from tests.regions import random_region
+from tests.builders.random_region import random_region
 
 
 def test_a_buffer_does_not_swallow_what_is_free():

@@ -14,7 +14,7 @@ from libs.store.plans.targets_history import load_last_solve_changes
 from libs.store.platform.database import Database
 from libs.web.names import unknown_name
 from libs.web.problems import FieldError, Problem, invalid
-from services.portal.slots import solving_slot
+from services.portal.solve_slots import solving_slot
 
 FREE_NAME = "free"
 """What a server that is to be bound to nothing is bound to, in `to`."""

@@ -99,6 +99,6 @@ def test_a_process_does_not_start_without_a_database(start, tmp_path):
     others = {"PLIMSOLL_BUNDLE_DIR": str(tmp_path), "PLIMSOLL_ADMIN_TOKEN_FILE": str(tmp_path / "token")}
     env = {k: v for k, v in os.environ.items() if k != "DATABASE_URL"} | others
     command = [sys.executable, "-c", f"{start}; start()"]
-    ended = subprocess.run(command, env=env, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
+    ended = subprocess.run(command, env=env, cwd=Path(__file__).parents[3], capture_output=True, text=True, check=False)
     assert ended.returncode == 1
     assert ended.stderr == "plimsoll: the environment is wrong: DATABASE_URL is not set\n"

@@ -13,7 +13,7 @@ from services.portal.admin_token import ensure_admin_token
 from services.standalone.supervisor import listen
 from tests.builders.region import region_image
 from tests.crash.harness import JobProcesses, api, wait_until
-from tests.observability.collector import Collector, collecting
+from tests.libs.observability.collector import Collector, collecting
 
 PHASES = ("load", "relaxation", "rounding", "search", "extraction", "check", "commit")
 TRACE_ID = "0af7651916cd43dd8448eb211c80319c"

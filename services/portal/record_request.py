@@ -9,8 +9,8 @@ from libs.store.capacity.capacity_requests import change_phase, create_capacity_
 from libs.store.capacity.reservation_servers import count_in_use
 from libs.store.platform import audit
 from libs.store.platform.database import Transaction
-from services.portal.ending import end_reservation, freed_words
-from services.portal.submissions import Submission
+from services.portal.end_reservation import end_reservation, freed_words
+from services.portal.submit_requests import Submission
 
 
 def keep(

@@ -7,10 +7,10 @@ from libs.reconcile.clock import Clock
 from libs.store.capacity.reservation_servers import count_in_use
 from libs.store.platform.database import Database
 from services.portal.case import load_case, question_of_submission
-from services.portal.ending import freed_words
+from services.portal.end_reservation import freed_words
 from services.portal.judge import Judgement, judge
-from services.portal.slots import solving_slot
-from services.portal.submissions import Submission
+from services.portal.solve_slots import solving_slot
+from services.portal.submit_requests import Submission
 
 
 def preview(database: Database, clock: Clock, submission: Submission, *, token_id: int) -> Judgement:

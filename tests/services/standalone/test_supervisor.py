@@ -20,7 +20,7 @@ from services.standalone.probe import HttpReady
 from services.standalone.processes import ChildFailed, Command, Process
 from services.standalone.settings import StandaloneSettings
 from services.standalone.supervisor import Supervisor, listen
-from tests.standalone.conftest import alive
+from tests.services.standalone.conftest import alive
 
 Eventually = Callable[[Callable[[], object]], None]
 Python = Callable[..., list[str]]

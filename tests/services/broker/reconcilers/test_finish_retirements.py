@@ -27,7 +27,7 @@ from services.solver.settings import SolverSettings
 from tests.builders.region import region_image
 from tests.builders.stored import read, stored
 from tests.services.mover.conftest import ManualClock
-from tests.services.mover.test_advance_moves import POLICY, Scripted
+from tests.services.mover.reconcilers.test_advance_moves import POLICY, Scripted
 
 WEB = ReservationSpec(capacity_rru=5, rru={"hw-a": 1.0, "hw-b": 2.0})
 RACK = RetirementScope.RACK
