@@ -15,7 +15,7 @@ import numpy as np
 from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
 from libs.domain.job import JobStatus
 from libs.domain.plan import Plan, PlanKind
-from libs.domain.server import Unavailability, UnavailabilityScope
+from libs.domain.unavailability import Unavailability, UnavailabilityScope
 from libs.interchange.region.read import load_region
 from libs.reconcile.clock import SystemClock
 from libs.reconcile.jobs import DRAW_REPLACEMENTS, MOVE

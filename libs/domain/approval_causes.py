@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from libs.domain.approval import ApprovalLimits, Cause
-from libs.domain.fleet import FleetSnapshot, Indices
+from libs.domain.arrays import Indices
+from libs.domain.fleet import FleetSnapshot
 from libs.domain.reservation import Reservation, ReservationSpec
 
 

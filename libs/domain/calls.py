@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from libs.domain.fleet import Floats, Ints
+from libs.domain.arrays import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

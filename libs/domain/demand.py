@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from libs.domain.arrays import Floats
 from libs.domain.calls import Calls
-from libs.domain.fleet import Floats
 
 GROUPS = 16
 """Number of groups that traces are split into by id. The variance between groups estimates the sampling error."""

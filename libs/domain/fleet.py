@@ -8,13 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from libs.domain.arrays import Bools, Floats, Indices, Ints, Names
 from libs.domain.policy import RegionPolicy
-
-Ints = NDArray[np.int64]
-Indices = NDArray[np.int32]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
-Names = NDArray[np.object_]
 
 FREE = -1
 """In a binding: bound to no reservation."""

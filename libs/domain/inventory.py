@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from libs.domain.fleet import Floats, Indices, Names, Topology
+from libs.domain.arrays import Floats, Indices, Names
+from libs.domain.fleet import Topology
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -8,7 +8,8 @@ from enum import StrEnum
 
 import numpy as np
 
-from libs.domain.fleet import FREE, Bools, Indices, Ints, Names, Topology
+from libs.domain.arrays import Bools, Indices, Ints, Names
+from libs.domain.fleet import FREE, Topology
 from libs.domain.inventory import Inventory
 
 CONFLICTS_MAX = 20

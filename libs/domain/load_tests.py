@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from libs.domain.fleet import Bools, Floats, Indices, Names
+from libs.domain.arrays import Bools, Floats, Indices, Names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from libs.domain.fleet import Bools, Ints
+from libs.domain.arrays import Bools, Ints
 from libs.domain.mover import Mover
 
 

@@ -1,8 +1,7 @@
-"""A region, and its hardware types."""
+"""A region."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -23,13 +22,3 @@ class Region:
     solve_every_s: float | None
     generation: int
     created_at: datetime
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HardwareType:
-    """A type of server. attributes are figures from its maker, such as vcpu, memory_gb, watts."""
-
-    hardware_type_id: int
-    name: str
-    attributes: Mapping[str, object]
-    generation: int

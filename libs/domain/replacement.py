@@ -8,7 +8,8 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from libs.domain.fleet import Bools, FleetSnapshot, Indices, TargetPlan
+from libs.domain.arrays import Bools, Indices
+from libs.domain.fleet import FleetSnapshot, TargetPlan
 
 
 class LossVerdict(StrEnum):

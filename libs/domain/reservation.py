@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from libs.domain.finding import Finding
+
 
 class ReservationKind(StrEnum):
     """The purpose of a reservation."""
@@ -23,16 +25,6 @@ class CapacityUnit(StrEnum):
 
     RRU = "rru"
     COUNT = "count"
-
-
-class ReservationPhase(StrEnum):
-    """State of a reservation. GRANTED and DEGRADED say whether its target bindings cover its capacity."""
-
-    SCHEDULED = "scheduled"
-    PENDING = "pending"
-    GRANTED = "granted"
-    DEGRADED = "degraded"
-    DELETED = "deleted"
 
 
 ROUNDING = 1e-9
@@ -78,31 +70,6 @@ class Coverage:
     worst_msb_rru: float
     worst_msb: str | None
     shortfall_rru: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """The result of the last assessment or solve for a reservation, at the observed generation."""
-
-    observed_generation: int
-    phase: ReservationPhase
-    reason: str
-    message: str
-    numbers: Mapping[str, object]
-    changed_at: datetime
-    observed_at: datetime
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewFinding:
-    """A finding to store. The store adds its times. phase: GRANTED or DEGRADED."""
-
-    reservation_id: int
-    observed_generation: int
-    phase: ReservationPhase
-    reason: str
-    message: str
-    numbers: Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,27 +1,11 @@
-"""A server of the broker, and the events that make servers unavailable."""
+"""A server of the broker."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 
-
-class Unavailability(StrEnum):
-    """Unavailability of a server. PLANNED counts as usable capacity: the embedded buffer covers it (RAS, 3.3.1)."""
-
-    NONE = "none"
-    PLANNED = "planned"
-    UNPLANNED = "unplanned"
-
-
-class UnavailabilityScope(StrEnum):
-    """The extent of an event."""
-
-    SERVER = "server"
-    RACK = "rack"
-    MSB = "msb"
-    DATACENTER = "datacenter"
+from libs.domain.unavailability import Unavailability
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,24 +26,3 @@ class Server:
     unavailability: Unavailability
     generation: int
     decommissioned_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnavailabilityEvent:
-    """A health or maintenance event over a scope.
-
-    kind       planned or unplanned
-    ends_at    expected end; None: not known
-    ended_at   true end; None: still open
-    """
-
-    unavailability_event_id: int
-    region: str
-    scope: UnavailabilityScope
-    scope_name: str
-    kind: Unavailability
-    reason: str
-    starts_at: datetime
-    ends_at: datetime | None
-    ended_at: datetime | None
-    generation: int

@@ -11,7 +11,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from libs.domain.fleet import FleetSnapshot, Names
+from libs.domain.arrays import Names
+from libs.domain.fleet import FleetSnapshot
 from libs.domain.reservation import CapacityUnit, ReservationSpec
 
 

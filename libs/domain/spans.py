@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from libs.domain.fleet import Bools, Floats, Indices, Ints
+from libs.domain.arrays import Bools, Floats, Indices, Ints
 
 Ids = NDArray[np.uint64]
 

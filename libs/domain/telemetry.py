@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from libs.domain.arrays import Bools, Floats, Ints
 from libs.domain.demand import Demand
-from libs.domain.fleet import Bools, Floats, Ints
 from libs.domain.spans import Ids, Spans
 from libs.domain.world import Observations
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from libs.domain.fleet import FREE, Bools, FleetSnapshot, Reservations
+from libs.domain.arrays import Bools
+from libs.domain.fleet import FREE, FleetSnapshot, Reservations
 from libs.domain.reservation import ReservationSpec
 from libs.domain.simulation import Demand, Loss, NewRacks, WhatIf
 

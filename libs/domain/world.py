@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from libs.domain.fleet import Bools, Floats, Indices, Ints, Names
+from libs.domain.arrays import Bools, Floats, Indices, Ints, Names
 from libs.domain.load_tests import LoadTests
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from libs.mip.model import Floats, Model
+from libs.domain.arrays import Floats
+from libs.mip.model import Model
 
 
 def bound_from_prices(model: Model, price: Floats) -> float:

@@ -16,8 +16,9 @@ from typing import Any, Literal
 import highspy
 import numpy as np
 
+from libs.domain.arrays import Floats
 from libs.mip.bound import bound_from_prices
-from libs.mip.model import Floats, Model
+from libs.mip.model import Model
 from libs.mip.scaling import Scaling, scaled
 
 Method = Literal["ipm", "pdlp", "simplex"]

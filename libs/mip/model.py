@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
+from libs.domain.arrays import Bools, Floats
+
 Indices = NDArray[np.intp]
 Scalar = TypeVar("Scalar", bound=np.generic)
 

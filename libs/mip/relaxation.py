@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
+from libs.domain.arrays import Floats
 from libs.mip.highs import solve_lp
-from libs.mip.model import Floats, Indices, Model
+from libs.mip.model import Indices, Model
 
 
 def least_relaxation(model: Model, columns: Indices, rows: Indices) -> tuple[Floats, Floats] | None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.sparse as sp
 
-from libs.mip.model import Floats, Model
+from libs.domain.arrays import Floats
+from libs.mip.model import Model
 
 NEAR, FAR = 1e-5, 1e7
 """A model is left unscaled if the sizes of all its nonzero numbers lie between these two."""

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from libs.domain.fleet import FREE, Bools, FleetSnapshot, TargetPlan
+from libs.domain.arrays import Bools
+from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
 from libs.domain.violation import Violation
 from libs.plan_check.regression import TOLERANCE, check_regression, shortfall_rru
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from libs.domain.fleet import Floats, Names
+from libs.domain.arrays import Floats, Names
 from libs.domain.placement_plan import PlacementPlan
 from libs.domain.violation import Violation
 from libs.domain.world import PlanningInputs, ServiceModels, Vocabulary

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from libs.domain.fleet import FleetSnapshot, Floats, Indices
+from libs.domain.arrays import Floats, Indices
+from libs.domain.fleet import FleetSnapshot
 from libs.domain.violation import Violation
 
 TOLERANCE = 1e-6

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from libs.domain.fleet import Bools, Indices, Ints, TargetPlan
+from libs.domain.arrays import Bools, Indices, Ints
+from libs.domain.fleet import TargetPlan
 from libs.domain.replacement import FailuresSnapshot
 from libs.domain.violation import Violation
 from libs.plan_check.regression import TOLERANCE, shortfall_rru

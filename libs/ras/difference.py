@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from libs.domain.fleet import FREE, FleetSnapshot, Indices
+from libs.domain.arrays import Indices
+from libs.domain.fleet import FREE, FleetSnapshot
 from libs.ras.evaluate import Score, coverage_of, evaluate
 
 MOVES_SHOWN_MAX = 200

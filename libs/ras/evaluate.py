@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from libs.domain.fleet import Bools, FleetSnapshot, Floats, Indices
+from libs.domain.arrays import Bools, Floats, Indices
+from libs.domain.fleet import FleetSnapshot
 from libs.domain.reservation import ROUNDING
 
 

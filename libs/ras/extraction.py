@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from libs.domain.fleet import FREE, Bools, FleetSnapshot, Indices
+from libs.domain.arrays import Bools, Indices
+from libs.domain.fleet import FREE, FleetSnapshot
 from libs.ras.retiring_servers import give_up_leaving
 from libs.ras.server_classes import Counts, Index, Places
 

@@ -6,8 +6,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from libs.domain.fleet import FREE, FleetSnapshot, Ints, TargetPlan
-from libs.domain.reservation import Coverage, NewFinding, ReservationPhase
+from libs.domain.arrays import Ints
+from libs.domain.finding import NewFinding
+from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
+from libs.domain.reservation import Coverage
+from libs.domain.reservation_phase import ReservationPhase
 from libs.ras.shortage import describe_shortage, stock_of
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from libs.domain.fleet import FleetSnapshot, Floats
+from libs.domain.arrays import Floats
+from libs.domain.fleet import FleetSnapshot
 from libs.mip.highs import solve_lp
 from libs.mip.model import Mip
 

@@ -13,7 +13,8 @@ import numpy as np
 from libs.assignment.model.lower import lower
 from libs.assignment.solvers.portfolio.phases import Phases
 from libs.assignment.solvers.portfolio.relaxation import Relaxation
-from libs.domain.fleet import FREE, FleetSnapshot, Floats, TargetPlan
+from libs.domain.arrays import Floats
+from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
 from libs.mip.bound import bound_from_prices
 from libs.mip.highs import Limits, solve_lp
 from libs.mip.model import Model

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from libs.domain.fleet import FREE, Bools, Floats, TargetPlan
+from libs.domain.arrays import Bools, Floats
+from libs.domain.fleet import FREE, TargetPlan
 from libs.domain.replacement import FailuresSnapshot, LossVerdict, Replacements
 
 MSB_LOST_SHARE = 0.5

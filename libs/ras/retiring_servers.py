@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from libs.domain.fleet import FREE, FleetSnapshot, Indices
+from libs.domain.arrays import Indices
+from libs.domain.fleet import FREE, FleetSnapshot
 from libs.ras.evaluate import coverage_of
 
 _ROUNDING_RRU = 1e-7

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from libs.assignment.model.lowered import Lowered
-from libs.domain.fleet import FleetSnapshot, Floats
+from libs.domain.arrays import Floats
+from libs.domain.fleet import FleetSnapshot
 from libs.ras.statement import Statement
 
 Counts = NDArray[np.int64]

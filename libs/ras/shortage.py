@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from libs.domain.fleet import FleetSnapshot, Ints
+from libs.domain.arrays import Ints
+from libs.domain.fleet import FleetSnapshot
 
 _ROUNDING_RRU = 1e-6
 

@@ -6,7 +6,8 @@ from dataclasses import fields, replace
 
 import numpy as np
 
-from libs.domain.fleet import FREE, FleetSnapshot, Indices
+from libs.domain.arrays import Indices
+from libs.domain.fleet import FREE, FleetSnapshot
 
 
 def own_and_free(snapshot: FleetSnapshot, reservation: int) -> Indices:

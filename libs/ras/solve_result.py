@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 
-from libs.domain.fleet import Floats, Names, TargetPlan
+from libs.domain.arrays import Floats, Names
+from libs.domain.fleet import TargetPlan
 from libs.ras.evaluate import Score
 
 

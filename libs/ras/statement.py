@@ -18,7 +18,8 @@ from libs.assignment.language.specs.minimize_movement import MinimizeMovementSpe
 from libs.assignment.language.specs.no_regression import NoRegressionSpec
 from libs.assignment.language.specs.single_group_failure_buffer import SingleGroupFailureBufferSpec
 from libs.assignment.language.specs.spec import Spec
-from libs.domain.fleet import FREE, FleetSnapshot, Floats, Indices
+from libs.domain.arrays import Floats, Indices
+from libs.domain.fleet import FREE, FleetSnapshot
 
 RESERVATION, MSB, HARDWARE_TYPE = "reservation", "MSB", "hardware type"
 RRU, MOVE_COST = "RRU", "move cost"

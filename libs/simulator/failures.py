@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from libs.domain.fleet import Names, Topology
-from libs.domain.server import UnavailabilityScope
+from libs.domain.arrays import Names
+from libs.domain.fleet import Topology
+from libs.domain.unavailability import UnavailabilityScope
 
 _YEAR_S = 365 * 86_400.0
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from libs.domain.fleet import FREE, FleetSnapshot, Names, RegionImage, Reservations, Servers, Topology
+from libs.domain.arrays import Names
+from libs.domain.fleet import FREE, FleetSnapshot, RegionImage, Reservations, Servers, Topology
 from libs.domain.policy import RegionPolicy
 from libs.simulator.hardware import hardware
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from libs.domain.fleet import Floats
+from libs.domain.arrays import Floats
 
 
 class QuantileTable:

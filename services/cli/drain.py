@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from libs.domain.server import UnavailabilityScope
+from libs.domain.unavailability import UnavailabilityScope
 from services.cli.client import Client, Json
 from services.cli.moments import MOMENT, moment
 from services.cli.output import Output, OutputOption, note, plural, print_json, say

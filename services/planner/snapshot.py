@@ -9,8 +9,8 @@ from typing import Protocol
 
 import numpy as np
 
+from libs.domain.arrays import Floats
 from libs.domain.demand import Demand
-from libs.domain.fleet import Floats
 from libs.domain.plan_override import PlanOverride
 from libs.domain.plan_run import PlanRun
 from libs.domain.telemetry import Telemetry

@@ -13,17 +13,8 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from libs.domain.fleet import (
-    DELETED,
-    FREE,
-    FleetSnapshot,
-    Indices,
-    Names,
-    RegionImage,
-    Reservations,
-    Servers,
-    Topology,
-)
+from libs.domain.arrays import Indices, Names
+from libs.domain.fleet import DELETED, FREE, FleetSnapshot, RegionImage, Reservations, Servers, Topology
 from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import ReservationSpec
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from libs.domain.arrays import Bools, Floats
 from libs.domain.demand import GROUPS, Demand
-from libs.domain.fleet import Bools, Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

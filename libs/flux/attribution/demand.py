@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from libs.domain.arrays import Bools, Floats
 from libs.domain.calls import Calls
 from libs.domain.demand import GROUPS, Demand
-from libs.domain.fleet import Bools, Floats
 from libs.domain.spans import Spans
 from libs.flux.attribution.trace_trees import Trees, calls_of, grow_trees, self_time_of
 

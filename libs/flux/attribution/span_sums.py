@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from libs.domain.arrays import Ints
 from libs.domain.demand import Demand
-from libs.domain.fleet import Ints
 from libs.domain.spans import Spans
 from libs.domain.telemetry import SpanSums, WaitingSpans
 from libs.flux.attribution.demand import demand_of

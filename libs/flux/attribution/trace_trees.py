@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from libs.domain.fleet import Bools, Floats, Indices
+from libs.domain.arrays import Bools, Floats, Indices
 from libs.domain.spans import CLIENT, SERVER, Ids, Spans
 
 Rows = NDArray[np.intp]

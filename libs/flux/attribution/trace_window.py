@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from libs.domain.fleet import Bools, Floats
+from libs.domain.arrays import Bools, Floats
 from libs.domain.spans import Ids, Spans, join_spans
 
 AGE_WINDOWS_MAX = 4

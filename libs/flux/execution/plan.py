@@ -7,8 +7,8 @@ from dataclasses import replace
 import networkx as nx
 import numpy as np
 
+from libs.domain.arrays import Floats
 from libs.domain.execution_plan import Action, ExecutionPlan, Phase
-from libs.domain.fleet import Floats
 from libs.domain.placement_plan import PlacementPlan
 from libs.domain.world import PlanningInputs, ServiceModels, Vocabulary
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from libs.domain.fleet import Bools, Floats
+from libs.domain.arrays import Bools, Floats
 from libs.domain.world import Observations, Vocabulary
 from libs.flux.models.peak_window import Windows, peak_windows, running_sums
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from libs.domain.arrays import Floats
 from libs.domain.cost_model import Measured
-from libs.domain.fleet import Floats
 
 GROUP = "plimsoll.cost_models"
 """Group of entry points. The name of an entry point is the service that it models."""

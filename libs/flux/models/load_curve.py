@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import nnls
 
-from libs.domain.fleet import Floats
+from libs.domain.arrays import Floats
 
 POINTS_MIN = 5
 """Least number of different throughputs that a curve is fitted to."""

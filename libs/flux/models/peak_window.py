@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from libs.domain.fleet import Floats, Ints
+from libs.domain.arrays import Floats, Ints
 
 DAY_MINUTES = 24 * 60
 WINDOW_MINUTES = 60

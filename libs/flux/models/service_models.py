@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import nnls
 
+from libs.domain.arrays import Bools, Floats, Names
 from libs.domain.cost_model import Measured
 from libs.domain.demand import Demand
-from libs.domain.fleet import Bools, Floats, Names
 from libs.domain.world import Observations, ServiceModels, Vocabulary
 from libs.flux.attribution.attribution import Attribution, attribute, calls_per_s, untraced
 from libs.flux.models.baseline import UsageBaseline, measure_baseline

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import nnls
 
-from libs.domain.fleet import Bools, Floats
+from libs.domain.arrays import Bools, Floats
 from libs.domain.world import Observations
 from libs.flux.attribution.attribution import Attribution
 from libs.flux.models.baseline import UsageBaseline

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from libs.domain.fleet import Floats
+from libs.domain.arrays import Floats
 from libs.flux.program.problem import JointProblem
 from libs.mip.model import Indices, Mip
 

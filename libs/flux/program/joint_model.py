@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from libs.domain.fleet import Floats
+from libs.domain.arrays import Floats
 from libs.flux.program.blocks.attribution import add_attribution, add_granted_baseline, add_limits
 from libs.flux.program.blocks.pools import add_changes, add_even_spare, add_pools
 from libs.flux.program.blocks.region_loss import add_region_loss

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from libs.domain.fleet import Floats
+from libs.domain.arrays import Floats
 from libs.domain.placement_plan import PlacementPlan
 from libs.domain.world import PlanningInputs
 from libs.flux.program.growth_terms import GrowthTerms

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from libs.domain.fleet import Bools, Floats, Indices
+from libs.domain.arrays import Bools, Floats, Indices
 from libs.domain.world import FluxPolicy, PlanningInputs, ServiceModels, Vocabulary
 from libs.flux.models.load_models import fit_load_models
 

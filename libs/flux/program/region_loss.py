@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from libs.domain.fleet import Floats, Indices
+from libs.domain.arrays import Floats, Indices
 
 EMPTY = 1e-9
 """Share of a product's traffic outside a region below which all its traffic counts as inside."""

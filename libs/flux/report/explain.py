@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from libs.domain.fleet import Floats, Names
+from libs.domain.arrays import Floats, Names
 from libs.flux.program.placement import Solved
 from libs.flux.program.problem import JointProblem
 

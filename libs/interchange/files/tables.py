@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from libs.domain.fleet import Bools, Floats, Indices, Ints, Names
+from libs.domain.arrays import Bools, Floats, Indices, Ints, Names
 from libs.interchange.files.bounds import NAME_CHARACTERS_MAX, open_parquet, require_decodable, with_indices_in_bounds
 from libs.interchange.files.errors import InterchangeError, Problem, Problems
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pv
 
-from libs.domain.fleet import Bools, Floats, Indices, Names
+from libs.domain.arrays import Bools, Floats, Indices, Names
 from libs.interchange.files.decoded import charge_csv
 from libs.interchange.files.errors import InterchangeError, Problem, Problems
 from libs.interchange.files.tables import Source, Table, has_file, indices_of, open_file

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from libs.domain.inventory import Inventory
-from libs.domain.server import Unavailability
+from libs.domain.unavailability import Unavailability
 from libs.interchange.files.bounds import ROWS_MAX
 from libs.interchange.files.errors import InterchangeError, Problem, Problems
 from libs.interchange.inventory.field_mapping import FIELDS, FieldMapping

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from libs.domain.fleet import FREE, FleetSnapshot, RegionImage, Reservations, Servers
 from libs.domain.inventory import Inventory
 from libs.domain.policy import RegionPolicy
-from libs.domain.server import Unavailability
+from libs.domain.unavailability import Unavailability
 from libs.interchange.files.bounds import COLUMNS_MAX
 from libs.interchange.files.errors import InterchangeError, Problem, Problems
 from libs.interchange.files.tables import Source, Table

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 import orjson
 
 from libs.domain.inventory import Inventory
-from libs.domain.server import Unavailability
+from libs.domain.unavailability import Unavailability
 from libs.interchange.files.errors import InterchangeError, Problem
 from libs.interchange.inventory.columns import InventoryColumns
 from libs.interchange.inventory.field_mapping import FieldMapping, FieldRule

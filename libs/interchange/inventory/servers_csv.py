@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import BinaryIO
 
 from libs.domain.inventory import Inventory
-from libs.domain.server import Unavailability
+from libs.domain.unavailability import Unavailability
 from libs.interchange.files.bounds import FILE_BYTES_MAX
 from libs.interchange.files.errors import InterchangeError, Problem
 from libs.interchange.inventory.columns import InventoryColumns

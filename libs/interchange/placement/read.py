@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from libs.domain.fleet import Floats, Ints, Names
+from libs.domain.arrays import Floats, Ints, Names
 from libs.interchange.files.atomic import replacing
 from libs.interchange.files.bounds import read_json
 from libs.interchange.files.errors import InterchangeError, Problem, Problems

@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from libs.domain.fleet import FREE, FleetSnapshot, Indices, Names
+from libs.domain.arrays import Indices, Names
+from libs.domain.fleet import FREE, FleetSnapshot
 from libs.interchange.files.atomic import replacing
 from libs.interchange.files.errors import Problems
 from libs.interchange.files.tables import Content, Table

@@ -9,20 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from libs.domain.fleet import (
-    DELETED,
-    FleetSnapshot,
-    Floats,
-    Indices,
-    Names,
-    RegionImage,
-    Reservations,
-    Servers,
-    Topology,
-)
+from libs.domain.arrays import Floats, Indices, Names
+from libs.domain.fleet import DELETED, FleetSnapshot, RegionImage, Reservations, Servers, Topology
 from libs.domain.inventory import agreed_attributes
 from libs.domain.reservation import CapacityUnit, ReservationKind
-from libs.domain.server import Unavailability
+from libs.domain.unavailability import Unavailability
 from libs.interchange.files.bounds import COLUMNS_MAX
 from libs.interchange.files.errors import Problems
 from libs.interchange.files.policy import load_policy

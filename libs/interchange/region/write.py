@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from libs.domain.fleet import DELETED, FleetSnapshot, Indices, Names, RegionImage
+from libs.domain.arrays import Indices, Names
+from libs.domain.fleet import DELETED, FleetSnapshot, RegionImage
 from libs.domain.reservation import CapacityUnit, ReservationKind
-from libs.domain.server import Unavailability
+from libs.domain.unavailability import Unavailability
 from libs.interchange.files.atomic import replacing
 from libs.interchange.files.policy import dump_policy
 from libs.interchange.region.read import HOST_PROFILE, OWNER, SIZES

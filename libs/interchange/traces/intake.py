@@ -9,7 +9,7 @@ from itertools import compress
 
 import numpy as np
 
-from libs.domain.fleet import Bools, Floats
+from libs.domain.arrays import Bools, Floats
 from libs.domain.spans import CLIENT, INTERNAL, SERVER, Ids, Spans
 
 SERVICES_MAX = 50_000

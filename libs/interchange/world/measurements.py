@@ -7,7 +7,7 @@ from typing import cast
 
 import numpy as np
 
-from libs.domain.fleet import Ints, Names
+from libs.domain.arrays import Ints, Names
 from libs.domain.telemetry import Samples
 from libs.interchange.files.errors import Problems
 from libs.interchange.files.tables import Source

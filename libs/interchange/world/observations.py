@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from libs.domain.fleet import Floats, Ints, Names
+from libs.domain.arrays import Floats, Ints, Names
 from libs.domain.world import Observations, Vocabulary
 
 _GROUP_ROWS = 1_000_000

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from libs.domain.fleet import Floats, Indices, Names
+from libs.domain.arrays import Floats, Indices, Names
 from libs.domain.world import PlanningInputs, Vocabulary
 from libs.interchange.files.errors import Problems
 from libs.interchange.files.tables import Source, indices_of

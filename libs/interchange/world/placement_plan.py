@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from libs.domain.fleet import Bools, Floats, Names
+from libs.domain.arrays import Bools, Floats, Names
 from libs.domain.placement_plan import PlacementPlan
 from libs.domain.world import Vocabulary
 from libs.interchange.files.atomic import replacing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from libs.domain.fleet import Floats, Indices
+from libs.domain.arrays import Floats, Indices
 from libs.domain.load_tests import LoadTests
 from libs.domain.world import PlanningInputs, ServiceControls, Vocabulary
 from libs.interchange.files.errors import InterchangeError, Problem, Problems

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from libs.domain.fleet import Bools, Floats, Ints, Names
+from libs.domain.arrays import Bools, Floats, Ints, Names
 from libs.domain.world import Observations, Vocabulary
 from libs.interchange.files.errors import InterchangeError, Problem, Problems
 from libs.interchange.files.tables import Source

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from libs.domain.fleet import Floats, Names
+from libs.domain.arrays import Floats, Names
 from libs.domain.world import ServiceModels, Vocabulary
 from libs.interchange.files.atomic import replacing
 from libs.interchange.files.bounds import read_json

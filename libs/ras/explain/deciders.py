@@ -10,7 +10,8 @@ import numpy as np
 
 from libs.assignment.model.lower import lower
 from libs.assignment.model.lowered import Lowered
-from libs.domain.fleet import FREE, FleetSnapshot, Floats, Indices
+from libs.domain.arrays import Floats, Indices
+from libs.domain.fleet import FREE, FleetSnapshot
 from libs.mip.highs import Limits, solve_mip
 from libs.mip.model import Model
 from libs.ras.evaluate import coverage_of, evaluate

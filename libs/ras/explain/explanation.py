@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from libs.domain.fleet import FREE, FleetSnapshot, Indices
+from libs.domain.arrays import Indices
+from libs.domain.fleet import FREE, FleetSnapshot
 from libs.ras.evaluate import Score, coverage_of, evaluate
 from libs.ras.explain.deciders import Deciders, decide
 from libs.ras.explain.move import Standing, standing_of

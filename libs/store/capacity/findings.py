@@ -8,7 +8,7 @@ from datetime import datetime
 import sqlalchemy as sa
 from psycopg.types.json import Json
 
-from libs.domain.reservation import NewFinding
+from libs.domain.finding import NewFinding
 from libs.store.platform.database import Transaction
 
 _FOUND = """unnest(CAST(:ids AS bigint[]), CAST(:generations AS bigint[]), CAST(:phases AS text[]),

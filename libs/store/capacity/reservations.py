@@ -8,15 +8,10 @@ from datetime import datetime
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
+from libs.domain.finding import Finding
 from libs.domain.page import Page
-from libs.domain.reservation import (
-    CapacityUnit,
-    Finding,
-    Reservation,
-    ReservationKind,
-    ReservationPhase,
-    ReservationSpec,
-)
+from libs.domain.reservation import CapacityUnit, Reservation, ReservationKind, ReservationSpec
+from libs.domain.reservation_phase import ReservationPhase
 from libs.reconcile.errors import StaleGeneration
 from libs.store.capacity.coverage import SHORT, coverage_query, load_coverage
 from libs.store.platform.database import Transaction

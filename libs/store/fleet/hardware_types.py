@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
-from libs.domain.fleet import Ints, Names
+from libs.domain.arrays import Ints, Names
+from libs.domain.hardware_type import HardwareType
 from libs.domain.page import Page
-from libs.domain.region import HardwareType
 from libs.reconcile.errors import StaleGeneration
 from libs.store.platform import audit
 from libs.store.platform.database import Transaction

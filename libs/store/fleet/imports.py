@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
-from libs.domain.fleet import Indices
+from libs.domain.arrays import Indices
 from libs.domain.inventory import Inventory
 from libs.domain.inventory_diff import ImportAction, ImportItems, ImportMode, KnownServers
 from libs.domain.page import Page

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from libs.domain.fleet import Indices
+from libs.domain.arrays import Indices
 from libs.domain.inventory_diff import KnownServers
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.snapshot import LEAVING

@@ -10,7 +10,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from libs.domain.page import Page
-from libs.domain.server import Server, Unavailability
+from libs.domain.server import Server
+from libs.domain.unavailability import Unavailability
 from libs.reconcile.errors import StaleGeneration
 from libs.store.fleet.regions import load_region
 from libs.store.platform import audit

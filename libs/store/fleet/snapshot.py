@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import sqlalchemy as sa
 
-from libs.domain.fleet import DELETED, FREE, FleetSnapshot, Indices, Ints, Names, Reservations, Servers
+from libs.domain.arrays import Indices, Ints, Names
+from libs.domain.fleet import DELETED, FREE, FleetSnapshot, Reservations, Servers
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.topology import TopologyIds, load_topology, rows_of
 from libs.store.platform.bulk import copy_out, load_names

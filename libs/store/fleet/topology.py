@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from libs.domain.fleet import Indices, Ints, Names, Topology
+from libs.domain.arrays import Indices, Ints, Names
+from libs.domain.fleet import Topology
 from libs.store.platform.bulk import copy_in, copy_out, load_names, new_ids
 from libs.store.platform.database import Transaction
 from libs.store.tables import datacenters, msbs, racks

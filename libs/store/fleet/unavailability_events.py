@@ -13,7 +13,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from libs.domain.page import Page
-from libs.domain.server import Unavailability, UnavailabilityEvent, UnavailabilityScope
+from libs.domain.unavailability import Unavailability, UnavailabilityEvent, UnavailabilityScope
 from libs.reconcile.errors import StaleGeneration
 from libs.reconcile.jobs import DRAW_REPLACEMENTS
 from libs.store.fleet.regions import load_region

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from psycopg import sql
 from sqlalchemy.dialects.postgresql import JSONB
 
-from libs.domain.fleet import Ints, Names
+from libs.domain.arrays import Ints, Names
 from libs.store.platform.database import Transaction, raw
 from libs.store.platform.refusals import NotPossible
 

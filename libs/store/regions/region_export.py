@@ -6,8 +6,9 @@ from collections.abc import Mapping, Set
 
 import numpy as np
 
-from libs.domain.fleet import Names, RegionImage
-from libs.domain.server import Unavailability
+from libs.domain.arrays import Names
+from libs.domain.fleet import RegionImage
+from libs.domain.unavailability import Unavailability
 from libs.store.fleet.hardware_types import load_sizes
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.snapshot import load_fleet_snapshot

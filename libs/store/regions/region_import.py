@@ -7,11 +7,12 @@ from datetime import datetime
 import numpy as np
 import sqlalchemy as sa
 
-from libs.domain.fleet import DELETED, FREE, Bools, Ints, Names, RegionImage, Reservations
+from libs.domain.arrays import Bools, Ints, Names
+from libs.domain.fleet import DELETED, FREE, RegionImage, Reservations
 from libs.domain.plan import PlanKind
 from libs.domain.region import Region
 from libs.domain.reservation import ReservationKind
-from libs.domain.server import Unavailability
+from libs.domain.unavailability import Unavailability
 from libs.store.capacity.shared_buffers import NAME_PREFIX as BUFFER_PREFIX
 from libs.store.fleet.hardware_types import ensure_hardware_types, fill_attributes
 from libs.store.fleet.inventory_snapshot import IMPORTED

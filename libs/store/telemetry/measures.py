@@ -11,7 +11,7 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from libs.domain.fleet import Ints
+from libs.domain.arrays import Ints
 from libs.domain.telemetry import Samples
 from libs.store.platform.bulk import copy_out
 from libs.store.platform.database import Transaction, raw

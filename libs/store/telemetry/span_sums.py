@@ -7,9 +7,9 @@ from datetime import UTC, date, datetime, time
 import numpy as np
 import sqlalchemy as sa
 
+from libs.domain.arrays import Floats, Ints
 from libs.domain.calls import Calls
 from libs.domain.demand import GROUPS, METRICS, Demand
-from libs.domain.fleet import Floats, Ints
 from libs.domain.telemetry import SpanSums
 from libs.domain.world import Vocabulary
 from libs.store.platform.bulk import copy_out

@@ -9,7 +9,7 @@ import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
-from libs.domain.fleet import Bools, Ints
+from libs.domain.arrays import Bools, Ints
 from libs.store.platform.database import Transaction
 from libs.store.tables import call_sums, demand_sums, entry_sums, span_sums, traced_products, traced_services
 from libs.store.telemetry.names_by_token import count_named

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import Field
 
 from libs.domain.principal import Role
-from libs.domain.server import Unavailability
+from libs.domain.unavailability import Unavailability
 from libs.store.fleet.servers import InUse, ServerFilter, list_servers, load_server, set_in_use
 from libs.store.platform.database import Transaction
 from libs.web.auth import Asking, require

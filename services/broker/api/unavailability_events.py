@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import Field
 
 from libs.domain.principal import Role
-from libs.domain.server import Unavailability, UnavailabilityScope
+from libs.domain.unavailability import Unavailability, UnavailabilityScope
 from libs.store.fleet.unavailability_events import end_event, list_events, load_event, open_event
 from libs.store.platform.database import Transaction
 from libs.web.auth import Asking, require

@@ -8,7 +8,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from libs.domain.reservation import Coverage, Reservation, ReservationKind, ReservationPhase
+from libs.domain.reservation import Coverage, Reservation, ReservationKind
+from libs.domain.reservation_phase import ReservationPhase
 from libs.store.capacity.reservation_servers import ServerCount
 from libs.web.model import ResponseModel
 from libs.web.specs import SpecOut

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 
-from libs.domain.server import Unavailability
+from libs.domain.unavailability import Unavailability
 from libs.store.capacity.reservations import load_reservation
 from libs.store.fleet.servers import ServerFilter, list_servers
 from libs.web.context import Context

@@ -8,7 +8,8 @@ from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import ConfigDict, Field
 
 from libs.domain.principal import Role
-from libs.domain.reservation import ReservationKind, ReservationPhase
+from libs.domain.reservation import ReservationKind
+from libs.domain.reservation_phase import ReservationPhase
 from libs.store.capacity.reservation_servers import count_servers
 from libs.store.capacity.reservations import list_reservations, load_reservation
 from libs.store.platform.database import Transaction

@@ -9,8 +9,9 @@ from structlog import get_logger
 
 from libs.domain.approval import ApprovalKind
 from libs.domain.capacity_request import CapacityRequest, CapacityRequestPhase
+from libs.domain.finding import NewFinding
 from libs.domain.plan import PlanKind
-from libs.domain.reservation import NewFinding, ReservationPhase
+from libs.domain.reservation_phase import ReservationPhase
 from libs.domain.what_if import with_reservation
 from libs.observability.tallies import ASSESSMENT_S, ASSESSMENTS, STALE
 from libs.reconcile.clock import Clock

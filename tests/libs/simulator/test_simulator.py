@@ -6,7 +6,7 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from libs.domain.server import UnavailabilityScope
+from libs.domain.unavailability import UnavailabilityScope
 from libs.simulator.allocator import AllocatedServer, decide_in_use
 from libs.simulator.demand import DemandKind, draw_demand
 from libs.simulator.failures import draw_failures

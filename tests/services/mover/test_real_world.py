@@ -14,7 +14,7 @@ from libs.domain.mover import MoverBounds
 from libs.domain.principal import Role
 from libs.domain.region_condition import RegionCondition
 from libs.domain.retirement import RetirementKind, RetirementScope
-from libs.domain.server import Unavailability
+from libs.domain.unavailability import Unavailability
 from libs.observability.tallies import take
 from libs.reconcile.calls import BREAKER
 from libs.store.fleet.regions import load_region

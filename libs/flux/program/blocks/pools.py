@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from libs.domain.fleet import Floats
+from libs.domain.arrays import Floats
 from libs.flux.program.capacity_terms import CapacityTerms
 from libs.flux.program.columns import Columns
 from libs.flux.program.growth_terms import GrowthTerms

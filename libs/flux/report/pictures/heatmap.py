@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from libs.domain.fleet import Floats
+from libs.domain.arrays import Floats
 from libs.flux.report.pictures.svg import PAPER, Drawing, wide
 
 CELL_HEIGHT, TOP = 20.0, 112.0

@@ -6,7 +6,7 @@ from libs.domain.fleet import FleetSnapshot
 from libs.domain.region_summary import HardwareTypeSummary, RegionSummary
 from libs.domain.reservation import Coverage, ReservationSpec
 from libs.domain.retirement import RetirementKind, RetirementScope
-from libs.domain.server import Unavailability, UnavailabilityScope
+from libs.domain.unavailability import Unavailability, UnavailabilityScope
 from libs.ras.evaluate import coverage_of, evaluate
 from libs.store.capacity.coverage import load_coverage
 from libs.store.capacity.reservations import list_reservations

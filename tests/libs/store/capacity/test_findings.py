@@ -3,8 +3,10 @@ from datetime import timedelta
 import pytest
 import sqlalchemy as sa
 
+from libs.domain.finding import NewFinding
 from libs.domain.fleet import FleetSnapshot
-from libs.domain.reservation import NewFinding, ReservationPhase, ReservationSpec
+from libs.domain.reservation import ReservationSpec
+from libs.domain.reservation_phase import ReservationPhase
 from libs.store.capacity.findings import record_findings
 from libs.store.platform.database import Database, Transaction
 from tests.builders.region import region_image

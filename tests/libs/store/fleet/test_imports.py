@@ -13,7 +13,7 @@ from libs.domain.inventory_diff import ImportMode, KnownServers, diff_inventory,
 from libs.domain.region_import import Import, ImportStatus, describe_item
 from libs.domain.reservation import ReservationSpec
 from libs.domain.retirement import RetirementStatus
-from libs.domain.server import Unavailability, UnavailabilityScope
+from libs.domain.unavailability import Unavailability, UnavailabilityScope
 from libs.interchange.inventory.inventory import region_of
 from libs.interchange.inventory.servers_csv import load_csv
 from libs.store.fleet.hardware_types import list_hardware_types

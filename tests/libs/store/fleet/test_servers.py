@@ -2,7 +2,7 @@ import pytest
 
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.reservation import ReservationSpec
-from libs.domain.server import Unavailability
+from libs.domain.unavailability import Unavailability
 from libs.reconcile.errors import StaleGeneration
 from libs.store.fleet.servers import InUse, ServerFilter, list_servers, load_server, set_in_use
 from libs.store.platform import audit

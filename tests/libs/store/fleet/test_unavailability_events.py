@@ -3,7 +3,7 @@ from datetime import timedelta
 import pytest
 import sqlalchemy as sa
 
-from libs.domain.server import Unavailability, UnavailabilityEvent, UnavailabilityScope
+from libs.domain.unavailability import Unavailability, UnavailabilityEvent, UnavailabilityScope
 from libs.reconcile.errors import StaleGeneration
 from libs.store.fleet.unavailability_events import (
     end_event,

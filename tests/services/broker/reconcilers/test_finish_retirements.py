@@ -8,7 +8,7 @@ import pytest
 
 from libs.domain.reservation import ReservationKind, ReservationSpec
 from libs.domain.retirement import Retirement, RetirementKind, RetirementScope, RetirementStatus, condition_of
-from libs.domain.server import Unavailability, UnavailabilityScope
+from libs.domain.unavailability import Unavailability, UnavailabilityScope
 from libs.store.capacity.reservations import list_reservations
 from libs.store.capacity.shared_buffers import size_shared_buffers
 from libs.store.fleet.hardware_types import ensure_hardware_types

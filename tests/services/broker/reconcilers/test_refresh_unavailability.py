@@ -1,6 +1,6 @@
 from datetime import datetime, timedelta
 
-from libs.domain.server import Unavailability, UnavailabilityScope
+from libs.domain.unavailability import Unavailability, UnavailabilityScope
 from libs.store.fleet.unavailability_events import open_event
 from libs.store.platform.database import Database
 from services.broker.reconcilers.refresh_unavailability import RefreshUnavailability

@@ -9,7 +9,8 @@ from libs.actuators.actuator import ActuatorUnavailable, StepOutcome, StepReques
 from libs.domain.move import Move, MoveStatus, MoveStep
 from libs.domain.plan import PlanKind
 from libs.domain.reservation import ReservationSpec
-from libs.domain.server import Server, Unavailability
+from libs.domain.server import Server
+from libs.domain.unavailability import Unavailability
 from libs.reconcile.calls import Backoff
 from libs.store.fleet.servers import InUse, ServerFilter, list_servers, set_in_use
 from libs.store.fleet.unavailability_events import end_event, list_events

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from libs.domain.plan import PlanKind
 from libs.domain.region_condition import ConditionStatus, RegionCondition, RegionConditionType
 from libs.domain.reservation import ReservationSpec
-from libs.domain.server import Unavailability, UnavailabilityEvent, UnavailabilityScope
+from libs.domain.unavailability import Unavailability, UnavailabilityEvent, UnavailabilityScope
 from libs.reconcile.errors import StaleGeneration
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.servers import InUse, ServerFilter, list_servers, set_in_use

@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from libs.domain.plan import PlanKind, SolveRun, SolveStatus
-from libs.domain.reservation import ReservationPhase
+from libs.domain.reservation_phase import ReservationPhase
 from libs.interchange.bundles.solve import load_bundle
 from libs.observability.tallies import take
 from libs.plan_check.check import PlanRefusedError
