@@ -1,8 +1,4 @@
-"""Add simulations: the what-if, its outcome, and the changes that its answer would make.
-
-Revision ID: 0004
-Revises: 0001
-"""
+"""Add simulations: the what-if, its outcome, and the changes that its answer would make."""
 
 from __future__ import annotations
 
@@ -34,7 +30,8 @@ CREATE TABLE simulations (
     applied_at TIMESTAMP WITH TIME ZONE,
     CONSTRAINT pk_simulations PRIMARY KEY (simulation_id),
     CONSTRAINT fk_simulations_region_id FOREIGN KEY(region_id) REFERENCES regions (region_id),
-    CONSTRAINT fk_simulations_applied_plan_id_region_id FOREIGN KEY(applied_plan_id, region_id) REFERENCES plans (plan_id, region_id),
+    CONSTRAINT fk_simulations_applied_plan_id_region_id
+        FOREIGN KEY(applied_plan_id, region_id) REFERENCES plans (plan_id, region_id),
     CONSTRAINT ck_simulations_status CHECK (status IN ('queued', 'running', 'done', 'failed', 'cancelled'))
 );
 
@@ -46,7 +43,8 @@ CREATE TABLE simulation_changes (
     server_generation BIGINT NOT NULL,
     to_reservation TEXT,
     CONSTRAINT pk_simulation_changes PRIMARY KEY (simulation_id, server_id),
-    CONSTRAINT fk_simulation_changes_simulation_id FOREIGN KEY(simulation_id) REFERENCES simulations (simulation_id) ON DELETE CASCADE
+    CONSTRAINT fk_simulation_changes_simulation_id
+        FOREIGN KEY(simulation_id) REFERENCES simulations (simulation_id) ON DELETE CASCADE
 );
 """
 

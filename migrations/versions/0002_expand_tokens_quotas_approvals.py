@@ -1,9 +1,6 @@
 """Add access control: token owners, quotas, approvals and time windows.
 
 Existing requester tokens get no owners. They can read, but they cannot write until an admin names their owners.
-
-Revision ID: 0002_access
-Revises: 0001
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Add imports into existing regions, and the retirement of racks and servers.
-
-Revision ID: 0005
-Revises: 0001
-"""
+"""Add imports into existing regions, and the retirement of racks and servers."""
 
 from __future__ import annotations
 
@@ -17,7 +13,10 @@ depends_on = None
 SERVERS = """
 ALTER TABLE servers ADD COLUMN decommissioned_at TIMESTAMP WITH TIME ZONE;
 
-ALTER TABLE servers ADD CONSTRAINT ck_servers_decommissioned CHECK (decommissioned_at IS NULL OR (current_reservation_id IS NULL AND target_reservation_id IS NULL AND unavailability = 'unplanned'));
+ALTER TABLE servers ADD CONSTRAINT ck_servers_decommissioned CHECK (
+    decommissioned_at IS NULL
+    OR (current_reservation_id IS NULL AND target_reservation_id IS NULL AND unavailability = 'unplanned')
+);
 
 CREATE UNIQUE INDEX uq_servers_live_name ON servers (region_id, name) WHERE decommissioned_at IS NULL;
 
@@ -44,14 +43,19 @@ CREATE TABLE retirements (
     CONSTRAINT ck_retirements_scope CHECK (scope IN ('server', 'rack')),
     CONSTRAINT ck_retirements_kind CHECK (kind IN ('decommission', 'refresh')),
     CONSTRAINT ck_retirements_status CHECK (status IN ('announced', 'done', 'cancelled')),
-    CONSTRAINT ck_retirements_scope_id CHECK (num_nonnulls(rack_id, server_id) = 1 AND CASE scope WHEN 'rack' THEN rack_id ELSE server_id END IS NOT NULL),
+    CONSTRAINT ck_retirements_scope_id CHECK (
+        num_nonnulls(rack_id, server_id) = 1
+        AND CASE scope WHEN 'rack' THEN rack_id ELSE server_id END IS NOT NULL
+    ),
     CONSTRAINT ck_retirements_to_hardware_type_id CHECK ((kind = 'refresh') = (to_hardware_type_id IS NOT NULL)),
     CONSTRAINT ck_retirements_back_at CHECK (back_at IS NULL OR (back_at > due_at AND kind = 'refresh')),
     CONSTRAINT ck_retirements_finished_at CHECK ((status = 'announced') = (finished_at IS NULL)),
     CONSTRAINT fk_retirements_region_id_rack_id FOREIGN KEY(region_id, rack_id) REFERENCES racks (region_id, rack_id),
-    CONSTRAINT fk_retirements_region_id_server_id FOREIGN KEY(region_id, server_id) REFERENCES servers (region_id, server_id),
+    CONSTRAINT fk_retirements_region_id_server_id
+        FOREIGN KEY(region_id, server_id) REFERENCES servers (region_id, server_id),
     CONSTRAINT fk_retirements_region_id FOREIGN KEY(region_id) REFERENCES regions (region_id),
-    CONSTRAINT fk_retirements_to_hardware_type_id FOREIGN KEY(to_hardware_type_id) REFERENCES hardware_types (hardware_type_id)
+    CONSTRAINT fk_retirements_to_hardware_type_id
+        FOREIGN KEY(to_hardware_type_id) REFERENCES hardware_types (hardware_type_id)
 );
 
 CREATE INDEX ix_retirements_region_id ON retirements (region_id, retirement_id);

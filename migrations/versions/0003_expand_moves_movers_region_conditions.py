@@ -1,8 +1,4 @@
-"""Add replacements, dead letters, the mover settings of a region, and conditions of regions.
-
-Revision ID: 0003
-Revises: 0001
-"""
+"""Add replacements, dead letters, the mover settings of a region, and conditions of regions."""
 
 from __future__ import annotations
 

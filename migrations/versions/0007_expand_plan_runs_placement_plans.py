@@ -75,19 +75,23 @@ CREATE TABLE placement_plans (
     created_at TIMESTAMP WITH TIME ZONE NOT NULL,
     CONSTRAINT pk_placement_plans PRIMARY KEY (placement_plan_id),
     CONSTRAINT fk_placement_plans_plan_run_id FOREIGN KEY(plan_run_id) REFERENCES plan_runs (plan_run_id),
-    CONSTRAINT fk_placement_plans_parent_placement_plan_id FOREIGN KEY(parent_placement_plan_id) REFERENCES placement_plans (placement_plan_id)
+    CONSTRAINT fk_placement_plans_parent_placement_plan_id
+        FOREIGN KEY(parent_placement_plan_id) REFERENCES placement_plans (placement_plan_id)
 );
 
 ALTER TABLE plan_runs
-    ADD CONSTRAINT fk_plan_runs_parent_placement_plan_id FOREIGN KEY(parent_placement_plan_id) REFERENCES placement_plans (placement_plan_id),
-    ADD CONSTRAINT fk_plan_runs_placement_plan_id FOREIGN KEY(placement_plan_id) REFERENCES placement_plans (placement_plan_id);
+    ADD CONSTRAINT fk_plan_runs_parent_placement_plan_id
+        FOREIGN KEY(parent_placement_plan_id) REFERENCES placement_plans (placement_plan_id),
+    ADD CONSTRAINT fk_plan_runs_placement_plan_id
+        FOREIGN KEY(placement_plan_id) REFERENCES placement_plans (placement_plan_id);
 
 CREATE TABLE placement_lineage (
     lineage_id SMALLINT NOT NULL,
     placement_plan_id BIGINT,
     CONSTRAINT pk_placement_lineage PRIMARY KEY (lineage_id),
     CONSTRAINT ck_placement_lineage_one CHECK (lineage_id = 1),
-    CONSTRAINT fk_placement_lineage_placement_plan_id FOREIGN KEY(placement_plan_id) REFERENCES placement_plans (placement_plan_id)
+    CONSTRAINT fk_placement_lineage_placement_plan_id
+        FOREIGN KEY(placement_plan_id) REFERENCES placement_plans (placement_plan_id)
 );
 
 INSERT INTO placement_lineage (lineage_id) VALUES (1);
@@ -97,7 +101,8 @@ CREATE TABLE placement_plan_files (
     name TEXT NOT NULL,
     content BYTEA NOT NULL,
     CONSTRAINT pk_placement_plan_files PRIMARY KEY (placement_plan_id, name),
-    CONSTRAINT fk_placement_plan_files_placement_plan_id FOREIGN KEY(placement_plan_id) REFERENCES placement_plans (placement_plan_id)
+    CONSTRAINT fk_placement_plan_files_placement_plan_id
+        FOREIGN KEY(placement_plan_id) REFERENCES placement_plans (placement_plan_id)
 );
 
 CREATE TABLE service_models (
@@ -130,7 +135,8 @@ CREATE TABLE plan_overrides (
     generation BIGINT DEFAULT 1 NOT NULL,
     CONSTRAINT pk_plan_overrides PRIMARY KEY (plan_override_id),
     CONSTRAINT ck_plan_overrides_kind CHECK (kind IN ('capacity', 'presence')),
-    CONSTRAINT ck_plan_overrides_bounds CHECK (coalesce(least, most) IS NOT NULL AND coalesce(least, 0) <= coalesce(most, 'infinity')),
+    CONSTRAINT ck_plan_overrides_bounds
+        CHECK (coalesce(least, most) IS NOT NULL AND coalesce(least, 0) <= coalesce(most, 'infinity')),
     CONSTRAINT ck_plan_overrides_withdrawn CHECK ((withdrawn_by IS NULL) = (withdrawn_at IS NULL))
 );
 
@@ -147,7 +153,8 @@ CREATE TABLE executed_changes (
     CONSTRAINT ck_executed_changes_phase CHECK (phase IN ('upsize', 'downsize')),
     CONSTRAINT ck_executed_changes_planned CHECK (planned > 0),
     CONSTRAINT ck_executed_changes_executed CHECK (executed >= 0 AND executed < 'infinity'),
-    CONSTRAINT fk_executed_changes_placement_plan_id FOREIGN KEY(placement_plan_id) REFERENCES placement_plans (placement_plan_id)
+    CONSTRAINT fk_executed_changes_placement_plan_id
+        FOREIGN KEY(placement_plan_id) REFERENCES placement_plans (placement_plan_id)
 );
 """
 

@@ -59,8 +59,10 @@ CREATE TABLE demand_sums (
     calls DOUBLE PRECISION[] NOT NULL,
     self_time DOUBLE PRECISION[] NOT NULL,
     CONSTRAINT pk_demand_sums PRIMARY KEY (day, traced_service_id, traced_product_id),
-    CONSTRAINT fk_demand_sums_traced_service_id FOREIGN KEY(traced_service_id) REFERENCES traced_services (traced_service_id),
-    CONSTRAINT fk_demand_sums_traced_product_id FOREIGN KEY(traced_product_id) REFERENCES traced_products (traced_product_id)
+    CONSTRAINT fk_demand_sums_traced_service_id
+        FOREIGN KEY(traced_service_id) REFERENCES traced_services (traced_service_id),
+    CONSTRAINT fk_demand_sums_traced_product_id
+        FOREIGN KEY(traced_product_id) REFERENCES traced_products (traced_product_id)
 ) WITH (fillfactor = 50);
 
 CREATE TABLE entry_sums (
@@ -68,7 +70,8 @@ CREATE TABLE entry_sums (
     traced_product_id BIGINT NOT NULL,
     requests DOUBLE PRECISION[] NOT NULL,
     CONSTRAINT pk_entry_sums PRIMARY KEY (day, traced_product_id),
-    CONSTRAINT fk_entry_sums_traced_product_id FOREIGN KEY(traced_product_id) REFERENCES traced_products (traced_product_id)
+    CONSTRAINT fk_entry_sums_traced_product_id
+        FOREIGN KEY(traced_product_id) REFERENCES traced_products (traced_product_id)
 );
 
 CREATE TABLE span_sums (
@@ -79,7 +82,8 @@ CREATE TABLE span_sums (
     orphaned DOUBLE PRECISION NOT NULL,
     cpu_stated DOUBLE PRECISION NOT NULL,
     CONSTRAINT pk_span_sums PRIMARY KEY (day, traced_service_id),
-    CONSTRAINT fk_span_sums_traced_service_id FOREIGN KEY(traced_service_id) REFERENCES traced_services (traced_service_id)
+    CONSTRAINT fk_span_sums_traced_service_id
+        FOREIGN KEY(traced_service_id) REFERENCES traced_services (traced_service_id)
 ) WITH (fillfactor = 50);
 
 CREATE TABLE call_sums (
@@ -132,7 +136,8 @@ CREATE TABLE traffic_hours (
     traffic_series_id BIGINT NOT NULL,
     samples BYTEA NOT NULL,
     CONSTRAINT pk_traffic_hours PRIMARY KEY (hour, traffic_series_id),
-    CONSTRAINT fk_traffic_hours_traffic_series_id FOREIGN KEY(traffic_series_id) REFERENCES traffic_series (traffic_series_id),
+    CONSTRAINT fk_traffic_hours_traffic_series_id
+        FOREIGN KEY(traffic_series_id) REFERENCES traffic_series (traffic_series_id),
     CONSTRAINT ck_traffic_hours_samples CHECK (length(samples) = 240)
 ) WITH (fillfactor = 70);
 
@@ -164,7 +169,8 @@ CREATE TABLE metric_pulls (
     series_left_out BIGINT NOT NULL,
     error TEXT,
     CONSTRAINT pk_metric_pulls PRIMARY KEY (metric_source_id),
-    CONSTRAINT fk_metric_pulls_metric_source_id FOREIGN KEY(metric_source_id) REFERENCES metric_sources (metric_source_id) ON DELETE CASCADE
+    CONSTRAINT fk_metric_pulls_metric_source_id
+        FOREIGN KEY(metric_source_id) REFERENCES metric_sources (metric_source_id) ON DELETE CASCADE
 );
 """
 
@@ -187,7 +193,6 @@ def upgrade() -> None:
 def downgrade() -> None:
     op.execute("UPDATE tokens SET role = 'viewer' WHERE role = 'telemetry'")
     _roles("viewer", "requester", "operator", "admin", "allocator", "health")
-    op.execute(
-        "DROP TABLE metric_pulls, metric_sources, traffic_hours, usage_hours, traffic_series, usage_series, trace_days, "
-        "call_sums, span_sums, entry_sums, demand_sums, closed_traces, span_batches, traced_products, traced_services"
-    )
+    op.execute("DROP TABLE metric_pulls, metric_sources, traffic_hours, usage_hours, traffic_series, usage_series")
+    op.execute("DROP TABLE trace_days, call_sums, span_sums, entry_sums, demand_sums, closed_traces, span_batches")
+    op.execute("DROP TABLE traced_products, traced_services")
