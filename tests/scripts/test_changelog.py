@@ -52,6 +52,7 @@ def test_showing_them_changes_nothing_and_refuses_a_wrong_name(project: Path) ->
     assert "solve.better.md" in done.stderr
 
 
-def test_every_fragment_of_the_repository_has_a_kind() -> None:
+def test_every_fragment_of_the_repository_has_a_kind_and_fits_the_page() -> None:
     done = changelog(ROOT)
     assert done.returncode == 0, done.stderr
+    assert [line for line in done.stdout.splitlines() if len(line) > 100] == []
