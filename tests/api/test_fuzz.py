@@ -32,11 +32,11 @@ from services.solver.api import ROUTERS as SOLVER
 from soak.fuzz.cases import Fuzz
 from soak.fuzz.seeds import OWNER, Seeds
 from soak.fuzz.uploads import UPLOADS
+from tests.builders.clock import ManualClock
 from tests.builders.measured import measure_world
 from tests.builders.planning_inputs import put_world
 from tests.builders.world import write_world
 from tests.libs.web.conftest import bearer
-from tests.services.mover.conftest import ManualClock
 from tests.services.portal.conftest import assess_all, database  # noqa: F401 - fixtures
 
 EXAMPLES, UPLOADS_EACH = 8, 40

@@ -1,22 +1,14 @@
+"""A mover on a real database whose clock stands still."""
+
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from libs.store.platform.database import Database
-
-
-class ManualClock:
-    """Time that passes when a test says so."""
-
-    def __init__(self) -> None:
-        self._now = datetime(2026, 11, 1, 12, tzinfo=UTC)
-
-    def now(self) -> datetime:
-        return self._now
-
-    def sleep(self, duration_s: float) -> None:
-        self._now += timedelta(seconds=duration_s)
+from tests.builders.clock import ManualClock
+from tests.builders.mover import SPECS, Answers, Mover
+from tests.builders.region import region_image
+from tests.builders.stored import stored
 
 
 @pytest.fixture
@@ -29,3 +21,12 @@ def database(database_url: str) -> Iterator[Database]:
     database = Database(database_url, pool_size=4)
     yield database
     database.close()
+
+
+@pytest.fixture
+def mover(database: Database, clock: ManualClock) -> Mover:
+    """server-00 goes from web to db, through all four steps."""
+    stored(database, region_image(reservations=SPECS, current={"server-00": "web"}, target={"server-00": "db"}))
+    mover = Mover(database, clock)
+    mover.actuator = Answers()  # type: ignore[assignment]
+    return mover

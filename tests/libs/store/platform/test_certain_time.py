@@ -13,10 +13,10 @@ from libs.store.telemetry.measures import USAGE
 from services.mover.reconcilers.forget_history import ForgetHistory
 from services.planner.reconcilers.forget_telemetry import ForgetTelemetry
 from services.portal.reconcilers.advance_windows import AdvanceWindows
+from tests.builders.clock import ManualClock
 from tests.builders.region import region_image
 from tests.builders.stored import read, reservation_id, stored
 from tests.libs.store.tables.test_schema import WEB
-from tests.services.mover.conftest import ManualClock
 
 FAR = timedelta(days=4000)
 

@@ -24,10 +24,10 @@ from services.broker.reconcilers.refresh_unavailability import RefreshUnavailabi
 from services.mover.reconcilers.advance_moves import AdvanceMoves
 from services.solver.reconcilers.solve_bindings import SolveBindings
 from services.solver.settings import SolverSettings
+from tests.builders.clock import ManualClock
+from tests.builders.mover import POLICY, Scripted
 from tests.builders.region import region_image
 from tests.builders.stored import read, stored
-from tests.services.mover.conftest import ManualClock
-from tests.services.mover.reconcilers.test_advance_moves import POLICY, Scripted
 
 WEB = ReservationSpec(capacity_rru=5, rru={"hw-a": 1.0, "hw-b": 2.0})
 RACK = RetirementScope.RACK

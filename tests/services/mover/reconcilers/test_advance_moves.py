@@ -1,89 +1,23 @@
 """Moves on a real database, with an actuator that does as the test says."""
 
-from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from libs.actuators.actuator import ActuatorUnavailable, StepOutcome, StepRequest, StepState
-from libs.domain.move import Move, MoveStatus, MoveStep
-from libs.domain.plan import PlanKind
-from libs.domain.reservation import ReservationSpec
-from libs.domain.server import Server
+from libs.actuators.actuator import ActuatorUnavailable, StepRequest, StepState
+from libs.domain.move import MoveStatus, MoveStep
 from libs.domain.unavailability import Unavailability
 from libs.reconcile.calls import Backoff
-from libs.store.fleet.servers import InUse, ServerFilter, list_servers, set_in_use
+from libs.store.fleet.servers import InUse, set_in_use
 from libs.store.fleet.unavailability_events import end_event, list_events
-from libs.store.moves.move_history import list_moves, load_step_records
-from libs.store.plans.plans import commit_plan
+from libs.store.moves.move_history import load_step_records
 from libs.store.platform.database import Database
 from libs.store.platform.errors import UNAVAILABLE
 from services.mover.moves_plan import MovePolicy
-from services.mover.reconcilers.advance_moves import AdvanceMoves, Report
+from tests.builders.clock import ManualClock
+from tests.builders.mover import SPECS, Mover
 from tests.builders.region import region_image
-from tests.builders.stored import NOW, plan_of, read, stored
-from tests.services.mover.conftest import ManualClock
-
-POLICY = MovePolicy(moves_max=100, msb_share_max=1.0, attempts_max=2, backoff=Backoff(30.0), step_s_max=600.0)
-SPECS = {
-    "web": ReservationSpec(capacity_rru=1, rru={"hw-a": 1.0}),
-    "db": ReservationSpec(capacity_rru=1, rru={"hw-a": 1.0}, host_profile="big-pages"),
-}
-
-
-class Scripted:
-    """Says done to everything, unless `say` says something else. Keeps what it was asked."""
-
-    def __init__(self) -> None:
-        self.asked: list[StepRequest] = []
-        self.say: Callable[[StepRequest], StepState] = lambda step: StepState.DONE
-
-    def perform(self, steps: Sequence[StepRequest]) -> Sequence[StepOutcome]:
-        self.asked += steps
-        return [StepOutcome(state=self.say(step), message=None) for step in steps]
-
-
-class Mover:
-    def __init__(self, database: Database, clock: ManualClock) -> None:
-        self.database, self.clock, self.actuator, self.policy = database, clock, Scripted(), POLICY
-
-    def tick(self, seconds: float = 1.0) -> Report:
-        self.clock.sleep(seconds)
-        return AdvanceMoves(self.database, self.clock, self.actuator, self.policy, "west").reconcile()
-
-    def settle(self) -> int:
-        """Tick until nothing happens; how many ticks that took."""
-        for ticks in range(100):
-            report = self.tick(60)
-            if not (report.started or report.asked):
-                return ticks
-        raise AssertionError("it goes on for ever")
-
-    def retarget(self, **targets: str | None) -> None:
-        snapshot = read(self.database)
-        changes = {name.replace("_", "-"): to for name, to in targets.items()}
-        with self.database.write() as tx:
-            commit_plan(
-                tx,
-                snapshot,
-                plan_of(snapshot, changes),
-                kind=PlanKind.SOLVE,
-                now=self.clock.now(),
-                parent=snapshot.target_plan_id,
-            )
-
-    def server(self, name: str) -> Server:
-        with self.database.snapshot() as tx:
-            (found,) = list_servers(tx, "west", ServerFilter(name=name)).items
-            return found
-
-    def moves(self, server: str | None = None) -> list[Move]:
-        with self.database.snapshot() as tx:
-            return list(list_moves(tx, region="west", server=server).items)
-
-    def records(self, move: Move) -> list[tuple[str, int, str]]:
-        with self.database.snapshot() as tx:
-            return [(r.step.value, r.attempt, r.outcome.value) for r in load_step_records(tx, move.move_id)]
+from tests.builders.stored import NOW, stored
 
 
 @pytest.fixture

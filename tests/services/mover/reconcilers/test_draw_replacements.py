@@ -20,9 +20,9 @@ from libs.store.regions.region_conditions import load_conditions
 from services.broker.reconcilers.refresh_unavailability import RefreshUnavailability
 from services.mover.reconcilers import draw_replacements
 from services.mover.reconcilers.draw_replacements import DrawReplacements
+from tests.builders.clock import ManualClock
 from tests.builders.region import region_image
 from tests.builders.stored import read, stored, targets
-from tests.services.mover.conftest import ManualClock
 
 SPECS = {
     "web": ReservationSpec(capacity_rru=6, rru={"hw-a": 1.0}, survives_msb_loss=False),

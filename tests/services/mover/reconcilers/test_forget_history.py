@@ -12,10 +12,10 @@ from libs.store.plans.targets_history import load_last_solve_changes
 from libs.store.platform.database import Database
 from services.mover.reconcilers import forget_history
 from services.mover.reconcilers.forget_history import ForgetHistory
+from tests.builders.clock import ManualClock
+from tests.builders.mover import SPECS, Mover
 from tests.builders.region import region_image
 from tests.builders.stored import stored
-from tests.services.mover.conftest import ManualClock
-from tests.services.mover.reconcilers.test_advance_moves import SPECS, Mover
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import pytest
 
 from libs.store.platform.audit import list_entries
 from tests.builders.planning_inputs import put, put_world
-from tests.services.planner.reconcilers.test_make_placement_plan import ask, planner, settings  # noqa: F401 - fixtures
 
 PRESENCE = {"kind": "presence", "subject": "feed", "region": "north", "reason": "network"}
 CAPACITY = {"kind": "capacity", "subject": "store", "region": "west", "reason": "a promise"}
@@ -20,7 +19,7 @@ def post(client, body, **query):
 
 
 @pytest.mark.usefixtures("there")
-def test_the_next_plan_keeps_to_them_and_says_why(client, planner, ask):  # noqa: F811
+def test_the_next_plan_keeps_to_them_and_says_why(client, planner, ask):
     ask()
     planner().reconcile()
     free = latest_plan(client)["steps"][0]

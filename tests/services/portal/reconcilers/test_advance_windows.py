@@ -16,9 +16,9 @@ from libs.web.app import create_app
 from services.portal.api import ROUTERS
 from services.portal.reconcilers.advance_windows import AdvanceWindows
 from services.portal.reconcilers.assess_capacity_request import AssessCapacityRequest
+from tests.builders.clock import ManualClock
 from tests.builders.race import wait_for_a_lock
 from tests.libs.web.conftest import bearer
-from tests.services.mover.conftest import ManualClock
 from tests.services.portal.conftest import OWNERS, WEB, create
 
 DAY_S = 86_400.0

@@ -10,10 +10,10 @@ from libs.store.platform.tokens import create_token
 from libs.web.app import create_app
 from libs.web.auth import digest, new_secret
 from services.mover.api.moves import router
+from tests.builders.clock import ManualClock
+from tests.builders.mover import SPECS, Mover
 from tests.builders.region import region_image
 from tests.builders.stored import stored
-from tests.services.mover.conftest import ManualClock
-from tests.services.mover.reconcilers.test_advance_moves import SPECS, Mover
 
 
 def client(database: Database, clock: ManualClock) -> TestClient:
