@@ -70,7 +70,7 @@ def script_of(case: Case, run: Run, seed: int) -> str:
         if words.by_item is not None:
             of, classes, table = words.by_item
             size = case.containers if of == "container" else case.scopes[of].items
-            rows = f"np.array({[list(row) for row in table]}).reshape(-1, {size})"
+            rows = f"np.array({[list(row) for row in table]}).reshape({len(table)}, {size})"
             said.append(f"by_item=({of!r}, np.array({list(classes)}, int), {rows})")
         if words.signed:
             said.append("signed=True")

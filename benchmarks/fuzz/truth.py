@@ -41,29 +41,41 @@ class Truth:
         return Truth(self.case, self.world.initial[None, :])
 
     @cached_property
-    def levels(self) -> Floats:
-        """(A, L) what is broken, and the goals by priority."""
-        found = np.zeros((len(self.world), 1 + len(self.priorities)))
+    def _parts(self) -> list[tuple[int, float, Floats, Spec]]:
+        """Of each wish its level, what it is multiplied by there, its value (A,), and its spec."""
+        found = []
         for wish, means in zip(self.case.wishes, self.meanings, strict=True):
             if wish.goal:
                 scale = (means.scale if wish.normalise else 1.0) or 1.0
-                found[:, 1 + self.priorities.index(wish.priority)] += wish.weight / scale * means.cost
+                found.append((1 + self.priorities.index(wish.priority), wish.weight / scale, means.cost, wish.spec))
             else:
-                found[:, 0] += wish.weight * excess_of(means).sum(axis=1)
+                found.append((0, wish.weight, excess_of(means).sum(axis=1), wish.spec))
+        return found
+
+    @cached_property
+    def levels(self) -> Floats:
+        """(A, L) what is broken, and the goals by priority."""
+        found = np.zeros((len(self.world), 1 + len(self.priorities)))
+        for level, by, values, _ in self._parts:
+            found[:, level] += by * values
         return found
 
     @cached_property
     def size(self) -> Floats:
         """(L,) how large the numbers are that a level is the sum of: what floats and solvers are exact to."""
         found = np.full(1 + len(self.priorities), TINY)
-        for wish, means in zip(self.case.wishes, self.meanings, strict=True):
-            if wish.goal:
-                scale = (means.scale if wish.normalise else 1.0) or 1.0
-                by, level, values = wish.weight / scale, 1 + self.priorities.index(wish.priority), means.cost
-            else:
-                by, level, values = wish.weight, 0, excess_of(means).sum(axis=1)
-            amounts = self._largest(wish.spec)
-            found[level] += abs(by) * (np.abs(values).max(initial=0.0) + ROUNDING / NEAR * amounts)
+        for level, by, values, spec in self._parts:
+            found[level] += abs(by) * (np.abs(values).max(initial=0.0) + ROUNDING / NEAR * self._largest(spec))
+        return found
+
+    @cached_property
+    def added(self) -> Floats:
+        """(A, L) how large the numbers are that a level of an assignment adds up. What others come to is no part of
+        it: 0.003 is more than 0, though another assignment would break a limit by a thousand million.
+        """
+        found = np.zeros_like(self.levels)
+        for level, by, values, _ in self._parts:
+            found[:, level] += np.abs(by * values)
         return found
 
     def _largest(self, spec: Spec) -> float:
@@ -114,7 +126,7 @@ class Truth:
         """The least that a level is among legal assignments that are as good as `above` (L,) on all levels before."""
         among = self.legal.copy()
         for k in range(level):
-            among &= self.levels[:, k] <= above[k] + ROUNDING * self.size[k]
+            among &= self.levels[:, k] <= above[k] + ROUNDING * self.added[:, k]
         return float(self.levels[among, level].min(initial=np.inf))
 
     @cached_property

@@ -6,15 +6,19 @@ import numpy as np
 import pytest
 
 from benchmarks.fuzz.bench import Tally, case_of, fuzz_one, look
-from benchmarks.fuzz.case import Case, DimensionWords, ScopeWords, Wish
+from benchmarks.fuzz.case import Case, DimensionWords, PartitionWords, ScopeWords, Wish
 from benchmarks.fuzz.definitions import DEFINITIONS
 from benchmarks.fuzz.judge import judge
 from benchmarks.fuzz.runs import PLAIN, Run
+from benchmarks.fuzz.script import script_of
 from benchmarks.fuzz.truth import Truth
 from benchmarks.fuzz.words import GENERATORS
 from libs.assignment.language.specs.capacity import CapacitySpec
+from libs.assignment.language.specs.colocate_groups import ColocateGroupsSpec
 from libs.assignment.language.specs.filter import Filter
 from libs.assignment.language.specs.maximize_allocation import MaximizeAllocationSpec
+from libs.assignment.language.specs.minimize_bins import MinimizeBinsSpec
+from libs.assignment.language.specs.moves_in_progress import MovesInProgressSpec
 from libs.assignment.language.specs.registry import all_specs
 from libs.assignment.solvers.limits import StoppedBy
 from libs.assignment.solvers.result import Outcome
@@ -111,6 +115,46 @@ def test_rounding_is_of_the_amounts_that_a_constraint_reads() -> None:
         ),
     )
     assert Truth(case).legal.tolist() == [False, True]
+
+
+def test_what_others_break_hides_nothing() -> None:
+    """0.003 is broken, or nothing is, beside what would be broken by three thousand million or weighs as much."""
+    out = Filter(but=[2])
+    case = Case(
+        objects=1,
+        containers=3,
+        initial=(0,),
+        dimensions={
+            "cpu": DimensionWords(objects=(3e-3,), containers=(0.0, 0.0, 0.0)),
+            "memory": DimensionWords(objects=(3e9,), containers=(8e9, 0.0, 0.0)),
+        },
+        wishes=(
+            Wish(spec=CapacitySpec(dimension="cpu", filter=out), goal=False),
+            Wish(spec=CapacitySpec(dimension="memory", filter=out), goal=False),
+            Wish(spec=MaximizeAllocationSpec(filter=out), goal=True, normalise=False),
+        ),
+    )
+    assert Truth(case).best.tolist() == [0.0, 0.0]
+    heavy = Case(
+        objects=2,
+        containers=3,
+        initial=(0, 1),
+        partitions={"job": PartitionWords(member=(0, 1), group=(0, 0), groups=1)},
+        dimensions={"cpu": DimensionWords(objects=(0.0, 1e9))},
+        wishes=(
+            Wish(spec=ColocateGroupsSpec(partition="job", dimension="cpu"), goal=False, weight=1e9),
+            Wish(spec=MovesInProgressSpec(moves=[(0, 1), (1, 2)]), goal=False),
+            Wish(spec=MinimizeBinsSpec(), goal=True, normalise=False),
+        ),
+    )
+    assert Truth(heavy).best.tolist() == [0.0, 2.0]
+
+
+def test_a_table_without_items_is_written_out() -> None:
+    rack = ScopeWords(item=(-1, -1), items=0)
+    like = DimensionWords(objects=(0.0,), by_item=("rack", (1,), ((), ())))
+    case = Case(objects=1, containers=2, initial=(0,), scopes={"rack": rack}, dimensions={"like": like})
+    exec(script_of(case, PLAIN[2], 0), {})
 
 
 def test_a_table_of_no_classes_can_be_stated() -> None:
