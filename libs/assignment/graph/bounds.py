@@ -85,6 +85,8 @@ def least_leaf(leaf: Leaf, weight: float = 1.0) -> float:
         return float(ends.min(axis=0).sum())
     table, item = leaf.factor.table[leaf.factor.classes], leaf.factor.scope.item
     inside = np.flatnonzero(item >= 0)
+    if not len(inside):  # a factor is 0 outside the items of its scope
+        return 0.0
     scales = [0.0, float(by_container[inside].min(initial=0.0)), float(by_container[inside].max(initial=0.0))]
     worst = np.full(len(by_object), np.inf)
     nowhere = len(inside) < len(item) or leaf.flavour is not Flavour.AFTER

@@ -15,6 +15,8 @@ TOLERANCE_SHARE = 1e-11
 """Of a hard element, of the largest number in its cell: what millions of increments leave."""
 EXACT_SHARE = 1e-13
 """Likewise: what one sum leaves."""
+FAR_BELOW = 2.0
+"""Times all that there is: a limit that is so much is never broken, however sums are rounded."""
 PART = 0.25
 """Of the least that one object adds: whether it is there is never within a tolerance."""
 
@@ -50,16 +52,16 @@ def reaches(cells: Sequence[Cell]) -> list[Reach]:
         for link in cell.links:
             across = found[link.source].times(*_sizes(link.rows)).times(*_sizes(link.columns))
             parts.append(across.times(abs(link.coefficient), abs(link.coefficient)))
-        parts = [part for part in parts if part.most > 0]
-        inside = NONE
-        if parts:
-            inside = Reach(
-                min(part.least for part in parts),
-                max(part.most for part in parts),
-                sum(part.total for part in parts),
-            )
-        found.append(_value(cell, inside))
+        found.append(_value(cell, added_up(parts)))
     return found
+
+
+def added_up(parts: Sequence[Reach]) -> Reach:
+    """Of a sum."""
+    some = [part for part in parts if part.most > 0]
+    if not some:
+        return NONE
+    return Reach(min(part.least for part in some), max(part.most for part in some), sum(part.total for part in some))
 
 
 def tolerance_of(cell: Cell, value: Reach) -> float:
@@ -69,12 +71,24 @@ def tolerance_of(cell: Cell, value: Reach) -> float:
     """
     largest = value.total
     if cell.function in (IDENTITY, POSITIVE_PART, MAX):  # constants are of the same kind as the value
-        given = [cell.by_row, cell.by_column, *([] if cell.grid is None else [cell.grid.data])]
-        largest = max(largest, *(float(np.abs(each).max(initial=0.0)) for each in given))
+        largest = max(largest, *(float(np.abs(each).max(initial=0.0)) for each in _constants(cell, value.total)))
     tolerance = TOLERANCE_SHARE * largest
     if value.least > 0:
         tolerance = min(tolerance, PART * value.least)
     return max(tolerance, EXACT_SHARE * largest)
+
+
+def _constants(cell: Cell, total: float) -> list[Floats]:
+    """What the constant of a cell is made of, but for limits that everything together stays far below: excess is 0
+    there, exactly, and their size says nothing of the rounding elsewhere.
+    """
+    given = [cell.by_row, cell.by_column, *([] if cell.grid is None else [cell.grid.data])]
+    if cell.function != POSITIVE_PART or cell.links:
+        return given
+    most = [float(cell.by_row.max(initial=-np.inf)), float(cell.by_column.max(initial=-np.inf)), 0.0]
+    if cell.grid is not None:
+        most[2] = float(cell.grid.data.max(initial=0.0))
+    return [each[each + sum(most[:k] + most[k + 1 :]) >= -FAR_BELOW * total] for k, each in enumerate(given)]
 
 
 def _value(cell: Cell, inside: Reach) -> Reach:

@@ -11,25 +11,37 @@ from libs.assignment.model.assembly import Assembly
 
 UNKNOWN = 1e-4
 """Where nothing is known a positive value is taken to be at least this: ten times what solvers round to."""
-WHOLE = 1e-9
-"""How far from whole a multiple may be: floats."""
+WHOLE = 1e-12
+"""How far from whole a multiple may be, as a share: floats. 1 beside a thousand million is no multiple of that."""
 
 
 def grain(a: Assembly, x: Affine, some: Ints) -> Floats:
     """(some,) the least value above 0 that each element can have; see `multiples` and below.
 
     A sum of integers with positive coefficients and no constant is at least the smallest of these where it is positive;
-    where all terms are multiples of one number, that. Of others nothing is known: UNKNOWN times the smallest.
+    where all terms are multiples of one number, what the constant has over such a multiple, or else that number. Of
+    others nothing is known: UNKNOWN times the smallest number in them.
     """
-    smallest, whole = multiples(a, x, some)
+    smallest, over, whole = _multiples(a, x, some)
     rows = csr(x.matrix)[some]
     element = np.repeat(np.arange(len(some)), np.diff(rows.indptr))
     bad = np.bincount(element[(rows.data <= 0) | ~a.whole[rows.indices]], minlength=len(some))
-    return np.where(whole | ((bad == 0) & (x.constant[some] == 0)), smallest, UNKNOWN * smallest)
+    constant = np.abs(x.constant[some])
+    unknown = UNKNOWN * np.where(constant > WHOLE * smallest, np.minimum(smallest, constant), smallest)
+    adding = (bad == 0) & (x.constant[some] == 0)
+    return np.where(whole & (over > 0), over, np.where(whole | adding, smallest, unknown))
 
 
 def multiples(a: Assembly, x: Affine, some: Ints) -> tuple[Floats, Bools]:
     """(some,) the smallest coefficient of each element, and whether all its terms are integer multiples of it."""
+    smallest, over, whole = _multiples(a, x, some)
+    return smallest, whole & (over == 0)
+
+
+def _multiples(a: Assembly, x: Affine, some: Ints) -> tuple[Floats, Floats, Bools]:
+    """(some,) the smallest coefficient, what the constant has over a multiple of it (from 0 to less than it), and
+    whether all that columns add are integer multiples of it.
+    """
     rows = csr(x.matrix)[some]
     element = np.repeat(np.arange(len(some)), np.diff(rows.indptr))
     smallest = np.full(len(some), np.inf)
@@ -37,7 +49,7 @@ def multiples(a: Assembly, x: Affine, some: Ints) -> tuple[Floats, Bools]:
     smallest = np.where(np.isfinite(smallest), smallest, 1.0)
     times = rows.data / smallest[element]
     bad = (np.abs(times - np.rint(times)) > WHOLE * np.maximum(1.0, np.abs(times))) | ~a.whole[rows.indices]
+    whole: Bools = np.bincount(element[bad], minlength=len(some)) == 0
     fixed = x.constant[some] / smallest
-    whole = np.abs(fixed - np.rint(fixed)) <= WHOLE * np.maximum(1.0, np.abs(fixed))
-    whole &= np.bincount(element[bad], minlength=len(some)) == 0
-    return smallest, whole
+    none = np.abs(fixed - np.rint(fixed)) <= WHOLE * np.maximum(1.0, np.abs(fixed))
+    return smallest, np.where(none, 0.0, np.mod(x.constant[some], smallest)), whole

@@ -11,10 +11,12 @@ from libs.assignment.graph.compiled import Compiled
 from libs.assignment.language.errors import BadValues
 from libs.assignment.language.flavour import Flavour
 from libs.assignment.language.problem import Problem
+from libs.assignment.language.specs.assignment_affinities import AssignmentAffinitiesSpec
 from libs.assignment.language.specs.avoid_assignments import AvoidAssignmentsSpec
 from libs.assignment.language.specs.avoid_moving import AvoidMovingSpec
 from libs.assignment.language.specs.balance import BalanceFormula, BalanceSpec
 from libs.assignment.language.specs.capacity import CapacitySpec
+from libs.assignment.language.specs.colocate_groups import ColocateGroupsSpec
 from libs.assignment.language.specs.drain_capacity import DrainCapacitySpec
 from libs.assignment.language.specs.filter import Filter
 from libs.assignment.language.specs.group_count import CountBound, GroupCountSpec
@@ -334,3 +336,70 @@ def test_a_term_that_does_not_change_hides_no_other() -> None:
     problem.add_goal(MinimizeMovementSpec(dimension="memory"), normalise=False)
     problem.add_goal(BalanceSpec(dimension="debt"))
     assert Explainer(problem).move(0, 1).verdict == 1
+
+
+@pytest.mark.parametrize("solver", ["mip", "portfolio", "auto"])
+def test_one_is_no_multiple_of_a_thousand_million(solver) -> None:
+    """max(0, 1 - 3e9 n) takes two values, and 2 [x > 0] - max(0, x) of x = 1 - 2.25e9 n is worth 1."""
+    squares = Problem(objects=1, containers=2, initial=[0])
+    squares.add_overlapping_partition("team", [0], [0], 1)
+    squares.add_dimension("cpu", [3e9])
+    few = GroupCountSpec(partition="team", dimension="cpu", bound=CountBound.MIN, squares=True)
+    squares.add_goal(few, normalise=False)
+    assert solve(squares, solver=solver).objective[1] == (1.0,)
+    kinks = Problem(objects=2, containers=3, initial=[1, 0])
+    kinks.add_overlapping_partition("job", [0, 1], [0, 0], 1)
+    kinks.add_dimension("cpu", [0.0, 2.25e9])
+    kinks.add_constraint(ColocateGroupsSpec(partition="job"))
+    worth = OwnSpec(shape="kink", dimension="cpu", flavour=Flavour.ANY, a=-1.0, b=1.0, sign=-1.0)
+    kinks.add_goal(worth, normalise=False)
+    result = solve(kinks, solver=solver)
+    assert (result.broken[1], result.objective[1]) == (0.0, (-2.0,))
+    assert result.stopped_by is StoppedBy.OPTIMAL
+
+
+def test_a_scope_without_items_likes_nobody() -> None:
+    problem = Problem(objects=1, containers=2, initial=[0])
+    problem.add_scope("rack", [-1, -1], 0)
+    problem.add_dimension("like", [1.0], by_item=("rack", [1], np.zeros((2, 0))))
+    problem.add_goal(AssignmentAffinitiesSpec(dimension="like"), normalise=False)
+    for solver in ("mip", "local", "partitioned"):
+        result = solve(problem, Limits(tries_max=600) if solver == "local" else None, solver=solver)
+        assert (result.objective[1], result.bound) == ((0.0,), (0.0, 0.0))
+
+
+def test_too_little_room_for_too_little_is_a_change_for_the_worse() -> None:
+    problem = Problem(objects=1, containers=2, initial=[1])
+    problem.add_dimension("cpu", [4e-9], containers=[3.5e-9, 0.0])
+    problem.add_constraint(CapacitySpec(dimension="cpu", filter=Filter(but=[1])))
+    said = Explainer(problem).move(0, 0)
+    assert (said.allowed, said.verdict) == (False, 1)
+
+
+def test_a_limit_that_is_never_reached_loosens_no_other() -> None:
+    problem = Problem(objects=1, containers=2, initial=[1])
+    problem.add_dimension("cpu", [1.0], containers=[0.0, 6e18])
+    problem.add_constraint(CapacitySpec(dimension="cpu"))
+    assert not Explainer(problem).move(0, 0).allowed
+
+
+@pytest.mark.parametrize("solve", [solve_local, solve_partitioned])
+def test_what_has_nowhere_to_go_from_a_start_may_have_come_from_better(solve) -> None:
+    """An object may stay in the container that is too small for it, which none of them fits into once they left."""
+    problem = Problem(objects=3, containers=3, initial=[1, 0, 1])
+    problem.add_dimension("cpu", [2.0, 2.0, 2.0], containers=[0.0, 1.0, 0.0])
+    placed = Filter(but=[2])
+    problem.add_constraint(CapacitySpec(dimension="cpu", filter=placed))
+    problem.add_goal(MaximizeAllocationSpec(filter=placed), normalise=False)
+    problem.add_constraint(AvoidMovingSpec(objects=[0]), hard=False)
+    begun = {"start": [2, 2, 2]} if solve is solve_local else {"options": IN_TWO}
+    result = solve(problem, SearchLimits(tries_max=600), seed=1, **begun)
+    assert (result.objective[1], result.stopped_by) != ((0.0,), StoppedBy.OPTIMAL)
+
+
+def test_prices_of_a_market_where_what_they_leave_out_gains_without_end() -> None:
+    problem = Problem(objects=1, containers=1, initial=[0])
+    problem.add_overlapping_partition("job", [0], [0], 2)
+    problem.add_goal(LargestGroupSpec(partition="job"), normalise=False)
+    problem.add_goal(MaximizeAllocationSpec(), normalise=False)
+    assert solve(problem, solver="price").objective[1] == (0.0,)

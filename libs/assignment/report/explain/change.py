@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from libs.assignment.graph.compiled import Term
-from libs.assignment.graph.reach import PART
+from libs.assignment.graph.reach import PART, Reach
 from libs.assignment.language.arrays import Floats
 
 SAME, SUMS = 1e-9, 1e-13
@@ -17,13 +17,13 @@ SAME, SUMS = 1e-9, 1e-13
 class TermChange:
     """The value of one constraint (all that is in excess) or goal before and after.
 
-    least  no object changes the value by less, where it changes it; inf: none does
+    reach  by how much objects change the value
     """
 
     term: Term
     before: float
     after: float
-    least: float
+    reach: Reach
 
     @property
     def change(self) -> float:
@@ -42,8 +42,9 @@ class TermChange:
 
     @property
     def slack(self) -> float:
-        """What sums of floats may be off, and less than what one object adds."""
-        return max(min(SAME * max(1.0, abs(self.before)), PART * self.least), SUMS * abs(self.before))
+        """What sums of floats may be off, where all that objects add is little too; and less than what one adds."""
+        size = max(min(1.0, self.reach.total), abs(self.before))
+        return max(min(SAME * size, PART * self.reach.least), SUMS * abs(self.before))
 
     def in_words(self) -> str:
         """One line."""
@@ -51,11 +52,11 @@ class TermChange:
         return f"{self.term.name} ({self.term.kind}): {moved}"
 
 
-def changes(terms: Sequence[Term], before: Floats, after: Floats, least: Floats) -> tuple[TermChange, ...]:
+def changes(terms: Sequence[Term], before: Floats, after: Floats, reached: Sequence[Reach]) -> tuple[TermChange, ...]:
     """One for each term."""
     return tuple(
-        TermChange(term=term, before=float(was), after=float(now), least=float(step))
-        for term, was, now, step in zip(terms, before, after, least, strict=True)
+        TermChange(term=term, before=float(was), after=float(now), reach=reach)
+        for term, was, now, reach in zip(terms, before, after, reached, strict=True)
     )
 
 

@@ -40,4 +40,4 @@ def compare(problem: Problem, a: Ints, b: Ints) -> Comparison:
     a, b = (checked_indices(name, one, objects, containers) for name, one in (("a", a), ("b", b)))
     terms = Terms(Compiled.of(problem))
     differ = int((np.asarray(a) != np.asarray(b)).sum())
-    return Comparison(differ=differ, changes=changes(terms.all, terms.values(a), terms.values(b), terms.least))
+    return Comparison(differ=differ, changes=changes(terms.all, terms.values(a), terms.values(b), terms.reached))

@@ -74,7 +74,7 @@ class Explainer:
         who, to = np.array([o]), np.array([c])
         stays = c == self.assignment[o]
         after = self._now if stays else self._now + self._terms.change(self._state, who, to)
-        found = changes(self._terms.all, self._now, after, self._terms.least)
+        found = changes(self._terms.all, self._now, after, self._terms.reached)
         allowed = stays or bool(try_moves(self._program.tables, self._strict, who, to, False))
         return MoveExplained(
             object=self.problem.objects.name(o),

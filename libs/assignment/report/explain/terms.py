@@ -7,7 +7,7 @@ import numpy as np
 from libs.assignment.graph.cell import Total
 from libs.assignment.graph.compiled import Compiled
 from libs.assignment.graph.full_evaluation import compute
-from libs.assignment.graph.reach import reaches, tolerance_of
+from libs.assignment.graph.reach import Reach, added_up, reaches, tolerance_of
 from libs.assignment.incremental.delta import try_moves
 from libs.assignment.incremental.pack import pack
 from libs.assignment.incremental.program import Program
@@ -18,7 +18,7 @@ from libs.assignment.language.arrays import Floats, Ints
 class Terms:
     """A compiled problem with a level for each term instead of one for each priority, and no element forbidden.
 
-    least  (T,) the least that an object changes the value of each term by, where it changes it; inf: none does
+    reached  (T,) by how much objects change the value of each term
     """
 
     def __init__(self, compiled: Compiled) -> None:
@@ -27,11 +27,10 @@ class Terms:
         self.graph, place = compiled.graph.settled(limited=False)
         self._cells = tuple(Total(place[cell], term, by) for cell, term, by in compiled.parts)
         self._reaches = reaches(self.graph.cells)
-        self.least = np.full(len(self.all), np.inf)
+        parts: list[list[Reach]] = [[] for _ in self.all]
         for one in self._cells:
-            step = abs(one.weight) * self._reaches[one.cell].least
-            if step > 0:
-                self.least[one.level] = min(self.least[one.level], step)
+            parts[one.level].append(self._reaches[one.cell].times(abs(one.weight), abs(one.weight)))
+        self.reached = [added_up(of_term) for of_term in parts]
         count = max(len(self.all), 1)
         self._program = Program(
             problem=problem,

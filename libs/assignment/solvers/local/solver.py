@@ -132,7 +132,7 @@ class Search:
         self._note()
         program, walks = self.program, self.walks
         if not len(program.movable):
-            return StoppedBy.OPTIMAL
+            return self._stuck()
         time_s_max = limits.time_s_max - min(AFTERWARDS * walks.whole_s, AFTERWARDS_SHARE * limits.time_s_max)
         at_bottom = True
         for level in range(program.levels):
@@ -152,6 +152,14 @@ class Search:
             return StoppedBy.LOCAL
         by_time = limits.tries_max is None or time.perf_counter() - self.began >= time_s_max
         return StoppedBy.TIME if by_time else StoppedBy.WORK
+
+    def _stuck(self) -> StoppedBy:
+        """Where nothing may move: that is the only assignment there is, unless it was begun from another one than where
+        the objects are. A limit that is broken there lets them go back.
+        """
+        proven = bool((self.walks.best == self.program.problem.initial).all())
+        proven = proven or not any(self.walks.open(level) for level in range(self.program.levels))
+        return StoppedBy.OPTIMAL if proven else StoppedBy.DONE
 
     def search(self, level: int, work: Stoppable, limits: SearchLimits) -> bool:
         """Descend, then anneal from the best again and again, until that gains nothing or the work is done.

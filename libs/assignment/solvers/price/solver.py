@@ -240,8 +240,8 @@ class Run:
         others, gain = np.delete(last - bound, level), placed_gain(self.market, self.state)
         if last[level] - bound[level] > 2 * WIDE * abs(gain) or (others > CLOSE).any():
             return limits.tries_max or None
-        left_out = last[level] - self.reading.strict.least(gain)
-        return max(min(few, int(few * left_out / (WORTH_FEW * max(abs(gain), CLOSE)))), min(few, size), 1)
+        left_out = (last[level] - self.reading.strict.least(gain)) / (WORTH_FEW * max(abs(gain), CLOSE))
+        return max(int(few * min(left_out, 1.0)), min(few, size), 1)  # what is left out may gain without end
 
     def _note(self) -> None:
         """Keep what is placed now; its value is computed at the end, so that placing does not wait for it."""
