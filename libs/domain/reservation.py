@@ -16,8 +16,6 @@ class ReservationKind(StrEnum):
     GUARANTEED = "guaranteed"
     SHARED_BUFFER = "shared_buffer"
     """Replacements for random failures; one per hardware type (RAS, 3.3.1)."""
-    ELASTIC = "elastic"
-    """Borrows idle buffers (RAS, 3.4)."""
 
 
 class CapacityUnit(StrEnum):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from libs.assignment.graph.compiled import Compiled
-from libs.assignment.language.errors import Contradiction, shown
+from libs.assignment.language.errors import shown
 from libs.assignment.language.problem import Problem
 from libs.assignment.model.lower import lower_compiled
 from libs.assignment.model.lowered import Lowered
@@ -67,13 +67,6 @@ def clash_of(problem: Problem, time_s_max: float = math.inf) -> Clash | None:
                 row, column = divmod(int(block.keys[at]), block.columns)
                 missing.append((block.name, row, column, amount))
     return Clash(least=found.bound, specs=tuple(sorted(specs)), broken=tuple(missing))
-
-
-def refuse_impossible(problem: Problem) -> None:
-    """Contradiction, if it is proven that hard constraints cannot all hold."""
-    clash = clash_of(problem)
-    if clash is not None:
-        raise Contradiction(clash.in_words())
 
 
 def _all_soft(problem: Problem) -> Lowered:

@@ -1,4 +1,4 @@
-"""Read and write assignment.parquet: the reservation that a solve gives to each server."""
+"""Write assignment.parquet: the reservation that a solve gives to each server."""
 
 from __future__ import annotations
 
@@ -11,12 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from libs.domain.arrays import Indices, Names
-from libs.domain.fleet import FREE, FleetSnapshot
+from libs.domain.fleet import FleetSnapshot
 from libs.interchange.files.atomic import replacing
-from libs.interchange.files.errors import Problems
-from libs.interchange.files.tables import Content, Table
-
-FILE = "assignment.parquet"
 
 
 def dump_assignment(snapshot: FleetSnapshot, target: Indices) -> bytes:
@@ -36,19 +32,3 @@ def save_assignment(path: str | os.PathLike[str], snapshot: FleetSnapshot, targe
     """Write an assignment (S,) atomically."""
     with replacing(Path(path)) as stream:
         stream.write(dump_assignment(snapshot, target))
-
-
-def load_assignment(content: Content, snapshot: FleetSnapshot) -> Indices:
-    """Return the (S,) int index of each server's reservation, or FREE. A server without a row is free.
-
-    Raises InterchangeError for unknown servers or reservations, and for a server that appears twice.
-    """
-    problems = Problems()
-    table = Table({FILE: content}, FILE, problems, fields=("server", "reservation"))
-    server = table.references("server", snapshot.servers.name, "server")
-    reservation = table.references("reservation", snapshot.reservations.name, "reservation", nullable=True)
-    table.unique("server", server.astype(np.int64), "this server")
-    problems.raise_any()
-    target = np.full(len(snapshot.servers), FREE, np.int32)
-    target[server] = reservation
-    return target

@@ -207,13 +207,6 @@ def list_plan_changes(tx: Transaction, plan_id: int, *, after: int | None = None
     return Page.of([PlanChange(**row) for row in rows], limit, lambda change: change.server_id)
 
 
-def count_changes(tx: Transaction, kind: PlanKind) -> dict[str, int]:
-    """Return region -> number of target changes by its plans of this kind."""
-    query = sa.select(regions.c.name, sa.func.sum(plans.c.changes).label("changes"))
-    query = query.join(plans, plans.c.region_id == regions.c.region_id).where(plans.c.kind == kind.value)
-    return {row.name: int(row.changes) for row in tx.execute(query.group_by(regions.c.name))}
-
-
 _SELECT = sa.select(plans, regions.c.name.label("region")).join(regions, regions.c.region_id == plans.c.region_id)
 
 

@@ -182,9 +182,7 @@ def load_simulated_changes(tx: Transaction, simulation_id: int) -> list[Simulate
 
 
 def load_owners(tx: Transaction, region_name: str) -> dict[str, str]:
-    """Return name -> owner of the guaranteed reservations in the region's snapshot. Buffers and elastic ones have no
-    owner.
-    """
+    """Return name -> owner of the guaranteed reservations in the region's snapshot. Buffers have no owner."""
     query = (
         sa.select(reservations.c.name, reservations.c.owner)
         .join(regions, regions.c.region_id == reservations.c.region_id)

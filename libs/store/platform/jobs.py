@@ -18,7 +18,6 @@ from libs.domain.page import Page
 from libs.observability.traces import current_trace
 from libs.store.platform.database import Locked, Transaction, briefly
 from libs.store.platform.errors import told
-from libs.store.platform.refusals import NotFound
 from libs.store.tables import jobs
 
 CHANNEL = "plimsoll_jobs"
@@ -64,14 +63,6 @@ def put_job(
     )
     job_id: int = tx.execute(statement.returning(jobs.c.job_id)).scalar_one()
     return job_id
-
-
-def load_job(tx: Transaction, job_id: int) -> Job:
-    """Return one job. Raises NotFound."""
-    row = tx.execute(sa.select(*_COLUMNS).where(jobs.c.job_id == job_id)).mappings().one_or_none()
-    if row is None:
-        raise NotFound("job", job_id)
-    return _job(row)
 
 
 def list_jobs(

@@ -12,8 +12,9 @@ from libs.domain.job import Job, JobStatus
 from libs.domain.policy import RegionPolicy
 from libs.store.fleet.regions import create_region
 from libs.store.platform.database import Database
-from libs.store.platform.jobs import enqueue, load_job
+from libs.store.platform.jobs import enqueue
 from libs.store.platform.schedules import ensure_schedules
+from tests.builders.jobs import load_job
 from tests.crash.harness import JobProcesses, wait_until
 
 pytestmark = pytest.mark.xdist_group("processes")

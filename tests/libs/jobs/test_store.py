@@ -18,7 +18,6 @@ from libs.store.platform.jobs import (
     enqueue,
     fail_attempt,
     finish_job,
-    load_job,
     load_unsent,
     mark_sent,
     purge_jobs,
@@ -28,6 +27,7 @@ from libs.store.platform.jobs import (
 )
 from libs.store.platform.schedules import advance_schedules, ensure_schedules
 from libs.store.platform.wakeups import Wakeups
+from tests.builders.jobs import load_job
 from tests.builders.race import elsewhere, meanwhile, race
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)

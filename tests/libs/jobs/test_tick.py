@@ -15,9 +15,10 @@ from libs.observability.tallies import JOBS, take
 from libs.reconcile.clock import SystemClock
 from libs.store.fleet.regions import create_region
 from libs.store.platform.database import Database, Transaction
-from libs.store.platform.jobs import CHANNEL, LANE_JOBS_MAX, claim_job, drop_queued, enqueue, finish_job, load_job
+from libs.store.platform.jobs import CHANNEL, LANE_JOBS_MAX, claim_job, drop_queued, enqueue, finish_job
 from libs.store.platform.tallies import load_tallies, write_tallies
 from libs.store.platform.wakeups import Wakeups
+from tests.builders.jobs import load_job
 
 LOCK_TIMEOUT_S = 30.0
 """Of any transaction of ours: a tick that waits for a lock like one takes longer."""

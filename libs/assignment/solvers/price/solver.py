@@ -14,7 +14,6 @@ from libs.assignment.graph.compiled import Compiled
 from libs.assignment.graph.legal_start import made_legal
 from libs.assignment.graph.lexicographic import compare
 from libs.assignment.language.arrays import Floats, Ints
-from libs.assignment.language.errors import ModelError
 from libs.assignment.language.problem import Problem
 from libs.assignment.solvers.caller import Caller, Cancelled, Listener
 from libs.assignment.solvers.claim import claimed
@@ -43,20 +42,6 @@ and fewer in proportion where what prices leave out costs less.
 """
 POLISHED_MAX = 250_000
 """Objects that one local search copes with."""
-
-
-def recognises(problem: Problem) -> bool:
-    """Whether price-and-round can solve a problem: objects worth something are to be placed within capacities."""
-    return why_not(problem) is None
-
-
-def why_not(problem: Problem) -> str | None:
-    """What is missing for price-and-round; None where it can solve the problem."""
-    try:
-        read_market(Compiled.of(problem))
-    except ModelError as refused:
-        return str(refused)
-    return None
 
 
 def solve_price(

@@ -11,7 +11,6 @@ import pytest
 from libs.domain.fleet import DELETED, FREE
 from libs.interchange.files.errors import PROBLEMS_MAX, InterchangeError
 from libs.interchange.files.tables import ROWS_ALIKE
-from libs.interchange.region.assignment import dump_assignment, load_assignment
 from libs.interchange.region.read import load_region
 from libs.interchange.region.write import dump_region, image_of, save_region
 from tests.builders.random_region import random_region
@@ -101,6 +100,7 @@ BAD = {
     "unknown datacenter": (A, "datacenter", ["dc-7"], 0, "'dc-7' is not a datacenter"),
     "unknown reservation in affinity": (A, "reservation", ["who"], 0, "'who'"),
     "unknown kind": (R, "kind", ["guaranteed", "imaginary"], 1, "'imaginary' is not one of guaranteed, "),
+    "kind that is not built": (R, "kind", ["elastic", "guaranteed"], 0, "'elastic' is not one of guaranteed, shared"),
     "unknown unit": (R, "unit", ["cpu", None], 0, "'cpu' is not one of rru, count"),
     "owner of another type": (R, "owner", [1, 2], None, "not strings"),
     "empty owner": (R, "owner", ["me", ""], 1, "empty"),
@@ -199,7 +199,7 @@ def test_round_trip_keeps_everything(tmp_path):
     extras = [
         (S, "target", pa.array(["db", "dead", "web", None], pa.string())),
         (S, "host_profile", pa.array(["a", None, "b", "b"], pa.string())),
-        (R, "kind", ["guaranteed", "elastic"]),
+        (R, "kind", ["guaranteed", "shared_buffer"]),
         (R, "owner", pa.array([None, "me"], pa.string())),
         (R, "unit", pa.array(["rru", "count"]).dictionary_encode()),
         (R, "host_profile", [None, "kernel-6"]),
@@ -218,7 +218,7 @@ def test_round_trip_keeps_everything(tmp_path):
     assert region.server_host_profile.tolist() == ["a", "default", "b", "b"]
     assert region.server_in_maintenance.tolist() == [True, False, False, False]
     assert {figures["vcpu"] for figures in region.hardware_type_attributes.values()} == {64.0}
-    assert region.reservation_kind.tolist() == ["guaranteed", "elastic"]
+    assert region.reservation_kind.tolist() == ["guaranteed", "shared_buffer"]
     assert region.reservation_unit.tolist() == ["rru", "count"]
     assert region.reservation_owner.tolist() == ["unknown", "me"]
     assert region.reservation_host_profile.tolist() == ["default", "kernel-6"]
@@ -235,21 +235,6 @@ def test_a_snapshot_from_elsewhere_names_its_deleted_reservations():
     again = load_region(dump_region(image_of(snapshot)))
     assert np.array_equal(again.snapshot.servers.target, snapshot.servers.target)
     assert np.array_equal(again.snapshot.servers.current, snapshot.servers.current)
-
-
-def test_assignments_come_back_and_bad_ones_are_refused():
-    snapshot = load_region(files()).snapshot
-    target = np.array([1, FREE, 0, FREE], np.int32)
-    assert load_assignment(dump_assignment(snapshot, target), snapshot).tolist() == target.tolist()
-    some = content({"server": ["c"], "reservation": ["db"]})
-    assert load_assignment(some, snapshot).tolist() == [FREE, FREE, 1, FREE]
-    for bad in (
-        {"server": ["x"], "reservation": ["db"]},
-        {"server": ["c"], "reservation": ["gone"]},
-        {"server": ["c", "c"], "reservation": ["db", "db"]},
-    ):
-        with pytest.raises(InterchangeError):
-            load_assignment(content(bad), snapshot)
 
 
 def test_what_is_written_is_what_the_format_says():

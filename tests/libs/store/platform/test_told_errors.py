@@ -6,7 +6,8 @@ from libs.store.fleet.regions import create_region
 from libs.store.plans.solve_runs import finish_solve_run, load_solve_run, start_solve_run
 from libs.store.platform.database import Database
 from libs.store.platform.errors import told
-from libs.store.platform.jobs import claim_job, enqueue, fail_attempt, load_job
+from libs.store.platform.jobs import claim_job, enqueue, fail_attempt
+from tests.builders.jobs import load_job
 from tests.libs.store.conftest import NOW
 
 SECRETS = ("plim_AAAABBBBCCCC", "hidden")

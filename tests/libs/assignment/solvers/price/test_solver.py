@@ -20,7 +20,7 @@ from libs.assignment.language.specs.maximize_allocation import MaximizeAllocatio
 from libs.assignment.language.specs.non_accepting import NonAcceptingSpec
 from libs.assignment.solvers.limits import StoppedBy
 from libs.assignment.solvers.price.settings import Granularity, PriceSettings
-from libs.assignment.solvers.price.solver import recognises, solve_price
+from libs.assignment.solvers.price.solver import solve_price
 from libs.assignment.solvers.settings import SearchLimits
 from tests.libs.assignment.markets import broken, gained, placement
 
@@ -262,13 +262,6 @@ def test_the_timeline_ends_where_the_result_does() -> None:
     values = [step.objective[1] for step in result.timeline]
     assert values[-1] == pytest.approx(result.objective[1][0])
     assert len(values) >= 3
-
-
-def test_recognises_what_it_solves() -> None:
-    assert recognises(placement(0, jobs=True, labels=True, special=True))
-    problem = placement(0)
-    problem.add_constraint(AvoidAssignmentsSpec(assignments=[(0, [12])]))
-    assert not recognises(problem)
 
 
 def test_containers_that_are_all_closed_and_objects_that_are_all_alike() -> None:
