@@ -248,3 +248,16 @@ def test_prices_of_a_market_where_what_they_leave_out_gains_without_end() -> Non
     problem.add_goal(LargestGroupSpec(partition="job"), normalise=False)
     problem.add_goal(MaximizeAllocationSpec(), normalise=False)
     assert solve(problem, solver="price").objective[1] == (0.0,)
+
+
+@pytest.mark.parametrize("solve", [solve_mip, solve_portfolio])
+def test_what_is_as_good_by_a_curve_bounds_what_is_below_it(solve) -> None:
+    """(1, 1, 3, 0) balances as well as (3, 2, 1, 0) does and places more; by the pieces of the squares it does not."""
+    problem = Problem(objects=4, containers=4, initial=[2, 3, 2, 0])
+    problem.add_dimension("cpu", [4.0, 0.0, 1.0, 1.0], containers=[0.0] * 4)
+    problem.add_dimension("memory", [4.0, 2.0, 4.0, 1.0], containers=[2.0, 6.0, 2.0, 4.0])
+    problem.add_goal(BalanceSpec(dimension="memory", formula=BalanceFormula.SQUARES), normalise=False)
+    problem.add_goal(MaximizeAllocationSpec(dimension="cpu", filter=Filter(but=[3])), priority=1)
+    result = solve(problem, seed=2)
+    assert result.objective[1][0] == pytest.approx(0.0918367, abs=1e-6)
+    assert result.bound[2] <= -5 / 6 + 1e-9

@@ -155,6 +155,9 @@ class _Run:
             near = self.limits.exact_gap * abs(value) + tolerance(level, value)
             if value > least + near and self.stopped_by is StoppedBy.OPTIMAL:
                 self.stopped_by = StoppedBy.WORK  # who of a class leaves was proven together with the counts
+        if any(above.error for above in lowered.levels[:level]):
+            # held by the pieces of a curve: what is as good as the answer by the curve itself may be left out
+            least = lowered.levels[level].least(lowered.model)
         self.bound.append(least - (0.0 if lowered.sound else lowered.levels[level].error))
         room = tolerance(level, value)
         self._most.append(value if value <= none + room else value + room)  # at its least it is held by bounds
