@@ -1,1 +1,1 @@
-"""A folder is one deployable process; they meet in tables and HTTP, never by import."""
+"""Hold one folder per deployable process. Services meet in tables and over HTTP, and never import each other."""

@@ -1,4 +1,4 @@
-"""The broker as a process: `python -m services.broker.main serve`, and `work` for its jobs."""
+"""Run the broker as a process: `python -m services.broker.main serve`, and `work` for its jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A change of a region's shared buffers takes servers from everybody: it waits for a person."""
+"""Hold a change of a region's shared buffers for approval, because the buffers take servers from all owners."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ def ask_for_policy(
     reason: str | None,
     now: datetime,
 ) -> Approval:
-    """Let the change wait, in the place of one that waits already. `region` is locked. Raises StaleGeneration."""
+    """Record the change as an approval, and supersede one that waits already.
+
+    The caller has locked `region`. Raises StaleGeneration.
+    """
     if region.generation != generation:
         raise StaleGeneration("region", region.name, expected=generation, found=region.generation)
     supersede_of_policy(tx, region.region_id, decided_by=actor, reason="AskedAnew", now=now)

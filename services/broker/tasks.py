@@ -17,7 +17,7 @@ def refresh_unavailability(run: JobRun) -> None:
 
 @job(FINISH_RETIREMENTS)
 def finish_retirements(run: JobRun) -> None:
-    """Retire what is empty and due in the region that is the subject."""
+    """Finish retirements in the region that is the subject."""
     FinishRetirements(run.database, run.clock, run.job.subject).reconcile()
 
 

@@ -1,4 +1,4 @@
-"""What waits for a person: `plimsoll approve`, `reject`, and `limits`, which says what has to wait."""
+"""Approve and reject changes, and set approval limits: `plimsoll approve`, `reject` and `limits`."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from services.cli.client import Client
 from services.cli.output import Output, OutputOption, print_document, print_json, say
 
 ApprovalId = Annotated[int, typer.Argument(metavar="ID", help="as in `plimsoll get approvals -w status=pending`")]
-WhyOption = Annotated[str, typer.Option("--reason", help="why; whoever asked reads it")]
+WhyOption = Annotated[str, typer.Option("--reason", help="why; the requester reads it")]
 
 
 def approve(identifier: ApprovalId, reason: WhyOption, output: OutputOption = Output.TABLE) -> None:
-    """Let go on what waits for an approval."""
+    """Approve a waiting change."""
     _decide(identifier, "approve", reason, output)
 
 
 def reject(identifier: ApprovalId, reason: WhyOption, output: OutputOption = Output.TABLE) -> None:
-    """Refuse what waits for an approval."""
+    """Reject a waiting change."""
     _decide(identifier, "reject", reason, output)
 
 
 def limits(
     region: Annotated[str, typer.Argument(help="the region's name")],
-    size_rru: Annotated[float | None, typer.Option(min=0.0, help="a larger capacity waits")] = None,
+    size_rru: Annotated[float | None, typer.Option(min=0.0, help="a larger capacity needs approval")] = None,
     hardware_share: Annotated[
-        float | None, typer.Option(min=0.0, max=1.0, help="so does what may take more of a hardware type")
+        float | None, typer.Option(min=0.0, max=1.0, help="a larger share of a hardware type needs approval")
     ] = None,
-    four_eyes: Annotated[bool | None, typer.Option(help="whoever asked cannot approve")] = None,
-    none: Annotated[bool, typer.Option("--none", help="nothing waits, but for what is named beside it")] = False,
+    four_eyes: Annotated[bool | None, typer.Option(help="the requester cannot approve")] = None,
+    none: Annotated[bool, typer.Option("--none", help="remove all limits, except those given here")] = False,
     reason: Annotated[str | None, typer.Option(help="why; for the audit trail")] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show what requests in a region may do without an approval, or change it; what is left out stays."""
+    """Show or change the approval limits of a region. Omitted limits stay."""
     client = Client.connect()
     path = f"/v1/regions/{region}/approval-limits"
     found = client.get(path)

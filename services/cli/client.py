@@ -1,4 +1,4 @@
-"""The REST interface as the commands use it."""
+"""Call the REST interface for the commands."""
 
 from __future__ import annotations
 
@@ -16,15 +16,17 @@ from services.cli.output import note
 
 Json = dict[str, Any]
 _PATIENCE_S_MAX = 30.0
-"""How long a request is sent again while the platform restarts, and at most waits where it asks for too much."""
+"""Seconds of retries while the platform restarts, and the longest obeyed Retry-After."""
 _SILENT_S = 0.5
-"""Pauses up to this need no word."""
+"""Seconds; shorter pauses are not announced."""
 _ASKED_TOO_MUCH, _UNAVAILABLE = 429, 503
 _PLACES = tuple(f"There is no {scope} " for scope in ("rack", "msb", "datacenter"))
 
 
 class Client:
-    """One platform, one token. Every write carries an idempotency key: it can be repeated when a connection breaks."""
+    """One platform, one token. Every write carries an idempotency key, so it can be repeated after a broken
+    connection.
+    """
 
     def __init__(self, url: str, token: str, *, timeout_s: float = 60.0) -> None:
         self._http = httpx.Client(
@@ -33,7 +35,7 @@ class Client:
 
     @classmethod
     def connect(cls) -> Client:
-        """The platform that the environment names."""
+        """Return a client of the platform that the environment names."""
         return cls(*find_connection())
 
     def close(self) -> None:
@@ -42,17 +44,17 @@ class Client:
 
     def get(self, path: str, **query: object) -> Json:
         """GET one document."""
-        # None and not {}: an empty one would take away the query that the path brings.
+        # None and not {}: an empty dict would remove the query that is part of the path.
         answer: Json = self._send("GET", path, params=_given(query) or None).json()
         return answer
 
     def download(self, path: str, *, accept: str | None = None, **query: object) -> bytes:
-        """GET a file, in this form where that is given."""
+        """GET a file, in the form `accept` if given."""
         headers = None if accept is None else {"Accept": accept}
         return self._send("GET", path, headers=headers, params=_given(query) or None).content
 
     def items(self, path: str, **query: object) -> Iterator[Json]:
-        """Every item of a list, page by page."""
+        """Yield every item of a list, page by page."""
         cursor: str | None = None
         while True:
             page = self.get(path, cursor=cursor, **query)
@@ -71,7 +73,7 @@ class Client:
         generation: int | None = None,
         **query: object,
     ) -> Json:
-        """POST, at a generation where that is given, and what it answered."""
+        """POST, at a generation if given, and return the answer."""
         request: dict[str, Any] = {"json": body, "files": files, "timeout": timeout_s, "params": _given(query) or None}
         answer: Json = self._send("POST", path, generation=generation, **request).json()
         return answer
@@ -113,7 +115,9 @@ class Client:
         return response.json() if response.content else None
 
     def wait(self, path: str, done: Callable[[Json], bool], *, s_max: float, each: Callable[[Json], None]) -> Json:
-        """Poll a document until `done` says so; `each` sees every answer. The last one, done or not."""
+        """Poll a document until `done` is true, and pass each answer to `each`. Return the last answer, even if not
+        done.
+        """
         deadline = time.monotonic() + s_max
         pause_s = 0.05
         while True:
@@ -145,9 +149,9 @@ class Client:
         return response
 
     def _persist(self, ask: Callable[[], httpx.Response]) -> httpx.Response:
-        """Ask until it is answered by more than "not now". The idempotency key makes that safe for writes too.
+        """Send a request until the answer is other than "not now". The idempotency key makes that safe for writes too.
 
-        Raises: CliFailure where nothing answers within _PATIENCE_S_MAX.
+        Raises CliFailure if no answer comes within _PATIENCE_S_MAX seconds.
         """
         deadline = time.monotonic() + _PATIENCE_S_MAX
         pause_s, said = 0.2, False
@@ -175,7 +179,7 @@ class Client:
 
 
 class ApiProblem(CliFailure):
-    """A problem document: its sentence, and the fields at fault."""
+    """A problem document: its sentence, and the wrong fields."""
 
     def __init__(self, response: httpx.Response) -> None:
         problem = _problem(response)
@@ -186,14 +190,14 @@ class ApiProblem(CliFailure):
 
 
 def _where_to_look(code: str, detail: str) -> str:
-    """The command that lists what there is, where what was asked for is not there."""
+    """Return a hint with the command that lists the objects of a noun, if the object was not found."""
     if code != "not_found":
         return ""
     for noun in Noun:
         if detail.startswith(f"There is no {noun.removesuffix('s').replace('-', ' ')} "):
             return f" `plimsoll get {noun}` lists them."
     if detail.startswith(_PLACES):
-        return " `plimsoll get servers` says where each one stands."
+        return " `plimsoll get servers` shows the place of each one."
     return ""
 
 

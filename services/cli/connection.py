@@ -1,4 +1,4 @@
-"""Where the platform is and who asks: from the environment, or from what `plimsoll up` left behind."""
+"""Find the platform's address and a token, in the environment or in the files of `plimsoll up`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ConnectionSettings(Settings):
 
 
 def find_connection() -> tuple[str, str]:
-    """The platform's address and a token. Raises CliFailure that says what to set."""
+    """Return the platform's address and a token. Raises CliFailure that names the variable to set."""
     settings = read_environment(ConnectionSettings)
     url, token_file = settings.url, settings.token_file
     endpoint = read_environment(StandaloneSettings).endpoint_file
@@ -50,7 +50,7 @@ def find_connection() -> tuple[str, str]:
 
 
 def _token(where: str, text: str) -> str:
-    """A token without the space around it. What is none is never shown: it may be another secret."""
+    """Return a token without surrounding space. Never show an invalid one, because it may be another secret."""
     token = text.strip()
     if not _TOKEN.fullmatch(token):
         raise CliFailure(

@@ -23,12 +23,12 @@ def drain(
     ] = None,
     until: Annotated[
         str | None,
-        typer.Option(metavar=MOMENT, help="when it is expected to be over; UTC unless the time has an offset"),
+        typer.Option(metavar=MOMENT, help="its expected end; UTC unless the time has an offset"),
     ] = None,
-    end: Annotated[bool, typer.Option("--end", help="it is over: end its open planned events")] = False,
+    end: Annotated[bool, typer.Option("--end", help="end its open planned events now")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Announce planned maintenance, or its end. Planned servers go on counting: embedded buffers stand in for them."""
+    """Announce planned maintenance, or its end. Its servers still count, because embedded buffers cover them."""
     client = Client.connect()
     planned = [
         event
@@ -60,7 +60,7 @@ def drain(
 
 
 def _warn(planned: list[Json], scope: UnavailabilityScope, name: str, region: str) -> None:
-    """Say what else is announced already: an embedded buffer stands in for one MSB, never for two."""
+    """Warn of other announced maintenance, because an embedded buffer covers one MSB, never two."""
     also = [str(event["unavailability_event_id"]) for event in planned if _place(event) == (scope, name)]
     if also:
         note(f"{scope} {name} is also in planned maintenance by event {', '.join(also)}; --end ends all of them")
@@ -68,7 +68,7 @@ def _warn(planned: list[Json], scope: UnavailabilityScope, name: str, region: st
     if scope is UnavailabilityScope.MSB and msbs:
         note(
             f"warning: maintenance is announced for {plural(len(msbs), 'other MSB')} too ({', '.join(msbs)}). Embedded "
-            f"buffers stand in for one MSB at a time: `plimsoll drain msb {msbs[0]} --region {region} --end` ends it"
+            f"buffers cover one MSB at a time: `plimsoll drain msb {msbs[0]} --region {region} --end` ends it"
         )
 
 

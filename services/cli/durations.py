@@ -1,4 +1,4 @@
-"""Durations as people type them and read them."""
+"""Parse and print durations for people."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def duration_s(option: str, text: str) -> float:
     """
     found = _FORM.fullmatch(text)
     if not text or found is None:
-        raise CliFailure(f"{option} {text} is no duration. Write one such as 90s, 30m, 2h30m or 1d")
+        raise CliFailure(f"{option} {text} is not a duration. Write one such as 90s, 30m, 2h30m or 1d")
     return float(sum(int(count or 0) * unit_s for count, unit_s in zip(found.groups(), _UNITS_S.values(), strict=True)))
 
 

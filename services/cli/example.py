@@ -1,4 +1,4 @@
-"""`plimsoll example`: a made-up region to try things with."""
+"""`plimsoll example`: write a made-up region to try commands with."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def example(
     servers: Annotated[int, typer.Option(min=12, max=1_000_000, help="all of them free")] = 2000,
     seed: Annotated[int, typer.Option(min=0, help="another region")] = 0,
 ) -> None:
-    """Write the folder of a made-up region, all of its servers free, to try things with."""
+    """Write the folder of a made-up region with free servers only, to try commands with."""
     if out.exists():
-        raise CliFailure(f"{out} is there already: name a folder that does not exist yet")
+        raise CliFailure(f"{out} exists already: name a folder that does not exist yet")
     image = made_up_fleet(out.name, servers=servers, seed=seed)
     save_region(image, out)
     types = plural(len(image.snapshot.hardware_types), "hardware type")

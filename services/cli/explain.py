@@ -1,4 +1,4 @@
-"""`plimsoll explain`: why a reservation has the servers that it has, and what moving one would change."""
+"""`plimsoll explain`: explain the servers of a reservation, and the effect of moving one."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _MARK = {True: "yes", False: "no", None: "not settled"}
 
 def explain(
     reservation: Annotated[str, typer.Argument(help="the reservation, by name or id")],
-    server: Annotated[str | None, typer.Option(help="why this server of it is where it is, instead")] = None,
+    server: Annotated[str | None, typer.Option(help="explain the place of this server instead")] = None,
     to: Annotated[
-        str | None, typer.Option(help="with --server: what would change if it were in this reservation, or free")
+        str | None, typer.Option(help="with --server: the effect of binding it to this reservation, or free")
     ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Say why: what it needs, what it has, what decides, and what the last solve did for it."""
+    """Explain a reservation: its need, its servers, the constraints that decide, and the last solve's changes."""
     if to is not None and server is None:
         raise typer.BadParameter("say which server: --server NAME", param_hint="--to")
     client = Client.connect()
@@ -52,7 +52,7 @@ def explain(
 def _tell_reservation(found: Json) -> None:
     used = [use["hardware_type"] for use in found["types"] if use["servers"]]
     by_msb: dict[str, Json] = {}
-    for holding in found["holdings"]:  # by number: a name may hold a dot, which print_rows takes for a path
+    for holding in found["holdings"]:  # by number: a name may contain a dot, and print_rows reads a dot as a path
         row = by_msb.setdefault(holding["msb"], {"msb": holding["msb"]})
         row[str(used.index(holding["hardware_type"]))] = holding["servers"]
     print_rows(list(by_msb.values()), {"MSB": "msb", **{name: str(k) for k, name in enumerate(used)}})
@@ -81,7 +81,7 @@ def _tell_reservation(found: Json) -> None:
 
 
 def _tell_moves(moves: list[Json], *, told: str) -> None:
-    """What each move would change; `told` was said already."""
+    """Print the effect of each move, except the one in `told`."""
     if not moves:
         return
     places = [(move["to_reservation"] or "free", move["after"]) for move in moves]
@@ -109,7 +109,7 @@ def _tell_moves(moves: list[Json], *, told: str) -> None:
 
 
 def _tell_costs(costs: list[tuple[str, Json]]) -> None:
-    """A row per term, a column per situation."""
+    """Print a row per cost term and a column per situation."""
     rows = [
         {"term": label, **{str(k): cost[term] for k, (_, cost) in enumerate(costs)}} for label, term in _TERMS.items()
     ]

@@ -1,4 +1,4 @@
-"""How a command ends when it cannot do what it was asked."""
+"""End a command that cannot do its task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`plimsoll get NOUN [ID]`: look at anything."""
+"""`plimsoll get NOUN [ID]`: show objects of any noun."""
 
 from __future__ import annotations
 
@@ -178,22 +178,22 @@ FILTERS: dict[Noun, dict[str, str]] = {
     },
     Noun.AUDIT_ENTRIES: {"subject": "subject_kind"},
 }
-"""A column's heading in small letters -> the filter, where the interface calls it something else."""
+"""Column heading in lower case -> filter, if the interface names it differently."""
 
 NAMED = {Noun.RESERVATIONS: "reservation_id", Noun.SERVERS: "server_id"}
-"""What goes by a name that need not be unique, and the field of its id."""
+"""Nouns with names that may repeat -> the field of their id."""
 
 
 def _noun(text: str) -> Noun:
-    """As it is typed, or one of it. Raises BadParameter that says what there is."""
+    """Return the noun of a text, in plural or singular. Raises BadParameter that lists the nouns."""
     for noun in Noun:
         if text in (noun.value, noun.value.removesuffix("s"), noun.value.removesuffix("ies") + "y"):
             return noun
-    raise typer.BadParameter(f"no {text!r}: there are {', '.join(Noun)}")
+    raise typer.BadParameter(f"no noun {text!r}: there are {', '.join(Noun)}")
 
 
 def get(
-    what: Annotated[str, typer.Argument(metavar="NOUN", help=f"what to look at: {', '.join(Noun)}")],
+    what: Annotated[str, typer.Argument(metavar="NOUN", help=f"what to show: {', '.join(Noun)}")],
     identifier: Annotated[
         str | None, typer.Argument(metavar="ID", help="one of them, by id or name; leave out for a list")
     ] = None,
@@ -203,13 +203,13 @@ def get(
             "--where",
             "-w",
             metavar="FIELD=VALUE",
-            help="only those; repeatable. FIELD is a column; a wrong one is answered with the right ones",
+            help="only matching items; repeatable. FIELD is a column; the answer to a wrong one lists the right ones",
         ),
     ] = None,
     limit: Annotated[int, typer.Option(min=1, max=1_000_000, metavar="N", help="items of a list, at most")] = 100,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show one thing, or a list of them."""
+    """Show one object, or a list of them."""
     noun = _noun(what)
     client = Client.connect()
     if identifier is not None:
@@ -229,7 +229,7 @@ def get(
 
 
 def _items(client: Client, noun: Noun, filters: dict[str, str]) -> Iterator[Json]:
-    """Every one of a noun, also of those that each region has for itself."""
+    """Yield all objects of a noun, also of a noun that is listed per region."""
     if noun not in (Noun.MOVERS, Noun.IMPORTS):
         yield from client.items(f"/v1/{noun}", **filters)
         return
@@ -242,26 +242,28 @@ def _items(client: Client, noun: Noun, filters: dict[str, str]) -> Iterator[Json
 
 
 def _one(client: Client, noun: Noun, identifier: str) -> Json:
-    """One of a noun, by id or name. Raises CliFailure where there is none, or more than one."""
-    if noun is Noun.IMPORTS:  # it is found below a region, and its id says not which
+    """Return one object of a noun, by id or name. Raises CliFailure unless exactly one exists."""
+    if noun is Noun.IMPORTS:  # an import is found below its region, and its id does not name the region
         for found in _items(client, noun, {}):
             if str(found["import_id"]) == identifier:
                 return found
         raise CliFailure(f"no import {identifier}: `plimsoll get imports` lists their ids")
     if noun is Noun.QUOTAS:
-        raise CliFailure(f"a quota is of an owner in a region: `plimsoll quota {identifier} --region REGION` shows it")
+        raise CliFailure(
+            f"a quota belongs to an owner in a region: `plimsoll quota {identifier} --region REGION` shows it"
+        )
     if noun in NAMED and not identifier.isdecimal():
         identifier = id_of(client, noun, identifier)
     return client.get(f"/v1/{noun}/{quote(identifier, safe='')}")
 
 
 def _with_amiss(region: Json) -> Json:
-    """A region, and beside its conditions the reasons of those that are not as they should be."""
+    """Return a region with the reasons of its unhealthy conditions."""
     return region | {"amiss": [one["reason"] for one in region["conditions"] if one["status"] == "False"]}
 
 
 def id_of(client: Client, noun: Noun, name: str) -> str:
-    """The id behind a name. Raises CliFailure unless there is one such thing."""
+    """Return the id of a name. Raises CliFailure unless exactly one object has the name."""
     found = [str(item[NAMED[noun]]) for item in client.items(f"/v1/{noun}", name=name)]
     if len(found) != 1:
         many = f"{len(found)} are called" if found else "none is called"
@@ -270,7 +272,7 @@ def id_of(client: Client, noun: Noun, name: str) -> str:
 
 
 def _pair(text: str, renamed: Mapping[str, str]) -> tuple[str, str]:
-    """A filter by the name of its column or of the interface, whatever its case."""
+    """Return a filter from FIELD=VALUE. FIELD is a column or a filter of the interface, in any case."""
     name, separator, value = text.partition("=")
     if not separator:
         raise typer.BadParameter(f"{text!r}: write FIELD=VALUE, such as region=west", param_hint="--where")

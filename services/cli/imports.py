@@ -1,4 +1,4 @@
-"""Servers into a region that is there: the difference is shown, and done once somebody says so."""
+"""Import servers into an existing region: show the difference, and apply it after a confirmation."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _WORDS = {
 def import_servers(
     client: Client, region: str, inventory: Inventory, *, mode: str, yes: bool, dry_run: bool, output: Output
 ) -> None:
-    """Propose, show, ask, confirm. Raises CliFailure where nothing but refusals came of it (status 2)."""
+    """Propose, show, ask and confirm. Raises CliFailure with status 2 if all differences were refused."""
     if output is Output.JSON and not (yes or dry_run):
-        raise CliFailure("--output json cannot ask: add --yes to do it or --dry-run to look")
+        raise CliFailure("--output json cannot ask: add --yes to apply it or --dry-run to look")
     path = f"/v1/regions/{quote(region, safe='')}/imports"
     content = dump_inventory(inventory)
     with stderr.status(f"comparing {len(inventory):,} servers with {region}"):
@@ -48,16 +48,16 @@ def import_servers(
     else:
         with stderr.status("confirming"):
             result = client.post(f"{one}/confirm", timeout_s=IMPORT_S_MAX)
-        said = f"{region} is as shown; `plimsoll get retirements --where region={region}` has what is still to leave"
+        said = f"{region} is as shown; `plimsoll get retirements --where region={region}` lists servers still to leave"
         said = said if counts["retire"] else f"{region} is as shown"
     if output is Output.JSON:
         print_json(result if not dry_run else proposal)
     else:
         say(said)
     if agreed is None:
-        raise CliFailure("there is nobody to ask here: add --yes to do it or --dry-run to look")
+        raise CliFailure("no terminal to ask on: add --yes to apply it or --dry-run to look")
     if counts["refuse"] and not to_do:
-        raise CliFailure("not possible as asked: all that differs was refused", status=EXIT_NOT_POSSIBLE)
+        raise CliFailure("not possible as asked: all differences were refused", status=EXIT_NOT_POSSIBLE)
 
 
 def _show(client: Client, region: str, one: str, counts: Json) -> None:
@@ -65,7 +65,7 @@ def _show(client: Client, region: str, one: str, counts: Json) -> None:
     say(f"{region}: {listed or 'no difference'}")
     for action, words in _WORDS.items():
         number = counts[action]
-        if not number or action == "keep":  # of those the number says all
+        if not number or action == "keep":  # for these the number is enough
             continue
         page = client.get(f"{one}/items", action=action, limit=_SHOWN_MAX)
         rows = [dict(item) for item in islice(page["items"], _SHOWN_MAX)]
@@ -75,7 +75,7 @@ def _show(client: Client, region: str, one: str, counts: Json) -> None:
 
 
 def _asked() -> bool | None:
-    """None: nobody answers."""
+    """Ask for confirmation; return None without an answer."""
     try:
         return typer.confirm("do this?", default=False, err=True)
     except typer.Abort:

@@ -1,4 +1,4 @@
-"""Groups of commands that are imported when they are asked for: looking at a server must not wait for a solver."""
+"""Group commands, and import a command only when it runs: showing a server must not wait for a solver."""
 
 from __future__ import annotations
 
@@ -11,38 +11,40 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 Commands = Mapping[str, tuple[str, str]]
-"""Name -> where it is, `module:function` or `module:app`, and the sentence that --help says of it."""
+"""Name -> its place, `module:function` or `module:app`, and its sentence in --help."""
 
 
 def lazy_group(sections: Mapping[str, Commands]) -> type[TyperGroup]:
-    """A kind of group with these commands, by heading of its --help. Sentences are the commands' own first ones."""
+    """Return a kind of group with these commands, by heading of --help. A sentence is the first one of the command's
+    own help.
+    """
     commands = {name: place for section in sections.values() for name, place in section.items()}
 
     class LazyGroup(TyperGroup):
         """Imports a command by name."""
 
         def list_commands(self, ctx: Any) -> list[str]:
-            """All of them."""
+            """Return the names of all commands."""
             return list(commands)
 
         def get_command(self, ctx: Any, cmd_name: str) -> Any:
-            """One of them; None where there is none of this name."""
+            """Return a command; None for an unknown name."""
             return _import(cmd_name, commands[cmd_name][0]) if cmd_name in commands else None
 
         def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-            """Options stand behind the command; a command that there is not is answered with the nearest."""
+            """Refuse options before the command, and answer an unknown command with the nearest name."""
             first = args[0] if args else "--help"
             own = {name for parameter in self.params for name in parameter.opts}
             if first != "--help" and first not in own and first not in commands:
                 if first.startswith("-"):
                     example = next(iter(commands))
-                    ctx.fail(f"{first} stands behind the command: {ctx.command_path} {example} {first}")
+                    ctx.fail(f"{first} must come after the command: {ctx.command_path} {example} {first}")
                 near = get_close_matches(first, commands, n=1)
                 ctx.fail(f"no command is called {first}" + (f": did you mean {near[0]}?" if near else ""))
             return super().parse_args(ctx, args)
 
         def format_commands(self, ctx: Any, formatter: Any) -> None:
-            """The list of --help: nothing is imported for it."""
+            """Write the list of --help without importing a command."""
             for heading, section in sections.items():
                 with formatter.section(heading):
                     formatter.write_dl([(name, said) for name, (_, said) in section.items()])

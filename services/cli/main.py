@@ -1,4 +1,4 @@
-"""The `plimsoll` command: one file per subcommand, imported when it is asked for."""
+"""The `plimsoll` command: one file per subcommand, imported when it runs."""
 
 from __future__ import annotations
 
@@ -16,85 +16,85 @@ GROUPS: dict[str, Commands] = {
     "Look": {
         "get": (
             "services.cli.get:get",
-            "Show one thing, or a list of them.",
+            "Show one object, or a list of them.",
         ),
         "status": (
             "services.cli.status:status",
-            "Show how a region stands: capacity, servers by type, what is amiss, and what waits for a person.",
+            "Show the state of a region: capacity, servers by type, problems, and decisions that wait for a person.",
         ),
         "explain": (
             "services.cli.explain:explain",
-            "Say why: what it needs, what it has, what decides, and what the last solve did for it.",
+            "Explain a reservation: its need, its servers, the constraints that decide, and the last solve's changes.",
         ),
         "simulate": (
             "services.cli.simulate:simulate",
-            "Solve the region as it would be and show the difference.",
+            "Simulate changes of a region, and show the difference.",
         ),
     },
     "Ask for capacity": {
         "create": (
             "services.cli.requests:create",
-            "Ask for a reservation: so many RRU (or servers) that are there when an MSB fails.",
+            "Request a reservation: an amount of RRU (or servers) that remains available when an MSB fails.",
         ),
         "resize": (
             "services.cli.requests:resize",
-            "Ask for another size, or other terms; what is left out stays as it is.",
+            "Request another size or other terms.",
         ),
         "delete": (
             "services.cli.requests:delete",
-            "Return a reservation: its servers are freed.",
+            "Return a reservation: its servers become free.",
         ),
         "amend": (
             "services.cli.requests:amend",
-            "Ask for something else in a request that is not decided yet; what is left out stays as it is.",
+            "Amend an undecided request.",
         ),
         "withdraw": (
             "services.cli.requests:withdraw",
-            "Take back a request that is not decided yet.",
+            "Withdraw an undecided request.",
         ),
     },
-    "Decide what may be asked for, and who asks": {
+    "Set limits and tokens": {
         "approve": (
             "services.cli.approvals:approve",
-            "Let go on what waits for an approval.",
+            "Approve a waiting change.",
         ),
         "reject": (
             "services.cli.approvals:reject",
-            "Refuse what waits for an approval.",
+            "Reject a waiting change.",
         ),
         "limits": (
             "services.cli.approvals:limits",
-            "Show what requests in a region may do without an approval, or change it; what is left out stays.",
+            "Show or change the approval limits of a region.",
         ),
         "quota": (
             "services.cli.quota:quota",
-            "Show what an owner may have and has, or change the limit.",
+            "Show an owner's limit and use of capacity, or change the limit.",
         ),
         "token": (
             "services.cli.token:app",
-            "Who may ask, and for whom.",
+            "Manage tokens: their roles and owners.",
         ),
     },
     "Run a region": {
         "import": (
             "services.cli.regions:import_region",
-            "Bring servers in: a new region, or what a list changes in one that is there, shown before it is done.",
+            "Import servers: create a region, or show and apply the changes of a list to an existing one.",
         ),
         "export": (
             "services.cli.regions:export_region",
-            "Take a region out, as a folder that `plimsoll solve` and `plimsoll import` read.",
+            "Export a region as a folder that `plimsoll solve` and `plimsoll import` read.",
         ),
         "plan": (
             "services.cli.plan:plan",
-            "Solve a region now instead of when it is next due, and follow the run.",
+            "Solve a region now, before its next scheduled solve, and follow the run.",
         ),
         "region": (
             "services.cli.region:region",
-            "Show how often a region is solved, or change it.",
+            "Show or change a region's solve period.",
         ),
         "policy": (
             "services.cli.policy:policy",
-            "Show what the solver weighs, or change it.",
+            "Show or change the solver's weights.",
         ),
         "drain": (
             "services.cli.drain:drain",
@@ -110,19 +110,19 @@ GROUPS: dict[str, Commands] = {
         ),
         "mover": (
             "services.cli.moves:mover",
-            "Show what bounds a region's moves and whether they are paused, or set bounds; what is left out stays.",
+            "Show a region's mover, or set bounds on its moves.",
         ),
         "moves": (
             "services.cli.moves:app",
-            "Deal with moves that failed for good; `plimsoll get moves --where dead_letter=open` lists them.",
+            "Handle moves that failed for good; `plimsoll get moves --where dead_letter=open` lists them.",
         ),
         "pause": (
             "services.cli.moves:pause",
-            "Let no move start and no step begin in a region; steps under way end.",
+            "Pause the moves of a region: no move starts and no step begins.",
         ),
         "resume": (
             "services.cli.moves:resume",
-            "Let a paused region's moves go on.",
+            "Resume the moves of a paused region.",
         ),
     },
     "On this machine, and from files": {
@@ -140,23 +140,23 @@ GROUPS: dict[str, Commands] = {
         ),
         "assign": (
             "services.cli.assign.command:app",
-            "Solve problems of the assignment library: objects, containers and what is wanted of them, from a file.",
+            "Solve problems of the assignment library from files.",
         ),
         "flux": (
             "services.cli.flux.command:app",
-            "Plan capacity and traffic over regions: by the service, or from a folder of traces, use and supply.",
+            "Plan capacity and traffic over regions, in the service or from a folder of traces, usage and supply.",
         ),
         "example": (
             "services.cli.example:example",
-            "Write the folder of a made-up region, all of its servers free, to try things with.",
+            "Write the folder of a made-up region with free servers only, to try commands with.",
         ),
         "convert": (
             "services.cli.sources:convert",
-            "Turn a list of servers into a region folder, without any platform: all of them free, no reservations.",
+            "Turn a list of servers into a region folder without a platform.",
         ),
     },
 }
-"""Heading of --help -> command -> where it is, and what it does."""
+"""Heading of --help -> command -> its place and its sentence."""
 COMMANDS = [name for commands in GROUPS.values() for name in commands]
 
 app = typer.Typer(
@@ -185,15 +185,15 @@ def plimsoll(
 ) -> None:
     """Guaranteed capacity that survives the loss of a power domain.
 
-    Capacity is in RRU (relative resource units): what one server of a hardware type is worth to the service that
-    asks. MSB (main switch board): the largest domain that fails as one. Each COMMAND has its own --help.
+    Capacity is in RRU (relative resource units): the worth of one server of a hardware type to a service. MSB (main
+    switch board): the largest domain that fails as one. Each COMMAND has its own --help.
 
     Exit status: 0 done, 1 an error, 2 not possible as asked.
     """
 
 
 _PARSERS_STATUS = 2
-"""What argument parsers exit with where they do not understand; ours says something else by it."""
+"""Exit status of argument parsers for a usage error. Ours gives 2 another meaning."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Moments as people type them."""
+"""Parse moments that people type."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _EXAMPLES = "2026-11-02, 2026-11-02T09:30 (UTC) or 2026-11-02T09:30+01:00"
 
 
 def moment(option: str, text: str | None) -> str | None:
-    """Return a date, or a date and time, as the interface takes it. An offset is kept; without one it is UTC.
+    """Return a date, or a date and time, in the interface's form. An offset is kept; without one it is UTC.
 
-    Raises: CliFailure.
+    Raises CliFailure.
     """
     if text is None:
         return None
     try:
         found = datetime.fromisoformat(text)
     except ValueError as error:
-        raise CliFailure(f"{option} {text} is no time. Write one such as {_EXAMPLES}") from error
+        raise CliFailure(f"{option} {text} is not a time. Write one such as {_EXAMPLES}") from error
     return (found if found.tzinfo is not None else found.replace(tzinfo=UTC)).isoformat()

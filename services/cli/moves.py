@@ -1,4 +1,4 @@
-"""`plimsoll mover`, `moves`, `pause` and `resume`: what operators do about a region's mover."""
+"""`plimsoll mover`, `moves`, `pause` and `resume`: control a region's mover."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ from services.cli.client import Client, Json
 from services.cli.output import Output, OutputOption, print_document, print_json, say
 
 app = typer.Typer(
-    help="Deal with moves that failed for good; `plimsoll get moves --where dead_letter=open` lists them.",
+    help="Handle moves that failed for good; `plimsoll get moves --where dead_letter=open` lists them.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
 )
 MoveArgument = Annotated[int, typer.Argument(metavar="ID", help="the move's id")]
-ReasonOption = Annotated[str, typer.Option(help="why; it is kept in the audit trail")]
+ReasonOption = Annotated[str, typer.Option(help="why; for the audit trail")]
 RegionArgument = Annotated[str, typer.Argument(help="the region's name")]
 
 
 @app.command()
 def retry(move: MoveArgument, reason: ReasonOption, output: OutputOption = Output.TABLE) -> None:
-    """Let the server move again, from how it stands then. Ends the event that reported it."""
+    """Let the server move again from its present state. End the event that reported the failure."""
     _act(move, "retry", reason, output)
 
 
 @app.command()
 def skip(move: MoveArgument, reason: ReasonOption, output: OutputOption = Output.TABLE) -> None:
-    """The step that failed was done by hand: go on behind it. Ends the event that reported the server."""
+    """Skip the failed step after doing it by hand, and continue the move. End the event that reported the failure."""
     _act(move, "skip", reason, output)
 
 
 def pause(region: RegionArgument, reason: ReasonOption, output: OutputOption = Output.TABLE) -> None:
-    """Let no move start and no step begin in a region; steps under way end."""
+    """Pause the moves of a region: no move starts and no step begins. Running steps end."""
     mover = Client.connect().post(f"/v1/movers/{quote(region, safe='')}/pause", {"reason": reason})
     _tell(mover, f"{region} is paused: {mover['paused_reason']}", output)
 
 
 def resume(region: RegionArgument, reason: ReasonOption, output: OutputOption = Output.TABLE) -> None:
-    """Let a paused region's moves go on."""
+    """Resume the moves of a paused region."""
     _tell(
         Client.connect().post(f"/v1/movers/{quote(region, safe='')}/resume", {"reason": reason}),
         f"{region} moves again",
@@ -56,7 +56,7 @@ def mover(
         typer.Option(
             "--msb-share-max",
             metavar="SHARE",
-            help="share of an MSB's servers on their way out of reservations at a time",
+            help="share of an MSB's servers that may leave reservations at a time",
         ),
     ] = None,
     msb_moves: Annotated[
@@ -66,12 +66,10 @@ def mover(
         int | None,
         typer.Option("--msb-starts-per-minute", min=1, metavar="N", help="moves that start in one MSB in any minute"),
     ] = None,
-    defaults: Annotated[
-        bool, typer.Option("--defaults", help="take back every bound that is not named beside it")
-    ] = False,
+    defaults: Annotated[bool, typer.Option("--defaults", help="remove every bound that is not given here")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show what bounds a region's moves and whether they are paused, or set bounds; what is left out stays."""
+    """Show a region's mover, or set bounds on its moves. Omitted bounds stay."""
     client = Client.connect()
     path = f"/v1/movers/{quote(region, safe='')}"
     found = client.get(path)

@@ -1,4 +1,4 @@
-"""What the platform has lists of."""
+"""List the nouns of the platform."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Noun(StrEnum):
-    """What there is to look at, as in /v1/NOUN."""
+    """A noun to show, as in /v1/NOUN."""
 
     REGIONS = "regions"
     HARDWARE_TYPES = "hardware-types"

@@ -1,4 +1,4 @@
-"""What a command prints: a table for people, JSON for programs."""
+"""Print the output of commands: a table for people, JSON for programs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rich.measure import Measurement
 from rich.table import Table
 
 _PROSE_MIN = 24
-"""A longer text with spaces in it is prose: of all that a table holds, only that is wrapped."""
+"""Letters; a longer text with spaces is prose. Tables wrap only prose."""
 _PROSE_WIDTH_MIN = 30
 _UNBOUNDED = 1_000_000
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
@@ -29,7 +29,7 @@ stderr = Console(stderr=True)
 
 
 class Output(StrEnum):
-    """How to print."""
+    """The form of the output."""
 
     TABLE = "table"
     JSON = "json"
@@ -39,24 +39,24 @@ OutputOption = Annotated[Output, typer.Option("--output", "-o", help="table for 
 
 
 def print_json(document: object) -> None:
-    """One JSON document on standard output."""
+    """Print one JSON document on standard output."""
     sys.stdout.write(json.dumps(document, indent=2, default=str) + "\n")
 
 
 def say(sentence: str) -> None:
-    """A sentence or more on standard output: wrapped between words on a terminal, left whole for a program."""
+    """Print sentences on standard output: wrapped between words on a terminal, unbroken for a program."""
     stdout.print(sentence, highlight=False, markup=False, soft_wrap=not stdout.is_terminal)
 
 
 def note(sentence: str) -> None:
-    """A sentence on standard error, which is where a person looks who has sent the rest elsewhere."""
+    """Print a sentence on standard error, because a person sees it there when standard output is redirected."""
     stderr.print(sentence, highlight=False, markup=False, soft_wrap=not stderr.is_terminal)
 
 
 def print_rows(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> None:
-    """A table; `columns` maps a heading to the dotted path of its value. Numbers are set to the right.
+    """Print a table; `columns` maps a heading to the dotted path of its value. Numbers are aligned to the right.
 
-    Names and numbers stay on one line, also where the terminal is too narrow for the row; what is prose is wrapped.
+    Names and numbers stay on one line, even if the row is wider than the terminal. Prose is wrapped.
     """
     table = Table(box=None, pad_edge=False, header_style="bold")
     cells = []
@@ -70,7 +70,7 @@ def print_rows(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) ->
             justify="right" if _are_numbers(values) else "left",
             no_wrap=not prose,
             overflow="fold",
-            # Without its full width, a narrow terminal would cut the ends off names.
+            # Without its full width, a narrow terminal would cut off the ends of names.
             min_width=min(_PROSE_WIDTH_MIN, max(prose)) if prose else max(map(cell_len, (heading, *texts))),
         )
     for row_cells in zip(*cells, strict=True):
@@ -85,7 +85,7 @@ def print_rows(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) ->
 
 
 def print_document(document: Mapping[str, Any]) -> None:
-    """One document, a line per value, nested ones indented."""
+    """Print one document, a line per value, with nested values indented."""
     for line in _lines(document, ""):
         if not stdout.is_terminal:
             stdout.out(line, highlight=False)
@@ -108,7 +108,7 @@ def _lines(value: Mapping[str, Any], indent: str) -> list[str]:
 
 
 def _list_lines(items: list[Mapping[str, Any]], indent: str) -> list[str]:
-    """A row each where nothing is nested or prose; several lines each otherwise."""
+    """Return one line per item if no value is nested or prose, else several lines per item."""
     texts = [[text_of(value) for value in item.values()] for item in items]
     nested = any(isinstance(value, (Mapping, list)) and value for item in items for value in item.values())
     if nested or any(len(text) > _PROSE_MIN for row in texts for text in row) or len({*map(tuple, items)}) > 1:
@@ -132,7 +132,9 @@ def _are_numbers(values: Sequence[object]) -> bool:
 
 
 def _at(row: Mapping[str, Any], path: str) -> object:
-    """The value at a dotted path, of each item where it leads through a list; % at its end shows a fraction as such."""
+    """Return the value at a dotted path; for a list on the way, one value per item. A final % shows a fraction as
+    percent.
+    """
     value: Any = row
     for name in path.removesuffix("%").split("."):
         if isinstance(value, list):
@@ -143,12 +145,12 @@ def _at(row: Mapping[str, Any], path: str) -> object:
 
 
 def percent(fraction: float) -> str:
-    """A fraction for people."""
+    """Return a fraction as percent."""
     return f"{fraction:.2%}"
 
 
 def plural(count: int, one: str, many: str | None = None) -> str:
-    """Return a count with its noun, such as `1 rack` or `2 racks`; `many` where the plural is not `one` and an s."""
+    """Return a count with its noun, such as `1 rack` or `2 racks`. Give `many` if the plural is not `one` and an s."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 

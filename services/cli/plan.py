@@ -1,4 +1,4 @@
-"""`plimsoll plan`: solve a region now, and see what it would have moved."""
+"""`plimsoll plan`: solve a region now, and show the result."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from services.cli.output import Output, OutputOption, percent, print_document, p
 
 def plan(
     region: Annotated[str, typer.Argument(envvar="PLIMSOLL_REGION", help="the region's name")],
-    wait: Annotated[float, typer.Option(min=0.0, metavar="SECONDS", help="for the run to end")] = 3600.0,
+    wait: Annotated[
+        float, typer.Option(min=0.0, metavar="SECONDS", help="how long to wait for the end of the run")
+    ] = 3600.0,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Solve a region now instead of when it is next due, and follow the run. Its plan is committed if it is better."""
+    """Solve a region now, before its next scheduled solve, and follow the run. A better plan is committed."""
     client = Client.connect()
     asked = client.post("/v1/solve-runs", {"region": region})
     with stderr.status(f"{region}: waiting for a worker") as status:
@@ -30,7 +32,7 @@ def plan(
 
 
 def _await_run(client: Client, asked: Json, say: Any, wait_s: float) -> Json:
-    """Wait until the run that answers `asked` is over; the run. Raises CliFailure where it takes longer."""
+    """Return the run that answers `asked` after its end. Raises CliFailure if the end takes longer than `wait_s`."""
     after = asked["after_solve_run_id"] or 0
 
     def tell(page: Json) -> None:
@@ -50,7 +52,7 @@ def _await_run(client: Client, asked: Json, say: Any, wait_s: float) -> Json:
         if run["solve_run_id"] > after and run["status"] != "running":
             found: Json = run
             return found
-    raise CliFailure(f"the run is not over after {wait_s:g} s: see `plimsoll get solve-runs`")
+    raise CliFailure(f"the run has not ended after {wait_s:g} s: see `plimsoll get solve-runs`")
 
 
 _SHOWN = ("solve_s", "total", "total_without_rack", "lower_bound", "gap", "penalty", "stopped_by", "shortfall_rru")
@@ -63,7 +65,7 @@ def _short(run: Json) -> Json:
         figures["gap"] = f"at most {percent(figures['gap'])} above the best possible"
     if figures.get("penalty"):
         unavoidable = report.get("least_penalty", 0.0)
-        figures["penalty"] = f"{figures['penalty']:,.6g} of the total, for what is short or off its affinity; "
+        figures["penalty"] = f"{figures['penalty']:,.6g} of the total, for missing capacity or affinity; "
         figures["penalty"] += f"every plan has at least {unavoidable:,.6g}"
     known = {name: run[name] for name in ("solve_run_id", "region", "status", "plan_id", "error", "bundle")}
     return {**{name: value for name, value in known.items() if value is not None}, "report": figures}

@@ -1,4 +1,4 @@
-"""`plimsoll policy`: what the solver weighs in a region."""
+"""`plimsoll policy`: show or change the solver's weights in a region."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def policy(
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="such as buffer_cost=8; repeatable")
     ] = None,
     reason: Annotated[
-        str | None, typer.Option(help="why; for the audit trail, and for whoever approves another buffer")
+        str | None, typer.Option(help="why; for the audit trail, and for the approver of another buffer")
     ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show what the solver weighs, or change it. Another shared_buffer_share waits for an approval."""
+    """Show or change the solver's weights. A change of shared_buffer_share waits for an approval."""
     client = Client.connect()
     path = f"/v1/regions/{quote(region, safe='')}"
     found = client.get(path)
@@ -42,7 +42,7 @@ def policy(
 
 
 def _setting(text: str) -> tuple[str, bool | float]:
-    """NAME=VALUE. Raises BadParameter that says how to write it."""
+    """Parse NAME=VALUE. Raises BadParameter with an example of the form."""
     form = "NAME=VALUE, such as buffer_cost=8 or fix_first=false"
     name, separator, value = text.partition("=")
     if not separator:

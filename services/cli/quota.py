@@ -1,4 +1,4 @@
-"""`plimsoll quota`: how much an owner may be promised in a region."""
+"""`plimsoll quota`: show or change an owner's limit of capacity in a region."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ def quota(
     owner: Annotated[str, typer.Argument(help="whose")],
     region: RegionOption,
     limit: Annotated[float | None, typer.Option(min=0.0, metavar="RRU", help="set it")] = None,
-    lift: Annotated[bool, typer.Option("--lift", help="there is no limit any more")] = False,
+    lift: Annotated[bool, typer.Option("--lift", help="remove the limit")] = False,
     reason: Annotated[str | None, typer.Option(help="why; for the audit trail")] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show what an owner may have and has, or change the limit."""
+    """Show an owner's limit and use of capacity, or change the limit."""
     if lift and limit is not None:
         raise typer.BadParameter("give either --limit or --lift")
     client = Client.connect()

@@ -1,4 +1,4 @@
-"""`plimsoll region`: how often a region is solved."""
+"""`plimsoll region`: show or change a region's solve period."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def region(
     name: Annotated[str, typer.Argument(envvar="PLIMSOLL_REGION", help="the region's name")],
     solve_every: Annotated[
         str | None,
-        typer.Option(metavar=DURATION, help="such as 30m or 2h, from 1m to 7d; `default`: as the platform says"),
+        typer.Option(metavar=DURATION, help="such as 30m or 2h, from 1m to 7d; `default`: the platform's own"),
     ] = None,
     reason: Annotated[str | None, typer.Option(help="why; for the audit trail")] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show how often a region is solved, or change it. The new period counts from now on."""
+    """Show or change a region's solve period. A new period counts from now on."""
     client = Client.connect()
     path = f"/v1/regions/{quote(name, safe='')}/schedule"
     found = client.get(path)
@@ -41,7 +41,7 @@ def region(
 
 
 def schedule_in_words(schedule: Json) -> str:
-    """Return how often a region is solved, and when next, as the end of a sentence about it."""
+    """Return a region's solve period and next solve, as the end of a sentence about the region."""
     whose = "by default" if schedule["solve_every_s"] is None else "as an operator chose"
     due = schedule["solve_due_at"]
     when = "its first solve waits for the scheduler" if due is None else f"the next solve is due at {text_of(due)}"

@@ -1,4 +1,4 @@
-"""Whole regions: `plimsoll import` and `plimsoll export`."""
+"""Import and export whole regions: `plimsoll import` and `plimsoll export`."""
 
 from __future__ import annotations
 
@@ -32,20 +32,22 @@ from services.cli.sources import (
 
 def import_region(
     source: SourceArgument,
-    region: Annotated[str | None, typer.Option("--region", "-r", help="its name; the source's where left out")] = None,
+    region: Annotated[str | None, typer.Option("--region", "-r", help="its name; default: the source's")] = None,
     source_format: FormatOption = None,
     labels: LabelsOption = None,
     keys: MapOption = None,
     defaults: DefaultOption = None,
-    only_add: Annotated[bool, typer.Option("--only-add", help="add servers that are new, and change nothing")] = False,
-    prune: Annotated[bool, typer.Option("--prune", help="the list is the whole region: what it lacks retires")] = False,
+    only_add: Annotated[bool, typer.Option("--only-add", help="add new servers, and change no others")] = False,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="the list is the whole region: retire servers that it lacks")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="do it without asking")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="show what would change, and change nothing")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="show the changes without applying them")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Bring servers in: a new region, or what a list changes in one that is there, shown before it is done.
+    """Import servers: create a region, or show and apply the changes of a list to an existing one.
 
-    Into a region that is there go servers only; a region folder's reservations and policy are for a new region.
+    Only servers go into an existing region. The reservations and policy of a region folder are for a new region.
     """
     if only_add and prune:
         raise CliFailure("--only-add and --prune exclude each other")
@@ -68,7 +70,7 @@ def import_region(
         inventory = read_source(source, kind, labels, keys, defaults)
         contents, what = dump_region(region_of(inventory, name)), f" with {in_words(inventory)}"
     if dry_run:
-        say(f"{name} is not there: it would be made{what}")
+        say(f"{name} does not exist: it would be created{what}")
         return
     files = {Path(file).stem: (file, content) for file, content in contents.items()}
     with stderr.status(f"importing {name}"):
@@ -76,16 +78,16 @@ def import_region(
     if output is Output.JSON:
         print_json(answer)
     else:
-        say(f"{name} is in. `plimsoll get servers --where region={name}` lists its servers.")
+        say(f"{name} is imported. `plimsoll get servers --where region={name}` lists its servers.")
 
 
 def export_region(
     region: Annotated[str, typer.Argument(help="the region's name")],
     out: Annotated[Path, typer.Option(help="a folder that does not exist yet")],
 ) -> None:
-    """Take a region out, as a folder that `plimsoll solve` and `plimsoll import` read."""
+    """Export a region as a folder that `plimsoll solve` and `plimsoll import` read."""
     if out.exists():
-        raise CliFailure(f"{out} is there already: name a new folder")
+        raise CliFailure(f"{out} exists already: name a new folder")
     with stderr.status(f"exporting {region}"):
         content = Client.connect().download(f"/v1/regions/{region}/export")
     with zipfile.ZipFile(io.BytesIO(content)) as archive:

@@ -1,4 +1,4 @@
-"""Capacity requests on the command line: sent, waited for, told."""
+"""Send capacity requests, wait for decisions, and print them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from services.cli.output import Output, OutputOption, print_json, say, stderr, s
 from services.cli.specs import Spec, takes_spec
 
 DECIDED = frozenset({"granted", "degraded", "rejected", "withdrawn", "scheduled", "awaiting_approval"})
-"""Phases in which nothing more happens by itself in the next seconds."""
+"""Phases in which no change comes by itself in the next seconds."""
 _COLOURS = {
     "granted": "green",
     "scheduled": "green",
@@ -22,27 +22,29 @@ _COLOURS = {
 }
 
 _OPEN = frozenset({"submitted", "assessing", "awaiting_approval"})
-"""Phases in which whoever asked may still change or take back what was asked."""
+"""Phases in which the requester may still change or withdraw the request."""
 
 RegionOption = Annotated[str, typer.Option("--region", "-r", envvar="PLIMSOLL_REGION", help="the region's name")]
-DryRunOption = Annotated[bool, typer.Option("--dry-run", help="say what would become of it, and change nothing")]
-ReasonOption = Annotated[str | None, typer.Option(help="why; for the audit trail, and for whoever approves")]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="show the decision without changing anything")]
+ReasonOption = Annotated[str | None, typer.Option(help="why; for the audit trail, and for the approver")]
 RequestId = Annotated[int, typer.Argument(metavar="ID", help="as in `plimsoll get capacity-requests`")]
-WaitOption = Annotated[float, typer.Option("--wait", min=0.0, metavar="SECONDS", help="for the answer; 0: do not")]
+WaitOption = Annotated[
+    float, typer.Option("--wait", min=0.0, metavar="SECONDS", help="how long to wait for the answer; 0: no wait")
+]
 
 
 @takes_spec
 def create(
     name: Annotated[str, typer.Argument(help="of the new reservation")],
     region: RegionOption,
-    owner: Annotated[str, typer.Option(help="the team that it is for")],
+    owner: Annotated[str, typer.Option(help="the responsible team")],
     spec: Spec,
     reason: ReasonOption = None,
     dry_run: DryRunOption = False,
     wait: WaitOption = 60.0,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Ask for a reservation: so many RRU (or servers) that are there when an MSB fails."""
+    """Request a reservation: an amount of RRU (or servers) that remains available when an MSB fails."""
     body = {"kind": "create", "region": region, "reservation": name, "owner": owner, "spec": spec}
     send(_with(body, reason=reason), dry_run=dry_run, wait_s=wait, output=output)
 
@@ -57,7 +59,7 @@ def resize(
     wait: WaitOption = 60.0,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Ask for another size, or other terms; what is left out stays as it is."""
+    """Request another size or other terms. Omitted options stay."""
     body = {"kind": "resize", "region": region, "reservation": name, "spec": spec}
     send(_with(body, reason=reason), dry_run=dry_run, wait_s=wait, output=output)
 
@@ -69,7 +71,7 @@ def delete(
     dry_run: DryRunOption = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Return a reservation: its servers are freed."""
+    """Return a reservation: its servers become free."""
     body = {"kind": "delete", "region": region, "reservation": name}
     send(_with(body, reason=reason), dry_run=dry_run, wait_s=60.0, output=output)
 
@@ -82,7 +84,7 @@ def amend(
     wait: WaitOption = 60.0,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Ask for something else in a request that is not decided yet; what is left out stays as it is."""
+    """Amend an undecided request. Omitted options stay."""
     client = Client.connect()
     path = f"/v1/capacity-requests/{identifier}"
     body = _with({"spec": spec}, reason=reason)
@@ -91,7 +93,7 @@ def amend(
 
 
 def withdraw(identifier: RequestId, reason: ReasonOption = None, output: OutputOption = Output.TABLE) -> None:
-    """Take back a request that is not decided yet."""
+    """Withdraw an undecided request."""
     client = Client.connect()
     path = f"/v1/capacity-requests/{identifier}"
     request = client.delete(path, generation=client.get(path)["generation"], reason=reason)
@@ -100,7 +102,7 @@ def withdraw(identifier: RequestId, reason: ReasonOption = None, output: OutputO
 
 
 def send(body: Json, *, dry_run: bool, wait_s: float, output: Output) -> None:
-    """Send a request, wait for its answer, print it. Raises CliFailure of status 2 where it is rejected."""
+    """Send a request, wait for its answer and print it. Raises CliFailure of status 2 if it is rejected."""
     client = Client.connect()
     request = client.post("/v1/capacity-requests" + ("?dry_run=true" if dry_run else ""), body)
     if not dry_run:
@@ -113,7 +115,7 @@ def _with(body: Json, *, reason: str | None) -> Json:
 
 
 def _await(client: Client, request: Json, wait_s: float) -> Json:
-    """The request once nothing more happens by itself, or the time is over."""
+    """Return the request once its phase stays, or after `wait_s` seconds."""
     if wait_s <= 0 or _phase(request) in DECIDED:
         return request
     with stderr.status(f"{request['kind']} {request['reservation']}: waiting for the answer"):

@@ -1,4 +1,4 @@
-"""`plimsoll decommission` and `plimsoll refresh`: racks and servers that leave, or come back as another type."""
+"""`plimsoll decommission` and `plimsoll refresh`: announce racks and servers that leave or change their type."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ ScopeArgument = Annotated[RetirementScope, typer.Argument(help="a rack or a sing
 NameArgument = Annotated[str, typer.Argument(help="which one")]
 AtOption = Annotated[
     str | None,
-    typer.Option("--at", metavar=MOMENT, help="by when it is to be empty; UTC unless the time has an offset"),
+    typer.Option("--at", metavar=MOMENT, help="when it must be empty; UTC unless the time has an offset"),
 ]
 ReasonOption = Annotated[str, typer.Option(help="why; people read it")]
-CancelOption = Annotated[bool, typer.Option("--cancel", help="it stays: cancel what was announced")]
+CancelOption = Annotated[bool, typer.Option("--cancel", help="cancel the announcement; it stays")]
 
 
 def decommission(
@@ -32,7 +32,7 @@ def decommission(
     cancel: CancelOption = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Announce that a rack or server leaves the fleet. Solves empty it first; what is not empty when due stays."""
+    """Announce that a rack or server leaves the fleet. Solves empty it first. If it is not empty when due, it stays."""
     _retire(RetirementKind.DECOMMISSION, scope, name, region, {"reason": reason}, at, cancel, output)
 
 
@@ -43,7 +43,7 @@ def refresh(
     to_type: Annotated[str | None, typer.Option("--to-type", help="the hardware type that comes back")] = None,
     at: AtOption = None,
     back: Annotated[
-        str | None, typer.Option("--back", metavar=MOMENT, help="until when it is away; left out: a moment")
+        str | None, typer.Option("--back", metavar=MOMENT, help="when it comes back; default: at once")
     ] = None,
     reason: ReasonOption = "hardware refresh",
     cancel: CancelOption = False,
@@ -54,7 +54,7 @@ def refresh(
     if back is not None:
         body["back_at"] = moment("--back", back)
     if to_type is None and not cancel:
-        raise CliFailure("say which hardware type comes back, with --to-type")
+        raise CliFailure("name the hardware type that comes back with --to-type")
     _retire(RetirementKind.REFRESH, scope, name, region, body, at, cancel, output)
 
 
@@ -81,7 +81,7 @@ def _retire(
         retirement = client.post(path, generation=found[0]["generation"])
     else:
         if at is None:
-            raise CliFailure("say by when it is to be empty, with --at, such as --at 2027-01-31T08:00")
+            raise CliFailure("give its date with --at, such as --at 2027-01-31T08:00")
         body |= {"region": region, "scope": scope, "scope_name": name, "kind": kind, "due_at": moment("--at", at)}
         retirement = client.post("/v1/retirements", body)
     if output is Output.JSON:

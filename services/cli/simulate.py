@@ -1,4 +1,4 @@
-"""`plimsoll simulate`: what if, on the region as it is now; and make a simulation's answer so."""
+"""`plimsoll simulate`: simulate changes of a region, and apply a simulation's answer."""
 
 from __future__ import annotations
 
@@ -31,14 +31,15 @@ _SHOWN_MAX = 20
 def simulate(
     region: Annotated[str | None, typer.Argument(envvar="PLIMSOLL_REGION", help="the region's name")] = None,
     demand: Annotated[
-        list[str] | None, typer.Option("--demand", metavar="NAME=RRU", help="this reservation at that capacity")
+        list[str] | None, typer.Option("--demand", metavar="NAME=RRU", help="this reservation with that capacity")
     ] = None,
     scale: Annotated[
         list[str] | None,
-        typer.Option("--scale", metavar="[NAME=]FACTOR", help="this reservation, or all, so many times larger"),
+        typer.Option("--scale", metavar="[NAME=]FACTOR", help="a factor on this reservation, or on all"),
     ] = None,
     scale_owner: Annotated[
-        list[str] | None, typer.Option("--scale-owner", metavar="OWNER=FACTOR", help="all of an owner's likewise")
+        list[str] | None,
+        typer.Option("--scale-owner", metavar="OWNER=FACTOR", help="a factor on all reservations of an owner"),
     ] = None,
     policy: Annotated[
         list[str] | None, typer.Option("--policy", metavar="COST=VALUE", help="another cost, such as buffer_cost=8")
@@ -52,15 +53,17 @@ def simulate(
     remove_type: Annotated[list[str] | None, typer.Option("--remove-type", metavar="TYPE")] = None,
     withdraw_rack: Annotated[list[str] | None, typer.Option("--withdraw-rack", metavar="RACK")] = None,
     apply: Annotated[
-        int | None, typer.Option("--apply", metavar="ID", help="make this simulation's answer so, if nothing has moved")
+        int | None, typer.Option("--apply", metavar="ID", help="apply this simulation, if its basis has not changed")
     ] = None,
     reason: Annotated[
         str | None, typer.Option(help="why, with --apply; needed where approval limits are exceeded")
     ] = None,
-    wait: Annotated[float, typer.Option(min=0.0, metavar="SECONDS", help="for the answer; 0: do not")] = 3600.0,
+    wait: Annotated[
+        float, typer.Option(min=0.0, metavar="SECONDS", help="how long to wait for the answer; 0: no wait")
+    ] = 3600.0,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Solve the region as it would be and show the difference. Options repeat; nothing changes without --apply."""
+    """Simulate changes of a region, and show the difference. Options repeat. Nothing changes without --apply."""
     client = Client.connect()
     if apply is not None:
         _apply(client, apply, reason, output)
@@ -87,7 +90,7 @@ def simulate(
     given = {name: value for name, value in body.items() if value}
     if given.keys() == {"region"}:
         raise CliFailure(
-            "say what is to be other than it is, such as --demand web=20, --scale 1.2 or --lose-msb msb-01: "
+            "name at least one change, such as --demand web=20, --scale 1.2 or --lose-msb msb-01: "
             "`plimsoll simulate --help` has every option"
         )
     asked = client.post("/v1/simulations", given)
@@ -111,7 +114,7 @@ def simulate(
     if found["status"] == "failed":
         raise CliFailure(f"simulation {found['simulation_id']} failed: {found['error']}")
     if found["status"] not in _OVER:
-        raise CliFailure(f"simulation {found['simulation_id']} is not over after {wait:g} s. {_go_on(found)}")
+        raise CliFailure(f"simulation {found['simulation_id']} has not ended after {wait:g} s. {_go_on(found)}")
 
 
 def _tell_later(asked: Json, output: Output) -> None:
@@ -163,7 +166,7 @@ def _show(found: Json) -> None:
     for one in report["refused"]:
         say(f"{one['reservation']}: {one['message']}")
     if found["applicable"] and not report["refused"] and found["status"] == "done":
-        say(f"`plimsoll simulate --apply {found['simulation_id']}` makes it so, if nothing moves meanwhile.")
+        say(f"`plimsoll simulate --apply {found['simulation_id']}` applies it, if its basis does not change meanwhile.")
 
 
 RESERVATION = {

@@ -1,4 +1,4 @@
-"""`plimsoll solve`: assign the servers of a region folder, or run a replay bundle again, without any service."""
+"""`plimsoll solve`: assign the servers of a region folder, or run a replay bundle again, without a service."""
 
 from __future__ import annotations
 
@@ -47,29 +47,31 @@ def solve(
     region: Annotated[
         Path, typer.Argument(help="A region folder of the interchange format, or a replay bundle (folder or .zip).")
     ],
-    out: Annotated[Path, typer.Option(help="Where the assignment is written (Parquet).")] = Path("assignment.parquet"),
+    out: Annotated[Path, typer.Option(help="The file for the assignment (Parquet).")] = Path("assignment.parquet"),
     time_limit: Annotated[
         float | None, typer.Option(min=0.0, metavar="SECONDS", help="Keep the best plan found by then.")
     ] = None,
     neighbourhoods: Annotated[
-        int | None, typer.Option(min=0, help="Neighbourhoods tried at most: a limit that repeats.")
+        int | None, typer.Option(min=0, help="Most neighbourhoods to try: a repeatable limit.")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(help="Same input, limits and seed: same answer, unless the time limit was hit.")
+        int | None,
+        typer.Option(help="The same input, limits and seed give the same answer unless the time limit is hit."),
     ] = None,
-    report: Annotated[Path | None, typer.Option(help="Write the full report there (JSON).")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write the full report to this file (JSON).")] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Assign every server of a region to a reservation.
 
-    Exit status: 0 solved, also where capacity is short (the report says by how much); 1 error; 2 not possible as asked.
+    Exit status: 0 solved, even if capacity is short (see the report); 1 error; 2 not possible as asked.
     """
     try:
         bundle = load_bundle(region)
         result = run_bundle(bundle, time_limit=time_limit, neighbourhoods=neighbourhoods, seed=seed)
         snapshot = bundle.region.snapshot
         require_clean(check_legal(snapshot, result.plan))
-        for loss in check_regression(snapshot, result.plan.target):  # offline the policy's sum counts, however odd
+        # offline the policy's sum counts, even for odd weights
+        for loss in check_regression(snapshot, result.plan.target):
             stderr.print(f"[yellow]warning:[/yellow] {loss.message}", soft_wrap=True, highlight=False)
         save_assignment(out, snapshot, result.plan.target)
         document = {
@@ -94,7 +96,7 @@ def solve(
 def run_bundle(
     bundle: Bundle, *, time_limit: float | None, neighbourhoods: int | None, seed: int | None
 ) -> SolveResult:
-    """Solve a bundle with its own seed and limits, unless others are given. Shows progress on a terminal."""
+    """Solve a bundle with its own seed and limits, unless others are given. Show progress on a terminal."""
     limits = limits_from(bundle.limits)
     if time_limit is not None:
         limits = replace(limits, time_s_max=time_limit)
@@ -108,7 +110,7 @@ def run_bundle(
 
 @contextmanager
 def showing_progress(console: Console) -> Iterator[Callable[[str, float, float, float], None]]:
-    """A bar over the phases with incumbent, bound and gap; nothing where nobody watches."""
+    """Show a bar over the phases with incumbent, bound and gap on a terminal."""
     bar = Progress(
         SpinnerColumn(),
         TextColumn("{task.description:<13}"),
@@ -130,7 +132,7 @@ def showing_progress(console: Console) -> Iterator[Callable[[str, float, float, 
 
 
 def print_summary(snapshot: FleetSnapshot, report: SolveReport, out: Path) -> None:
-    """The result for people."""
+    """Print the result for people."""
     servers, reservations = len(snapshot.servers), len(snapshot.reservations)
     say(f"{snapshot.region}: {plural(servers, 'server')}, {plural(reservations, 'reservation')}")
     rows = [

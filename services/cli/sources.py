@@ -1,4 +1,4 @@
-"""Options that say what a list of servers is written in, and `plimsoll convert`."""
+"""Read a list of servers in any format by options, and `plimsoll convert`."""
 
 from __future__ import annotations
 
@@ -19,11 +19,9 @@ SourceArgument = Annotated[
     Path,
     typer.Argument(help="nodes.json of `kubectl get nodes -o json`, a CSV file, or a region folder", exists=True),
 ]
-FormatOption = Annotated[
-    SourceFormat | None, typer.Option("--format", "-f", help="what it is; told by its name where left out")
-]
+FormatOption = Annotated[SourceFormat | None, typer.Option("--format", "-f", help="its format; default: from its name")]
 LabelsOption = Annotated[
-    Path | None, typer.Option("--labels", metavar="FILE", help="a TOML file of rules; --map and --default go over it")
+    Path | None, typer.Option("--labels", metavar="FILE", help="a TOML file of rules; --map and --default override it")
 ]
 MapOption = Annotated[
     list[str] | None,
@@ -35,7 +33,9 @@ MapOption = Annotated[
 ]
 DefaultOption = Annotated[
     list[str] | None,
-    typer.Option("--default", metavar="FIELD=VALUE", help="what to take without it, such as rack={server}; repeatable"),
+    typer.Option(
+        "--default", metavar="FIELD=VALUE", help="the value if it is missing, such as rack={server}; repeatable"
+    ),
 ]
 
 
@@ -46,7 +46,7 @@ def read_source(
     keys: list[str] | None,
     defaults: list[str] | None,
 ) -> Inventory:
-    """The servers that a source lists. Raises CliFailure that names them and the label or column."""
+    """Return the servers of a source. Raises CliFailure that names wrong servers and the label or column."""
     kind = found_format(source, source_format)
     try:
         with stderr.status(f"reading {source}"):
@@ -62,7 +62,7 @@ def read_source(
 
 
 def found_format(source: Path, given: SourceFormat | None) -> SourceFormat:
-    """What a source is written in. Raises CliFailure where nobody says."""
+    """Return the format of a source. Raises CliFailure if it is neither given nor known by the name."""
     try:
         return given or format_of(source)
     except InterchangeError as error:
@@ -77,16 +77,18 @@ def convert(
     keys: MapOption = None,
     defaults: DefaultOption = None,
 ) -> None:
-    """Turn a list of servers into a region folder, without any platform: all of them free, no reservations."""
+    """Turn a list of servers into a region folder without a platform. All servers are free, and there are no
+    reservations.
+    """
     if out.exists():
-        raise CliFailure(f"{out} is there already: name a new folder")
+        raise CliFailure(f"{out} exists already: name a new folder")
     inventory = read_source(source, source_format, labels, keys, defaults)
     save_region(region_of(inventory, out.name), out)
     say(f"{out}: {in_words(inventory)}")
 
 
 def in_words(inventory: Inventory) -> str:
-    """How many servers there are, in how many places and of how many types."""
+    """Return the numbers of servers, places and types in words."""
     topology = inventory.topology
     return (
         f"{plural(len(inventory), 'server')} in {plural(len(topology.racks), 'rack')}, "

@@ -1,4 +1,4 @@
-"""What an owner wants, from options of the command line to the body of a request."""
+"""Turn options of the command line into the spec in the body of a request."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from services.cli.moments import MOMENT, moment
 
 T = TypeVar("T")
 Spec = dict[str, object]
-"""The body of a request that says what an owner wants."""
+"""The spec in the body of a request."""
 _Share = "DATACENTER=SHARE"
 
 CapacityOption = Annotated[
@@ -24,7 +24,7 @@ RruOption = Annotated[
     typer.Option(
         "--rru",
         metavar="TYPE=RRU",
-        help="relative resource units: what one server of a type is worth to you, such as hw-01=1.5; repeatable",
+        help="relative resource units: the worth of one server of a type to you, such as hw-01=1.5; repeatable",
     ),
 ]
 CountOption = Annotated[int | None, typer.Option("--count", min=1, help="capacity in servers, instead of RRU")]
@@ -36,15 +36,13 @@ SurvivesOption = Annotated[
     bool | None,
     typer.Option("--survive-msb-loss/--no-survive-msb-loss", help="the capacity remains after the loss of any one MSB"),
 ]
-MsbLimitOption = Annotated[float | None, typer.Option(help="share of the capacity in one MSB above which it costs")]
+MsbLimitOption = Annotated[float | None, typer.Option(help="share of the capacity in one MSB; a larger share costs")]
 RackLimitOption = Annotated[float | None, typer.Option(help="likewise in one rack")]
 AffinityOption = Annotated[
     list[str] | None, typer.Option("--affinity", metavar=_Share, help="share wanted in a datacenter; repeatable")
 ]
-StartsOption = Annotated[
-    str | None, typer.Option(metavar=MOMENT, help="it takes no server before; UTC unless the time has an offset")
-]
-EndsOption = Annotated[str | None, typer.Option(metavar=MOMENT, help="it is deleted then; likewise")]
+StartsOption = Annotated[str | None, typer.Option(metavar=MOMENT, help="its start; UTC unless the time has an offset")]
+EndsOption = Annotated[str | None, typer.Option(metavar=MOMENT, help="its end, in the same form; it is deleted then")]
 
 
 def spec_of(
@@ -61,7 +59,7 @@ def spec_of(
     starts_at: StartsOption = None,
     ends_at: EndsOption = None,
 ) -> Spec:
-    """Return the spec with what was given; the platform fills in or keeps the rest.
+    """Return the spec with the given options. The platform fills in or keeps the rest.
 
     Its parameters are the options of every command that `takes_spec`.
     """
@@ -82,7 +80,7 @@ def spec_of(
 
 
 def takes_spec(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of `spec_of` in the place of its parameter `spec`, which is made of them."""
+    """Replace a command's parameter `spec` by the options of `spec_of`, which make it."""
     options = inspect.signature(spec_of, eval_str=True).parameters
 
     @wraps(command)
@@ -92,7 +90,7 @@ def takes_spec(command: Callable[..., None]) -> Callable[..., None]:
 
     own = inspect.signature(command, eval_str=True).parameters
     taken = [one for name, found in own.items() for one in (options.values() if name == "spec" else [found])]
-    # Any order of parameters with and without defaults is legal where all are named, as typer does.
+    # Keyword parameters may have defaults in any order, and typer passes all by name.
     named = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in taken]
     with_options.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
     return with_options
@@ -102,7 +100,7 @@ _FORMS = {"--rru": "TYPE=RRU, such as hw-01=1.5", "--affinity": "DATACENTER=SHAR
 
 
 def _pairs(texts: Sequence[str] | None, option: str, convert: Callable[[str], T]) -> dict[str, T] | None:
-    """NAME=VALUE, as often as it was given. Raises BadParameter that says how to write it."""
+    """Parse all NAME=VALUE of an option. Raises BadParameter with an example of the form."""
     if not texts:
         return None
     found = {}
@@ -118,8 +116,8 @@ def _pairs(texts: Sequence[str] | None, option: str, convert: Callable[[str], T]
 
 
 def number_of(text: str, convert: Callable[[str], T], option: str, form: str) -> T:
-    """A number as people write it. Raises BadParameter that says the form."""
+    """Parse a number. Raises BadParameter with an example of the form."""
     try:
         return convert(text)
     except ValueError:
-        raise typer.BadParameter(f"{text!r} is no number: write {form}", param_hint=option) from None
+        raise typer.BadParameter(f"{text!r} is not a number: write {form}", param_hint=option) from None

@@ -1,4 +1,4 @@
-"""`plimsoll status`: how a region stands, and what waits for a person."""
+"""`plimsoll status`: show the state of a region, and the decisions that wait for a person."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def status(
     region: Annotated[str, typer.Argument(envvar="PLIMSOLL_REGION", help="the region's name")],
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show how a region stands: capacity, servers by type, what is amiss, and what waits for a person."""
+    """Show the state of a region: capacity, servers by type, problems, and decisions that wait for a person."""
     client = Client.connect()
     path = f"/v1/regions/{quote(region, safe='')}"
     summary = client.get(f"{path}/summary")

@@ -1,4 +1,4 @@
-"""`plimsoll token`: who may ask."""
+"""`plimsoll token`: manage tokens."""
 
 from __future__ import annotations
 
@@ -12,8 +12,12 @@ from services.cli.get import get
 from services.cli.noun import Noun
 from services.cli.output import Output, OutputOption, note, print_json, say, stdout
 
-app = typer.Typer(help="Who may ask, and for whom.", no_args_is_help=True, add_completion=False, rich_markup_mode=None)
-OwnerOption = Annotated[list[str] | None, typer.Option("--owner", help="for whom a requester may ask; repeatable")]
+app = typer.Typer(
+    help="Manage tokens: their roles and owners.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
+)
+OwnerOption = Annotated[
+    list[str] | None, typer.Option("--owner", help="owner that a requester may act for; repeatable")
+]
 Identifier = Annotated[int, typer.Argument(metavar="ID", help="as in `plimsoll token list`")]
 
 
@@ -22,18 +26,18 @@ def list_tokens(
     limit: Annotated[int, typer.Option(min=1, max=1_000_000, help="tokens, at most")] = 100,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Every token, revoked ones too; never a secret."""
+    """List all tokens, revoked ones too, without secrets."""
     get(Noun.TOKENS, limit=limit, output=output)
 
 
 @app.command()
 def create(
-    name: Annotated[str, typer.Argument(help="who or what will hold it")],
+    name: Annotated[str, typer.Argument(help="its holder")],
     role: Annotated[Role, typer.Option(help="what it may do")],
     owner: OwnerOption = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Make a token. Its secret is printed on standard output, this once."""
+    """Create a token. Its secret is printed once, on standard output."""
     token = Client.connect().post("/v1/tokens", {"name": name, "role": role, "owners": owner or []})
     _tell(token, output)
 
@@ -41,10 +45,12 @@ def create(
 @app.command()
 def rotate(
     identifier: Identifier,
-    grace_s: Annotated[int, typer.Option(min=0, metavar="SECONDS", help="so long the present secret opens too")] = 3600,
+    grace_s: Annotated[
+        int, typer.Option(min=0, metavar="SECONDS", help="how long the present secret stays valid")
+    ] = 3600,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Give a token another secret, printed on standard output, this once."""
+    """Give a token another secret, printed once, on standard output."""
     client = Client.connect()
     generation = client.get(f"/v1/tokens/{identifier}")["generation"]
     token = client.post(f"/v1/tokens/{identifier}/rotate", {"grace_s": grace_s}, generation=generation)
@@ -53,7 +59,7 @@ def rotate(
 
 @app.command()
 def owners(identifier: Identifier, owner: OwnerOption = None, output: OutputOption = Output.TABLE) -> None:
-    """Say for whom a requester's token may ask: all of them, in place of those it had."""
+    """Set all owners that a requester's token may act for."""
     client = Client.connect()
     generation = client.get(f"/v1/tokens/{identifier}")["generation"]
     token = client.patch(f"/v1/tokens/{identifier}", {"owners": owner or []}, generation=generation)
@@ -65,7 +71,7 @@ def owners(identifier: Identifier, owner: OwnerOption = None, output: OutputOpti
 
 @app.command()
 def revoke(identifier: Identifier) -> None:
-    """Revoke a token: it opens nothing from now on."""
+    """Revoke a token from now on."""
     Client.connect().delete(f"/v1/tokens/{identifier}")
     say(f"token {identifier} is revoked")
 

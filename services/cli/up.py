@@ -1,4 +1,4 @@
-"""`plimsoll up`: the platform on this machine, until Ctrl-C."""
+"""`plimsoll up`: run the platform on this machine until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def up(
     settings = read_environment(StandaloneSettings)
     note(f"starting in {settings.state_dir}")
     began_s = time.monotonic()
-    # After the first word: the platform's code takes a while to load.
+    # After the first message, because the platform's code takes a while to load.
     from services.standalone.platform import running_platform
     from services.standalone.postgres_cluster import PostgresUnavailable
     from services.standalone.processes import ChildFailed
@@ -33,8 +33,8 @@ def up(
 
     if host not in ("127.0.0.1", "::1", "localhost"):
         note(
-            f"warning: {host} is served in plain HTTP, so that tokens can be read on the way. "
-            "Put a proxy that speaks TLS before it: docs/operating.md, TLS"
+            f"warning: {host} is served in plain HTTP: others on the network can read tokens. "
+            "Put a TLS proxy before it: docs/operating.md, TLS"
         )
     clock = read_environment(ClockSettings).clock()
     try:
@@ -46,16 +46,14 @@ def up(
     except (ChildFailed, PostgresUnavailable, OSError) as error:
         raise CliFailure(str(error)) from error
     except _unavailable() as error:
-        raise CliFailure(
-            f"the database that DATABASE_URL names does not answer: {str(error).splitlines()[0]}"
-        ) from error
+        raise CliFailure(f"the database of DATABASE_URL does not answer: {str(error).splitlines()[0]}") from error
     except SystemExit as stopped:
-        if stopped.code != 128 + signal.SIGINT:  # Ctrl-C is how it is meant to end
+        if stopped.code != 128 + signal.SIGINT:  # Ctrl-C is the normal end
             raise
 
 
 def _unavailable() -> tuple[type[Exception], ...]:
-    # Asked for only where something went wrong: loading a database's client would keep the first processes waiting.
+    # Imported only after an error: loading a database's client would delay the first processes.
     from libs.store.platform.errors import UNAVAILABLE
 
     return UNAVAILABLE

@@ -1,1 +1,1 @@
-"""Target -> current bindings, one bounded step at a time."""
+"""Bring current bindings to the targets, one bounded step at a time."""

@@ -1,4 +1,4 @@
-"""The circuit breaker before an actuator: when to stop asking, and when to try again. Pure."""
+"""The circuit breaker before an actuator decides when to stop calling it, and when to probe. Pure."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from libs.reconcile.calls import Breaker
 
 
 def answered(outcomes: Sequence[StepOutcome]) -> bool | None:
-    """Whether the actuator answered anything it was asked; None where it was asked nothing, so nobody knows."""
+    """Return whether the actuator answered at least one call; None if it was not called."""
     states = {outcome.state for outcome in outcomes} - {StepState.NOT_ASKED}
     return states != {StepState.UNKNOWN} if states else None
 
 
 def next_probe(mover: Mover, breaker: Breaker, now: datetime) -> datetime | None:
-    """Return when to probe after one more tick without an answer; None: the breaker stays closed for now."""
-    failures = mover.ticks_failed + 1 - breaker.after + 1  # the tick that opens it is the first
+    """Return when to probe after one more tick without an answer; None if the breaker stays closed for now."""
+    failures = mover.ticks_failed + 1 - breaker.after + 1  # the first failure is the tick that opens the breaker
     return None if failures < 1 else now + timedelta(seconds=breaker.probes.wait_s(failures))

@@ -1,4 +1,4 @@
-"""The mover as a process: `python -m services.mover.main serve`, and `work` for its jobs."""
+"""Run the mover as a process: `python -m services.mover.main serve`, and `work` for its jobs."""
 
 from __future__ import annotations
 

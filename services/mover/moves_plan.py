@@ -1,7 +1,7 @@
-"""Which moves start, which steps are asked for, and what an outcome means. Pure.
+"""Decide which moves start, which steps to ask for, and what an outcome changes. Pure.
 
-It lies in the mover because no other service decides this. It imports the domain, the answers of actuators and the
-back-off only.
+This lies in the mover because no other service decides it. It imports only the domain, the answers of actuators and the
+back-off.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from libs.reconcile.calls import BREAKER, CALLS, Backoff, Breaker
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MovePolicy:
-    """Bounds on what is under way in a region, and how patient the mover is.
+    """Bounds on running moves in a region, and the patience of the mover.
 
     moves_max        moves at a time
-    msb_share_max    share of an MSB's servers that may be on their way out of a reservation at a time, one at least:
+    msb_share_max    share of an MSB's servers that may leave reservations at a time, and at least one server:
                      moves must not look like the loss of an MSB
-    attempts_max     at one step; then the move has failed for good
-    backoff          between attempts at a step
-    step_s_max       an attempt that takes longer has failed, so every move ends
-    call_backoff     before a step is asked for again after a call without an answer
-    breaker          when to stop asking an actuator that answers nothing
-    msb_moves_max, msb_starts_per_minute   of an MSB; None: no bound
+    attempts_max     attempts at one step; after the last one the move has failed for good
+    backoff          pause between attempts at a step
+    step_s_max       seconds; a longer attempt counts as failed, so every move ends
+    call_backoff     pause before the next call about a step, after a call without an answer
+    breaker          when to stop calling a silent actuator
+    msb_moves_max, msb_starts_per_minute   per MSB; None: no bound
     """
 
     moves_max: int
@@ -55,17 +55,17 @@ class MovePolicy:
     msb_starts_per_minute: int | None = None
 
     def bounded_by(self, bounds: MoverBounds) -> MovePolicy:
-        """The policy with what a region's operators have set."""
+        """Return the policy with the bounds that the region's operators have set."""
         return replace(self, **{name: value for name, value in asdict(bounds).items() if value is not None})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MovesPlan:
-    """What one tick does.
+    """The decisions of one tick.
 
     start     moves to start
-    cancel    moves that are no longer wanted and have no step under way
-    ask       moves whose step the actuator is to be asked for
+    cancel    moves that no reservation wants any more and that have no running step
+    ask       moves whose step to ask the actuator for
     """
 
     start: tuple[MoveStart, ...]
@@ -76,8 +76,8 @@ class MovesPlan:
 def plan_moves(snapshot: MovesSnapshot, policy: MovePolicy, now: datetime) -> MovesPlan:
     """Decide what to start, to cancel and to ask for. The same snapshot gives the same plan.
 
-    Paused, no move starts and no step begins. With the circuit breaker open, nothing is asked for; once it is time to
-    probe, one step is, and one move may start, so that the probe is not always about the same server.
+    A paused mover starts no move and begins no step. An open circuit breaker asks for nothing. When a probe is due, the
+    breaker lets one step be asked for and one move start. So the probe is not always about the same server.
     """
     mover, policy = snapshot.mover, policy.bounded_by(snapshot.mover.bounds)
     begun_by = now if mover.paused_at is None else min(now, mover.paused_at)
@@ -105,11 +105,11 @@ def judge_outcome(
     patient_since: datetime | None = None,
     is_known: bool = True,
 ) -> MoveChange | None:
-    """What becomes of a move whose step stands so; None: nothing yet.
+    """Return the change of a move after an outcome of its step; None for no change yet.
 
-    result          None: the step is under way
-    patient_since   time before it does not count against the step
-    is_known        False, with no result: the actuator could not say, so a failure is not the server's
+    result          None: the step is running
+    patient_since   the step's time limit ignores the time before this
+    is_known        False, with no result: the actuator could not tell, so the server has not failed
     """
     if result is None:
         since = move.step_started_at if patient_since is None else max(move.step_started_at, patient_since)
@@ -134,7 +134,7 @@ def judge_outcome(
 
 
 def postpone(move: RunningMove, outcome: StepOutcome, policy: MovePolicy, now: datetime) -> MovePostponed | None:
-    """When to ask again for a step that is neither done nor failed; None: on the next tick, as it comes."""
+    """Return when to ask again for a step without a result; None: on the next tick."""
     if outcome.state is not StepState.UNKNOWN:
         if outcome.ask_again_s is None:
             return None
@@ -148,7 +148,7 @@ def postpone(move: RunningMove, outcome: StepOutcome, policy: MovePolicy, now: d
 def steps_of(
     *, from_reservation: bool, to_reservation: bool, other_profile: bool, uncleaned: bool
 ) -> tuple[MoveStep, ...]:
-    """The steps of a move. A server that left a reservation without being cleaned is cleaned first."""
+    """Return the steps of a move. Clean first a server that left a reservation without being cleaned."""
     steps = (
         (MoveStep.PREEMPT, from_reservation),
         (MoveStep.CLEAN, from_reservation or uncleaned),
@@ -159,9 +159,10 @@ def steps_of(
 
 
 def _starts(snapshot: MovesSnapshot, policy: MovePolicy) -> list[MoveStart]:
-    """Replacements, all of them; then unused servers, among them those that bring capacity first; then by id.
+    """Return the moves to start: all replacements first, then unused servers, then used ones.
 
-    Bounded by region and by MSB, but for replacements: the size of the shared buffers bounds those.
+    Among unused servers, those that bring capacity come first, then the lower id. Bounds per region and MSB apply to
+    all but replacements, because the size of the shared buffers bounds those.
     """
     free = policy.moves_max - len(snapshot.running)
     waiting = snapshot.waiting
@@ -206,7 +207,7 @@ def _start(waiting: WaitingServers, row: int) -> MoveStart:
 
 
 def _unwanted(move: RunningMove) -> str | None:
-    """Why a move should not go on; None where it should."""
+    """Return why a move should not continue; None if it should."""
     if not move.wanted:
         return "target_changed"
     return None if move.available else "server_unavailable"

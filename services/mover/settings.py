@@ -1,4 +1,4 @@
-"""What the mover reads from the environment."""
+"""Read the mover's settings from the environment."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from services.mover.moves_plan import MovePolicy
 
 
 class MoverSettings(Settings):
-    """How much may be under way at once; see MovePolicy. How patient the mover is stands in CallSettings."""
+    """Bounds on moves in progress; see MovePolicy. CallSettings holds time limits and retries."""
 
     mover_actuator: str = Field(default="simulated", validation_alias="PLIMSOLL_MOVER_ACTUATOR")
     moves_max: int = Field(default=1000, ge=1, le=100_000, validation_alias="PLIMSOLL_MOVES_MAX")
@@ -18,7 +18,7 @@ class MoverSettings(Settings):
     history_kept_days: int = Field(default=90, ge=1, le=3650, validation_alias="PLIMSOLL_HISTORY_KEPT_DAYS")
 
     def policy(self, calls: CallSettings) -> MovePolicy:
-        """The part that plans are made by."""
+        """Return the part that moves_plan uses."""
         return MovePolicy(
             moves_max=self.moves_max,
             msb_share_max=self.moves_msb_share_max,

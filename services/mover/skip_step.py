@@ -1,4 +1,4 @@
-"""Skip the step that a move failed at: an operator has done it by hand, and the move goes on behind it."""
+"""Skip the failed step of a move after an operator has done it by hand. The move continues with the next step."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def skip_step(
     actor: str,
     now: datetime,
 ) -> Move:
-    """Treat the step as done: what it does to the server is written, and the next one, if there is one, follows.
+    """Treat the step as done: write its effect on the server, and begin the next step if there is one.
 
-    A move that is not wanted any more ends as cancelled. Raises NotFound and NotPossible.
+    A move that is no longer wanted ends as cancelled. Raises NotFound and NotPossible.
     """
     reopen_to_skip(tx, move_id, reason=reason, actor=actor, now=now)
     move = load_running_move(tx, move_id)

@@ -31,7 +31,7 @@ def draw_replacements(run: JobRun) -> None:
 
 @job(FORGET_HISTORY)
 def forget_history(run: JobRun) -> None:
-    """Forget a region's old moves and changes of targets."""
+    """Delete a region's old moves and old changes of targets."""
     kept_days = MoverSettings().history_kept_days
     ForgetHistory(run.database, run.clock, run.job.subject, kept_days=kept_days).reconcile()
 

@@ -1,1 +1,1 @@
-"""Traces, use and inputs -> service models -> a plan of capacity and traffic over regions, weekly and on demand."""
+"""Plan capacity and traffic over regions from traces, usage and inputs, weekly and on demand."""

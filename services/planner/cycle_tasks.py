@@ -1,4 +1,4 @@
-"""The planner's kinds of jobs that are short, and are not to wait for a plan. They load nothing that plans."""
+"""The planner's short jobs, which must not wait for a plan. This module imports no planning code."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from services.planner.telemetry_tasks import KINDS as TELEMETRY
 
 @job(SCHEDULE_PLAN, serves_many=True)
 def schedule_plan(run: JobRun) -> None:
-    """Ask for the plan of the week, where it is due."""
+    """Request the weekly plan if it is due."""
     settings = CycleSettings()
     weekday = list(Weekday).index(settings.plan_weekday)
     SchedulePlanRuns(run.database, run.clock, weekday, settings.plan_hour).reconcile()
@@ -24,7 +24,7 @@ def schedule_plan(run: JobRun) -> None:
 
 @job(FORGET_PLANNING)
 def forget_planning(run: JobRun) -> None:
-    """Forget old runs and inputs."""
+    """Delete old runs and inputs."""
     settings = CycleSettings()
     ForgetPlanning(run.database, run.clock, settings.history_kept_days, settings.executed_plans).reconcile()
 

@@ -1,4 +1,4 @@
-"""The names under which a plan's documents are kept: whoever serves them need not import what makes them."""
+"""Name the documents of a plan. The routes import this instead of the code that makes the documents."""
 
 PLAN, DAG, CHANGES = "plan.json", "dag.json", "changes.json"
 MODEL, DISASTER = "model.json", "disaster.json"

@@ -1,4 +1,4 @@
-"""What is kept of a plan for people and programs, by file name."""
+"""Make the documents of a plan for people and programs, by file name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from services.planner.document_names import DAG, DISASTER, MODEL, PLAN
 
 
 def plan_files(planned: Planned) -> dict[str, bytes]:
-    """The plan, the models behind it, how it is carried out, why it is so, what losses ask, and pictures."""
+    """Return the files of a plan: the plan, its models, its execution, its reasons, the effect of losses, and
+    pictures.
+    """
     words, models = planned.words, planned.models
     documents = {
         PLAN: placement_plan_document(words, models.modelled, planned.solved.plan),
@@ -31,7 +33,7 @@ def plan_files(planned: Planned) -> dict[str, bytes]:
 
 
 def plan_summary(planned: Planned) -> dict[str, Any]:
-    """The plan in a few figures, and each step in fewer."""
+    """Summarise the plan and each of its steps in a few figures."""
     plan, before, presence = planned.solved.plan, planned.problem.kappa, planned.problem.xi
     steps = []
     for t, step in enumerate(plan.step):

@@ -1,4 +1,4 @@
-"""The replay bundles of the latest plan runs, as files of a folder."""
+"""Keep the replay bundles of the latest plan runs as files in a folder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from libs.interchange.files.tables import Content
 
 
 def keep_world(folder: Path, files: Mapping[str, Content], *, plan_run_id: int, most: int) -> Path:
-    """Write what a run is about to plan from; the newest `most` stay."""
+    """Write the input of a run, and return its path. Keep only the newest `most` bundles."""
     world = folder / "world"
     world.mkdir(parents=True, exist_ok=True)
     path = world / f"plan-{plan_run_id:010d}.zip"

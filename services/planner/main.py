@@ -1,4 +1,4 @@
-"""The planner as a process: `python -m services.planner.main serve`, and `work` for its jobs."""
+"""Run the planner as a process: `python -m services.planner.main serve`, and `work` for its jobs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def serve() -> None:
 
 
 def work() -> None:
-    """Plan, and sum up measurements."""
+    """Plan, and sum measurements."""
     from libs.jobs.working import work_jobs
     from services.planner.cycle_tasks import JOBS as CYCLES
     from services.planner.plan_tasks import JOBS as PLANNING

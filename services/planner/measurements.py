@@ -1,4 +1,4 @@
-"""What both uploads of measurements do: read a table that came as a body, and write its samples."""
+"""Read an uploaded table of measurements, and write its samples. Usage and traffic share this."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ from libs.web.problems import Problem
 from services.planner.telemetry_settings import TelemetrySettings
 
 TABLE_BYTES_MAX = 32_000_000
-"""A million rows of CSV: putting the pieces of a body together lets no other thread run. `plimsoll flux send` splits.
+"""Bytes of a table; a million rows of CSV. Joining the pieces of a body blocks all other threads, so bound it.
 
-PLIMSOLL_DECODING_BYTES bounds the rows of Parquet: 160 bytes each."""
+`plimsoll flux send` splits larger tables. PLIMSOLL_DECODING_BYTES bounds the rows of Parquet: 160 bytes each.
+"""
 CSV, PARQUET = "text/csv", "application/vnd.apache.parquet"
 _SUFFIXES = {CSV: "csv", PARQUET: "parquet"}
 _BINARY = {"type": "string", "format": "binary"}
@@ -36,12 +37,12 @@ REQUEST_BODY = {
     "requestBody": {"required": True, "content": {CSV: {"schema": {"type": "string"}}, PARQUET: {"schema": _BINARY}}}
 }
 _AHEAD = timedelta(days=1)
-"""Clocks differ; more than this is a mistake."""
+"""Allowed lead of a sender's clock. A larger lead is a mistake."""
 Load = Callable[..., tuple[Series, Samples]]
 
 
 class MeasurementsOut(ResponseModel):
-    """What a table came to."""
+    """The result of reading a table."""
 
     samples: int
     series: int
@@ -55,7 +56,7 @@ async def _content(request: Request) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A table that somebody sends, and how to keep it."""
+    """An uploaded table, and how to keep it."""
 
     context: Context
     write: Write
@@ -66,7 +67,7 @@ class Upload:
     dry_run: bool
 
     def keep(self, measure: Measure, load: Load) -> Response:
-        """All rows or none; what is there for a minute is written over. Raises Problem (415, 422)."""
+        """Write all rows or none, over existing samples of the same minutes. Raises Problem (415, 422)."""
         settings, now = read_environment(TelemetrySettings), self.context.clock.now()
         if self.media not in _SUFFIXES:
             raise Problem(415, "unsupported_media_type", f"Send Content-Type: {CSV} or {PARQUET}.")
@@ -97,16 +98,16 @@ def _upload(
     content: Annotated[bytes, Depends(_content)],
     _slot: Slot,
     minute_zero: Annotated[
-        AwareDatetime, Query(description="When the table's minute 0 was; left out: its minutes count from 1970, UTC")
+        AwareDatetime, Query(description="The moment of the table's minute 0; if omitted, minutes count from 1970, UTC")
     ] = datetime(1970, 1, 1, tzinfo=UTC),
-    dry_run: Annotated[bool, Query(description="Read and judge the table, and keep nothing")] = False,
+    dry_run: Annotated[bool, Query(description="Read and check the table without keeping it")] = False,
 ) -> Upload:
     media = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     return Upload(context, write, principal.name, content, media, minute_zero, dry_run)
 
 
 Uploaded = Annotated[Upload, Depends(_upload)]
-"""A parameter of a route: the table that came as its body."""
+"""A parameter of a route: the table in its body."""
 
 
 def _minute(at: datetime) -> int:

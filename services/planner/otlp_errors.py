@@ -1,6 +1,6 @@
-"""Errors of `/v1/traces` in the form of its protocol: a google.rpc.Status, in protobuf or JSON as the request was.
+"""Turn errors of `/v1/traces` into a google.rpc.Status, in protobuf or JSON as in the request.
 
-Source: OTLP specification, OTLP/HTTP response. Whoever raises them, middleware included, raises problem documents.
+Routes and middleware raise problem documents, and this translates them. Source: OTLP specification, OTLP/HTTP response.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from libs.web.problems import MEDIA_TYPE
 
 PATH = "/v1/traces"
 _CODES = {400: 3, 401: 16, 403: 7, 404: 5, 408: 4, 413: 8, 415: 3, 422: 3, 429: 8, 503: 14}
-"""By HTTP status: INVALID_ARGUMENT, UNAUTHENTICATED, PERMISSION_DENIED, ...; what is not here is INTERNAL."""
+"""gRPC code by HTTP status: INVALID_ARGUMENT, UNAUTHENTICATED, PERMISSION_DENIED, ...; a missing status is INTERNAL."""
 _INTERNAL = 13
 
 
@@ -27,7 +27,7 @@ class OtlpErrors:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on; a problem document on the way back becomes a Status."""
+        """Pass the request on, and turn a problem document in the answer into a Status."""
         if scope["type"] != "http" or scope["path"] != PATH:
             await self._app(scope, receive, send)
             return

@@ -1,4 +1,4 @@
-"""Whether an override can be kept, together with the inputs and the overrides that there are."""
+"""Check whether a plan can keep an override together with the present inputs and overrides."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ _MISSING_SHOWN = "put these first, so that the names can be checked: PUT /v1/pla
 
 
 def require_consistent(tx: Transaction, override: PlanOverride, *, now: datetime) -> None:
-    """Raises Problem: 422 for a name that the inputs lack, or an end that is past; 409 where it contradicts anything.
+    """Require that a plan can keep the override. Raises Problem.
 
-    Each contradiction names both sides.
+    422 if the inputs lack a name or the end is past; 409 if it contradicts an input or an override. Each contradiction
+    names both sides.
     """
     if override.expires_at is not None and override.expires_at <= now:
         raise invalid(FieldError(field="expires_at", location="body", code="past", message="is past already"))
     contents = {name: content for name, (_, content) in load_all_current(tx).items()}
     missing = missing_inputs(contents)
     if missing:
-        raise Problem(409, "conflict", f"Nobody has put {', '.join(missing)} yet; {_MISSING_SHOWN}.")
+        raise Problem(409, "conflict", f"Missing inputs: {', '.join(missing)}; {_MISSING_SHOWN}.")
     others = [one for one in load_overrides_in_force(tx, now) if one.plan_override_id != override.plan_override_id]
     known = {str(problem) for problem in problems_of(contents, override_rows(others))}
     found = [

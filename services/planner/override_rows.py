@@ -1,4 +1,4 @@
-"""Overrides as rows of the table that plans read them from."""
+"""Turn overrides into rows of the table that plans read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from libs.interchange.planning_inputs.rows import Row
 
 
 def override_rows(overrides: Iterable[PlanOverride]) -> list[Row]:
-    """A row each, of the table `overrides`."""
+    """Return one row of the table `overrides` per override."""
     return [
         {
             "override": float(one.plan_override_id),

@@ -1,4 +1,4 @@
-"""The kind of job that plans: it takes minutes and much memory, and has a worker of its own."""
+"""The job that plans. It takes minutes and much memory, so it has a worker of its own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from services.planner.settings import PlannerSettings
 
 @job(PLAN)
 def plan(run: JobRun) -> None:
-    """Carry out the oldest open plan run, and ask again while there are others."""
+    """Run the oldest open plan run, and enqueue another job while runs remain."""
     settings = PlannerSettings()  # type: ignore[call-arg]  # from the environment
     MakePlacementPlan(run.database, run.clock, settings, lost=lambda: run.lease.lost).reconcile()
     with run.database.write() as tx:

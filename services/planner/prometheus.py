@@ -1,4 +1,4 @@
-"""Range queries to Prometheus, with its refusals in words."""
+"""Send range queries to Prometheus, and explain its refusals."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _MESSAGE_LENGTH_MAX = 500
 
 
 class PrometheusError(Exception):
-    """No answer, or none that can be used: the message is for people."""
+    """Prometheus gave no usable answer. The message is for people."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
-    """One series of an answer: what it is called, and (seconds since 1970, value as text) of each sample."""
+    """One series of an answer: its labels, and (seconds since 1970, value as text) of each sample."""
 
     labels: Mapping[str, str]
     samples: Sequence[tuple[float, str]]
@@ -33,11 +33,11 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Prometheus:
-    """One server, or what answers like one (Thanos, Mimir, VictoriaMetrics).
+    """One server with the API of Prometheus (also Thanos, Mimir, VictoriaMetrics).
 
-    token     shown to it with every query; None: none is
-    ca        PEM file of the authorities that may vouch for it; None: the usual ones
-    retries   of a query that it does not answer
+    token     sent with every query; None: none
+    ca        PEM file of trusted certificate authorities; None: the usual ones
+    retries   of an unanswered query
     """
 
     url: str
@@ -48,7 +48,8 @@ class Prometheus:
 
     def __post_init__(self) -> None:
         headers = {} if self.token is None else {"Authorization": f"Bearer {self.token}"}
-        # A redirect is not followed: whom we show the token is in our own settings. Nor is a proxy taken from them.
+        # Follow no redirect: the token may go only to the host in our settings. For the same reason use no proxy of the
+        # environment.
         timeout_s, trusted = self.retries.timeout_s, trusted_by(self.ca)
         client = httpx.Client(headers=headers, timeout=timeout_s, trust_env=False, verify=trusted)
         object.__setattr__(self, "_client", client)
@@ -58,7 +59,7 @@ class Prometheus:
         self._client.close()
 
     def query_range(self, query: str, start: datetime, end: datetime, step_s: int) -> list[Series]:
-        """Samples from start to end, both included. Raises PrometheusError."""
+        """Return samples from start to end, both included. Raises PrometheusError."""
         form = {"query": query, "start": start.timestamp(), "end": end.timestamp(), "step": step_s}
         return _matrix(self._ask(form))
 
@@ -77,7 +78,7 @@ class Prometheus:
                 return content
             said = f"{self.url} answered {response.status_code}: {_error_of(content)}"
             if response.status_code != 429 and response.status_code < 500:
-                break  # it would say the same again
+                break  # the same query would fail again
         raise PrometheusError(said[:_MESSAGE_LENGTH_MAX])
 
 

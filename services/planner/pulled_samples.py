@@ -1,4 +1,4 @@
-"""An answer of Prometheus as series and samples of a measure."""
+"""Turn an answer of Prometheus into series and samples of a measure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from services.planner.prometheus import PrometheusError, Series
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PulledSamples:
-    """left_out: series that lack a name."""
+    """Series and samples of an answer.
+
+    left_out: number of series without a name.
+    """
 
     series: list[tuple[str, ...]]
     samples: Samples
@@ -25,10 +28,10 @@ class PulledSamples:
 
 
 def read_answer(query: MetricQuery, answer: Sequence[Series]) -> PulledSamples:
-    """Name each series; what is no amount (NaN, infinite, negative) was not measured.
+    """Name each series. Treat a value that is no amount (NaN, infinite, negative) as not measured.
 
-    Raises PrometheusError where a sample is no number, and where two series of the answer have one name: which of them
-    counts is not ours to guess.
+    Raises PrometheusError if a sample is no number, or if two series of the answer have the same name. The code cannot
+    know which of the two is right.
     """
     number: dict[tuple[str, ...], int] = {}
     series, minutes, values, left_out = [], [], [], 0
@@ -46,7 +49,7 @@ def read_answer(query: MetricQuery, answer: Sequence[Series]) -> PulledSamples:
             try:
                 value, minute = float(text) * query.scale, int(at // 60)
             except (ValueError, OverflowError) as error:
-                raise PrometheusError(f"a sample of {names} is no number: {text!r} at {at!r}") from error
+                raise PrometheusError(f"a sample of {names} is not a number: {text!r} at {at!r}") from error
             if math.isfinite(value) and 0 <= value <= VALUE_MAX:
                 series.append(len(number) - 1)
                 minutes.append(minute)

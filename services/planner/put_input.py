@@ -1,4 +1,4 @@
-"""Putting a planning input: checked by itself, then together with all others by the code that plans read them with."""
+"""Check a planning input by itself, then together with all others, by the code that plans read them with."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from services.planner.override_rows import override_rows
 class Proposal:
     """A table that may be put.
 
-    before    the latest version that there is; None where there is none
-    counts    rows added, removed and changed against it
-    warnings  what it makes wrong in other inputs, which a plan would refuse
+    before    the latest version; None if there is none
+    counts    rows added, removed and changed against that version
+    warnings  errors that it causes in other inputs; a plan would refuse them
     """
 
     content: bytes
@@ -38,11 +38,11 @@ class Proposal:
 def propose(
     tx: Transaction, table: InputTable, given: Sequence[Row], *, minute_zero: datetime | None, now: datetime
 ) -> Proposal:
-    """What putting these rows would come to. Raises: InterchangeError with what is wrong in them."""
+    """Check the rows, and return the effect of putting them. Raises InterchangeError with the errors in the rows."""
     rows = checked_rows(table, given, minute_zero=minute_zero)
     current = load_all_current(tx)
     contents = {name: content for name, (_, content) in current.items()}
-    # In the order in which they came, so that a row that is named is the client's own.
+    # In the client's order, so that an error names the client's own row.
     found = problems_of(
         {**contents, table.name: parquet_of(table, rows)}, override_rows(load_overrides_in_force(tx, now))
     )

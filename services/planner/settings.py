@@ -1,4 +1,4 @@
-"""What the planner reads from the environment."""
+"""Read the planner's settings from the environment."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Weekday(StrEnum):
 
 
 class CycleSettings(Settings):
-    """When plans are made, and how long what is behind them is kept. All that a worker beside the planning one needs.
+    """When plans are made, and how long their records are kept. Short jobs need no more than this.
 
     plan_weekday, plan_hour   when the week's plan is made; the hour is UTC
     executed_plans      past plans whose executed share is measured
-    history_kept_days   runs that ended longer ago are forgotten with their plans, and so are inputs that old
+    history_kept_days   older runs are deleted with their plans, and so are inputs of that age
     """
 
     plan_weekday: Weekday = Field(default=Weekday.MONDAY, validation_alias="PLIMSOLL_PLAN_WEEKDAY")
@@ -37,13 +37,13 @@ class CycleSettings(Settings):
 
 
 class PlannerSettings(CycleSettings):
-    """What a plan looks at, how long it may take, and what of it is kept.
+    """The measurements behind a plan, its time limit, and the records kept of it.
 
     bundle_dir      a folder that outlives the process; replay bundles go to `world` in it
     bundles_max     replay bundles kept, the newest
     window_days     whole days of measurements behind a plan, the latest
     solve_s_max     real seconds for the linear programs of one plan
-    plans_max       plans whose documents and pictures, and runs whose models, are kept
+    plans_max       number of plans with documents and pictures, and of runs with models, to keep
     """
 
     bundle_dir: Path = Field(validation_alias="PLIMSOLL_BUNDLE_DIR")

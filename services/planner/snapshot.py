@@ -1,4 +1,4 @@
-"""Everything that one plan is made from, read in one moment."""
+"""Read the whole input of one plan in one moment."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from libs.store.telemetry.span_batches import count_waiting
 from services.planner.override_rows import override_rows
 
 EXECUTED_ACTIONS_MIN = 5
-"""Of a phase: what fewer actions did says nothing of the next ones."""
+"""Actions of a phase. Fewer past actions do not predict the next ones."""
 MEASURED_CELLS_MAX = 20_000_000
-"""Measurements that a replay bundle holds; where there are more, the models that were made from them."""
+"""Measurements in a replay bundle. With more of them, the bundle holds the service models instead."""
 _EXECUTED = {"upsize": "executed_upsize_share", "downsize": "executed_downsize_share"}
 
 
@@ -40,11 +40,11 @@ class Measure(Protocol):
     """Reads measurements, as libs.store.telemetry.window does."""
 
     def __call__(self, tx: Transaction, words: Vocabulary, *, start: datetime, end: datetime) -> Telemetry:
-        """From start, a midnight, to before end; drains and load tests are still in it."""
+        """Read from start, a midnight, to before end. Drains and load tests are still included."""
 
 
 class CannotPlan(Exception):
-    """What a plan is made from does not allow one, today or at the next attempt. reason is an identifier."""
+    """The inputs allow no plan, now or at the next attempt. reason is an identifier."""
 
     def __init__(self, reason: str, message: str) -> None:
         self.reason = reason
@@ -53,9 +53,10 @@ class CannotPlan(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PlanSnapshot:
-    """files: the world that it all stands for, as a replay bundle holds it; without measurements if they are vast.
+    """The input of one plan.
 
-    unsummed  spans that came in and wait to be summed: they are not in the demand
+    files     the world as a replay bundle holds it; without measurements if there are too many
+    unsummed  spans that wait to be summed; the demand does not include them
     """
 
     words: Vocabulary
@@ -70,7 +71,7 @@ class PlanSnapshot:
 
 
 def load_plan_snapshot(tx: Transaction, run: PlanRun, measure: Measure, *, executed_plans: int) -> PlanSnapshot:
-    """Read what the run has pinned. Raises CannotPlan."""
+    """Read the pinned inputs of the run. Raises CannotPlan."""
     assert run.input_versions is not None
     assert run.window_start is not None
     assert run.window_end is not None
@@ -80,7 +81,7 @@ def load_plan_snapshot(tx: Transaction, run: PlanRun, measure: Measure, *, execu
     if missing:
         raise CannotPlan(
             "MissingInputs",
-            f"Nobody has put {', '.join(missing)} yet: `plimsoll flux inputs put`, or PUT /v1/planning-inputs/NAME.",
+            f"Missing inputs: {', '.join(missing)}. Use `plimsoll flux inputs put`, or PUT /v1/planning-inputs/NAME.",
         )
     overrides = load_overrides_in_force(tx, run.started_at)
     shares = load_executed_shares(tx, plans=executed_plans)
@@ -92,8 +93,7 @@ def load_plan_snapshot(tx: Transaction, run: PlanRun, measure: Measure, *, execu
         cost_models = load_cost_models(source, words)
     except InterchangeError as error:
         raise CannotPlan("BadInputs", f"The inputs do not fit together:\n{error}") from error
-    # What traces cost is counted by the day on which they came, and today's cost as much as yesterday's. Use is
-    # compared by day, so it is that of whole days.
+    # The cost of traces is counted by their day of arrival, and today's counts too. Usage is compared by whole days.
     measured = measure(tx, words, start=run.window_start, end=run.started_at)
     start, end = event_minutes(contents, run.window_start)
     until = (run.window_end - run.window_start).total_seconds() / 60
@@ -101,9 +101,9 @@ def load_plan_snapshot(tx: Transaction, run: PlanRun, measure: Measure, *, execu
     if not np.isfinite(seen.usage).any() or not np.isfinite(seen.traffic).any():
         raise CannotPlan(
             "NothingMeasured",
-            f"No use, or no traffic, of any service and product is known from {run.window_start:%Y-%m-%d} to "
+            f"No usage or no traffic is known from {run.window_start:%Y-%m-%d} to "
             f"{run.window_end:%Y-%m-%d} outside of events. `plimsoll flux send` sends tables of both, a metric source "
-            "pulls them from Prometheus, and `plimsoll flux telemetry` says what came in.",
+            "pulls them from Prometheus, and `plimsoll flux telemetry` shows what has arrived.",
         )
     return PlanSnapshot(
         words=words,
@@ -123,7 +123,7 @@ def _vast(seen: Observations) -> bool:
 
 
 def _without_events(seen: Observations, start: Floats, end: Floats, until: float) -> Observations:
-    """The minutes before `until` in which anything was measured, and no drain or load test was under way anywhere."""
+    """Keep the minutes before `until` with a measurement and without a drain or load test in any region."""
     known = np.isfinite(seen.usage).any((0, 1)) | np.isfinite(seen.traffic).any((0, 1))
     kept = known & (seen.minute < until) & ~in_events(seen.minute, start, end)
     return replace(seen, minute=seen.minute[kept], usage=seen.usage[:, :, kept], traffic=seen.traffic[:, :, kept])

@@ -1,4 +1,4 @@
-"""The door for spans of one process: what it knows by heart, how much it lets in, and how it keeps what came."""
+"""Take spans in one API process: cache names, bound the amount, and store spans."""
 
 from __future__ import annotations
 
@@ -23,15 +23,18 @@ from libs.web.problems import Problem
 from services.planner.telemetry_settings import TelemetrySettings
 
 KNOWN_S = 5.0
-"""For so long a process goes by what it read of entry points and names: an operator's change shows after it."""
+"""Seconds that a process caches entry points and names. After that it sees an operator's change."""
 WAITING_S = 1.0
-"""For so long it goes by what it counted: the bound on what waits is held to within a second's spans."""
+"""Seconds that a process caches the number of waiting spans. The bound may be exceeded by the spans of one second."""
 RETRY_S = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """unnamed  services whose spans were not taken: there are too many, or it is no name."""
+    """The result of storing spans.
+
+    unnamed: services whose spans were rejected, because there are too many names or the name is unusable.
+    """
 
     spans: int
     rejected: int
@@ -40,7 +43,7 @@ class Kept:
 
 @dataclass(slots=True)
 class SpanIntake:
-    """Threads share it. What it knows by heart it may lose at any time."""
+    """The intake of one process; threads share it. Its caches may be lost at any time."""
 
     database: Database
     settings: TelemetrySettings
@@ -53,23 +56,23 @@ class SpanIntake:
     _waiting_until: float = 0.0
 
     def enter(self, body_bytes: int) -> None:
-        """Before a body is read. Whoever enters leaves. Raises Problem (429) where there is no room."""
+        """Reserve room for a body before reading it; leave() must follow. Raises Problem (429) if there is no room."""
         self.require_room(0)
         with self._lock:
             if self._bodies_bytes and self._bodies_bytes + body_bytes > self.settings.trace_bodies_bytes:
-                raise _full("Too many exports are being read", 1)
+                raise _full("Too many exports are in progress", 1)
             self._bodies_bytes += body_bytes
 
     def leave(self, body_bytes: int) -> None:
-        """The body is no longer held."""
+        """Release the room of a body."""
         with self._lock:
             self._bodies_bytes -= body_bytes
 
     def require_room(self, spans: int) -> None:
-        """Raises Problem (429) where so many more spans may not wait to be summed."""
+        """Raises Problem (429) if this number of further spans may not wait to be summed."""
         with self._lock:
             count = time.monotonic() > self._waiting_until
-            if count:  # this thread counts; the others go by what is known meanwhile
+            if count:  # this thread counts; meanwhile the others use the last count
                 self._waiting_until = time.monotonic() + WAITING_S
         if count:
             with self.database.snapshot() as tx:
@@ -81,7 +84,7 @@ class SpanIntake:
                 raise _full("Too many spans wait to be summed", RETRY_S)
 
     def reader(self) -> Intake:
-        """For one request: today's entry points, no service yet."""
+        """Return a reader for one request, with today's entry points and no services yet."""
         with self._lock:
             if self._entry_points is None or time.monotonic() > self._known_until:
                 self._entry_points, self._services = self._load_entry_points(), {}
@@ -89,7 +92,7 @@ class SpanIntake:
             return self._entry_points.afresh()
 
     def keep(self, spans: Spans, services: Sequence[str], *, named_by: str, rejected: int = 0) -> Kept:
-        """Write spans down, numbered as the store numbers services. When it returns they may be acknowledged.
+        """Store spans under the store's service numbers. After this returns, the answer may acknowledge them.
 
         named_by   the token that brings them: see libs.store.telemetry.names_by_token
         """
@@ -103,7 +106,7 @@ class SpanIntake:
     def keep_in(
         self, tx: Transaction, spans: Spans, services: Sequence[str], *, named_by: str, rejected: int = 0
     ) -> Kept:
-        """As keep, in the caller's transaction, who has asked for room."""
+        """Like keep, in the transaction of a caller who has called require_room."""
         known = self._numbers(tx, services, named_by)
         service = np.array([known.get(name, -1) for name in services], np.int32)[spans.service]
         good = service >= 0
@@ -149,4 +152,4 @@ def _intake(request: Request) -> SpanIntake:
 
 
 SpanDoor = Annotated[SpanIntake, Depends(_intake)]
-"""A parameter of a route: the door of this process."""
+"""A parameter of a route: the span intake of this process."""

@@ -1,4 +1,4 @@
-"""What the intake of spans, use and traffic reads from the environment."""
+"""Read the settings for spans, usage and traffic from the environment."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from libs.reconcile.outgoing import require_encrypted, trusted_by
 
 
 class TelemetrySettings(Settings):
-    """How much is taken and kept. Durations of traces are real time; what is kept is counted by the Clock.
+    """Limits on received and stored telemetry. Durations of traces are real time; retention goes by the Clock.
 
-    trace_window_s        a trace is complete when none of its spans came for so long
-    spans_waiting_max     spans that wait to be summed: beyond, intake answers 429. 58 bytes each, and in a sweep 300
-    trace_bodies_bytes    bodies of exports that one process reads at a time, as they are sent
-    traced_services_max   names of services that spans may bring; one token has no more than are free
-    series_max            series of use, and of traffic, that may be measured; of these likewise
-    telemetry_kept_days   measurements and sums older than this are forgotten
-    prometheus_url        where `metric_sources` are asked; none: nothing is pulled
-    prometheus_token      a bearer token for it, sent over http to another host only where that is allowed
-    prometheus_ca         PEM file of the authorities that may vouch for it; none: the usual ones
+    trace_window_s        seconds without a new span after which a trace is complete
+    spans_waiting_max     spans that wait to be summed; with more, intake answers 429. 58 bytes each, 300 in a sweep
+    trace_bodies_bytes    bodies of exports that one process reads at a time, as sent
+    traced_services_max   names of services that spans may bring; one token may bring at most as many as are free
+    series_max            series of usage, and of traffic, that may be measured; likewise per token
+    telemetry_kept_days   measurements and sums older than this are deleted
+    prometheus_url        the server for `metric_sources`; none: no pull
+    prometheus_token      a bearer token for it; sent over http to another host only if that is allowed
+    prometheus_ca         PEM file of trusted certificate authorities; none: the usual ones
     prometheus_backfill_days   how far back a new source is pulled
-    prometheus_delay_s    what is younger than this may not be complete in Prometheus yet
+    prometheus_delay_s    younger samples may not be complete in Prometheus yet
     """
 
     trace_window_s: float = Field(default=30.0, gt=0, le=3600, validation_alias="PLIMSOLL_TRACE_WINDOW_S")

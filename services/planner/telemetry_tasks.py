@@ -1,4 +1,4 @@
-"""The kinds of jobs that keep telemetry going. They are short, and run beside plans."""
+"""The jobs of telemetry. They are short, and run in a worker next to the planning one."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from services.planner.telemetry_settings import TelemetrySettings
 
 @job(SUM_SPANS)
 def sum_spans(run: JobRun) -> None:
-    """Sum what has fallen silent."""
+    """Sum the spans of silent traces."""
     SumSpans(run.database, run.clock, read_environment(TelemetrySettings).trace_window_s).reconcile()
 
 
 @job(PULL_METRICS)
 def pull_metrics(run: JobRun) -> None:
-    """Ask Prometheus, where there is one."""
+    """Pull from Prometheus if one is configured."""
     settings = read_environment(TelemetrySettings)
     if settings.prometheus_url is None:
         return
@@ -35,9 +35,9 @@ def pull_metrics(run: JobRun) -> None:
 
 @job(FORGET_TELEMETRY)
 def forget_telemetry(run: JobRun) -> None:
-    """Forget what is too old."""
+    """Delete old telemetry."""
     ForgetTelemetry(run.database, run.clock, read_environment(TelemetrySettings).telemetry_kept_days).reconcile()
 
 
 KINDS: tuple[JobKind, ...] = (sum_spans, pull_metrics, forget_telemetry)
-"""For make_celery."""
+"""The kinds of jobs, for make_celery."""

@@ -1,1 +1,1 @@
-"""Capacity requests and reservations: the public face."""
+"""Take capacity requests, and hold reservations, approvals and quotas."""

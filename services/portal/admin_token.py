@@ -1,4 +1,4 @@
-"""The first admin token, made by set-up: everybody else's are made with it."""
+"""Make the first admin token at set-up. All other tokens are made with it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ NAME = "first-admin"
 
 
 def ensure_admin_token(tx: Transaction, path: Path, *, now: datetime) -> bool:
-    """See to it that `path` holds the secret of an admin's token, readable by this user alone. True where it is new.
+    """Make sure that `path` holds the secret of a valid admin token, readable by this user alone. Return True if it is
+    new.
 
-    A file that holds a valid one is left as it is; otherwise a token is made. The file is there before the token
-    commits: set-up that dies in between leaves a secret that opens nothing, and the next one replaces it. Raises
-    OSError where the file cannot be written.
+    A file with a valid secret stays. Otherwise a token is made. The file is written before the token commits. If set-up
+    dies in between, the file holds a useless secret, and the next set-up replaces it. Raises OSError if the file cannot
+    be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     known = path.read_text().strip() if path.is_file() else ""
@@ -31,7 +32,7 @@ def ensure_admin_token(tx: Transaction, path: Path, *, now: datetime) -> bool:
     secret = new_secret()
     token = None
     number = 1
-    while token is None:  # names are never used twice; the file of an earlier one was lost
+    while token is None:  # the file of an earlier token was lost, and names are never used twice
         name = NAME if number == 1 else f"{NAME}-{number}"
         token = create_token(tx, name=name, role=Role.ADMIN, secret_sha256=digest(secret), now=now)
         number += 1
@@ -44,7 +45,7 @@ def ensure_admin_token(tx: Transaction, path: Path, *, now: datetime) -> bool:
 
 
 def _write_private(path: Path, text: str) -> None:
-    """Write the whole file or nothing, never readable by others, not even for a moment."""
+    """Write the whole file or nothing. Other users can never read it."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     try:

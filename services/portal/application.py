@@ -1,6 +1,6 @@
-"""What applying a simulation promises, and whether it may. Pure: services.portal.apply_simulation loads and commits.
+"""Decide whether a simulation may be applied, and what that promises. Pure: services.portal.apply_simulation commits.
 
-An application is a way to ask like any other. services.portal.judge decides on a request by the same rules:
+Applying a simulation is one way to ask for capacity. services.portal.judge decides on requests by the same rules:
 docs/designs/0015-one-home-for-promises.md.
 """
 
@@ -27,9 +27,9 @@ _SHOWN_MAX = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """Why it cannot be applied: an HTTP status, a code of libs.web.problems, and a sentence.
+    """Why a simulation cannot be applied: an HTTP status, a code of libs.web.problems, and a sentence.
 
-    fields    path of a field -> what is wrong with it
+    fields    path of a field -> its error
     figures   further members of the problem document
     """
 
@@ -42,7 +42,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """A reservation that applying resizes or, without `before`, creates. row: in the snapshot as it was imagined."""
+    """A reservation that applying resizes or, without `before`, creates. row: its row in the imagined snapshot."""
 
     row: int
     name: str
@@ -53,10 +53,10 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Application:
-    """A simulation that is to be applied, and all that the answer rests on.
+    """A simulation to apply, and all data that the answer rests on.
 
-    imagined    the region as it was imagined, with the simulation's targets in `plan`
-    quotas      owner -> its quota without the reservations that are decided on
+    imagined    the imagined region, with the simulation's targets in `plan`
+    quotas      owner -> its quota without the reservations to decide on
     reason      of the operator `actor`; None: not given
     """
 
@@ -72,14 +72,16 @@ class Application:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Applied:
-    """It may be applied. causes: the limits that this approves. short_rru: what each decision lacks for now."""
+    """The simulation may be applied. causes: the exceeded limits. short_rru: the missing RRU of each decision for
+    now.
+    """
 
     causes: tuple[Cause, ...]
     short_rru: tuple[float, ...]
 
 
 def refuse_for_good(simulation: Simulation, report: SimulationReport | None) -> Refusal | None:
-    """Return why it can never be applied, or not any more; None where nothing is in the way."""
+    """Return why the simulation can never be applied, now or later; None if no such reason exists."""
     number = simulation.simulation_id
     if simulation.applied_at is not None:
         return _wrong_phase(f"Simulation {number} was applied by {simulation.applied_by} already.")
@@ -87,11 +89,11 @@ def refuse_for_good(simulation: Simulation, report: SimulationReport | None) -> 
         return _wrong_phase(f"Only a simulation that is done can be applied; {number} is {simulation.status}.")
     events = simulation.what_if.not_decisions
     if events:
-        message = "is an event and not a decision: leave it out, and apply what is left"
+        message = "is an event and not a decision: leave it out, and apply the rest"
         return Refusal(
             status=409,
             code="not_a_decision",
-            detail=f"Simulation {number} imagines {', '.join(events)}: that can be simulated, and nobody can apply it.",
+            detail=f"Simulation {number} imagines {', '.join(events)}: an event can be simulated but not applied.",
             fields={f"what_if.{name}": message for name in events},
         )
     if report.refused:
@@ -102,7 +104,9 @@ def refuse_for_good(simulation: Simulation, report: SimulationReport | None) -> 
 
 
 def refuse_moved(simulation: Simulation, fleet: FleetSnapshot, changes: Sequence[SimulatedChange]) -> Refusal | None:
-    """Return what has changed since the simulation read the region that `fleet` shows now; None: nothing."""
+    """Return the part of the region that has changed since the simulation read it; None if nothing has. `fleet` is the
+    present region.
+    """
     was, found = simulation.rests_on or {}, rests_on(fleet)
     moved = [name for name, digest in found.items() if was.get(name) != digest]
     if moved:
@@ -113,13 +117,13 @@ def refuse_moved(simulation: Simulation, fleet: FleetSnapshot, changes: Sequence
 
 
 def stale(what: str) -> Refusal:
-    """Return the refusal of a simulation under which `what` changed."""
+    """Return the refusal of a simulation because `what` changed."""
     detail = f"Since the simulation read the region {what} changed. Simulate again."
     return Refusal(status=409, code="stale_plan", detail=detail)
 
 
 def rows_resized(before: FleetSnapshot, imagined: FleetSnapshot) -> list[int]:
-    """Return the rows of the reservations whose capacity the what-if changes."""
+    """Return the rows of reservations whose capacity the what-if changes."""
     old, new = before.reservations.capacity_rru, imagined.reservations.capacity_rru
     return [int(row) for row in np.flatnonzero(new[: len(old)] != old)]
 
@@ -127,7 +131,7 @@ def rows_resized(before: FleetSnapshot, imagined: FleetSnapshot) -> list[int]:
 def decide(simulation: Simulation, imagined: FleetSnapshot, resized: Mapping[int, Reservation]) -> list[Decision]:
     """Return the resizes and then the creations, in the order of their rows.
 
-    resized   row -> the reservation as it is now, of each of rows_resized
+    resized   row -> the present reservation, for each of rows_resized
     """
     q = imagined.reservations
     decisions = [
@@ -148,7 +152,7 @@ def decide(simulation: Simulation, imagined: FleetSnapshot, resized: Mapping[int
 
 
 def plan_of(imagined: FleetSnapshot, changes: Sequence[SimulatedChange]) -> TargetPlan:
-    """Return the targets as they are, with the simulation's changes."""
+    """Return the present targets with the simulation's changes."""
     row_of_server = {int(server_id): row for row, server_id in enumerate(imagined.servers.id)}
     row_of_name = {str(name): row for row, name in enumerate(imagined.reservations.name)}
     target = np.maximum(imagined.servers.target, FREE)
@@ -159,7 +163,7 @@ def plan_of(imagined: FleetSnapshot, changes: Sequence[SimulatedChange]) -> Targ
 
 
 def owners_that_grow(decisions: Sequence[Decision]) -> dict[str, list[str]]:
-    """Return the owners that would be promised more than they have, in order, with the names that are decided on."""
+    """Return the owners whose promised capacity would grow, in order, with the names of their decided reservations."""
     names: dict[str, list[str]] = {}
     for one in decisions:
         names.setdefault(one.owner, []).append(one.name)
@@ -167,7 +171,7 @@ def owners_that_grow(decisions: Sequence[Decision]) -> dict[str, list[str]]:
 
 
 def judge_application(application: Application) -> Refusal | Applied:
-    """Decide by the rules of a request. The same application has the same answer."""
+    """Decide by the rules for requests. The same application has the same answer."""
     over = _over_quota(application)
     if over is not None:
         return over
@@ -205,16 +209,16 @@ def _over_quota(application: Application) -> Refusal | None:
 
 
 def _unapproved(application: Application, causes: Sequence[Cause]) -> Refusal | None:
-    """Applying is an operator's approval of every limit that is exceeded, and takes what an approval takes."""
+    """Return the refusal for a missing approval; None if the operator may approve all exceeded limits by applying."""
     if not causes:
         return None
     simulation, actor = application.simulation, application.actor
     why = "; ".join(cause.message for cause in causes[:_SHOWN_MAX])
     if lacks_second_person(application.limits, [simulation.requested_by], actor):
-        detail = f"{actor} asked for this; in {simulation.region} somebody else must apply it: {why}."
+        detail = f"{actor} asked for this; in {simulation.region} another person must apply it: {why}."
         return Refusal(status=403, code="four_eyes", detail=detail, figures={"asked_by": [actor]})
     if application.reason is None:
-        detail = f"Above what needs no approval: {why}. Applying approves it: give a reason."
+        detail = f"Above the approval limits: {why}. Applying approves it: give a reason."
         return Refusal(status=409, code="needs_approval", detail=detail)
     return None
 

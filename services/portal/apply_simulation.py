@@ -1,4 +1,4 @@
-"""Apply a simulation: its decisions and its plan in one transaction, if all that it rests on still stands.
+"""Apply the decisions and the plan of a simulation in one transaction, if its basis has not changed.
 
 services.portal.application decides; this loads, locks and commits.
 """
@@ -50,7 +50,7 @@ from services.portal.application import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
-    """What an application rests on, as one moment had it. owners: name of a reservation -> owner."""
+    """The basis of an application, read at one moment. owners: name of a reservation -> owner."""
 
     region_id: int
     generation: int
@@ -59,7 +59,7 @@ class Ground:
 
 
 def load_ground(tx: Transaction, simulation_id: int) -> Ground:
-    """Load what applying this simulation would rest on; `tx` is a snapshot. Raises NotFound."""
+    """Load the basis for applying this simulation; `tx` is a snapshot. Raises NotFound."""
     region = load_region(tx, load_simulation(tx, simulation_id).region)
     fleet, owners = load_fleet_snapshot(tx, region.name), load_owners(tx, region.name)
     return Ground(region_id=region.region_id, generation=region.generation, fleet=fleet, owners=owners)
@@ -68,12 +68,16 @@ def load_ground(tx: Transaction, simulation_id: int) -> Ground:
 def apply_simulation(
     tx: Transaction, ground: Ground, simulation_id: int, *, actor: str, reason: str | None, now: datetime
 ) -> Simulation:
-    """Return the simulation, applied in `tx`, if what it rests on is still as `ground` has it.
+    """Apply the simulation in `tx` if its basis is still as in `ground`, and return it.
 
-    Raises NotFound; Problem 409 where it is not done or was applied, where it imagines what nobody can decide, where no
-    state of the region could meet its demand, where a quota forbids it, where it needs an approval and no `reason` is
-    given, and where anything that it rests on has changed; 403 where somebody else must approve it; StalePlan and
-    StaleGeneration where that happened while this ran. Nothing is kept then.
+    Raises NotFound, StalePlan, StaleGeneration, and Problem. Nothing is stored then.
+
+    - 409: the simulation is not done, or was applied already.
+    - 409: it contains events, or capacity that no state of the region could meet, or exceeds a quota.
+    - 409: it needs an approval and no `reason` is given, or its basis has changed.
+    - 403: another person must approve it.
+
+    StalePlan and StaleGeneration mean that its basis changed during this call.
     """
     simulation, before = load_simulation(tx, simulation_id), ground.fleet
     report = None if simulation.report is None else report_of_json(simulation.report)
@@ -107,7 +111,7 @@ def apply_simulation(
 
 
 def _load_resized(tx: Transaction, before: FleetSnapshot, imagined: FleetSnapshot) -> dict[int, Reservation]:
-    """Return row -> reservation. Raises Problem (409) where one is not as `before` has it."""
+    """Return row -> reservation. Raises Problem (409) if one differs from `before`."""
     rows = rows_resized(before, imagined)
     found = {row: load_reservation(tx, int(before.reservations.id[row])) for row in rows}
     if any(one.generation != int(before.reservations.generation[row]) for row, one in found.items()):
@@ -116,7 +120,7 @@ def _load_resized(tx: Transaction, before: FleetSnapshot, imagined: FleetSnapsho
 
 
 def _commit(tx: Transaction, ground: Ground, application: Application, judged: Applied, *, now: datetime) -> Simulation:
-    """Write the policy, the reservations, the plan, the findings and the trail."""
+    """Write the policy, the reservations, the plan, the findings and the audit trail."""
     simulation, actor, reason = application.simulation, application.actor, application.reason
     if simulation.what_if.policy:
         policy = replace(ground.fleet.policy, **simulation.what_if.policy)
@@ -135,7 +139,7 @@ def _commit(tx: Transaction, ground: Ground, application: Application, judged: A
     record_findings(tx, ground.region_id, findings_of(snapshot, application.plan, coverage), now=now)
     plan_id, number = None if committed is None else committed.plan_id, simulation.simulation_id
     if not mark_applied(tx, number, plan_id=plan_id, applied_by=actor, now=now):
-        raise Problem(409, "wrong_phase", f"Simulation {number} was applied by somebody else just now.")
+        raise Problem(409, "wrong_phase", f"Simulation {number} was applied by another request just now.")
     audit.append(
         tx,
         actor=actor,
@@ -156,7 +160,7 @@ def _commit(tx: Transaction, ground: Ground, application: Application, judged: A
 def _promise(
     tx: Transaction, region_id: int, application: Application, one: Decision, short_rru: float, *, now: datetime
 ) -> tuple[int, int]:
-    """Resize or create, with a capacity request as the trail. Return the reservation's id and generation."""
+    """Resize or create a reservation, with a capacity request as the trail. Return its id and generation."""
     if one.before is None:
         generation = 1
         reservation_id = create_reservation(tx, region_id, name=one.name, owner=one.owner, spec=one.spec, now=now)
@@ -195,7 +199,7 @@ def _promise(
 def _as_stored(
     imagined: FleetSnapshot, decisions: Sequence[Decision], stored: Sequence[tuple[int, int]]
 ) -> FleetSnapshot:
-    """Return the snapshot with the ids and generations that the decided reservations have now."""
+    """Return the snapshot with the present ids and generations of the decided reservations."""
     q = imagined.reservations
     ids, generations = q.id.copy(), q.generation.copy()
     for one, (reservation_id, generation) in zip(decisions, stored, strict=True):

@@ -1,4 +1,4 @@
-"""Load the case that `services.portal.judge` decides: a question, and all that its answer rests on."""
+"""Load the case for `services.portal.judge`: a question, and all data that its answer rests on."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from services.portal.submit_requests import Submission
 
 
 def question_of_request(request: CapacityRequest) -> Question:
-    """Return what a request that was sent asks. It must have a spec."""
+    """Return the question of a stored request. The request must have a spec."""
     assert request.spec is not None
     return Question(
         capacity_request_id=request.capacity_request_id,
@@ -31,7 +31,7 @@ def question_of_request(request: CapacityRequest) -> Question:
 
 
 def question_of_submission(submission: Submission) -> Question:
-    """Return what a request would ask that was not sent. It must have a spec."""
+    """Return the question of a submission that is not stored. It must have a spec."""
     assert submission.spec is not None
     reservation = submission.reservation
     return Question(
@@ -46,7 +46,7 @@ def question_of_submission(submission: Submission) -> Question:
 
 
 def load_case(tx: Transaction, question: Question, *, now: datetime) -> Case:
-    """Everything in one moment: `tx` comes from Database.snapshot(). Raises NotFound."""
+    """Load all data at one moment: `tx` comes from Database.snapshot(). Raises NotFound."""
     region_id = load_region(tx, question.region).region_id
     request_id = question.capacity_request_id
     return Case(

@@ -1,4 +1,4 @@
-"""A person's decision on what waits, and what follows from it in the same transaction."""
+"""Record a person's decision on an approval, and apply its effects in the same transaction."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from services.portal.promise_rules import lacks_second_person
 
 
 def approve(tx: Transaction, approval_id: int, *, generation: int, actor: str, reason: str, now: datetime) -> Approval:
-    """Let it go on: a request is assessed again, a policy is set.
+    """Approve a change: a request is assessed again, a policy is set.
 
-    Raises NotFound, StaleGeneration, and Problem: 409 for what waits no more, 403 where whoever asked may not approve.
+    Raises NotFound, StaleGeneration, and Problem: 409 if it no longer waits, 403 if its requester may not approve it.
     """
     approval = _require_pending(tx, approval_id)
-    # The region before the approval, as everybody does who changes its policy.
+    # Lock the region before the approval, as every change of the policy does.
     region = load_region(tx, approval.region, lock=approval.kind is ApprovalKind.REGION_POLICY)
     if lacks_second_person(load_approval_limits(tx, region.region_id), approval.asked_by, actor):
-        detail = f"{actor} asked for this; in {approval.region} somebody else must approve it."
+        detail = f"{actor} asked for this; in {approval.region} another person must approve it."
         raise Problem(403, "four_eyes", detail, asked_by=list(approval.asked_by))
     decided = _decide(tx, approval, ApprovalStatus.APPROVED, generation=generation, actor=actor, reason=reason, now=now)
     if approval.kind is ApprovalKind.REGION_POLICY:
-        # Any other change of the policy would have superseded this one: the region is as it was read.
+        # Any other change of the policy would have superseded this one. So the region is as it was read.
         policy = replace(region.policy, **approval.change)  # type: ignore[arg-type]  # as the broker took it apart
         update_policy(tx, region.name, policy, generation=region.generation, actor=actor, reason=reason, now=now)
     else:
@@ -53,9 +53,9 @@ def approve(tx: Transaction, approval_id: int, *, generation: int, actor: str, r
 
 
 def reject(tx: Transaction, approval_id: int, *, generation: int, actor: str, reason: str, now: datetime) -> Approval:
-    """Refuse it: a request is rejected with the person's reason, a policy stays.
+    """Reject a change: a request is rejected with the person's reason, a policy stays.
 
-    Raises NotFound, StaleGeneration, and Problem (409) for what waits no more.
+    Raises NotFound, StaleGeneration, and Problem (409) if it no longer waits.
     """
     approval = _require_pending(tx, approval_id)
     decided = _decide(tx, approval, ApprovalStatus.REJECTED, generation=generation, actor=actor, reason=reason, now=now)
@@ -78,7 +78,7 @@ def _require_pending(tx: Transaction, approval_id: int) -> Approval:
     approval = load_approval(tx, approval_id)
     if approval.status is not ApprovalStatus.PENDING:
         by = f" by {approval.decided_by}" if approval.decided_by else ""
-        raise Problem(409, "wrong_phase", f"Approval {approval_id} waits no more: it was {approval.status}{by}.")
+        raise Problem(409, "wrong_phase", f"Approval {approval_id} no longer waits: it was {approval.status}{by}.")
     return approval
 
 

@@ -1,4 +1,4 @@
-"""What would become of a request: the very decision that an assessment commits, with nothing kept."""
+"""Preview a request: make the decision of an assessment without storing it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from services.portal.submit_requests import Submission
 
 
 def preview(database: Database, clock: Clock, submission: Submission, *, token_id: int) -> Judgement:
-    """The decision on it, were it sent. Raises Problem (429) while too many others are being looked at."""
+    """Return the decision on a submission. Raises Problem (429) while too many others are judged."""
     if submission.spec is None:
         assert submission.reservation is not None
         servers = submission.reservation.target.servers

@@ -1,4 +1,4 @@
-"""When a reservation may begin and end."""
+"""Check when a reservation may begin and end."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from libs.domain.reservation import Reservation, ReservationSpec
 from libs.web.problems import FieldError, invalid
 
 HORIZON = timedelta(days=3 * 365)
-"""Nobody plans hardware further ahead; a typing mistake in a year is found here."""
+"""Limit of times ahead. Hardware is not planned further ahead, so a later time is a typing mistake."""
 PAST = timedelta(days=1)
-"""A start that was a moment ago is at once; one further back is a mistake."""
+"""Limit of times past. A start within it means at once; an earlier one is a mistake."""
 
 
 def require_window(spec: ReservationSpec, before: Reservation | None, *, now: datetime) -> None:
-    """Raises Problem (422) that names the field, for a window that cannot be. What stays as it was is not looked at.
+    """Raises Problem (422) that names the wrong field of an impossible window. Unchanged fields are not checked.
 
     before   the reservation that changes; None for a new one
     """

@@ -1,4 +1,4 @@
-"""What goes with a reservation that ends, or that never begins: its servers' targets, and the requests behind it."""
+"""End a reservation: delete it, release its servers' targets, and close the requests behind it."""
 
 from __future__ import annotations
 
@@ -22,9 +22,12 @@ def freed_words(servers: int, in_use: int) -> str:
 def end_reservation(
     tx: Transaction, reservation: Reservation, *, by: CapacityRequest, actor: str, reason: str | None, now: datetime
 ) -> int:
-    """Delete it and release its targets, for the request `by`; how many servers that frees. Raises StaleGeneration."""
+    """Delete a reservation for the request `by`, and release its targets. Return the number of freed servers.
+
+    Raises StaleGeneration.
+    """
     reservation_id = reservation.reservation_id
-    # In this order: a solve that would bind servers to it waits for the deletion, or is seen by the release.
+    # In this order: a solve that would bind servers to it waits for the deletion, or the release sees that solve.
     delete_reservation(tx, reservation_id, generation=reservation.generation, now=now)
     plan = commit_release(tx, reservation.region, reservation_id, now=now, capacity_request_id=by.capacity_request_id)
     withdraw_scheduled_requests(tx, reservation_id, by=by, reason="Deleted", actor=actor, now=now)
@@ -46,9 +49,9 @@ def end_reservation(
 def drop_scheduled_reservation(
     tx: Transaction, request: CapacityRequest, *, actor: str, reason: str, now: datetime
 ) -> None:
-    """Of a request that was accepted for later and is now rejected nothing is kept: its reservation goes too.
+    """Delete the reservation of a request that was accepted for later and is now rejected.
 
-    One that somebody changed since belongs to that change, and stays.
+    A reservation that another request changed since belongs to that change, and stays.
     """
     if not request.accepted or request.reservation_id is None:
         return
@@ -64,7 +67,7 @@ def drop_scheduled_reservation(
 def withdraw_scheduled_requests(
     tx: Transaction, reservation_id: int, *, by: CapacityRequest, reason: str, actor: str, now: datetime
 ) -> None:
-    """The requests that waited for this reservation's window wait no more: `by` has overtaken them."""
+    """Close the requests that waited for this reservation's window, because `by` has overtaken them."""
     for request in list_scheduled_requests(tx, reservation_id):
         change_phase(
             tx,

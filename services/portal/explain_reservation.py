@@ -1,4 +1,4 @@
-"""Load what an explanation needs, and explain."""
+"""Load the data for an explanation, and explain."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from libs.web.problems import FieldError, Problem, invalid
 from services.portal.solve_slots import solving_slot
 
 FREE_NAME = "free"
-"""What a server that is to be bound to nothing is bound to, in `to`."""
+"""The value of `to` for a server bound to no reservation."""
 
 
 def explain_reservation(database: Database, reservation_id: int, *, token_id: int) -> Explanation:
-    """Why it has what it has. Raises NotFound, and Problem (409) where it was deleted or has not begun."""
+    """Explain a reservation. Raises NotFound, and Problem (409) if it was deleted or has not begun."""
     with solving_slot(token_id):
         with database.snapshot() as tx:
             reservation = _live(load_reservation(tx, reservation_id))
@@ -35,10 +35,10 @@ def explain_reservation(database: Database, reservation_id: int, *, token_id: in
 def explain_server(
     database: Database, reservation_id: int, server: str, to: str | None, *, token_id: int
 ) -> list[MoveEffect]:
-    """The effect of binding a server of the reservation elsewhere: to `to`, or to the places nearest to being better.
+    """Return the effect of binding a server of the reservation to `to`, or without `to` to the most promising places.
 
-    Raises NotFound, and Problem: 409 where the reservation was deleted or has not begun, 422 for a server or `to` that
-    is not known.
+    Raises NotFound, and Problem: 409 if the reservation was deleted or has not begun, 422 for an unknown server or
+    `to`.
     """
     with solving_slot(token_id):
         with database.snapshot() as tx:
@@ -75,9 +75,9 @@ def _elsewhere(snapshot: FleetSnapshot, row: int, asked: str) -> str:
 
 def _live(reservation: Reservation) -> Reservation:
     if reservation.deleted_at is not None:
-        raise Problem(409, "wrong_phase", f"{reservation.name} was deleted: it has nothing to explain.")
+        raise Problem(409, "wrong_phase", f"{reservation.name} was deleted: there is nothing to explain.")
     if reservation.scheduled:
-        detail = f"{reservation.name} has not begun: it has nothing yet. A dry run says what it would be now."
+        detail = f"{reservation.name} has not begun: it has no server yet. A dry run shows what it would get now."
         raise Problem(409, "wrong_phase", detail)
     return reservation
 

@@ -1,6 +1,6 @@
-"""The one decision on a request: the assessment commits it, a dry run prints it.
+"""Decide on a request. The assessment commits this decision, and a dry run prints it.
 
-Pure: services.portal.case loads what it rests on. What the order is and why:
+Pure: services.portal.case loads the data. The order of the checks, with reasons:
 docs/designs/0003-access-and-approvals.md.
 """
 
@@ -24,11 +24,11 @@ from services.portal.promise_rules import exceeds_quota
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is asked, whether it was sent or only might be.
+    """A request, stored or not.
 
-    capacity_request_id      None: it would be asked now, after all others
-    reservation_id           what it changes; None: a new reservation
-    reservation_generation   of that, as it was read
+    capacity_request_id      None: it is not stored, and comes after all others
+    reservation_id           the reservation that it changes; None: a new one
+    reservation_generation   the generation of that reservation as read
     """
 
     capacity_request_id: int | None
@@ -42,12 +42,12 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Case:
-    """A question, and all that the answer rests on.
+    """A question, and all data that the answer rests on.
 
-    found      the reservation that it changes, or the live one that has its name; None where there is none
-    snapshot   the whole region: whether it could ever be met depends on what is bound too
-    quota      of its owner, without what is asked here and what was asked later
-    approved   a person approved it as it is
+    found      the reservation that it changes, or the live one with its name; None if there is none
+    snapshot   the whole region, because bound servers also decide whether it could ever be met
+    quota      of its owner, without this question and later requests
+    approved   a person approved this question unchanged
     """
 
     question: Question
@@ -60,14 +60,14 @@ class Case:
 
     @property
     def begins_later(self) -> bool:
-        """Whether it takes nothing yet. What has begun does not stop because a later start is named."""
+        """Whether the reservation takes no servers yet. A later start does not stop a reservation that has begun."""
         starts_at = self.question.spec.starts_at
         return starts_at is not None and starts_at > self.now and (self.found is None or self.found.scheduled)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Judgement:
-    """What becomes of it. plan: targets to commit, where it is granted or degraded. causes: why it needs a person."""
+    """The decision. plan: targets to commit if granted or degraded. causes: why a person must approve."""
 
     phase: CapacityRequestPhase
     reason: str
@@ -78,7 +78,7 @@ class Judgement:
 
 
 def judge(case: Case) -> Judgement:
-    """Decide. The same case has the same answer."""
+    """Decide on a case. The same case has the same answer."""
     refused = _overtaken(case) or _over(case) or over_quota(case)
     if refused is not None:
         return refused
@@ -106,19 +106,19 @@ def judge(case: Case) -> Judgement:
 
 
 def _overtaken(case: Case) -> Judgement | None:
-    """Why it cannot be done whatever the region has; None where nothing speaks against it."""
+    """Return why the question is impossible in any region; None if it is possible."""
     question, found, name = case.question, case.found, case.question.name
     if found is None:
         return None
     if question.reservation_id is None:
-        message = f"Somebody else created {name} first. Ask again under another name, or resize that one."
+        message = f"Another request created {name} first. Ask again under another name, or resize that one."
         return _rejected("NameTaken", message, {"reservation_id": found.reservation_id})
     if found.deleted_at is not None:
         message = f"{name} was deleted after this was asked. Ask for a new reservation if it is still needed."
         return _rejected("ReservationDeleted", message, {})
     if found.generation != question.reservation_generation:
         message = (
-            f"{name} was changed after this was asked: it is at generation {found.generation}, this rests on "
+            f"{name} was changed after this was asked: it is at generation {found.generation}, this request rests on "
             f"{question.reservation_generation}. Read it, and ask again if the change is still wanted."
         )
         return _rejected("ReservationChanged", message, {"found_generation": found.generation})
@@ -126,7 +126,7 @@ def _overtaken(case: Case) -> Judgement | None:
 
 
 def _over(case: Case) -> Judgement | None:
-    """The refusal of a window that ended while somebody was waited for: servers would move in only to move out."""
+    """Refuse a window that ended while the request waited. Otherwise servers would move in only to move out."""
     ends_at = case.question.spec.ends_at
     if ends_at is None or ends_at > case.now:
         return None
@@ -135,7 +135,7 @@ def _over(case: Case) -> Judgement | None:
 
 
 def over_quota(case: Case) -> Judgement | None:
-    """The refusal of what its owner's quota does not cover; None where it does, or nothing more is asked for."""
+    """Refuse a request that exceeds its owner's quota; return None if it fits or asks for no more than before."""
     quota, asked = case.quota, case.question.spec.capacity_rru
     had = 0.0 if case.found is None else case.found.spec.capacity_rru
     if quota.limit_rru is None or not exceeds_quota(quota, asked_rru=asked, had_rru=had):

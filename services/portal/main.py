@@ -1,4 +1,4 @@
-"""The portal as a process: `python -m services.portal.main serve`, and `work` for its jobs.
+"""Run the portal as a process: `python -m services.portal.main serve`, and `work` for its jobs.
 
 `set-up` comes first: it prepares the database for all services.
 """
@@ -27,7 +27,7 @@ def work() -> None:
 
 
 def set_up() -> None:
-    """Bring the database to the schema of this version, and make the first admin token where there is none."""
+    """Bring the database to the schema of this version, and make the first admin token if there is none."""
     from services.portal.set_up import prepare_database
     from services.portal.settings import SetUpSettings
 

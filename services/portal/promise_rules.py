@@ -1,7 +1,7 @@
-"""The rules that hold for every promise, however it is asked for: by a request, or by applying a simulation. Pure.
+"""Hold the rules for every promise, by a request or by applying a simulation. Pure.
 
-The third rule, what needs an approval, is in libs/domain/approval_causes.py.
-docs/designs/0015-one-home-for-promises.md says who uses which.
+The third rule, the causes of an approval, is in libs/domain/approval_causes.py.
+docs/designs/0015-one-home-for-promises.md lists the callers.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from libs.domain.quota import Quota
 
 
 def exceeds_quota(quota: Quota, *, asked_rru: float, had_rru: float) -> bool:
-    """Say whether the owner's quota does not cover `asked_rru` in the place of `had_rru`.
+    """Return whether `asked_rru` in place of `had_rru` exceeds the owner's quota.
 
-    quota   its used_rru and pending_rru leave out the reservations that are asked about
+    quota   its used_rru and pending_rru leave out the reservations in question
+
     The comparison is exact. An owner that asks for no more than it has is never refused.
     """
     if quota.limit_rru is None or asked_rru <= had_rru:
@@ -24,5 +25,5 @@ def exceeds_quota(quota: Quota, *, asked_rru: float, had_rru: float) -> bool:
 
 
 def lacks_second_person(limits: ApprovalLimits, asked_by: Collection[str], actor: str) -> bool:
-    """Say whether somebody else than `actor` must approve. asked_by: the tokens that asked for it."""
+    """Return whether another person than `actor` must approve. asked_by: the tokens that asked for it."""
     return limits.four_eyes and actor in asked_by

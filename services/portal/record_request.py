@@ -1,4 +1,4 @@
-"""Keep a submission as a capacity request; a delete is done at once, in the same transaction."""
+"""Store a submission as a capacity request. A delete takes effect at once, in the same transaction."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from services.portal.submit_requests import Submission
 def keep(
     tx: Transaction, submission: Submission, *, actor: str, given_reason: str | None, now: datetime
 ) -> CapacityRequest:
-    """The request: submitted, or granted already where it is a delete. Raises StaleGeneration."""
+    """Return the stored request: submitted, or already granted for a delete. Raises StaleGeneration."""
     reservation, spec = submission.reservation, submission.spec
     request = create_capacity_request(
         tx,

@@ -1,4 +1,4 @@
-"""A database made ready for all services."""
+"""Prepare a database for all services."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from services.portal.admin_token import ensure_admin_token
 
 
 def prepare_database(database_url: str, token_file: Path, clock: Clock) -> None:
-    """Bring the database to the schema of this version, and make the first admin token where there is none.
+    """Bring the database to the schema of this version, and make the first admin token if there is none.
 
-    Any number of processes may do so at once. Raises what PostgreSQL, a migration or the file system raises.
+    Any number of processes may do this at once. Raises the errors of PostgreSQL, migrations and the file system.
     """
     migrate(database_url)
     database = Database(database_url, pool_size=1)

@@ -1,4 +1,4 @@
-"""What the portal reads from the environment."""
+"""Read the portal's settings from the environment."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from libs.store.platform.settings import StoreSettings
 class SetUpSettings(StoreSettings, ClockSettings):
     """The database to prepare.
 
-    admin_token_file   PLIMSOLL_ADMIN_TOKEN_FILE   holds the secret of the first admin token, or will
+    admin_token_file   PLIMSOLL_ADMIN_TOKEN_FILE   the file for the secret of the first admin token
     """
 
     admin_token_file: Path = Field(validation_alias="PLIMSOLL_ADMIN_TOKEN_FILE")

@@ -1,4 +1,4 @@
-"""How much that loads a whole region and solves may run at once in one process that also answers others."""
+"""Bound the solves of whole regions that run at once in a process that also answers other requests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from threading import Lock
 from libs.web.problems import Problem
 
 AT_ONCE_MAX = 2
-"""More at a time would keep the process from answering anything else."""
+"""Solves at a time. More would keep the process from answering other requests."""
 _lock = Lock()
 _held: set[int] = set()
 """Tokens that hold a slot."""
@@ -17,15 +17,15 @@ _held: set[int] = set()
 
 @contextmanager
 def solving_slot(token_id: int) -> Iterator[None]:
-    """One of the slots, and never two for one token: a client in a loop leaves room for the others.
+    """Take one of the slots. A token has at most one, so a client in a loop leaves room for others.
 
-    Raises Problem (429) where none is free: whoever asks tries again, instead of waiting here.
+    Raises Problem (429) if no slot is free: the client tries again instead of waiting here.
     """
     with _lock:
         if token_id in _held:
-            raise _busy("A dry run or explanation of this token is under way")
+            raise _busy("A dry run or explanation of this token is running")
         if len(_held) == AT_ONCE_MAX:
-            raise _busy(f"{AT_ONCE_MAX} dry runs or explanations are under way")
+            raise _busy(f"{AT_ONCE_MAX} dry runs or explanations are running")
         _held.add(token_id)
     try:
         yield

@@ -1,7 +1,8 @@
-"""The solver's code, which a portal needs for dry runs and explanations alone.
+"""Load the solver's code late, because only dry runs and explanations need it.
 
-It takes half as long to load as all the rest. So what uses it is imported where it is called, and loaded in a thread
-soon after the app is made: the first requests come before it, and who needs it waits for what is left.
+It takes half as long to load as all the rest. So its callers import it inside functions, and a thread loads it soon
+after the app is made. The first requests come before that, and a call that needs the code waits for the rest of the
+loading.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from importlib import import_module
 from threading import Timer
 
 _FIRST_S = 1.0
-"""The process becomes ready meanwhile, and answers who waits for that."""
+"""Seconds before loading, in which the process becomes ready and answers readiness probes."""
 _WHAT_USES_IT = (
     "services.portal.dry_run",
     "services.portal.api.explanation_out",
@@ -19,7 +20,7 @@ _WHAT_USES_IT = (
 
 
 def load_solving_code() -> None:
-    """Load it soon, and return at once. For the end of a process's own start."""
+    """Load the code soon, and return at once. Call it at the end of a process's start."""
     later = Timer(_FIRST_S, _load)
     later.name, later.daemon = "load-solving-code", True
     later.start()

@@ -1,4 +1,6 @@
-"""What a capacity request must be before it is kept: of names that exist, about a reservation as it was read."""
+"""Check a capacity request before it is stored: its names exist, and the reservation has not changed since it was
+read.
+"""
 
 from __future__ import annotations
 
@@ -21,16 +23,16 @@ from libs.web.problems import FieldError, Problem, invalid
 from services.portal.due_windows import require_window
 
 UNDECIDED_MAX = 100
-"""Requests of one owner in one region that may wait for their assessment or an approval."""
+"""Undecided requests that one owner may have in one region."""
 RETRY_S = 10
-"""Within which assessments are promised: then there may be room."""
+"""Seconds in which assessments are promised; then a new request may fit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """A request that may be kept.
+    """A request that may be stored.
 
-    reservation   what a resize or delete changes; None for a create
+    reservation   the one that a resize or delete changes; None for a create
     """
 
     kind: CapacityRequestKind
@@ -51,9 +53,9 @@ def submit_create(
     now: datetime,
     name_field: str = "reservation",
 ) -> Submission:
-    """A reservation is wanted; the body calls its name `name_field`.
+    """Check a create; the body calls its name `name_field`.
 
-    Raises Problem: 422 naming the field that is not known, 409 where the name is taken.
+    Raises Problem: 422 with the field of an unknown name, 409 if the name is taken.
     """
     found = require_region(tx, region)
     if name.startswith(NAME_PREFIX):
@@ -72,7 +74,9 @@ def submit_create(
 def submit_resize(
     tx: Transaction, reservation: Reservation, spec: ReservationSpec, *, generation: int, now: datetime
 ) -> Submission:
-    """A reservation is to change. Raises StaleGeneration, and Problem: 422 for unknown names, 409 where it cannot."""
+    """Check a resize. Raises StaleGeneration, and Problem: 422 for unknown names, 409 if the reservation cannot
+    change.
+    """
     _require_changeable(reservation, generation)
     if spec.host_profile != reservation.spec.host_profile:
         message = "cannot be changed: its servers would have to leave one by one. Create a reservation with it instead"
@@ -91,7 +95,7 @@ def submit_resize(
 
 
 def check_amendment(tx: Transaction, request: CapacityRequest, spec: ReservationSpec, *, now: datetime) -> None:
-    """A request that is not decided is to ask for this. Raises as submit_create and submit_resize do."""
+    """Check the new spec of an undecided request. Raises like submit_create and submit_resize."""
     if request.reservation_id is not None:
         reservation = load_reservation(tx, request.reservation_id)
         submit_resize(tx, reservation, spec, generation=request.reservation_generation or 0, now=now)
@@ -101,7 +105,7 @@ def check_amendment(tx: Transaction, request: CapacityRequest, spec: Reservation
 
 
 def submit_delete(tx: Transaction, reservation: Reservation, *, generation: int) -> Submission:
-    """A reservation is to go. Raises StaleGeneration, and Problem (409) where it is gone or is not an owner's."""
+    """Check a delete. Raises StaleGeneration, and Problem (409) if the reservation is deleted or not an owner's."""
     _require_changeable(reservation, generation)
     return Submission(
         kind=CapacityRequestKind.DELETE,
@@ -114,7 +118,7 @@ def submit_delete(tx: Transaction, reservation: Reservation, *, generation: int)
 
 
 def require_region(tx: Transaction, name: str, *, location: str = "body") -> Region:
-    """The region of this name. Raises Problem (422) with the names that are near it."""
+    """Return the region with this name. Raises Problem (422) with the nearest names."""
     try:
         return load_region(tx, name)
     except NotFound:
@@ -122,9 +126,9 @@ def require_region(tx: Transaction, name: str, *, location: str = "body") -> Reg
 
 
 def require_few_undecided(tx: Transaction, submission: Submission) -> None:
-    """Raises Problem (429) where the owner has as many requests in the region that are not decided as it may.
+    """Raises Problem (429) if the owner has the maximum of undecided requests in the region.
 
-    Each is a job that reads a whole region. A delete is decided at once, and never refused.
+    Each is a job that reads a whole region. A delete is decided at once and never refused.
     """
     if submission.kind is CapacityRequestKind.DELETE:
         return
@@ -132,14 +136,14 @@ def require_few_undecided(tx: Transaction, submission: Submission) -> None:
     if count_undecided(tx, region.region_id, owner) < UNDECIDED_MAX:
         return
     detail = (
-        f"{owner} has {UNDECIDED_MAX} requests in {region.name} that are not decided: wait for them, or withdraw those "
+        f"{owner} has {UNDECIDED_MAX} undecided requests in {region.name}: wait for them, or withdraw those "
         "that are not needed. Nothing was done."
     )
     raise Problem(429, "too_many_undecided", detail, headers={"Retry-After": str(RETRY_S)})
 
 
 def require_live(tx: Transaction, region: str, name: str) -> Reservation:
-    """The live reservation of this name. Raises Problem (422) with the names that are near it."""
+    """Return the live reservation with this name. Raises Problem (422) with the nearest names."""
     require_region(tx, region)
     reservation = find_reservation(tx, region, name)
     if reservation is None:

@@ -19,7 +19,7 @@ def assess(run: JobRun) -> None:
 
 @job(ENQUEUE_ASSESSMENTS)
 def enqueue_assessments(run: JobRun) -> None:
-    """Queue what waits to be assessed without a job."""
+    """Queue waiting assessments without a job."""
     EnqueueAssessments(run.database).reconcile()
 
 
@@ -31,7 +31,7 @@ def forget_idempotency_keys(run: JobRun) -> None:
 
 @job(ADVANCE_WINDOWS)
 def advance_windows(run: JobRun) -> None:
-    """Begin and end the reservations of the region that is the subject, where their time has come."""
+    """Begin and end due reservations in the region that is the subject."""
     AdvanceWindows(run.database, run.clock, run.job.subject).reconcile()
 
 

@@ -1,1 +1,1 @@
-"""The scheduler: which job is due, for which region."""
+"""The scheduler: decide which job is due, for which region."""

@@ -1,4 +1,4 @@
-"""The scheduler as a process: `python -m services.scheduler.main work`."""
+"""Run the scheduler as a process: `python -m services.scheduler.main work`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from libs.reconcile.environment import read_environment
 
 
 def work() -> None:
-    """Send what is due, and take back what no worker holds any more. Several may run at once."""
+    """Send due jobs, and take back jobs without a live worker. Several schedulers may run at once."""
     configure_logging("scheduler")
     run_scheduler(read_environment(WorkerSettings))
 

@@ -1,1 +1,1 @@
-"""Reservations and servers -> target bindings, hourly and on demand."""
+"""Compute target bindings from reservations and servers, hourly and on demand."""

@@ -1,4 +1,4 @@
-"""The replay bundles of a region's latest solves and simulations, as files of a folder."""
+"""Keep the replay bundles of a region's latest solves and simulations as files in a folder."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def keep_bundle(
     most: int,
     kind: Literal["solve", "simulation"] = "solve",
 ) -> Path:
-    """Write what a solve is about to read; of the region's bundles of a kind the newest `most` stay."""
+    """Write the input of a solve, and return its path. Keep only the newest `most` bundles of the region and kind."""
     region_folder = folder / snapshot.region
     region_folder.mkdir(parents=True, exist_ok=True)
     path = region_folder / f"{kind}-{run_id:010d}.zip"

@@ -1,4 +1,4 @@
-"""The solver as a process: `python -m services.solver.main serve`, and `work` for its jobs."""
+"""Run the solver as a process: `python -m services.solver.main serve`, and `work` for its jobs."""
 
 from __future__ import annotations
 

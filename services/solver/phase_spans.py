@@ -1,4 +1,4 @@
-"""The phases of a solve as spans, from its reports of progress."""
+"""Turn a solve's reports of progress into one trace span per phase."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from libs.observability.traces import span
 
 
 class PhaseSpans:
-    """A span per phase, one after the other. Use it as a context around the solve, and call it with each report."""
+    """Opens one span per phase, one after the other. Use it as a context around the solve, and call it with each
+    report.
+    """
 
     def __init__(self) -> None:
         self._phase = ""
@@ -23,7 +25,7 @@ class PhaseSpans:
         self._open.__exit__(kind, error, at)
 
     def enter(self, phase: str) -> None:
-        """The solve is in this phase now; it may be the one that it was in."""
+        """Record that the solve is in this phase now. Do nothing if the phase has not changed."""
         if phase != self._phase:
             self._open.close()
             self._open.enter_context(span(f"solve {phase}"))

@@ -1,4 +1,4 @@
-"""What the solver reads from the environment."""
+"""Read the solver's settings from the environment."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from libs.reconcile.environment import Settings
 
 
 class SolverSettings(Settings):
-    """How long a solve may take, and where replay bundles go.
+    """The time limit of a solve, and the place of replay bundles.
 
-    solve_s_max    real seconds; what the solve has found by then is its answer
+    solve_s_max    real seconds; the answer is the best plan found by then
     bundle_dir     a folder that outlives the process
     bundles_max    replay bundles kept per region, the newest
     """

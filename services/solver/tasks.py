@@ -21,7 +21,7 @@ def solve(run: JobRun) -> None:
     trigger = str(run.job.arguments.get("trigger", "schedule"))
     settings = SolverSettings()  # type: ignore[call-arg]  # from the environment
     status = SolveBindings(run.database, run.clock, settings, run.job.subject, trigger).reconcile()
-    if status is SolveStatus.STALE:  # somebody else's plan came first: look again at once, not in an hour
+    if status is SolveStatus.STALE:  # another plan was committed first: solve again at once, not in an hour
         with run.database.write() as tx:
             enqueue(tx, SOLVE, run.job.subject, {"trigger": "stale"})
 

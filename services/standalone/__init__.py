@@ -1,1 +1,1 @@
-"""All of it on one machine, with an embedded PostgreSQL."""
+"""Run all services on one machine, with an embedded PostgreSQL."""

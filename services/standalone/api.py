@@ -1,4 +1,4 @@
-"""All services' routes in one app: `uvicorn --factory services.standalone.api:make_app`."""
+"""Serve all routes in one app: `uvicorn --factory services.standalone.api:make_app`."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ from services.solver.api import API as SOLVER
 
 
 def make_app() -> FastAPI:
-    """Portal, broker, solver, mover and planner, as the environment describes them."""
+    """Return an app with portal, broker, solver, mover and planner, as the environment configures them."""
     return make_api("api", PORTAL, BROKER, SOLVER, MOVER, PLANNER)

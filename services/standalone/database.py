@@ -1,4 +1,4 @@
-"""The database of an all-in-one Plimsoll: the one that DATABASE_URL names, or an embedded one."""
+"""Provide the database of a standalone Plimsoll: the one in DATABASE_URL, or an embedded one."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from services.standalone.supervisor import Supervisor
 
 
 def provide_database(settings: StandaloneSettings, supervisor: Supervisor) -> str:
-    """The URL of a database that answers; not migrated yet. Starts no server when DATABASE_URL is set.
+    """Return the URL of a running database, before migrations. Start no server if DATABASE_URL is set.
 
-    Raises PostgresUnavailable or ChildFailed when there is none and it cannot be started.
+    Raises PostgresUnavailable or ChildFailed if no server is available and none can be started.
     """
     if settings.database_url is not None:
         return settings.database_url.get_secret_value()

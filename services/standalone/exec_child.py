@@ -1,7 +1,7 @@
-"""Become another program: one that ends with its parent and, when asked, has none of root's powers.
+"""Become another program that ends with its parent, without the powers of root if asked.
 
-Run as a file by `processes.Process`; it imports nothing of ours, so it costs milliseconds. It is a program and not a
-`preexec_fn` because that may deadlock in a process with threads.
+`processes.Process` runs this as a file. It imports nothing of ours, so it costs milliseconds. It is a program because a
+`preexec_fn` may deadlock in a process with threads.
 
     exec_child.py PARENT_PID ORPHAN_SIGNAL -|USER PROGRAM [ARGUMENT ...]
 """
@@ -27,10 +27,10 @@ def _require(done: int, what: str) -> None:
 
 
 def drop_root(user: int = NOBODY) -> None:
-    """Become this user and group, and keep one power of root: to look into folders closed to others, as a 0700 home is.
+    """Become this user and group, and keep one power of root: to enter closed folders, such as a home of mode 0700.
 
-    Containers often withhold CAP_DAC_READ_SEARCH and grant the wider CAP_DAC_OVERRIDE; with neither, only folders open
-    to everybody work. Raises OSError where even the change of user is not allowed.
+    Containers often withhold CAP_DAC_READ_SEARCH and grant the wider CAP_DAC_OVERRIDE. With neither, only folders open
+    to all users work. Raises OSError if even the change of user is not allowed.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
@@ -38,8 +38,8 @@ def drop_root(user: int = NOBODY) -> None:
     _require(libc.capget(header, sets), "capget")
     kept = next((c for c in (_CAP_DAC_READ_SEARCH, _CAP_DAC_OVERRIDE) if sets[1] & (1 << c)), None)
 
-    # access(2), by which initdb finds its programs, heeds capabilities only under NO_SETUID_FIXUP. That takes
-    # CAP_SETPCAP; without it the capability is kept all the same, and is enough where no closed folder is above us.
+    # initdb finds its programs by access(2). That call respects capabilities only under NO_SETUID_FIXUP, which takes
+    # CAP_SETPCAP. Without it the capability is kept as well, and is enough if no folder above is closed.
     if libc.prctl(_PR_SET_SECUREBITS, _NO_SETUID_FIXUP | _KEEP_CAPS, 0, 0, 0) != 0:
         _require(libc.prctl(_PR_SET_KEEPCAPS, 1, 0, 0, 0), "prctl(PR_SET_KEEPCAPS)")
     os.setgroups([])
@@ -48,21 +48,21 @@ def drop_root(user: int = NOBODY) -> None:
     bits = 0 if kept is None else 1 << kept
     sets = (ctypes.c_uint32 * 6)(bits, bits, bits, 0, 0, 0)
     _require(libc.capset(header, sets), "capset")
-    if kept is not None:  # ambient: survives the exec of a file that carries no capabilities
+    if kept is not None:  # ambient capabilities survive the exec of a file without capabilities
         _require(libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_RAISE, kept, 0, 0), "prctl(PR_CAP_AMBIENT)")
 
 
 def main(arguments: list[str]) -> None:
-    """Never returns: becomes the program, or exits 127 with the reason on stderr."""
+    """Become the program, or exit with 127 and the reason on stderr. Never returns."""
     parent, orphan_signal, user, program = int(arguments[0]), int(arguments[1]), arguments[2], arguments[3:]
-    # What a shell ignores for a background job, or the parent blocks, the program must hear again.
+    # A shell ignores some signals for background jobs, and the parent blocks some. Restore them for the program.
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
     try:
         if user != "-":
             drop_root(int(user))
-        if sys.platform == "linux":  # after the change of user, which clears it
+        if sys.platform == "linux":  # after the change of user, because that clears it
             _require(ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, orphan_signal, 0, 0, 0), "prctl")
             if os.getppid() != parent:
                 sys.exit("the parent ended first")

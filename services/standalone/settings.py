@@ -1,4 +1,4 @@
-"""What standalone reads from the environment."""
+"""Read the settings of standalone from the environment."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _default_state_dir() -> Path:
 
 
 class XdgSettings(Settings):
-    """Where programs of this user keep what they must not forget."""
+    """The place where programs of this user keep their state."""
 
     model_config = SettingsConfigDict(env_ignore_empty=True)
 
@@ -29,11 +29,11 @@ class XdgSettings(Settings):
 
 
 class StandaloneSettings(Settings):
-    """Everything has a default: with nothing set, the database is an embedded one below `state_dir`.
+    """Settings with a default each: with nothing set, an embedded database runs below `state_dir`.
 
     state_dir      PLIMSOLL_STATE_DIR   the database, logs and queues; the scripts set it to `var` in the clone
     database_url   DATABASE_URL         a PostgreSQL of one's own
-    trusted_proxies   PLIMSOLL_TRUSTED_PROXIES   addresses, with commas, of proxies whose X-Forwarded-For is believed
+    trusted_proxies   PLIMSOLL_TRUSTED_PROXIES   addresses, with commas, of proxies whose X-Forwarded-For is trusted
     """
 
     model_config = SettingsConfigDict(env_ignore_empty=True)
@@ -45,15 +45,15 @@ class StandaloneSettings(Settings):
 
     @property
     def log_dir(self) -> Path:
-        """One file per child process."""
+        """The folder of logs, with one file per child process."""
         return self.state_dir / "logs"
 
     @property
     def endpoint_file(self) -> Path:
-        """Where a running platform says where it is: {"url": ..., "token_file": ...}."""
+        """The file in which a running platform gives its address: {"url": ..., "token_file": ...}."""
         return self.state_dir / "endpoint.json"
 
     @property
     def port_file(self) -> Path:
-        """Which port a platform took here last: the next one takes it again, where nobody names another."""
+        """The file with the last port of a platform. The next one takes the same port unless another is given."""
         return self.state_dir / "port"

@@ -1,4 +1,4 @@
-"""Several child processes as one: started in order, restarted when they die, stopped in reverse order."""
+"""Run several child processes as one: start them in order, restart dead ones, stop them in reverse order."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ _WELL_AFTER_S = 60.0
 
 
 def listen(host: str = "127.0.0.1", port: int = 0) -> socket.socket:
-    """A listening socket; port 0 takes a free one, which `getsockname()[1]` tells. Raises OSError when it is taken.
+    """Return a listening socket. Port 0 takes a free port; read it from `getsockname()[1]`. Raises OSError if it is
+    taken.
 
-    Pass it to a server (`pass_fds=[s.fileno()]`, `uvicorn --fd`) and keep it open: no port is picked and then lost to
-    somebody else, and clients that call while the server restarts wait instead of being refused.
+    Pass it to a server (`pass_fds=[s.fileno()]`, `uvicorn --fd`) and keep it open. Then no other process can take the
+    port, and clients that call during a restart wait instead of being refused.
     """
     listening = socket.create_server((host, port), backlog=128)
-    # uvicorn takes an inherited socket for a Unix one and leaves this out; connections inherit it from here.
+    # uvicorn takes an inherited socket for a Unix one and leaves this out. Connections inherit it from here.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening
 
@@ -49,14 +50,14 @@ class Supervisor:
             supervisor.start(api)
             supervisor.run()
 
-    SIGTERM, SIGINT and SIGHUP leave the block with SystemExit(128 + signal), and a second one while children stop ends
-    them by force. Killed by SIGKILL, it leaves nothing behind on Linux: see `Command.orphan_signal`.
+    SIGTERM, SIGINT and SIGHUP leave the block with SystemExit(128 + signal). A second signal while children stop kills
+    them. Killed by SIGKILL, the supervisor leaves no child behind on Linux: see `Command.orphan_signal`.
     """
 
     def __init__(self, log_dir: Path, *, stop_s_max: float = 15.0, tell: Tell = tell_nothing) -> None:
         self.log_dir = log_dir
         self.after_stop = ExitStack()
-        """Closed when every child has ended: what they needed, such as a database's lock."""
+        """Closed once every child has ended. It holds what children need, such as the lock of a database."""
         self._stop_s_max = stop_s_max
         self._tell = tell
         self._children: list[_Child] = []
@@ -90,7 +91,7 @@ class Supervisor:
         self.wait_ready(command.name)
 
     def launch(self, command: Command) -> None:
-        """Start a child, and wait for nothing."""
+        """Start a child without waiting."""
         self._tell(f"starting {command.name}")
         self._children.append(_Child(command, Process(command, self.log_dir), time.monotonic()))
 
@@ -99,9 +100,9 @@ class Supervisor:
         next(child for child in self._children if child.command.name == name).process.wait_ready(tell=self._tell)
 
     def tend(self) -> None:
-        """Restart each child that died, for ever: what else runs, a database above all, does not end with it.
+        """Restart each child that died, forever. The other children, above all the database, do not end with it.
 
-        Never waits. Who dies often starts again after a pause that grows.
+        Never waits. A child that dies often restarts after a growing pause.
         """
         now = time.monotonic()
         for child in self._children:
@@ -123,32 +124,33 @@ class Supervisor:
                 child.started_at, child.restart_at = now, None
 
     def deaths(self) -> Mapping[str, int]:
-        """How often each child has died since it last ran well; those that did not are left out."""
+        """Return how often each child has died since it last ran well. Children without a death are omitted."""
         return {child.command.name: child.deaths for child in self._children if child.deaths}
 
     def pids(self) -> Mapping[str, int]:
-        """Process id by name, of the children that run."""
+        """Return the process ids of the running children, by name."""
         return {child.command.name: child.process.pid for child in self._children if child.restart_at is None}
 
     def change_environment(self, more: Mapping[str, str]) -> None:
-        """Every child's environment holds these as well, from its next start on."""
+        """Add variables to every child's environment, from its next start on."""
         for child in self._children:
             child.command = replace(child.command, env={**child.command.env, **more})
 
     def run(self) -> None:
-        """Tend the children until a signal ends this."""
+        """Restart dead children until a signal ends this."""
         while True:
             self.tend()
             time.sleep(0.1)
 
     def stop(self) -> None:
-        """Stop the children, then close `after_stop`. Does nothing the second time.
+        """Stop the children, then close `after_stop`. A second call does nothing.
 
-        All at once, so that the slowest is waited for and not the sum; but those that others need one by one after
-        them, last started first.
+        Stop all at once, so that the wait is for the slowest and not the sum. Then stop the children that others need,
+        one by one, last started first.
         """
         self._stopping = True
-        self._children.sort(key=lambda child: not child.command.needed_by_others)  # keeps the order in which they began
+        # a stable sort keeps the order of starts
+        self._children.sort(key=lambda child: not child.command.needed_by_others)
         for child in reversed(self._children):
             if not child.command.needed_by_others:
                 child.process.ask_to_end()

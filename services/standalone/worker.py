@@ -1,4 +1,4 @@
-"""A worker for all jobs, or for a part: `python -m services.standalone.worker [solver | planner | others]`.
+"""Run a worker for all jobs or a part: `python -m services.standalone.worker [solver | planner | others]`.
 
 The platform starts one of each: a solve or a plan takes minutes, and a request for capacity must not wait for it.
 """
@@ -25,7 +25,7 @@ _PARTS: Mapping[str, Sequence[str]] = {
 
 
 def jobs_of(part: str) -> Sequence[ServiceJobs]:
-    """Return the jobs of a part, or of all. Load the code of these alone: that is most of a worker's start."""
+    """Return the jobs of a part, or of all. Load only their code, because loading is most of a worker's start."""
     modules = [name for names in _PARTS.values() for name in names] if part == "all" else _PARTS[part]
     return [import_module(name).JOBS for name in modules]
 

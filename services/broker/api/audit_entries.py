@@ -1,4 +1,4 @@
-"""`/v1/audit-entries`: who did what."""
+"""`/v1/audit-entries`: the record of all actions, with actor and time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NOUN = "audit-entries"
 
 
 class AuditEntryOut(ResponseModel):
-    """One action; it is never rewritten."""
+    """One action. An entry never changes."""
 
     audit_entry_id: int
     at: datetime
@@ -38,11 +38,16 @@ def get_audit_entries(
     context: Context,
     principal: Asking,
     paging: Paging,
-    subject_kind: Annotated[SomeName | None, Query(description="About rows of this noun, such as server")] = None,
-    subject_id: Annotated[int | None, Query(ge=1, le=ID_MAX, description="About the row with this id")] = None,
-    actor: Annotated[SomeName | None, Query(description="Done by this token")] = None,
+    subject_kind: Annotated[
+        SomeName | None, Query(description="Entries about rows of this noun, such as server")
+    ] = None,
+    subject_id: Annotated[int | None, Query(ge=1, le=ID_MAX, description="Entries about the row with this id")] = None,
+    actor: Annotated[SomeName | None, Query(description="Actions of this token")] = None,
 ) -> PageOf[AuditEntryOut]:
-    """Entries, oldest first. Those about tokens are for admins: they name who may do what, and until when."""
+    """List audit entries, oldest first.
+
+    Only admins see entries about tokens, because these entries name roles and expiry dates.
+    """
     without = None if principal.role.includes(Role.ADMIN) else "token"
     after = paging.after(_NOUN)
     with context.database.snapshot() as tx:

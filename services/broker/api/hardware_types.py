@@ -25,7 +25,7 @@ Text = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]*$", max_leng
 
 
 class HardwareTypeOut(ResponseModel):
-    """A kind of server; all regions share it."""
+    """A kind of server. All regions share it."""
 
     hardware_type_id: int
     name: str
@@ -34,14 +34,14 @@ class HardwareTypeOut(ResponseModel):
 
 
 class HardwareTypeIn(RequestModel):
-    """What is known of a hardware type; replaces what was."""
+    """The known attributes of a hardware type. They replace the earlier ones."""
 
     attributes: dict[Name, Flag | Number | Text] = Field(max_length=100, examples=[{"vcpu": 96, "watts": 410}])
 
 
 @router.get("", operation_id="list_hardware_types")
 def get_hardware_types(context: Context, paging: Paging) -> PageOf[HardwareTypeOut]:
-    """Hardware types in the order in which they came."""
+    """List hardware types in the order of their creation."""
     after = paging.after(_NOUN)
     with context.database.snapshot() as tx:
         page = list_hardware_types(tx, after=after, limit=paging.limit)
@@ -55,7 +55,7 @@ def get_hardware_types(context: Context, paging: Paging) -> PageOf[HardwareTypeO
     responses={200: {"headers": headers("ETag")}, **problems(404)},
 )
 def get_hardware_type(hardware_type: TypeName, context: Context, response: Response) -> HardwareTypeOut:
-    """One hardware type."""
+    """Return one hardware type."""
     with context.database.snapshot() as tx:
         found = load_hardware_type(tx, hardware_type)
     response.headers.update(etag(found.generation))
@@ -77,7 +77,7 @@ def put_hardware_type(
     principal: Asking,
     context: Context,
 ) -> Response:
-    """Replace the attributes. Types themselves come with the regions that are imported."""
+    """Replace the attributes of a hardware type. An import of a region creates the types themselves."""
 
     def effect(tx: Transaction) -> Answer:
         now, actor = context.clock.now(), principal.name

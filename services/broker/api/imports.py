@@ -39,21 +39,21 @@ from services.broker.api.regions import RegionName
 
 router = APIRouter(prefix="/v1/regions/{region}/imports", tags=["imports"])
 LIST_BYTES_MAX = 100_000_000
-"""servers.parquet of 100,000 servers is half a megabyte."""
+"""Limit of an upload. For scale: servers.parquet of 100,000 servers is half a megabyte."""
 _NOUN, _ITEMS = "imports", "import-items"
 ImportId = Annotated[int, Path(ge=1, le=ID_MAX, description="Id of the import")]
 Operator = Depends(require(Role.OPERATOR))
 
 
 class ImportOut(ResponseModel):
-    """A proposal, and what it comes to."""
+    """A proposed import, with the number of servers per action."""
 
     import_id: int
     region: str
     mode: ImportMode
     status: ImportStatus
     counts: dict[str, int] = Field(
-        description="Servers to add, change and retire; refuse: bound, and different where it counts; keep: not listed",
+        description="Servers to add, change and retire; refuse: bound, and a fixed field differs; keep: not listed",
         examples=[{"add": 40, "change": 2, "retire": 0, "refuse": 1, "keep": 1999}],
     )
     proposed_by: str
@@ -64,13 +64,13 @@ class ImportOut(ResponseModel):
 
 
 class ImportItemOut(ResponseModel):
-    """What becomes of one server."""
+    """The proposed action for one server."""
 
     item_index: int
     action: ImportAction
     server: str
-    server_id: int | None = Field(description="null: it is new")
-    reservation: str | None = Field(description="That it is bound to")
+    server_id: int | None = Field(description="null if the server is new")
+    reservation: str | None = Field(description="The reservation that it is bound to")
     datacenter: str | None
     msb: str | None
     rack: str | None
@@ -80,7 +80,7 @@ class ImportItemOut(ResponseModel):
     was_rack: str | None
     was_hardware_type: str | None
     was_unavailability: str | None
-    message: str = Field(description="For people: what is done, or why nothing is")
+    message: str = Field(description="For people: the action, or the reason for no action")
 
 
 @router.post(
@@ -94,7 +94,7 @@ class ImportItemOut(ResponseModel):
 def post_import(
     region: RegionName,
     servers: Annotated[
-        UploadFile, File(description="servers.parquet of the region format; bindings are not looked at")
+        UploadFile, File(description="servers.parquet of the region format; bindings in it are ignored")
     ],
     write: Write,
     principal: Asking,
@@ -102,10 +102,10 @@ def post_import(
     _slot: Slot,
     mode: Annotated[
         ImportMode,
-        Query(description="merge: add and change; only_add; prune: what is not listed retires as well"),
+        Query(description="merge: add and change; only_add; prune: also retire servers that are not listed"),
     ] = ImportMode.MERGE,
 ) -> Response:
-    """Compare a list of servers with the region. Nothing changes until it is confirmed."""
+    """Compare a list of servers with the region. Nothing changes until the import is confirmed."""
     write = write.about(servers.file)
     try:
         inventory = load_inventory({"servers.parquet": servers.file})
@@ -134,7 +134,7 @@ def post_import(
 
 @router.get("", operation_id="list_imports", responses=problems(404))
 def get_imports(region: RegionName, context: Context, paging: Paging) -> PageOf[ImportOut]:
-    """Imports into a region, latest first."""
+    """List imports into a region, latest first."""
     before = paging.after(_NOUN)
     with context.database.snapshot() as tx:
         page = list_imports(tx, region, before=before, limit=paging.limit)
@@ -144,7 +144,7 @@ def get_imports(region: RegionName, context: Context, paging: Paging) -> PageOf[
 
 @router.get("/{import_id}", operation_id="get_import", responses=problems(404))
 def get_import(region: RegionName, import_id: ImportId, context: Context) -> ImportOut:
-    """One import."""
+    """Return one import."""
     with context.database.snapshot() as tx:
         return ImportOut.model_validate(load_import(tx, region, import_id))
 
@@ -157,7 +157,7 @@ def get_items(
     paging: Paging,
     action: Annotated[ImportAction | None, Query(description="With this action only")] = None,
 ) -> PageOf[ImportItemOut]:
-    """What becomes of each server that is concerned. Those of a discarded import are gone."""
+    """List the affected servers, each with its action. A discarded import has no items."""
     after = paging.after(_ITEMS)
     with context.database.snapshot() as tx:
         page = list_import_items(tx, region, import_id, action=action, after=after, limit=paging.limit)
@@ -178,7 +178,7 @@ def get_items(
 def post_confirm(
     region: RegionName, import_id: ImportId, write: Write, principal: Asking, context: Context
 ) -> Response:
-    """Do exactly what was proposed, or nothing: 409 where something that it rests on has changed since."""
+    """Apply the proposal exactly, or change nothing. Answer 409 if the import rests on data that has changed since."""
     return _decide(
         write,
         lambda tx: confirm_import(tx, region, import_id, actor=principal.name, now=context.clock.now()),
@@ -195,7 +195,7 @@ def post_confirm(
 def post_discard(
     region: RegionName, import_id: ImportId, write: Write, principal: Asking, context: Context
 ) -> Response:
-    """Decide against it. Its counts stay, its items go."""
+    """Discard the proposal. Its counts stay, and its items are deleted."""
     return _decide(
         write,
         lambda tx: discard_import(tx, region, import_id, actor=principal.name, now=context.clock.now()),

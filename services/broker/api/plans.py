@@ -1,4 +1,4 @@
-"""`/v1/plans`: what changed target bindings, and which."""
+"""`/v1/plans`: plans, and the target bindings that each one changed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PlanId = Annotated[int, Path(ge=1, le=ID_MAX, description="Id of the plan")]
 
 
 class PlanOut(ResponseModel):
-    """A plan; it never changes."""
+    """A plan. It never changes."""
 
     plan_id: int
     region: str
@@ -30,12 +30,12 @@ class PlanOut(ResponseModel):
     solve_run_id: int | None
     capacity_request_id: int | None
     changes: int = Field(description="Servers whose target it changed")
-    left_alone: int = Field(description="Servers that had changed under the solve and were left as they are")
+    left_alone: int = Field(description="Servers that changed during the solve; the plan leaves them as they are")
     created_at: datetime
 
 
 class PlanChangeOut(ResponseModel):
-    """One server whose target a plan changed."""
+    """One server whose target binding a plan changed."""
 
     server_id: int
     server: str
@@ -50,7 +50,7 @@ def get_plans(
     region: Annotated[SomeName | None, Query(description="Of this region only")] = None,
     kind: Annotated[PlanKind | None, Query(description="Of this kind only")] = None,
 ) -> PageOf[PlanOut]:
-    """Plans, latest first."""
+    """List plans, latest first."""
     before = paging.after(_NOUN)
     with context.database.snapshot() as tx:
         page = list_plans(tx, region, kind=kind, before=before, limit=paging.limit)
@@ -60,14 +60,16 @@ def get_plans(
 
 @router.get("/{plan_id}", operation_id="get_plan", responses=problems(404))
 def get_plan(plan_id: PlanId, context: Context) -> PlanOut:
-    """One plan."""
+    """Return one plan."""
     with context.database.snapshot() as tx:
         return PlanOut.model_validate(load_plan(tx, plan_id))
 
 
 @router.get("/{plan_id}/changes", operation_id="list_plan_changes", responses=problems(404))
 def get_plan_changes(plan_id: PlanId, context: Context, paging: Paging) -> PageOf[PlanChangeOut]:
-    """The servers whose target it changed, by id. Those of an import are not listed: it brought all of them."""
+    """List the servers whose target the plan changed, by id. The plan of an import lists none, because it brought all
+    of them.
+    """
     after = paging.after(_CHANGES)
     with context.database.snapshot() as tx:
         page = list_plan_changes(tx, plan_id, after=after, limit=paging.limit)

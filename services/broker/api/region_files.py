@@ -30,7 +30,7 @@ from services.broker.api.regions import RegionName, RegionOut, region_out
 
 router = APIRouter(prefix="/v1/regions", tags=["regions"])
 IMPORT_BYTES_MAX = 200_000_000
-"""A region of 100,000 servers and 1,000 reservations is half a megabyte."""
+"""Limit of an upload. For scale: a region of 100,000 servers and 1,000 reservations is half a megabyte."""
 
 
 @router.post(
@@ -53,9 +53,9 @@ def post_import(
     context: Context,
     _slot: Slot,
 ) -> Response:
-    """Create a region from its files: all of it or nothing. A region that is there already is not touched."""
+    """Create a region from its files, all or nothing. An existing region is not changed."""
     uploads = (servers, reservations, rru, affinity, policy)
-    write = write.about(*(upload.file for upload in uploads))  # before they are read, which closes them
+    write = write.about(*(upload.file for upload in uploads))  # before they are read, because reading closes them
     files: dict[str, Content] = {
         "servers.parquet": servers.file,
         "reservations.parquet": reservations.file,
@@ -92,7 +92,7 @@ def post_import(
     },
 )
 def get_export(region: RegionName, context: Context) -> Response:
-    """The region as the files that import takes."""
+    """Return the region as the files that an import accepts."""
     with context.database.snapshot() as tx:
         image = load_region_image(tx, region)
     stream = io.BytesIO()

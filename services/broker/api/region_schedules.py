@@ -1,4 +1,4 @@
-"""`/v1/regions/{region}/schedule`: how often a region is solved."""
+"""`/v1/regions/{region}/schedule`: the solve period of a region."""
 
 from __future__ import annotations
 
@@ -25,23 +25,25 @@ RegionName = Annotated[SomeName, Path(description="Name of the region")]
 
 
 class SchedulePut(RequestModel):
-    """How often a region is solved."""
+    """The solve period of a region."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"solve_every_s": 1800, "reason": "a busy week"}]})
     solve_every_s: Number | None = Field(
         ge=SOLVE_EVERY_S_MIN,
         le=SOLVE_EVERY_S_MAX,
-        description="Seconds between two solves, from a minute to 7 days; null: as often as the platform says",
+        description="Seconds between two solves, from a minute to 7 days; null: the platform's own period",
     )
     reason: GivenReason | None = Field(default=None, description="Why, for the audit trail")
 
 
 class ScheduleOut(ResponseModel):
-    """When a region is solved without being asked."""
+    """The solve period of a region, and the time of its next scheduled solve."""
 
     region: str
-    solve_every_s: float | None = Field(description="The period that an operator chose, in seconds; null: none did")
-    period_s: float = Field(description="The period that counts: that one, or else the platform's own")
+    solve_every_s: float | None = Field(
+        description="The period that an operator chose, in seconds; null: no operator chose one"
+    )
+    period_s: float = Field(description="The period in force: the operator's, or else the platform's own")
     solve_due_at: datetime | None = Field(
         description="When the next solve is due; null: the scheduler has not seen the region yet"
     )
@@ -50,7 +52,7 @@ class ScheduleOut(ResponseModel):
 
 @router.get("", operation_id="get_region_schedule", responses={200: {"headers": headers("ETag")}, **problems(404)})
 def get_schedule(region: RegionName, context: Context, response: Response) -> ScheduleOut:
-    """How often one region is solved, and when next."""
+    """Return the solve period of a region, and the time of its next solve."""
     with context.database.snapshot() as tx:
         schedule = load_region_schedule(tx, region)
     response.headers.update(etag(schedule.generation))
@@ -72,7 +74,7 @@ def put_schedule(
     principal: Asking,
     context: Context,
 ) -> Response:
-    """Solve the region so often. The next solve is due no later than one such period from now."""
+    """Set the solve period of a region. The next solve is due at most one such period from now."""
 
     def effect(tx: Transaction) -> Answer:
         schedule = set_solve_period(

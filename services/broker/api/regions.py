@@ -1,4 +1,4 @@
-"""`/v1/regions`: what there is, the policy that operators set, and a region in a few numbers."""
+"""`/v1/regions`: regions, the policy that operators set, and a summary of a region."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _NOUN = "regions"
 RegionName = Annotated[SomeName, Path(description="Name of the region")]
 
 
-class PolicyOut(policy_sent()):  # type: ignore[misc]  # a base that is made
-    """What the solver weighs, in one arbitrary currency."""
+class PolicyOut(policy_sent()):  # a base class made at import
+    """The weights of the solver, in one arbitrary currency."""
 
 
 class PolicyIn(policy_change()):  # type: ignore[misc]
-    """The parts of the policy that change; what is left out stays."""
+    """The fields of the policy to change. Omitted fields stay."""
 
 
 class RegionPatch(RequestModel):
@@ -48,19 +48,19 @@ class RegionPatch(RequestModel):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"policy": {"buffer_cost": 4}}]})
     policy: PolicyIn
-    reason: GivenReason | None = Field(default=None, description="Why, for the audit trail and for whoever approves")
+    reason: GivenReason | None = Field(default=None, description="Why, for the audit trail and for the approver")
 
 
 class RegionConditionOut(ResponseModel):
-    """One thing that is so, or not. True is how it should be."""
+    """One condition of a region. The status True is the healthy one."""
 
     type: RegionConditionType
     status: ConditionStatus
     reason: str = Field(description="Identifier to match on")
-    message: str = Field(description="For people: what is so, and what to do next")
+    message: str = Field(description="For people: the finding, and what to do next")
     numbers: dict[str, object] = Field(description="The figures in the message")
     changed_at: datetime = Field(description="Since when it has this status")
-    observed_at: datetime = Field(description="When it was last found to be other than before")
+    observed_at: datetime = Field(description="When reason, message or numbers last changed")
 
 
 class RegionOut(ResponseModel):
@@ -70,9 +70,9 @@ class RegionOut(ResponseModel):
     policy: PolicyOut
     target_plan_id: int | None = Field(description="The plan that heads the lineage of its target bindings")
     solve_every_s: float | None = Field(
-        description="Seconds between its solves, as an operator chose; null: as the platform says. See /schedule"
+        description="Seconds between solves that an operator chose; null: the platform's own. See /schedule"
     )
-    conditions: list[RegionConditionOut] = Field(description="What its loops have found; empty: they have not run")
+    conditions: list[RegionConditionOut] = Field(description="Findings of the region's loops; empty: they have not run")
     generation: int
     created_at: datetime
 
@@ -83,19 +83,19 @@ class HardwareTypeSummaryOut(ResponseModel):
     hardware_type: str
     servers: int
     bound: int = Field(description="Bound to a reservation by target")
-    free: int = Field(description="Bound to none by target, not down, and not to be retired")
+    free: int = Field(description="Bound to none by target, not down, and not announced for retirement")
     in_use: int
-    to_move: int = Field(description="Whose current binding is not yet the target")
+    to_move: int = Field(description="Servers whose current binding is not yet the target")
     unavailable: int = Field(description="Down for an unplanned reason")
     in_maintenance: int
 
 
 class RegionSummaryOut(ResponseModel):
-    """A region in a few numbers; RRU are those of the target bindings."""
+    """A region in a few numbers. RRU count the target bindings."""
 
     hardware_types: list[HardwareTypeSummaryOut]
     reservations: int
-    degraded: int = Field(description="Reservations that are short by their targets")
+    degraded: int = Field(description="Reservations whose targets fall short of their capacity")
     capacity_rru: float
     embedded_buffer_rru: float
     shared_buffer_rru: float
@@ -104,7 +104,7 @@ class RegionSummaryOut(ResponseModel):
 
 @router.get("", operation_id="list_regions")
 def get_regions(context: Context, paging: Paging) -> PageOf[RegionOut]:
-    """Regions in the order in which they came."""
+    """List regions in the order of their creation."""
     after = paging.after(_NOUN)
     with context.database.snapshot() as tx:
         page = list_regions(tx, after=after, limit=paging.limit)
@@ -115,7 +115,7 @@ def get_regions(context: Context, paging: Paging) -> PageOf[RegionOut]:
 
 @router.get("/{region}", operation_id="get_region", responses={200: {"headers": headers("ETag")}, **problems(404)})
 def get_region(region: RegionName, context: Context, response: Response) -> RegionOut:
-    """One region."""
+    """Return one region."""
     with context.database.snapshot() as tx:
         found = load_region(tx, region)
         conditions = load_conditions(tx, [found.region_id])[found.region_id]
@@ -133,7 +133,7 @@ def get_region(region: RegionName, context: Context, response: Response) -> Regi
         202: {
             "model": ApprovalOut,
             "headers": headers("Location"),
-            "description": "It changes the size of the shared buffers, which waits for an approval: all of it",
+            "description": "The change of shared buffers needs approval, so the whole change waits",
         },
         **problems(404, 409),
     },
@@ -146,7 +146,9 @@ def patch_region(
     principal: Asking,
     context: Context,
 ) -> Response:
-    """Change the policy. The next solve goes by it, unless it changes the shared buffers: that waits for a person."""
+    """Change the policy of a region. The next solve uses it. A change of the shared buffers first waits for an
+    approval.
+    """
 
     def effect(tx: Transaction) -> Answer:
         before, change, now = (
@@ -168,13 +170,13 @@ def patch_region(
 
 @router.get("/{region}/summary", operation_id="get_region_summary", responses=problems(404))
 def get_region_summary(region: RegionName, context: Context) -> RegionSummaryOut:
-    """Its servers by hardware type, and what its reservations have."""
+    """Count the region's servers by hardware type, and its reservations by state."""
     with context.database.snapshot() as tx:
         return RegionSummaryOut.model_validate(load_region_summary(tx, region))
 
 
 def region_out(region: Region, conditions: Sequence[RegionCondition]) -> RegionOut:
-    """A region as clients see it."""
+    """Return a region as clients see it."""
     return RegionOut(
         name=region.name,
         policy=PolicyOut.model_validate(region.policy),

@@ -1,4 +1,4 @@
-"""`/v1/retirements`: racks and servers that leave the fleet, or become another type, on a date."""
+"""`/v1/retirements`: racks and servers that leave the fleet, or change their type, on a date."""
 
 from __future__ import annotations
 
@@ -28,20 +28,22 @@ Operator = Depends(require(Role.OPERATOR))
 
 
 class RetirementIn(RequestModel):
-    """A rack or a server is to be emptied by a date."""
+    """A request to empty a rack or a server by a date."""
 
     region: SomeName
     scope: RetirementScope
     scope_name: SomeName = Field(description="Name of the rack or server")
     kind: RetirementKind = Field(description="decommission: it leaves the fleet; refresh: it becomes another type")
-    to_hardware_type: SomeName | None = Field(default=None, description="Of a refresh: the type that comes back")
+    to_hardware_type: SomeName | None = Field(default=None, description="For a refresh: the type that comes back")
     reason: SomeName
-    due_at: Moment = Field(description="By when it is to be empty")
-    back_at: Moment | None = Field(default=None, description="Of a refresh: down from then until this moment")
+    due_at: Moment = Field(description="When it must be empty")
+    back_at: Moment | None = Field(
+        default=None, description="For a refresh: the servers are down from due_at until this moment"
+    )
 
 
 class RetirementOut(ResponseModel):
-    """A retirement, and what is in its way."""
+    """A retirement, and the servers that still delay it."""
 
     retirement_id: int
     region: str
@@ -54,9 +56,9 @@ class RetirementOut(ResponseModel):
     back_at: datetime | None
     status: RetirementStatus
     condition: str = Field(description="Announced: Emptying, Empty or Overdue; else Done or Cancelled")
-    message: str = Field(description="For people: how it stands and what to do")
-    servers: int = Field(description="In the scope and in the fleet, while it is announced")
-    held: dict[str, int] = Field(description="Reservation -> servers that are bound to it, now or by target")
+    message: str = Field(description="For people: the state, and what to do next")
+    servers: int = Field(description="Servers of the fleet in the scope, while it is announced")
+    held: dict[str, int] = Field(description="Reservation -> servers bound to it, by current or target binding")
     moving: int = Field(description="Servers with a move under way")
     generation: int
     created_at: datetime
@@ -72,10 +74,10 @@ class RetirementOut(ResponseModel):
     responses={201: {"headers": headers("ETag", "Location")}, **problems(404, 409)},
 )
 def post_retirement(body: RetirementIn, write: Write, principal: Asking, context: Context) -> Response:
-    """Announce it. From now on its servers get no new targets, and solves move what is on them elsewhere."""
+    """Announce a retirement. Its servers get no new targets from now on, and solves replace the bound ones."""
     now = context.clock.now()
     if body.back_at is not None and (body.kind is not RetirementKind.REFRESH or body.back_at <= body.due_at):
-        message = "must be after due_at, and only what is refreshed comes back"
+        message = "must be after due_at, and is for a refresh only"
         raise invalid(FieldError(field="back_at", location="body", code="not_after_start", message=message))
 
     def effect(tx: Transaction) -> Answer:
@@ -105,7 +107,7 @@ def get_retirements(
     region: Annotated[SomeName | None, Query(description="Of this region only")] = None,
     status: Annotated[RetirementStatus | None, Query(description="With this status only")] = None,
 ) -> PageOf[RetirementOut]:
-    """Retirements in the order of their announcement."""
+    """List retirements in the order of their announcement."""
     after, now = paging.after(_NOUN), context.clock.now()
     with context.database.snapshot() as tx:
         page = list_retirements(tx, region, status=status, after=after, limit=paging.limit)
@@ -119,7 +121,7 @@ def get_retirements(
     responses={200: {"headers": headers("ETag")}, **problems(404)},
 )
 def get_retirement(retirement_id: RetirementId, context: Context, response: Response) -> RetirementOut:
-    """One retirement."""
+    """Return one retirement."""
     with context.database.snapshot() as tx:
         found = load_retirement(tx, retirement_id)
     response.headers.update(etag(found.generation))
@@ -136,7 +138,10 @@ def get_retirement(retirement_id: RetirementId, context: Context, response: Resp
 def post_cancel(
     retirement_id: RetirementId, expected: ExpectedGeneration, write: Write, principal: Asking, context: Context
 ) -> Response:
-    """Its servers stay; those that were given up already are free. One that is over stays as it is."""
+    """Cancel a retirement. Its servers stay in the fleet. Servers that reservations gave up already stay free.
+
+    A finished retirement does not change.
+    """
     now = context.clock.now()
 
     def effect(tx: Transaction) -> Answer:

@@ -1,4 +1,4 @@
-"""`/v1/servers`: where each stands, whose it is, and whether it runs containers."""
+"""`/v1/servers`: the place, bindings and use of each server."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Allocator = Depends(require(Role.ALLOCATOR))
 
 
 class ServerOut(ResponseModel):
-    """A server; a binding is null where it is free."""
+    """A server. A binding is null if the server is free."""
 
     server_id: int
     region: str
@@ -37,8 +37,8 @@ class ServerOut(ResponseModel):
     msb: str
     rack: str
     hardware_type: str
-    current_reservation: str | None = Field(description="Observed: whose it is now")
-    target_reservation: str | None = Field(description="Decided: whose it is to be")
+    current_reservation: str | None = Field(description="Observed: the reservation that holds it now")
+    target_reservation: str | None = Field(description="Decided: the reservation that should hold it")
     in_use: bool = Field(description="Runs containers: costly to move")
     host_profile: str
     unavailability: Unavailability
@@ -47,26 +47,26 @@ class ServerOut(ResponseModel):
 
 
 class ServerPatch(RequestModel):
-    """What an allocator says of one server."""
+    """An allocator's report on one server."""
 
     in_use: Flag
 
 
 class ServerChange(ServerPatch):
-    """What an allocator says of one server among others."""
+    """An allocator's report on one server of a list."""
 
     server_id: Whole = Field(ge=1, le=ID_MAX)
     generation: Whole = Field(ge=1, le=ID_MAX, description="The generation that you have read")
 
 
 class ServersPatch(RequestModel):
-    """Several servers at once, all or nothing."""
+    """Reports on several servers, all or nothing."""
 
     servers: list[ServerChange] = Field(min_length=1, max_length=_AT_ONCE_MAX)
 
 
 class ServersOut(ResponseModel):
-    """The servers as they are then, in the order of the request."""
+    """The servers after the change, in the order of the request."""
 
     items: list[ServerOut]
 
@@ -78,14 +78,14 @@ def get_servers(
     region: Annotated[SomeName | None, Query(description="Of this region only")] = None,
     name: Annotated[SomeName | None, Query(description="Of this name only")] = None,
     current_reservation: Annotated[SomeName | None, Query(description="Bound to this live reservation now")] = None,
-    target_reservation: Annotated[SomeName | None, Query(description="To be bound to this live reservation")] = None,
+    target_reservation: Annotated[SomeName | None, Query(description="With this live reservation as target")] = None,
     msb: Annotated[SomeName | None, Query(description="In this MSB only")] = None,
     rack: Annotated[SomeName | None, Query(description="In this rack only")] = None,
     hardware_type: Annotated[SomeName | None, Query(description="Of this hardware type only")] = None,
     unavailability: Annotated[Unavailability | None, Query(description="With this unavailability only")] = None,
-    decommissioned: Annotated[bool, Query(description="true: those that have left the fleet, and only those")] = False,
+    decommissioned: Annotated[bool, Query(description="true: only servers that have left the fleet")] = False,
 ) -> PageOf[ServerOut]:
-    """Servers by id. All filters must hold."""
+    """List servers by id. A server must pass all filters."""
     after = paging.after(_NOUN)
     chosen = ServerFilter(
         name=name,
@@ -105,7 +105,7 @@ def get_servers(
 
 @router.get("/{server_id}", operation_id="get_server", responses={200: {"headers": headers("ETag")}, **problems(404)})
 def get_server(server_id: ServerId, context: Context, response: Response) -> ServerOut:
-    """One server."""
+    """Return one server."""
     with context.database.snapshot() as tx:
         server = load_server(tx, server_id)
     response.headers.update(etag(server.generation))
@@ -127,7 +127,7 @@ def patch_server(
     principal: Asking,
     context: Context,
 ) -> Response:
-    """Say whether it runs containers. A server that is bound to no reservation cannot."""
+    """Report whether a server runs containers. A server without a reservation cannot."""
 
     def effect(tx: Transaction) -> Answer:
         change = InUse(server_id=server_id, in_use=body.in_use, generation=expected)
@@ -145,7 +145,7 @@ def patch_server(
     responses=problems(404, 409),
 )
 def patch_servers(body: ServersPatch, write: Write, principal: Asking, context: Context) -> Response:
-    """Say which servers run containers, all or nothing; each carries the generation that it was read at."""
+    """Report which servers run containers, all or nothing. Each item carries the generation that you have read."""
 
     def effect(tx: Transaction) -> Answer:
         changes = [InUse(**change.model_dump()) for change in body.servers]

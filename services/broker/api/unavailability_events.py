@@ -28,7 +28,7 @@ Health = Depends(require(Role.HEALTH))
 
 
 class UnavailabilityEventIn(RequestModel):
-    """Something is, or will be, unavailable."""
+    """A present or future unavailability."""
 
     region: SomeName
     scope: UnavailabilityScope
@@ -38,7 +38,9 @@ class UnavailabilityEventIn(RequestModel):
     )
     reason: SomeName
     starts_at: Moment | None = Field(default=None, description="Left out: now")
-    ends_at: Moment | None = Field(default=None, description="When it ends of itself; left out: somebody ends it")
+    ends_at: Moment | None = Field(
+        default=None, description="When it ends by itself; if omitted, it lasts until a call ends it"
+    )
 
 
 class UnavailabilityEventOut(ResponseModel):
@@ -65,7 +67,7 @@ class UnavailabilityEventOut(ResponseModel):
     responses={201: {"headers": headers("ETag", "Location")}, **problems(404)},
 )
 def post_event(body: UnavailabilityEventIn, write: Write, principal: Asking, context: Context) -> Response:
-    """Report an event. Its servers' unavailability follows in the same transaction, or when it begins."""
+    """Report an event. The unavailability of its servers changes in the same transaction, or when the event begins."""
     now = context.clock.now()
     starts_at = now if body.starts_at is None else body.starts_at
     if body.ends_at is not None and body.ends_at <= starts_at:
@@ -98,7 +100,7 @@ def get_events(
     region: Annotated[SomeName | None, Query(description="Of this region only")] = None,
     is_open: Annotated[bool | None, Query(alias="open", description="true: not ended; false: ended")] = None,
 ) -> PageOf[UnavailabilityEventOut]:
-    """Events in the order in which they were reported."""
+    """List events in the order of their reports."""
     after = paging.after(_NOUN)
     with context.database.snapshot() as tx:
         page = list_events(tx, region, is_open=is_open, after=after, limit=paging.limit)
@@ -112,7 +114,7 @@ def get_events(
     responses={200: {"headers": headers("ETag")}, **problems(404)},
 )
 def get_event(unavailability_event_id: EventId, context: Context, response: Response) -> UnavailabilityEventOut:
-    """One event."""
+    """Return one event."""
     with context.database.snapshot() as tx:
         event = load_event(tx, unavailability_event_id)
     response.headers.update(etag(event.generation))
@@ -127,7 +129,7 @@ def get_event(unavailability_event_id: EventId, context: Context, response: Resp
     responses={200: {"headers": headers("ETag")}, **problems(404)},
 )
 def post_end(unavailability_event_id: EventId, write: Write, principal: Asking, context: Context) -> Response:
-    """It is over. Needs no If-Match: ending an event that has ended changes nothing."""
+    """End an event. No If-Match is needed, because ending an ended event changes nothing."""
 
     def effect(tx: Transaction) -> Answer:
         now, actor = context.clock.now(), principal.name

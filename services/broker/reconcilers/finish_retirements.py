@@ -1,4 +1,4 @@
-"""Retire what is empty and due, and say loudly what is due and not empty."""
+"""Retire empty scopes that are due, and report those that are due but not empty."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class FinishRetirements:
     region: str
 
     def reconcile(self) -> tuple[int, int]:
-        """How many were brought about, and how many are overdue. Raises NotFound for the region."""
+        """Return the numbers of finished and of overdue retirements. Raises NotFound for the region."""
         with self.database.write() as tx:
             now = certain_now(tx, self.clock)
             region_id = load_region(tx, self.region).region_id

@@ -1,4 +1,4 @@
-"""Let events begin and end with the clock, and make the servers' unavailability follow."""
+"""Begin and end events on time, and update the unavailability of servers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class RefreshUnavailability:
     region: str
 
     def reconcile(self) -> int:
-        """How many servers became available or unavailable. Raises NotFound for the region."""
+        """Return how many servers became available or unavailable. Raises NotFound for the region."""
         with self.database.write() as tx:
             region_id = load_region(tx, self.region).region_id
             changed = refresh_unavailability(tx, region_id, now=self.clock.now())

@@ -1,4 +1,4 @@
-"""`plimsoll assign`: problems of the assignment library, from files."""
+"""`plimsoll assign`: solve problems of the assignment library from files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SECTIONS: dict[str, Commands] = {
     "From files": {
         "solve": (
             "services.cli.assign.solve:solve",
-            "Solve a problem from a replay file and show what each of its constraints and goals comes to.",
+            "Solve a problem from a replay file and show the value of each constraint and goal.",
         ),
     },
 }
@@ -24,4 +24,4 @@ app = typer.Typer(
 
 @app.callback()
 def assign() -> None:
-    """Solve problems of the assignment library: objects, containers and what is wanted of them, from a file."""
+    """Solve problems of the assignment library from files."""

@@ -1,4 +1,4 @@
-"""`plimsoll assign solve`: solve a replay file of the assignment library with any solver, without any service."""
+"""`plimsoll assign solve`: solve a replay file of the assignment library with any solver, without a service."""
 
 from __future__ import annotations
 
@@ -29,27 +29,29 @@ def solve(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="auto, local, mip, partitioned, portfolio or price. With another than the file's, limits of work "
-            "have their defaults.",
+            help="auto, local, mip, partitioned, portfolio or price. With another solver than the file's, limits of "
+            "work have their defaults.",
         ),
     ] = None,
     time_limit: Annotated[
         float | None, typer.Option(min=0.001, metavar="SECONDS", help="Keep the best answer found by then.")
     ] = None,
     objective: Annotated[
-        Objective | None, typer.Option(help="Goals in the order of their priorities, or added up; else the file's.")
+        Objective | None, typer.Option(help="Rank goals by priority, or add them up. Default: the file's.")
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(help="Same file, limits and seed: same answer, unless the time limit was hit.")
+        int | None,
+        typer.Option(help="The same file, limits and seed give the same answer unless the time limit is hit."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Write the container of each object there: .parquet, or .json with all numbers.")
+        Path | None,
+        typer.Option(help="Write the container of each object to this file: .parquet, or .json with all numbers."),
     ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Solve a problem from a replay file and show what each of its constraints and goals comes to.
+    """Solve a problem from a replay file and show the value of each constraint and goal.
 
-    Exit status: 0 solved, also where constraints stay broken (the table says which); 1 error.
+    Exit status: 0 solved, even with broken constraints (the table names them); 1 error.
     """
     if out is not None and out.suffix not in (".parquet", ".json"):
         raise CliFailure(f"--out {out}: expected a name that ends in .parquet or .json")
@@ -72,7 +74,7 @@ def solve(
 def _changed(
     replay: Replay, solver: str | None, time_limit: float | None, objective: Objective | None, seed: int | None
 ) -> Replay:
-    """The call that the file holds, but for the options of the command line."""
+    """Return the call in the file, changed by the options of the command line."""
     if solver is not None and solver != replay.solver:
         time_s = None if replay.limits is None else replay.limits.time_s_max
         replay = replace(replay, solver=solver, limits=Limits(time_s_max=time_s), options={})
@@ -85,7 +87,7 @@ def _changed(
 
 @contextmanager
 def _showing(console: Console) -> Iterator[Listener | None]:
-    """The level, value and bound under way on a terminal; nothing elsewhere."""
+    """Show the present level, value and bound on a terminal."""
     if not console.is_terminal:
         yield None
         return
@@ -114,7 +116,7 @@ def _write(result: Result, out: Path) -> None:
 
 
 def _print(result: Result) -> None:
-    """The result for people."""
+    """Print the result for people."""
     problem = result.problem
     objects, containers = len(problem.objects), len(problem.containers)
     say(f"{plural(objects, 'object')}, {plural(containers, 'container')}; solved by {result.solver}")

@@ -1,1 +1,1 @@
-"""`plimsoll demo`: a simulated day of a made-up region on the real platform."""
+"""Run a simulated day of a made-up region on the real platform: `plimsoll demo`."""

@@ -1,4 +1,4 @@
-"""`plimsoll demo`: set the stage, let the day pass, say what it came to."""
+"""`plimsoll demo`: start a platform, run a simulated day on it, and print a summary."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ REGION = "demo"
 DAY_S = 86_400.0
 HOUR_S = 3600.0
 LOAD = 0.5
-"""Share of the region's RRU that is asked for on average; the day has hours when that is all of it."""
+"""Average share of the region's RRU in requests. In some hours of the day the requests reach all of it."""
 POLICY = RegionPolicy(buffer_cost=1.0, spread_cost=0.5, shared_buffer_share=0.02)
-"""Costs are per RRU, and a server of this region is about five: the costs of the format, per server."""
+"""Costs per RRU. A server of this region is about 5 RRU, so this equals the format's costs per server."""
 _SETTLE_S_MAX = 90.0
 _TOLD_S = 10.0
 _ASK_AGAIN_S = 600.0
@@ -58,19 +58,19 @@ def demo(
     state = Path(tempfile.mkdtemp(prefix="demo-", dir=base))
     settings = StandaloneSettings.model_validate({"PLIMSOLL_STATE_DIR": state})
     speed = DAY_S / (minutes * 60)
-    # The day ends some hours before now: a platform that is served afterwards goes on in real time, never back.
+    # The day ends some hours before now, so a platform that keeps serving continues in real time, and never goes back.
     clock = ScaledClock(datetime.now(UTC) - timedelta(hours=36), datetime.now(UTC), speed)
     stderr.print(f"[bold]A day in {minutes:g} minutes[/bold]: starting the platform in {state}", highlight=False)
-    tick_s = 0.25 * speed  # on the clock: what is done every few seconds cannot be done more often in real time
+    tick_s = 0.25 * speed  # on the clock: real time limits how often a tick can run
     cycles = {kind: max(interval_s, tick_s) for kind, interval_s in CYCLES.items()}
     more = {"PLIMSOLL_SOLVE_S_MAX": str(max(2.0, 0.6 * HOUR_S / speed)), "PLIMSOLL_JOB_TICK_S": "0.25"}
     try:
         _run(settings, clock, cycles, more, servers=servers, requests=requests, seed=seed, serve=serve, output=output)
     except (Exception, SystemExit) as ended:
-        if isinstance(ended, SystemExit):  # told to stop: nobody wants to look into it
+        if isinstance(ended, SystemExit):  # told to stop, so the folder is of no interest
             shutil.rmtree(state)
         else:
-            stderr.print(f"what it left, logs included, is in {state}", highlight=False, soft_wrap=True)
+            stderr.print(f"its files and logs are in {state}", highlight=False, soft_wrap=True)
         raise
     shutil.rmtree(state)
 
@@ -93,7 +93,7 @@ def _run(
     if not serve:
         note("Next: `plimsoll up` starts a platform that stays; docs/tour.md goes on from there.")
     if summary.troubles:
-        raise CliFailure("the day did not go as it should")
+        raise CliFailure("the day had trouble")
     if serve:
         with running_platform(settings, clock=SystemClock()) as platform:
             stderr.print(f"serving at {platform.url}; in another terminal:", highlight=False)
@@ -108,7 +108,7 @@ def _tell_step(sentence: str) -> None:
 
 
 def _day(platform: Platform, clock: ScaledClock, *, servers: int, requests: int, seed: int) -> Summary:
-    """Bring the region in, and let everybody play their part until the day is over and all has settled."""
+    """Import the region, and run the agenda until the day is over and all has settled."""
     admin = Client(platform.url, platform.token_file.read_text().strip())
     image = made_up_fleet(REGION, servers=servers, seed=seed, policy=POLICY)
     _import(admin, image)
@@ -169,9 +169,9 @@ def _hour(admin: Client, agenda: Agenda, owners: Owners, health: HealthSystem) -
 
 
 def _settle(admin: Client, platform: Platform) -> None:
-    """Wait until every request is decided and what moves now has arrived. What never does, the summary tells.
+    """Wait until every request is decided and every running move has ended. The summary reports the rest.
 
-    A busy machine takes its time: only where nothing is decided and nothing arrives for long is that the end.
+    A busy machine is slow. Give up only after a long time without a decision or an ended move.
     """
     moving = {move["move_id"] for move in admin.items("/v1/moves", status="running", limit=1000)}
     fewest, deadline = math.inf, time.monotonic() + _SETTLE_S_MAX

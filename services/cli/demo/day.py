@@ -1,4 +1,4 @@
-"""The agenda of a simulated day: who does what when, on the Clock."""
+"""Hold the agenda of a simulated day: actions at times on the Clock."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Action = Callable[[], None]
 
 @dataclass(slots=True)
 class Agenda:
-    """Actions by the second of the day at which they are due; those of one moment in the order in which they came."""
+    """Actions by the second of the day at which they are due. Actions of the same moment keep their order."""
 
     clock: Clock
     begins: datetime
@@ -23,11 +23,11 @@ class Agenda:
     _order: count[int] = field(default_factory=count)
 
     def at(self, at_s: float, action: Action) -> None:
-        """Do this then."""
+        """Add an action at a time."""
         heapq.heappush(self._due, (at_s, next(self._order), action))
 
     def every(self, interval_s: float, until_s: float, action: Action) -> None:
-        """Do this now and again. A day that is behind skips what it has missed."""
+        """Repeat an action at an interval. A day that is late skips missed times."""
 
         def again(at_s: float) -> None:
             action()
@@ -38,11 +38,11 @@ class Agenda:
         self.at(0.0, lambda: again(0.0))
 
     def now_s(self) -> float:
-        """Seconds into the day."""
+        """Return the seconds since the beginning of the day."""
         return (self.clock.now() - self.begins) / timedelta(seconds=1)
 
     def run(self, until_s: float, meanwhile: Action) -> None:
-        """Do everything that is due before `until_s`, and be there until then; `meanwhile` is called now and again."""
+        """Run all actions due before `until_s`, and return at that time. Call `meanwhile` repeatedly."""
         while True:
             meanwhile()
             following = self._due[0][0] if self._due else until_s

@@ -1,4 +1,4 @@
-"""Everybody who talks to the platform during the day. Each has a token of its own and says everything over REST."""
+"""Play the clients of the platform during the day. Each has its own token and uses only REST."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _UNDECIDED = frozenset({"submitted", "assessing"})
 
 @dataclass(slots=True)
 class Owners:
-    """Ask for capacity, change their minds, return it. `said` counts what they asked, `refused` the answers' codes."""
+    """Request, change and return capacity. `said` counts the requests, `refused` the problem codes of the answers."""
 
     client: Client
     region: str
@@ -27,15 +27,15 @@ class Owners:
     _returned: set[str] = field(default_factory=set)
 
     def act(self, event: DemandEvent, later: Callable[[Callable[[], None]], None]) -> None:
-        """Send one request; the platform decides on its own time. A refusal is an answer, not an error of ours.
+        """Send one request. The platform decides in its own time. A refusal is an answer, not an error of ours.
 
-        Who has no answer yet to what was asked before waits for it: `later` comes back to it.
+        If the previous request is undecided, `later` repeats this call later.
         """
         if event.kind is not DemandKind.CREATE and self._waits_for_an_answer(event.reservation):
             later(lambda: self.act(event, later))
             return
         if event.reservation in self._returned:
-            return  # it was to be resized, and waited so long that it is returned by now
+            return  # a resize that waited so long that the reservation is deleted by now
         if event.kind is DemandKind.DELETE:
             self._returned.add(event.reservation)
         body: Json = {"kind": event.kind, "region": self.region, "reservation": event.reservation}
@@ -65,7 +65,7 @@ def _spec(spec: ReservationSpec) -> Json:
 
 @dataclass(slots=True)
 class HealthSystem:
-    """Reports what breaks, and what is mended."""
+    """Reports failures and their ends."""
 
     client: Client
     region: str
@@ -97,7 +97,9 @@ class Allocator:
     used: int = 0
 
     def act(self) -> None:
-        """Look at all servers and mark the new ones in use. One that moved meanwhile is seen again the next time."""
+        """Mark servers that newly joined a reservation as in use. A server that moved meanwhile comes again the next
+        time.
+        """
         servers = self.client.items("/v1/servers", region=self.region, limit=_PAGE)
         names = AllocatedServer.__dataclass_fields__
         decisions = decide_in_use(AllocatedServer(**{name: row[name] for name in names}) for row in servers)

@@ -1,4 +1,4 @@
-"""What the day came to, read back over REST."""
+"""Read the figures of the day over REST, and print them."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class Summary:
     troubles: list[str] = field(default_factory=list)
 
     def as_dict(self) -> Json:
-        """As JSON holds it."""
+        """Return the figures for JSON."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
 def read_summary(client: Client, region: str, *, refused: Mapping[str, int]) -> Summary:
-    """Read the day back. A trouble is something that should not have happened.
+    """Read the figures of the day. A trouble is an event that should not happen.
 
-    refused   requests that were answered with a problem, by its code
+    refused   number of requests that were answered with a problem, by its code
     """
     requests: dict[str, Counter[str]] = defaultdict(Counter)
     for request in client.items("/v1/capacity-requests", region=region, limit=1000):
@@ -74,7 +74,7 @@ def read_summary(client: Client, region: str, *, refused: Mapping[str, int]) -> 
 
 
 def print_summary(console: Console, summary: Summary) -> None:
-    """The day for people."""
+    """Print the summary for people."""
     phases = ("granted", "degraded", "rejected", "withdrawn")
     headings = ("REQUESTS", "ALL", *(phase.upper() for phase in phases))
     asked = Table(*headings, box=None, pad_edge=False, header_style="bold")

@@ -1,1 +1,1 @@
-"""`plimsoll flux`: service models and plans from files alone."""
+"""`plimsoll flux`: plan from files, or through the planner service."""

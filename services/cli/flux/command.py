@@ -1,4 +1,4 @@
-"""`plimsoll flux`: what plans from files, and what asks the planner service."""
+"""`plimsoll flux`: commands that plan from files, and commands that call the planner service."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ SECTIONS: dict[str, Commands] = {
     "By the planner service": {
         "inputs": (
             "services.cli.flux.inputs:inputs",
-            "Show and put what plans are made from: supply, growth, controls and others, in versions.",
+            "Show and put the inputs of plans: supply, growth, controls and others, in versions.",
         ),
-        "send": ("services.cli.flux.send:send", "Send files of spans, use and traffic to the platform."),
+        "send": ("services.cli.flux.send:send", "Send files of spans, usage and traffic to the platform."),
         "telemetry": (
             "services.cli.flux.telemetry:telemetry",
-            "Show what came in: spans by day, and how far use and traffic reach.",
+            "Show received spans by day, and the range of usage and traffic.",
         ),
         "names": (
             "services.cli.flux.names:names",
-            "Show how many names of services and series each token brought, and forget those of one.",
+            "Count the names of services and series by token, and forget those of one token.",
         ),
-        "run": ("services.cli.flux.runs:run", "Have the service plan now, and wait for the plan."),
-        "plans": ("services.cli.flux.runs:plans", "Show placement plans, or one of them."),
+        "run": ("services.cli.flux.runs:run", "Plan now in the service, and wait for the plan."),
+        "plans": ("services.cli.flux.runs:plans", "Show one placement plan, or a list of them."),
         "override": (
             "services.cli.flux.overrides:override",
-            "Bound what the next plans may do with a service or a product in a region.",
+            "Bound a service or a product in a region in the next plans.",
         ),
     },
     "From files": {
         "traces": (
             "services.cli.flux.files:traces",
-            "Show who calls whom in trace files, and which entry point causes it.",
+            "Show calls between services in trace files, and the entry points that cause them.",
         ),
         "model": (
             "services.cli.flux.files:model",
-            "Find out what each service needs for each product's traffic, and how far to trust that.",
+            "Fit the capacity that each service needs per product's traffic, with its error.",
         ),
         "plan": (
             "services.cli.flux.files:plan",
-            "Say where capacity and traffic should be at each step, and how to get to the first.",
+            "Plan the place of capacity and traffic at each step, and the actions of the first.",
         ),
     },
 }
@@ -53,4 +53,4 @@ app = typer.Typer(
 
 @app.callback()
 def flux() -> None:
-    """Plan capacity and traffic over regions: by the service, or from a folder of traces, use and supply."""
+    """Plan capacity and traffic over regions, in the service or from a folder of traces, usage and supply."""

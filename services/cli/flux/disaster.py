@@ -1,4 +1,4 @@
-"""Disaster readiness for people and programs: which loss of a region decides."""
+"""Report disaster readiness for people and programs: the effect of the loss of each region."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ SHOWN_MAX = 10
 
 
 def write_disaster(path: Path, planned: Planned) -> None:
-    """Every step, load-tested service and region, as JSON."""
+    """Write every step, load-tested service and region as JSON."""
     document = disaster_document(planned.words, planned.models, planned.inputs, planned.problem, planned.solved)
     with replacing(path) as stream:
         stream.write((json.dumps(document, indent=1) + "\n").encode())
 
 
 def print_disaster(planned: Planned) -> None:
-    """The places of the first step with the least room when another region is lost, and load tests of no use."""
+    """Print the tightest places of the first step when another region is lost, and unusable load tests."""
     found = disaster_document(planned.words, planned.models, planned.inputs, planned.problem, planned.solved)
     places = [place for place in found["places"] if place["step"] == int(planned.solved.plan.step[0])]
     tightest = sorted(places, key=lambda place: place["planned"] / place["needed"])[:SHOWN_MAX]
@@ -32,7 +32,7 @@ def print_disaster(planned: Planned) -> None:
         print_rows(tightest, {**places_of, "PLANNED": "planned", "NOW": "now"})
     lacking = [place for place in found["places"] if place["lacking"] > 0]
     if lacking:
-        stdout.print(f"{len(lacking)} places cannot carry what the worst loss would bring them", highlight=False)
+        stdout.print(f"{len(lacking)} places cannot carry the load of the worst loss", highlight=False)
     for name, service in found["services"].items():
         if service["reasons"]:
             what = "low confidence in its load tests" if service["used"] else "its load tests are not used"

@@ -1,4 +1,4 @@
-"""`plimsoll flux traces|model|plan`: from files, without any service."""
+"""`plimsoll flux traces|model|plan`: plan from files, without a service."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ WorldArgument = Annotated[
 
 def model(
     world: WorldArgument,
-    out: Annotated[Path, typer.Option(help="where the models are written (JSON)")] = Path("model.json"),
+    out: Annotated[Path, typer.Option(help="the file for the models (JSON)")] = Path("model.json"),
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Find out what each service needs for each product's traffic, and how far to trust that."""
+    """Fit the capacity that each service needs per product's traffic, with its error."""
     with _failing(), _showing() as progress:
         made = make_models(world, progress)
         save_service_models(out, made.words, made.models)
@@ -53,18 +53,18 @@ def model(
 
 def plan(
     world: WorldArgument,
-    model: Annotated[Path | None, typer.Option(help="models made before; left out: they are made first")] = None,
-    out: Annotated[Path, typer.Option(help="where the plan is written (JSON)")] = Path("plan.json"),
-    dag: Annotated[Path | None, typer.Option(help="write how to carry out the first step there (JSON)")] = None,
-    report: Annotated[Path | None, typer.Option(help="a folder for what a person reviews: JSON and pictures")] = None,
+    model: Annotated[Path | None, typer.Option(help="earlier models; default: fit them first")] = None,
+    out: Annotated[Path, typer.Option(help="the file for the plan (JSON)")] = Path("plan.json"),
+    dag: Annotated[Path | None, typer.Option(help="write the actions of the first step to this file (JSON)")] = None,
+    report: Annotated[Path | None, typer.Option(help="a folder for review: JSON and pictures")] = None,
     disaster: Annotated[
-        Path | None, typer.Option(help="write there what the loss of each region asks of load-tested services (JSON)")
+        Path | None, typer.Option(help="write the need of load-tested services after each loss to this file (JSON)")
     ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Say where capacity and traffic should be at each step, and how to get to the first.
+    """Plan the place of capacity and traffic at each step, and the actions of the first.
 
-    Exit status: 0 planned, also where hardware is missing (the deficit says how much); 1 error; 2 no plan is possible.
+    Exit status: 0 planned, even if hardware is missing (see the deficit); 1 error; 2 no plan is possible.
     """
     with _failing(), _showing() as progress:
         made = make_plan(world, model, progress)
@@ -87,13 +87,11 @@ def plan(
 
 
 def traces(
-    files: Annotated[
-        list[Path], typer.Argument(help="trace files, in any format that docs/flux.md names", exists=True)
-    ],
+    files: Annotated[list[Path], typer.Argument(help="trace files, in any format of docs/flux.md", exists=True)],
     entry: Annotated[list[str], typer.Option(metavar="SERVICE:OPERATION", help="an entry point; may be repeated")],
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show who calls whom in trace files, and which entry point causes it."""
+    """Show calls between services in trace files, and the entry points that cause them."""
     with _failing():
         graph = read_graph(files, entry)
     if output is Output.JSON:
@@ -114,7 +112,7 @@ def _failing() -> Iterator[None]:
 
 @contextmanager
 def _showing() -> Iterator[Progress]:
-    """A bar for each trace file while it is read; nothing where nobody watches."""
+    """Show a bar for each trace file on a terminal."""
     columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn()
     tasks: dict[Path, TaskID] = {}
     with Bar(*columns, console=stderr, transient=True, disable=not stderr.is_terminal) as bar:

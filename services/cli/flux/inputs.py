@@ -1,4 +1,4 @@
-"""`plimsoll flux inputs`: what the planner plans from, as tables in versions."""
+"""`plimsoll flux inputs`: show and put the planner's inputs, as tables in versions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from services.cli.moments import moment
 from services.cli.output import Output, OutputOption, note, print_document, print_json, print_rows, say
 
 inputs = typer.Typer(
-    help="Show and put what plans are made from: supply, growth, controls and others, in versions.",
+    help="Show and put the inputs of plans: supply, growth, controls and others, in versions.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -26,12 +26,12 @@ NameArgument = Annotated[str, typer.Argument(metavar="NAME", help=f"one of {', '
 
 @inputs.command("get")
 def get(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="left out: all of them, without rows")] = None,
-    version: Annotated[int | None, typer.Option(min=0, help="left out: the latest")] = None,
-    out: Annotated[Path | None, typer.Option(help="write the rows there: .csv, .parquet or .json")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="default: all of them, without rows")] = None,
+    version: Annotated[int | None, typer.Option(min=0, help="default: the latest")] = None,
+    out: Annotated[Path | None, typer.Option(help="write the rows to this file: .csv, .parquet or .json")] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show the inputs that there are, or the rows of one."""
+    """Show all inputs, or the rows of one."""
     client = Client.connect()
     if name is None:
         found: Any = client.get("/v1/planning-inputs")
@@ -57,16 +57,16 @@ def get(
 @inputs.command("put")
 def put(
     source: Annotated[Path, typer.Argument(help="a file named for the input, or a world folder of them", exists=True)],
-    name: Annotated[str | None, typer.Option(help="which input; left out: the file's name says it")] = None,
+    name: Annotated[str | None, typer.Option(help="the input; default: from the file's name")] = None,
     comment: Annotated[str | None, typer.Option(help="why; kept with the version")] = None,
     minute_zero: Annotated[
         str | None,
         typer.Option(help="when minute 0 was, in UTC, such as 2026-11-02; for start_minute and end_minute of events"),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="check and compare, and keep nothing")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="check and compare without storing")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Put the next version of an input, or of every input that a folder has."""
+    """Put the next version of an input, or of every input in a folder."""
     client = Client.connect()
     files = _files_of(source) if source.is_dir() else {name or source.stem: source}
     zero = moment("--minute-zero", minute_zero)
@@ -87,13 +87,13 @@ def put(
     columns = {"INPUT": "name", "VERSION": "version", "ROWS": "rows"}
     counts = {change.upper(): f"counts.{change}" for change in ("added", "removed", "changed")}
     print_rows(answers, columns | counts)
-    for warning in answers[-1]["warnings"] if answers else ():  # of all inputs, as they are after the last
+    for warning in answers[-1]["warnings"] if answers else ():  # of all inputs, as of the last put
         note(f"warning: {warning}")
 
 
 @inputs.command("history")
 def history(name: NameArgument, output: OutputOption = Output.TABLE) -> None:
-    """Who put which version, when and why; the latest first."""
+    """Show the versions of an input with author, time and reason, latest first."""
     found = list(Client.connect().items(f"{_path(name)}/versions"))
     columns = {"VERSION": "version", "ROWS": "rows", "BY": "created_by", "AT": "created_at", "WHY": "comment"}
     print_json(found) if output is Output.JSON else print_rows(found, columns)
@@ -102,11 +102,11 @@ def history(name: NameArgument, output: OutputOption = Output.TABLE) -> None:
 @inputs.command("diff")
 def diff(
     name: NameArgument,
-    before: Annotated[int | None, typer.Option("--from", min=0, help="left out: the version before")] = None,
-    after: Annotated[int | None, typer.Option("--to", min=0, help="left out: the latest")] = None,
+    before: Annotated[int | None, typer.Option("--from", min=0, help="default: the version before")] = None,
+    after: Annotated[int | None, typer.Option("--to", min=0, help="default: the latest")] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """What differs between two versions, row by row."""
+    """Show the difference between two versions, row by row."""
     found = Client.connect().get(f"{_path(name)}/diff", from_version=before, to_version=after)
     if output is Output.JSON:
         print_json(found)
@@ -116,7 +116,7 @@ def diff(
 
 
 def _files_of(folder: Path) -> dict[str, Path]:
-    """The files of those inputs that a folder has, in an order in which each may rest on those before."""
+    """Return the input files of a folder, in an order in which each may depend on earlier ones."""
     found = {}
     for name in INPUT_TABLES:
         paths = [folder / f"{name}{ending}" for ending in (".parquet", ".csv", ".json")]
@@ -129,10 +129,10 @@ def _files_of(folder: Path) -> dict[str, Path]:
 
 
 def _told_of(put: list[Json], dry_run: bool) -> str:
-    """What a folder's earlier inputs have come to, where a later one is refused."""
+    """Return a note about the inputs of a folder that were put before a later one was refused."""
     if not put or dry_run:
         return ""
-    return f"\n{', '.join(one['name'] for one in put)} are put; put the folder again when this is mended"
+    return f"\n{', '.join(one['name'] for one in put)} are put; put the folder again after you correct this"
 
 
 def _content(path: Path) -> tuple[bytes, str]:

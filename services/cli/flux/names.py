@@ -1,4 +1,4 @@
-"""`plimsoll flux names`: the names of services and series that each token brought."""
+"""`plimsoll flux names`: show and forget the names of services and series that each token brought."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from services.cli.moments import moment
 from services.cli.output import Output, OutputOption, plural, print_json, print_rows, say
 
 names = typer.Typer(
-    help="Show how many names of services and series each token brought, and forget those of one.",
+    help="Count the names of services and series by token, and forget those of one token.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -21,7 +21,7 @@ _COLUMNS = {"TOKEN": "named_by", "SERVICES": "services", "USAGE": "usage_series"
 
 @names.command("list")
 def list_names(output: OutputOption = Output.TABLE) -> None:
-    """Show the names of each token, and the limits."""
+    """Show the number of names per token, and the limits."""
     found = Client.connect().get("/v1/telemetry/names")
     if output is Output.JSON:
         print_json(found)

@@ -1,4 +1,4 @@
-"""From a world folder to models and from models to plans, without any service."""
+"""Fit models from a world folder, and plan from models, without a service."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from libs.interchange.world.read import load_cost_models, load_gateways, load_ob
 from libs.interchange.world.service_models import load_service_models, read_service_models
 
 WINDOW_SPANS = 500_000
-"""A trace of a file stays open until so many spans were read after its last."""
+"""Spans read after the last span of a trace until the trace counts as complete."""
 Progress = Callable[[Path, int], None]
-"""A trace file and how many bytes of it were read."""
+"""Takes a trace file and the number of its bytes read so far."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Modelled:
-    """Service models, and what the traces were like. Seconds by what took them."""
+    """Service models, the counts of spans, and seconds by activity."""
 
     words: Vocabulary
     models: ServiceModels
@@ -40,7 +40,7 @@ class Modelled:
 
 
 def make_models(world: Path, progress: Progress | None = None) -> Modelled:
-    """Read a world's traces, or the sums of them, and measurements, and fit its services. Raises: InterchangeError."""
+    """Fit the services of a world from its measurements and its traces, or their sums. Raises InterchangeError."""
     began = time.perf_counter()
     source = open_world(world)
     words = load_vocabulary(source)
@@ -66,23 +66,24 @@ def make_plan(
     *,
     made: ServiceModels | None = None,
 ) -> Planned:
-    """Plan a world by models read from a file, made before, or made now, and check the plan before anybody sees it.
+    """Plan a world with models from a file, given, or fitted now. Check the plan before returning it.
 
-    Raises: InterchangeError, NoPlanError, StoppedError, PlanRefusedError.
+    Raises InterchangeError, NoPlanError, StoppedError, PlanRefusedError.
     """
     source = open_world(world)
     words = load_vocabulary(source)
     if made is None and model is not None:
         made = load_service_models(model, words)
     elif made is None and isinstance(source, Mapping) and has_file(source, "model.json"):
-        made = read_service_models(source, "model.json", words)  # a bundle: its measurements were too many to keep
+        # a bundle with too many measurements holds its models instead
+        made = read_service_models(source, "model.json", words)
     elif made is None:
         made = make_models(world, progress).models
     return plan_world(words, made, load_planning_inputs(source, words))
 
 
 def _demand(world: Path, source: Source, words: Vocabulary, progress: Progress | None) -> tuple[Demand, dict[str, int]]:
-    """What the traces sum up to, and how many spans of which fate there were."""
+    """Return the demand from the traces, and the number of spans by outcome."""
     summed = load_demand(source, words)
     if summed is not None:
         counts = {"spans": int(summed.spans.sum()), "orphaned": int(summed.orphaned.sum())}

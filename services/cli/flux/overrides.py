@@ -1,4 +1,4 @@
-"""`plimsoll flux override`: bounds on the next plans, with a reason."""
+"""`plimsoll flux override`: set bounds on the next plans, with a reason."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from services.cli.moments import moment
 from services.cli.output import Output, OutputOption, print_document, print_json, print_rows
 
 override = typer.Typer(
-    help="Bound what the next plans may do with a service or a product in a region.",
+    help="Bound a service or a product in a region in the next plans.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -34,19 +34,17 @@ _COLUMNS = {
 @override.command("set")
 def set_override(
     region: Annotated[str, typer.Option(help="in this region")],
-    reason: Annotated[str, typer.Option(help="why: shown wherever it decides something")],
+    reason: Annotated[str, typer.Option(help="why; shown wherever the override decides")],
     service: Annotated[str | None, typer.Option(help="bound this service's capacity")] = None,
     product: Annotated[str | None, typer.Option(help="bound this product's share of its traffic, 0 to 1")] = None,
-    hardware_type: Annotated[str | None, typer.Option(help="capacity on this type; left out: its own")] = None,
+    hardware_type: Annotated[str | None, typer.Option(help="capacity on this type; default: its own")] = None,
     least: Annotated[float | None, typer.Option(min=0.0)] = None,
     most: Annotated[float | None, typer.Option(min=0.0)] = None,
-    expires: Annotated[
-        str | None, typer.Option(help="counts no more from then on, in UTC, such as 2026-12-24T18:00")
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="check it, and keep nothing")] = False,
+    expires: Annotated[str | None, typer.Option(help="end of the override, in UTC, such as 2026-12-24T18:00")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="check it without storing it")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Set a bound; one that no plan could keep is refused with the names of what it contradicts."""
+    """Set a bound. The platform refuses a bound that no plan could keep, and names the contradictions."""
     if (service is None) == (product is None):
         raise CliFailure("give either --service or --product")
     body: Json = {
@@ -65,10 +63,10 @@ def set_override(
 
 @override.command("list")
 def list_overrides(
-    all_: Annotated[bool, typer.Option("--all", help="those too that expired or were withdrawn")] = False,
+    all_: Annotated[bool, typer.Option("--all", help="also expired and withdrawn ones")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Overrides, the latest first."""
+    """List overrides, latest first."""
     found = list(Client.connect().items("/v1/plan-overrides", in_force=None if all_ else True))
     print_json(found) if output is Output.JSON else print_rows(found, _COLUMNS)
 
@@ -79,7 +77,7 @@ def withdraw(
     reason: Annotated[str | None, typer.Option(help="why; for the audit trail")] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Let later plans do without it."""
+    """Withdraw an override. Later plans ignore it."""
     client = Client.connect()
     path = f"/v1/plan-overrides/{override_id}"
     found = client.post(f"{path}/withdraw", generation=client.get(path)["generation"], reason=reason)

@@ -1,4 +1,4 @@
-"""Files that are larger than the platform takes at a time, in parts that it takes."""
+"""Split files that exceed the platform's limits into parts within them."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from typing import Any
 from services.cli.failure import CliFailure
 
 LINES_BYTES_MAX = 64 << 20
-"""Of spans, one a line or a message: some hundred thousand, of the million that are taken at a time."""
+"""Bytes of a part of spans, one a line or a message: some hundred thousand of the million spans per request."""
 TABLE_BYTES_MAX, TABLE_ROWS_MAX = 24 << 20, 1_000_000
-"""Of use and traffic; 32 MB are taken."""
+"""Bytes and rows of a part of usage or traffic. The platform takes 32 MB."""
 OBJECTS_MAX, DOCUMENT_BYTES_MAX = 300_000, 12 << 20
-"""Of a JSON document; 400,000 objects and lists are taken, and what they take in memory."""
+"""Objects and bytes of a part of a JSON document. The platform takes 400,000 objects and lists, within its memory."""
 
 
 def span_parts(file: Path) -> Iterator[tuple[str, bytes]]:
-    """Names and contents; a file that is small enough is one part, as it is. Raises CliFailure where it is damaged."""
+    """Yield the name and content of each part. A small file is one unchanged part. Raises CliFailure if it is
+    damaged.
+    """
     packed = file.read_bytes()
     name = file.name.removesuffix(".gz")
     try:
@@ -35,7 +37,7 @@ def span_parts(file: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def table_parts(file: Path) -> Iterator[bytes]:
-    """Likewise, of a table in CSV or Parquet."""
+    """Yield the parts of a table in CSV or Parquet."""
     content = file.read_bytes()
     if file.suffix != ".parquet":
         yield from [content] if len(content) <= TABLE_BYTES_MAX else _by_rows(content, TABLE_BYTES_MAX)
@@ -109,7 +111,7 @@ def _of_documents(content: bytes, items: Callable[[Any], Any]) -> Iterator[bytes
     try:
         listed = list(items(orjson.loads(content)))
     except (ValueError, LookupError, TypeError) as error:
-        raise CliFailure(f"it holds no list of spans or traces: {error}") from error
+        raise CliFailure(f"it contains no list of spans or traces: {error}") from error
     gathered: list[bytes] = []
     size = objects = 0
     for item in map(orjson.dumps, listed):
@@ -140,4 +142,4 @@ _SPLIT: dict[str, Callable[[bytes], Iterator[bytes]]] = {
     ".jaeger.json": _by_traces,
     ".csv": _by_csv_lines,
 }
-"""By how a file's name ends, less .gz."""
+"""Splitter by suffix of the file's name, without .gz."""

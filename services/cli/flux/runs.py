@@ -1,4 +1,4 @@
-"""`plimsoll flux run` and `flux plans`: have the planner plan, and look at what it decided."""
+"""`plimsoll flux run` and `flux plans`: request a plan from the service, and show plans."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ PICTURES = ("presence", "pools", "residuals", "models")
 
 def run(
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="a plan to look at: it does not become the target")
+        bool, typer.Option("--dry-run", help="plan for review only: the plan does not become the target")
     ] = False,
     reason: Annotated[str | None, typer.Option(help="why; for the audit trail")] = None,
     wait: Annotated[float, typer.Option(min=0.0, metavar="SECONDS", help="how long to wait for it")] = 3600.0,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Have the service plan now, and wait for the plan.
+    """Plan now in the service, and wait for the plan.
 
-    Exit status: 0 there is a plan, or it is not over yet; 1 error; 2 the inputs allow no plan.
+    Exit status: 0 a plan is made, or the run still goes on; 1 error; 2 the inputs allow no plan.
     """
     client = Client.connect()
     body: Json = {"dry_run": dry_run} | ({} if reason is None else {"reason": reason})
@@ -50,13 +50,15 @@ def run(
 
 
 def plans(
-    plan: Annotated[int | None, typer.Argument(metavar="[ID]", help="left out: all of them, the latest first")] = None,
-    changes: Annotated[bool, typer.Option("--changes", help="what changes in the first step, and why")] = False,
-    dag: Annotated[bool, typer.Option("--dag", help="how the first step is carried out")] = False,
-    save: Annotated[Path | None, typer.Option(help="write plan, models, DAG, changes and pictures there")] = None,
+    plan: Annotated[int | None, typer.Argument(metavar="[ID]", help="default: all of them, latest first")] = None,
+    changes: Annotated[bool, typer.Option("--changes", help="the changes of the first step, with reasons")] = False,
+    dag: Annotated[bool, typer.Option("--dag", help="the actions of the first step")] = False,
+    save: Annotated[
+        Path | None, typer.Option(help="write plan, models, DAG, changes and pictures to this folder")
+    ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show placement plans, or one of them."""
+    """Show one placement plan, or a list of them."""
     client = Client.connect()
     if plan is None:
         _list(client, output)

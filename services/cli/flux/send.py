@@ -1,4 +1,4 @@
-"""`plimsoll flux send`: files of traces, use and traffic to the service."""
+"""`plimsoll flux send`: send files of traces, usage and traffic to the service."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from services.cli.output import Output, OutputOption, print_json, say
 
 SEND_S_MAX = 600.0
 PATIENCE_S_MAX = 600.0
-"""For so long a file is offered to an intake that is full."""
+"""Seconds of retries against a full intake."""
 _MEDIA = {".csv": "text/csv", ".parquet": "application/vnd.apache.parquet"}
 
 
 class Kind(StrEnum):
-    """What a file holds."""
+    """The content of a file."""
 
     TRACES = "traces"
     USAGE = "usage"
@@ -33,23 +33,21 @@ class Kind(StrEnum):
 
 
 def send(
-    files: Annotated[
-        list[Path], typer.Argument(help="traces*, usage*, traffic* as docs/flux.md has them", exists=True)
-    ],
-    kind: Annotated[Kind | None, typer.Option("--as", help="what they hold, where their names do not say")] = None,
+    files: Annotated[list[Path], typer.Argument(help="traces*, usage*, traffic* as in docs/flux.md", exists=True)],
+    kind: Annotated[Kind | None, typer.Option("--as", help="their content, if the names do not tell")] = None,
     minute_zero: Annotated[
-        str | None, typer.Option(help="when minute 0 of use and traffic was, in UTC, such as 2026-11-02")
+        str | None, typer.Option(help="the moment of minute 0 of usage and traffic, in UTC, such as 2026-11-02")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="have tables judged, and keep nothing")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="check tables without storing them")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Send files of spans, use and traffic to the platform.
+    """Send files of spans, usage and traffic to the platform.
 
-    A file is taken whole or not at all, a large one in parts.
+    Each file, or each part of a large file, is stored whole or not at all.
     """
     kinds = {file: kind or _kind_of(file) for file in files}
     if dry_run and Kind.TRACES in kinds.values():
-        raise CliFailure("--dry-run judges tables of use and traffic; for traces, see `plimsoll flux traces`")
+        raise CliFailure("--dry-run checks tables of usage and traffic; for traces, see `plimsoll flux traces`")
     zero = moment("--minute-zero", minute_zero)
     answers = {}
     with closing(Client.connect()) as client:
@@ -64,12 +62,12 @@ def send(
 def _kind_of(file: Path) -> Kind:
     found = next((kind for kind in Kind if file.name.startswith(kind)), None)
     if found is None:
-        raise CliFailure(f"{file}: say what it holds with --as {'|'.join(Kind)}")
+        raise CliFailure(f"{file}: name its content with --as {'|'.join(Kind)}")
     return found
 
 
 def _patiently(file: Path, send_once: Callable[[], Json]) -> Json:
-    """An intake that is full empties as spans are summed: wait for it, beyond what the client does by itself."""
+    """Retry while the intake is full, longer than the client does by itself. The intake empties as spans are summed."""
     deadline = time.monotonic() + PATIENCE_S_MAX
     while True:
         try:
@@ -86,7 +84,7 @@ def _send(client: Client, file: Path, kind: Kind, zero: str | None, dry_run: boo
             answers.append(answer)
     except CliFailure as failure:
         if answers:
-            raise CliFailure(f"{failure}\n{file} was sent in parts; the first {len(answers)} were taken") from failure
+            raise CliFailure(f"{failure}\n{file} was sent in parts; the first {len(answers)} were stored") from failure
         raise
     return _summed(answers)
 
@@ -106,7 +104,7 @@ def _sent_parts(client: Client, file: Path, kind: Kind, zero: str | None, dry_ru
 
 
 def _summed(answers: list[Json]) -> Json:
-    """One answer of those of a file's parts. Parts may share series: the most that one had are told."""
+    """Combine the answers for the parts of a file. Parts may share series, so take the largest number of series."""
     if len(answers) == 1:
         return answers[0]
     if "spans" in answers[0]:
@@ -124,6 +122,6 @@ def _summed(answers: list[Json]) -> Json:
 
 def _told(answer: Json) -> str:
     if "spans" in answer:
-        return f"{answer['spans']:,} spans wait to be summed, {answer['rejected']:,} were none"
+        return f"{answer['spans']:,} spans wait to be summed, {answer['rejected']:,} were invalid"
     ends = f", {answer['first_minute_at']} to {answer['last_minute_at']}" if answer["samples"] else ""
     return f"{answer['samples']:,} samples of {answer['series']:,} series{ends}"

@@ -1,4 +1,4 @@
-"""What `plimsoll flux` prints: tables for people, documents for programs."""
+"""Print models and plans of `plimsoll flux`: tables for people, documents for programs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SHOWN_MAX = 10
 
 
 def model_document(made: Modelled) -> dict[str, Any]:
-    """How good the models are, for programs."""
+    """Return the quality of the models, for programs."""
     return {
         **models_document(made.words, made.models),
         **made.counts,
@@ -25,7 +25,7 @@ def model_document(made: Modelled) -> dict[str, Any]:
 
 
 def print_models(made: Modelled) -> None:
-    """The largest services, and every one of low confidence."""
+    """Print the largest services, and every service of low confidence."""
     words, models = made.words, made.models
     known = np.flatnonzero(models.modelled)
     largest = known[np.argsort(-models.capacity[known])][:SHOWN_MAX]
@@ -53,7 +53,7 @@ def print_models(made: Modelled) -> None:
 
 
 def print_plan(planned: Planned) -> None:
-    """Per step what moves and what is missing; of the first step how it is carried out."""
+    """Print per step the changes and the deficit, and the actions of the first step."""
     words, plan, problem = planned.words, planned.solved.plan, planned.problem
     before, rows = problem.kappa, []
     presence = problem.xi
@@ -90,9 +90,9 @@ def print_plan(planned: Planned) -> None:
     )
     if unplaced_growth(planned):
         names = ", ".join(unplaced_growth(planned)[:SHOWN_MAX])
-        stdout.print(f"growth not placed, since no use was measured: {names}", highlight=False)
+        stdout.print(f"growth not placed, because no usage was measured: {names}", highlight=False)
     if not planned.solved.settled:
         stdout.print(
-            "growth, or capacity for the loss of a region, did not settle: this is the last program's answer",
+            "growth, or capacity for the loss of a region, did not converge: this is the last program's answer",
             highlight=False,
         )

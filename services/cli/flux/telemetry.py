@@ -1,4 +1,4 @@
-"""`plimsoll flux telemetry`: what plans are measured by, as far as it came in."""
+"""`plimsoll flux telemetry`: show the telemetry that plans are based on."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _DAYS = ("day", "received", "attributed", "orphaned", "late", "duplicates", "rej
 
 
 def telemetry(
-    days: Annotated[int, typer.Option(min=1, help="of spans: so many days back")] = 7,
+    days: Annotated[int, typer.Option(min=1, help="number of latest days of spans")] = 7,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show what came in: spans by day, and how far use and traffic reach."""
+    """Show received spans by day, and the range of usage and traffic."""
     found = Client.connect().get("/v1/telemetry", days=days)
     if output is Output.JSON:
         print_json(found)

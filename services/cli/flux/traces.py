@@ -1,4 +1,4 @@
-"""`plimsoll flux traces`: who calls whom in trace files, and for which product."""
+"""`plimsoll flux traces`: show calls between services in trace files, by product."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from services.cli.output import percent, print_rows, stdout
 
 
 def entries_of(given: list[str]) -> dict[tuple[str, str], int]:
-    """SERVICE:OPERATION each, an entry point of a product of that name. Raises: InterchangeError."""
+    """Parse SERVICE:OPERATION; each becomes an entry point of a product of that name. Raises InterchangeError."""
     found: dict[tuple[str, str], int] = {}
     for number, entry in enumerate(given):
         service, colon, operation = entry.partition(":")
@@ -26,7 +26,7 @@ def entries_of(given: list[str]) -> dict[tuple[str, str], int]:
 
 
 def read_graph(files: list[Path], entries: list[str]) -> dict[str, Any]:
-    """Services, calls between them, and what share of their calls each entry point causes. Raises: InterchangeError."""
+    """Return services, their calls, and the share of calls that each entry point causes. Raises InterchangeError."""
     intake = Intake(gateways=entries_of(entries))
     found = Attributor(products=len(entries), window=WINDOW_SPANS)
     for path in files:
@@ -63,7 +63,7 @@ def _service(demand: Demand, s: int, entries: list[str]) -> dict[str, Any]:
 
 
 def print_graph(graph: dict[str, Any]) -> None:
-    """The services and the calls between them, for people."""
+    """Print the services and the calls between them, for people."""
     callees: dict[str, list[str]] = {}
     for call in graph["calls"]:
         callees.setdefault(call["caller"], []).append(call["callee"])

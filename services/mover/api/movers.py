@@ -1,4 +1,4 @@
-"""`/v1/movers`: what operators set for the mover of a region, and whether it can move anything."""
+"""`/v1/movers`: the bounds of a region's mover, its pause, and the state of its actuator."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _MOVES_MAX = 100_000
 
 
 class MoverPatch(RequestModel):
-    """The bounds that change; what is left out stays, and null takes a bound back."""
+    """The bounds to change. Omitted bounds stay, and null removes a bound."""
 
     moves_max: Whole | None = Field(default=None, ge=1, le=_MOVES_MAX, description="Moves at a time")
     msb_share_max: Number | None = Field(
-        default=None, gt=0, le=1, description="Share of an MSB's servers on their way out of reservations at a time"
+        default=None, gt=0, le=1, description="Share of an MSB's servers that may leave reservations at a time"
     )
     msb_moves_max: Whole | None = Field(default=None, ge=1, le=_MOVES_MAX, description="Moves at a time in one MSB")
     msb_starts_per_minute: Whole | None = Field(
@@ -42,13 +42,13 @@ class MoverPatch(RequestModel):
 
 
 class WhyIn(RequestModel):
-    """Why somebody does it; it is kept in the audit trail."""
+    """The reason for an action. The audit trail keeps it."""
 
     reason: SomeName
 
 
 class MoverOut(ResponseModel):
-    """The mover of a region. null in a bound: what its environment says, or none."""
+    """The mover of a region. A bound of null means: the default of the environment, or no bound."""
 
     region: str
     moves_max: int | None
@@ -58,14 +58,14 @@ class MoverOut(ResponseModel):
     paused_at: datetime | None = Field(description="Since when no step begins; null: it is not paused")
     paused_reason: str | None
     actuator_probe_at: datetime | None = Field(
-        description="The actuator answers nothing, and is tried again then; null: nothing is known to be wrong"
+        description="When to try the silent actuator again; null: no failure is known"
     )
     generation: int
 
 
 @router.get("/{region}", operation_id="get_mover", responses={200: {"headers": headers("ETag")}, **problems(404)})
 def get_mover(region: RegionName, context: Context, response: Response) -> MoverOut:
-    """One region's mover."""
+    """Return the mover of one region."""
     with context.database.snapshot() as tx:
         mover = load_mover(tx, region)
     response.headers.update(etag(mover.generation))
@@ -87,7 +87,7 @@ def patch_mover(
     principal: Asking,
     context: Context,
 ) -> Response:
-    """Bound what is under way. The next tick goes by it; moves that run already are not stopped."""
+    """Set bounds on moves in progress. The next tick applies them. Running moves continue."""
 
     def effect(tx: Transaction) -> Answer:
         bounds: MoverBounds = replace(load_mover(tx, region).bounds, **body.model_dump(exclude_unset=True))
@@ -105,7 +105,9 @@ def patch_mover(
     responses={200: {"headers": headers("ETag")}, **problems(404)},
 )
 def post_pause(region: RegionName, body: WhyIn, write: Write, principal: Asking, context: Context) -> Response:
-    """Let no move start and no step begin; steps under way end. Replacements are drawn, and wait too."""
+    """Pause the mover: no move starts and no step begins. Running steps end. Replacements are still drawn, and wait
+    too.
+    """
 
     def effect(tx: Transaction) -> Answer:
         now, actor = context.clock.now(), principal.name
@@ -122,7 +124,7 @@ def post_pause(region: RegionName, body: WhyIn, write: Write, principal: Asking,
     responses={200: {"headers": headers("ETag")}, **problems(404)},
 )
 def post_resume(region: RegionName, body: WhyIn, write: Write, principal: Asking, context: Context) -> Response:
-    """Go on, at once."""
+    """Resume the mover at once."""
 
     def effect(tx: Transaction) -> Answer:
         now, actor = context.clock.now(), principal.name

@@ -1,4 +1,4 @@
-"""`/v1/moves`: servers on their way, and how every attempt at every step ended."""
+"""`/v1/moves`: moves of servers, and the result of each attempt at each step."""
 
 from __future__ import annotations
 
@@ -36,24 +36,24 @@ MoveId = Annotated[int, Path(ge=1, le=ID_MAX, description="Id of the move")]
 
 
 class MoveOut(ResponseModel):
-    """One server's move."""
+    """The move of one server."""
 
     move_id: int
     region: str
     server: str
-    from_reservation: str | None = Field(description="null: it was bound to none")
+    from_reservation: str | None = Field(description="null: it had no reservation")
     to_reservation: str | None = Field(description="null: it becomes free")
     status: MoveStatus
     reason: str | None = Field(description="Why it was cancelled or failed, for clients to match")
     steps: list[MoveStep]
-    step: MoveStep = Field(description="The step under way; of a move that is over, the one it ended at")
-    attempt: int = Field(description="Of that step, from 1")
-    step_started_at: datetime = Field(description="In the future while a failed attempt is waited out")
-    ask_at: datetime | None = Field(description="Not to be asked for again before; null: on the next tick")
-    calls_failed: int = Field(description="Calls in a row about this step that brought no answer")
-    note: str | None = Field(description="What the actuator said last")
+    step: MoveStep = Field(description="The current step; for a finished move, its last step")
+    attempt: int = Field(description="Attempt at that step, from 1")
+    step_started_at: datetime = Field(description="In the future during the back-off after a failed attempt")
+    ask_at: datetime | None = Field(description="Earliest time of the next call; null: on the next tick")
+    calls_failed: int = Field(description="Calls in a row about this step without an answer")
+    note: str | None = Field(description="The actuator's latest message")
     dead_letter: DeadLetter | None = Field(
-        description="It failed for good; open: its server moves no more until somebody retries, skips or mends"
+        description="Set when all attempts failed; open: the server does not move until a retry, skip or repair"
     )
     generation: int
     created_at: datetime
@@ -61,7 +61,7 @@ class MoveOut(ResponseModel):
 
 
 class StepRecordOut(ResponseModel):
-    """One attempt at one step that is over."""
+    """One finished attempt at one step."""
 
     step: MoveStep
     attempt: int
@@ -72,7 +72,7 @@ class StepRecordOut(ResponseModel):
 
 
 class MoveWithHistoryOut(MoveOut):
-    """One server's move, and what was done."""
+    """The move of one server, with its finished attempts."""
 
     history: list[StepRecordOut]
 
@@ -82,11 +82,11 @@ def get_moves(
     context: Context,
     paging: Paging,
     region: Annotated[SomeName | None, Query(description="Of this region only")] = None,
-    server: Annotated[SomeName | None, Query(description="Of the server of this name only")] = None,
+    server: Annotated[SomeName | None, Query(description="Of the server with this name only")] = None,
     status: Annotated[MoveStatus | None, Query(description="Of this status only")] = None,
     dead_letter: Annotated[DeadLetter | None, Query(description="Dead letters of this state only")] = None,
 ) -> PageOf[MoveOut]:
-    """Moves in the order in which they started."""
+    """List moves in the order of their start."""
     after = paging.after(_NOUN)
     with context.database.snapshot() as tx:
         if region is not None:
@@ -106,7 +106,7 @@ def get_moves(
 
 @router.get("/{move_id}", operation_id="get_move", responses=problems(404))
 def get_move(move_id: MoveId, context: Context) -> MoveWithHistoryOut:
-    """One move with its history."""
+    """Return one move with its history."""
     with context.database.snapshot() as tx:
         move, records = load_move(tx, move_id), load_step_records(tx, move_id)
     history = [StepRecordOut.model_validate(record) for record in records]
@@ -121,7 +121,7 @@ def get_move(move_id: MoveId, context: Context) -> MoveWithHistoryOut:
     responses={200: {"headers": headers("ETag")}, **problems(404, 409)},
 )
 def post_retry(move_id: MoveId, body: WhyIn, write: Write, principal: Asking, context: Context) -> Response:
-    """Let a dead letter's server move again: a new move starts from how it stands then. Ends the event about it."""
+    """Start a new move for the server of a dead letter, from its present state. End the event about the failure."""
 
     def effect(tx: Transaction) -> Answer:
         try:
@@ -141,7 +141,7 @@ def post_retry(move_id: MoveId, body: WhyIn, write: Write, principal: Asking, co
     responses={200: {"headers": headers("ETag")}, **problems(404, 409)},
 )
 def post_skip(move_id: MoveId, body: WhyIn, write: Write, principal: Asking, context: Context) -> Response:
-    """Say that the step that a dead letter failed at was done by hand: the move goes on behind it."""
+    """Record that the failed step of a dead letter was done by hand. The move continues with the next step."""
 
     def effect(tx: Transaction) -> Answer:
         policy, now = MoverSettings().policy(CallSettings()), context.clock.now()
@@ -160,5 +160,5 @@ def _answer(tx: Transaction, move: Move) -> Answer:
 
 
 def _no_dead_letter(closed: NotPossible) -> Problem:
-    detail = f"{str(closed).capitalize()}. `plimsoll get moves --where dead_letter=open` lists those that are."
+    detail = f"{str(closed).capitalize()}. `plimsoll get moves --where dead_letter=open` lists the open ones."
     return Problem(409, "wrong_phase", detail)

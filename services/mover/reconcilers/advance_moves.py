@@ -1,4 +1,4 @@
-"""Bring current bindings to the targets: start moves, have their steps done, write down what became so."""
+"""Bring current bindings to the targets: start moves, ask for their steps, and record the results."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ _RESULTS = {StepState.DONE: StepResult.DONE, StepState.FAILED: StepResult.FAILED
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What one tick did to moves. `left` were changed by somebody else meanwhile and wait for the next tick.
+    """The effects of one tick on moves.
 
-    unanswered   of those asked for, the actuator could not say how they stand
+    left         moves that another writer changed meanwhile; they wait for the next tick
+    unanswered   moves that were asked for, and whose state the actuator could not tell
     """
 
     started: int
@@ -45,7 +46,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class _Answers:
-    """What the actuator said of each step that it was asked for; of none, and why, where it was not reached."""
+    """The actuator's outcome for each step asked for. If the actuator was not reached: no outcome, and the reason."""
 
     outcomes: Sequence[StepOutcome]
     unreachable: str | None = None
@@ -62,7 +63,7 @@ class AdvanceMoves:
     region: str
 
     def reconcile(self) -> Report:
-        """Do one tick. Idempotent; reads its own input. Raises NotFound for the region."""
+        """Do one tick. Idempotent: it reads its own input. Raises NotFound for the region."""
         now = self.clock.now()
         with self.database.snapshot() as tx:
             snapshot = load_moves_snapshot(tx, self.region, moves_max=self.policy.moves_max, now=now)
@@ -109,7 +110,7 @@ class AdvanceMoves:
         return answers
 
     def _note(self, mover: Mover, answers: _Answers) -> Mover:
-        """Tell the circuit breaker; the mover as it is then."""
+        """Update the circuit breaker, and return the mover after that."""
         now, heard = self.clock.now(), answered(answers.outcomes)
         if answers.unreachable is None and heard is not False:
             if not heard or not (mover.ticks_failed or mover.probe_at):
@@ -128,7 +129,8 @@ class AdvanceMoves:
     ) -> tuple[list[MoveChange], list[MovePostponed]]:
         now = self.clock.now()
         changes, postponed = list(plan.cancel), []
-        for move, outcome in zip(plan.ask, outcomes, strict=False):  # none at all where it was not reached
+        # `outcomes` is empty if the actuator was not reached
+        for move, outcome in zip(plan.ask, outcomes, strict=False):
             if outcome.state is StepState.NOT_ASKED:
                 continue
             change = judge_outcome(
@@ -152,7 +154,9 @@ class AdvanceMoves:
         changes: Sequence[MoveChange],
         postponed: Sequence[MovePostponed],
     ) -> int:
-        """How many changes were written. What failed for good comes last: it has a transaction of its own."""
+        """Write the changes, and return how many were written. Final failures come last, in a transaction of their
+        own.
+        """
         written = 0
         failed = [change for change in changes if change.status is MoveStatus.FAILED]
         others = [change for change in changes if change.status is not MoveStatus.FAILED]
@@ -171,7 +175,9 @@ class AdvanceMoves:
         return written
 
     def _count(self, outcomes: Sequence[StepOutcome], changes: Sequence[MoveChange], left: int) -> None:
-        """What was decided; of changes that were left, which are few, the next tick tells again."""
+        """Count outcomes and decisions. A change that another writer overtook is counted again on the next tick; there
+        are few.
+        """
         for outcome in outcomes:
             if outcome.call is not None:
                 CALLS.count(self.region, outcome.call)

@@ -1,4 +1,4 @@
-"""Replace lost servers from the shared buffers, at once and without the solver (RAS, 3.2)."""
+"""Replace lost servers from the shared buffers at once, without the solver (RAS, 3.2)."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class DrawReplacements:
-    """Swaps one region's lost servers for spare ones. Idempotent: a server that was swapped is lost no more."""
+    """Swaps one region's lost servers for spare ones. Idempotent: a swapped server no longer counts as lost."""
 
     database: Database
     clock: Clock
     region: str
 
     def reconcile(self) -> Mapping[LossVerdict, int]:
-        """How many lost servers there were of each verdict.
+        """Return the number of lost servers per verdict.
 
-        Raises NotFound for the region, and StaleGeneration where others were quicker ATTEMPTS_MAX times in a row.
+        Raises NotFound for the region, and StaleGeneration if other writers won ATTEMPTS_MAX times in a row.
         """
         return retry_stale(self._attempt, stale=is_stale, note=self._note_stale)
 
@@ -82,7 +82,7 @@ class DrawReplacements:
 def _say(
     tx: Transaction, region_id: int, clock: Clock, failures: FailuresSnapshot | None, drawn: Replacements | None
 ) -> None:
-    """The region's condition: which losses could not be made good, and what would help."""
+    """Set the region's condition: the losses without a replacement, and what would help."""
     status, reason, message = ConditionStatus.TRUE, "NothingMissing", "No reservation lacks a server for a failure."
     numbers: dict[str, object] = {}
     if failures is not None and drawn is not None:
@@ -95,7 +95,7 @@ def _say(
             more = f" and of {len(short) - _SHOWN_MAX} more types" if len(short) > _SHOWN_MAX else ""
             lost = f"Lost servers without a replacement: {', '.join(shown)}{more}."
             if reason == "NoSharedBuffer" and failures.fleet.policy.shared_buffer_share == 0:
-                status = ConditionStatus.UNKNOWN  # a choice, and so nothing to be alarmed about
+                status = ConditionStatus.UNKNOWN  # an operator chose this, so it is no alarm
                 message = (
                     f"{lost} This region keeps no shared buffer, so a solve replaces them. Set shared_buffer_share "
                     "in its policy to have them replaced within seconds."
@@ -118,7 +118,7 @@ def _say(
 
 
 def _short_by_type(failures: FailuresSnapshot, drawn: Replacements) -> dict[str, int]:
-    """Hardware type -> lost servers that nothing was left for."""
+    """Count, per hardware type, the lost servers without a replacement."""
     fleet = failures.fleet
     rows = [row for row, verdict in zip(drawn.lost, drawn.verdict, strict=True) if verdict in _SHORT]
     kinds = (str(fleet.hardware_types[fleet.servers.hardware_type[row]]) for row in rows)

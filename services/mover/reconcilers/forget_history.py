@@ -1,4 +1,4 @@
-"""Forget old moves and the changes of old plans, so that their tables stay bounded."""
+"""Delete old moves and the changes of old plans, so that their tables stay bounded."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from libs.store.platform.certain_time import retention_now
 from libs.store.platform.database import Database
 
 BATCH = 10_000
-"""Rows that one transaction forgets: nobody waits long for it."""
+"""Rows per transaction; few enough that other transactions do not wait long."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForgetHistory:
-    """Deletes what is older than `kept_days` on the Clock, batch by batch. Idempotent; may be killed anywhere."""
+    """Deletes rows older than `kept_days` on the Clock, batch by batch. Idempotent, and safe to kill at any point."""
 
     database: Database
     clock: Clock
@@ -25,7 +25,7 @@ class ForgetHistory:
     kept_days: int
 
     def reconcile(self) -> int:
-        """How many rows were forgotten."""
+        """Return how many rows were deleted."""
         with self.database.write() as tx:
             now = retention_now(tx, self.clock, f"history of {self.region}")
         before = now - timedelta(days=self.kept_days)

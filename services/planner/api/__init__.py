@@ -46,7 +46,7 @@ LARGE_BODIES = {
 
 
 def _prepare(app: FastAPI) -> None:
-    """Answer OTLP clients in their protocol, and settle the collection of garbage for large documents."""
+    """Answer OTLP clients in their protocol, and tune garbage collection for large documents."""
     app.add_middleware(OtlpErrors)
     settle_collection()
 

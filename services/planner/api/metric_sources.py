@@ -1,4 +1,4 @@
-"""`/v1/metric-sources`: what Prometheus is asked for use and traffic."""
+"""`/v1/metric-sources`: the Prometheus expressions for usage and traffic."""
 
 from __future__ import annotations
 
@@ -39,21 +39,23 @@ _EXAMPLE: dict[str, Any] = {
 
 
 class MetricSourceIn(RequestModel):
-    """An expression, and how its series are named: each name comes from a label or is the same in all."""
+    """An expression, and the names of its series. Each name comes from a label or is the same for all series."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
     fills: Fills = Field(description="usage: named by service, region, hardware_type; traffic: by product, region")
     query: Annotated[str, StringConstraints(min_length=1, max_length=5000)] = Field(description="In PromQL")
     labels: dict[str, _Label] = Field(default_factory=dict, description="Name -> the label that holds it")
-    constants: dict[str, SomeName] = Field(default_factory=dict, description="Name -> what it is in all series")
+    constants: dict[str, SomeName] = Field(default_factory=dict, description="Name -> its value in all series")
     step_minutes: Annotated[Whole, Field(ge=1, le=60)] = 1
     scale: Annotated[Number, Field(gt=0, le=1e12)] = Field(
-        default=1.0, description="What values are multiplied by, into the normalised capacity measure, or requests/s"
+        default=1.0, description="Factor from values to the normalised capacity measure, or to requests/s"
     )
     reason: GivenReason | None = Field(default=None, description="Why, for the audit trail")
 
     def to_query(self) -> MetricQuery:
-        """Raises Problem (422), where a name is missing, or given twice, or not one of what this fills."""
+        """Return the query. Raises Problem (422) if a name is missing, given twice, or not one of the measure's
+        names.
+        """
         wanted, given = set(self.fills.names), [*self.labels, *self.constants]
         if sorted(given) != sorted(wanted):
             message = f"with constants it must name each of {', '.join(sorted(wanted))} once, and nothing else"
@@ -62,17 +64,17 @@ class MetricSourceIn(RequestModel):
 
 
 class MetricPullOut(ResponseModel):
-    """How far a source was pulled."""
+    """The progress of a source's pulls."""
 
     pulled_until: datetime
     attempted_at: datetime
     samples: int = Field(description="Of the last answer")
-    series_left_out: int = Field(description="Of the last answer: series that lack a label that names them")
-    error: str | None = Field(description="Why the last attempt failed; null: it did not")
+    series_left_out: int = Field(description="Series in the last answer without a label that names them")
+    error: str | None = Field(description="Why the last attempt failed; null if it succeeded")
 
 
 class MetricSourceOut(ResponseModel):
-    """A source, and what has come of it."""
+    """A source, and the result of its pulls."""
 
     name: str
     fills: Fills
@@ -87,7 +89,7 @@ class MetricSourceOut(ResponseModel):
 
 @router.get("", operation_id="list_metric_sources")
 def get_sources(context: Context, paging: Paging) -> PageOf[MetricSourceOut]:
-    """The sources, in the order in which they were made."""
+    """List sources in the order of their creation."""
     after = paging.after(_NOUN)
     with context.database.snapshot() as tx:
         page = list_sources(tx, after=after, limit=paging.limit)
@@ -96,7 +98,7 @@ def get_sources(context: Context, paging: Paging) -> PageOf[MetricSourceOut]:
 
 @router.get("/{name}", operation_id="get_metric_source", responses={200: {"headers": headers("ETag")}, **problems(404)})
 def get_source(name: SourceName, context: Context, response: Response) -> MetricSourceOut:
-    """One source."""
+    """Return one source."""
     with context.database.snapshot() as tx:
         source = load_source(tx, name)
     response.headers.update(etag(source.generation))
@@ -118,7 +120,9 @@ def put_source(
     principal: Asking,
     context: Context,
 ) -> Response:
-    """Make a source (at generation 0), or change one: it is pulled from the beginning then, over what is there."""
+    """Create a source (generation 0) or change one. A changed source is pulled from the beginning, over existing
+    samples.
+    """
     query = body.to_query()
 
     def effect(tx: Transaction) -> Answer:
@@ -156,7 +160,7 @@ def delete_one(
     context: Context,
     reason: ReasonQuery = None,
 ) -> Response:
-    """Ask for it no more. What was measured stays."""
+    """Delete a source. Its measurements stay."""
 
     def effect(tx: Transaction) -> Answer:
         source = load_source(tx, name)

@@ -1,4 +1,4 @@
-"""`/v1/telemetry/names`: which token brought how many names of services and series, and forgetting those of one."""
+"""`/v1/telemetry/names`: the number of service and series names per token, and their deletion."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ router = APIRouter(prefix="/v1/telemetry/names", tags=["telemetry"], dependencie
 
 
 class CountsOut(ResponseModel):
-    """How many names."""
+    """Numbers of names."""
 
     services: int = Field(description="That spans named")
     usage_series: int
@@ -32,22 +32,22 @@ class CountsOut(ResponseModel):
 
 
 class NamedByOut(CountsOut):
-    """How many names a token brought first."""
+    """The number of names that a token brought first."""
 
-    named_by: str | None = Field(description="The token; null: none, or it was before that was noted")
+    named_by: str | None = Field(description="The token; null: none, or the name is older than this record")
 
 
 class NamesOut(ResponseModel):
-    """How many names there are, by the token that brought them, and how many there may be."""
+    """The number of names per token, and the limits on them."""
 
     tokens: list[NamedByOut]
     services_max: int
-    series_max: int = Field(description="Of use, and as many of traffic")
+    series_max: int = Field(description="Series of usage; as many again of traffic")
 
 
 @router.get("", operation_id="list_telemetry_names")
 def get_names(context: Context, door: SpanDoor) -> NamesOut:
-    """Who brought the names that there are. A token may have no more of a kind than are free."""
+    """Count names by the token that brought them. A token may bring at most as many names of a kind as are free."""
     with context.database.snapshot() as tx:
         found = list_named_by(tx)
     limits = door.settings
@@ -64,12 +64,12 @@ def delete_names(
     write: Write,
     principal: Asking,
     context: Context,
-    since: Annotated[AwareDatetime | None, Query(description="Only what it brought from then on")] = None,
+    since: Annotated[AwareDatetime | None, Query(description="Only names that it brought since then")] = None,
     reason: ReasonQuery = None,
 ) -> Response:
-    """Forget the names that a token brought, and all that was summed or measured of them: others may have the room.
+    """Forget the names that a token brought, with all their sums and measurements. Other tokens may then use the room.
 
-    Revoke the token first, if it means harm: whatever it sends again is there again.
+    Revoke a hostile token first, because names that it sends again count again.
     """
 
     def effect(tx: Transaction) -> Answer:

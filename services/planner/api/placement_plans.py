@@ -1,4 +1,4 @@
-"""`/v1/placement-plans`: what is to be where, why, and how to get there."""
+"""`/v1/placement-plans`: placement plans, the reasons for them, and the steps to execute them."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ class PlacementPlanOut(ResponseModel):
     """One plan in a few figures."""
 
     placement_plan_id: int
-    parent_placement_plan_id: int | None = Field(description="The target before it; it may be forgotten by now")
+    parent_placement_plan_id: int | None = Field(description="The previous target; it may be deleted by now")
     plan_run_id: int
-    committed: bool = Field(description="false: it was made to be looked at")
-    target: bool = Field(description="Whether it is the plan that is to be carried out")
-    input_versions: dict[str, int] = Field(description="What it was made from")
-    overrides: list[dict[str, Any]] = Field(description="Those that it keeps to")
+    committed: bool = Field(description="false: the plan is for review only")
+    target: bool = Field(description="Whether it is the plan to execute")
+    input_versions: dict[str, int] = Field(description="Versions of the inputs of the plan")
+    overrides: list[dict[str, Any]] = Field(description="The overrides that bound the plan")
     summary: dict[str, Any] = Field(description="Objective, deficit, growth withheld, actions, and figures by step")
     created_at: datetime
 
 
 class PlacementPlanFullOut(PlacementPlanOut):
-    """With all its numbers."""
+    """A plan with all its numbers."""
 
     steps: list[dict[str, Any]] = Field(
         description="Per step: traffic, capacity, growth, residual, deficit, spare, double_occupancy by name and region"
@@ -46,27 +46,27 @@ class PlacementPlanFullOut(PlacementPlanOut):
 
 
 class ChangesOut(ResponseModel):
-    """What changes in the first step, and why."""
+    """The changes of the first step, and the reasons for them."""
 
     step: int
     changes: list[dict[str, Any]] = Field(
-        description="Per service and region: before, after, and what of it is because of which product's traffic"
+        description="Per service and region: before, after, and the share of each product's traffic in the change"
     )
-    pull: dict[str, Any] = Field(description="Product -> region -> what attracts its traffic, by constraint or cost")
+    pull: dict[str, Any] = Field(description="Product -> region -> the constraints and costs that attract its traffic")
     hardware_price: dict[str, Any] = Field(description="What one more unit of supply would save, by type and region")
 
 
 class PlanModelsOut(ResponseModel):
-    """What the plan believes of services and products, as model.json holds it."""
+    """The plan's model of services and products, as in model.json."""
 
     services: dict[str, Any] = Field(description="By name: metric, capacity, attribution, baseline, residual, ...")
     presence: dict[str, Any] = Field(description="Product -> region -> share of its traffic before the plan")
 
 
 class RegionLossesOut(ResponseModel):
-    """What the loss of each region asks of services with load tests."""
+    """For each lost region, the capacity that services with load tests need."""
 
-    services: dict[str, Any] = Field(description="By name: whether its load tests are used, and how far to trust them")
+    services: dict[str, Any] = Field(description="By name: whether its load tests are used, and their error")
     places: list[dict[str, Any]] = Field(
         description="Per step, service and region: the loss that decides, capacity needed, planned, now and lacking"
     )
@@ -75,7 +75,7 @@ class RegionLossesOut(ResponseModel):
 
 
 class DagOut(ResponseModel):
-    """How the first step is carried out."""
+    """The execution plan of the first step."""
 
     step: int
     estimate_h: float
@@ -86,7 +86,7 @@ class DagOut(ResponseModel):
 
 @router.get("", operation_id="list_placement_plans")
 def get_plans(context: Context, paging: Paging) -> PageOf[PlacementPlanOut]:
-    """Plans, the latest first."""
+    """List plans, latest first."""
     before = paging.after(_NOUN)
     with context.database.snapshot() as tx:
         page = list_placement_plans(tx, before=before, limit=paging.limit)
@@ -95,7 +95,7 @@ def get_plans(context: Context, paging: Paging) -> PageOf[PlacementPlanOut]:
 
 @router.get("/{placement_plan_id}", operation_id="get_placement_plan", responses=problems(404))
 def get_plan(placement_plan_id: _Id, context: Context) -> PlacementPlanFullOut:
-    """One plan, every step of it."""
+    """Return one plan with all its steps."""
     with context.database.snapshot() as tx:
         plan = load_placement_plan(tx, placement_plan_id)
         steps = json.loads(load_plan_file(tx, placement_plan_id, PLAN))["steps"]
@@ -109,7 +109,7 @@ def get_changes(
     service: Annotated[SomeName | None, Query(description="Of this service only")] = None,
     region: Annotated[SomeName | None, Query(description="In this region only")] = None,
 ) -> ChangesOut:
-    """What changes in the first step, per service and region, and which constraint or cost pulled it."""
+    """List the changes of the first step by service and region, with the constraint or cost that caused each."""
     found = _document(context, placement_plan_id, CHANGES)
     found["changes"] = [
         one
@@ -121,7 +121,7 @@ def get_changes(
 
 @router.get("/{placement_plan_id}/models", operation_id="get_placement_plan_models", responses=problems(404))
 def get_models(placement_plan_id: _Id, context: Context) -> PlanModelsOut:
-    """The service models that it was made with: `plimsoll flux plan --model` reads the same document."""
+    """Return the service models of the plan. `plimsoll flux plan --model` reads the same document."""
     return PlanModelsOut(**_document(context, placement_plan_id, MODEL))
 
 
@@ -129,13 +129,13 @@ def get_models(placement_plan_id: _Id, context: Context) -> PlanModelsOut:
     "/{placement_plan_id}/region-losses", operation_id="get_placement_plan_region_losses", responses=problems(404)
 )
 def get_region_losses(placement_plan_id: _Id, context: Context) -> RegionLossesOut:
-    """Whether the plan outlasts the loss of any one region, where load tests say what that takes."""
+    """Return whether the plan survives the loss of any one region, as far as load tests tell the need."""
     return RegionLossesOut(**_document(context, placement_plan_id, DISASTER))
 
 
 @router.get("/{placement_plan_id}/dag", operation_id="get_placement_plan_dag", responses=problems(404))
 def get_dag(placement_plan_id: _Id, context: Context) -> DagOut:
-    """The actions of the first step, and what must be finished before each."""
+    """Return the actions of the first step, each with the actions that must finish before it."""
     return DagOut(**_document(context, placement_plan_id, DAG))
 
 
@@ -152,10 +152,10 @@ def get_picture(
     ],
     context: Context,
 ) -> Response:
-    """A picture for review."""
+    """Return a picture for review."""
     with context.database.snapshot() as tx:
         content = load_plan_file(tx, placement_plan_id, f"{name}.svg")
-    # A picture holds names that people chose: nothing in it may run, wherever it is shown.
+    # A picture holds names that people chose. Forbid scripts in it, wherever a page shows it.
     return Response(
         content, media_type=_SVG, headers={"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
     )

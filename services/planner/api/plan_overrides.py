@@ -46,19 +46,19 @@ _EXAMPLE: dict[str, Any] = {
 
 
 class PlanOverrideIn(RequestModel):
-    """A bound; `least` or `most` or both."""
+    """A bound: `least`, `most` or both."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
     kind: OverrideKind = Field(description="capacity: of a service; presence: a product's share, 0 to 1")
     subject: SomeName = Field(description="The service or the product")
     region: SomeName
     hardware_type: SomeName | None = Field(
-        default=None, description="For capacity: on this type; left out, on the service's own"
+        default=None, description="For capacity: on this hardware type; if omitted, on the service's own"
     )
     least: Annotated[Number, Field(ge=0, le=1e15)] | None = None
     most: Annotated[Number, Field(ge=0, le=1e15)] | None = None
-    reason: GivenReason = Field(description="Why: it is shown wherever the override decides something")
-    expires_at: Moment | None = Field(default=None, description="From then on it counts no more")
+    reason: GivenReason = Field(description="Why: shown wherever the override decides something")
+    expires_at: Moment | None = Field(default=None, description="The override counts only before this moment")
 
     @model_validator(mode="after")
     def _bounded(self) -> Self:
@@ -72,7 +72,7 @@ class PlanOverrideIn(RequestModel):
 
 
 class PlanOverrideOut(ResponseModel):
-    """One override. It stays when it is over, for whoever asks why a plan was as it was."""
+    """One override. It stays after its end, to explain earlier plans."""
 
     plan_override_id: int
     kind: OverrideKind
@@ -109,9 +109,9 @@ def post_override(
     write: Write,
     principal: Asking,
     context: Context,
-    dry_run: Annotated[bool, Query(description="Check it, and keep nothing: answers 200")] = False,
+    dry_run: Annotated[bool, Query(description="Check the override without keeping it: answers 200")] = False,
 ) -> Response:
-    """Bound the next plans. One that no plan could keep, with the inputs and overrides that there are, is refused."""
+    """Bound the next plans. Refuse an override that no plan could keep with the present inputs and overrides."""
     actor, now = principal.name, context.clock.now()
     if dry_run:
         with context.database.snapshot() as tx:
@@ -134,9 +134,9 @@ def post_override(
 def get_overrides(
     context: Context,
     paging: Paging,
-    in_force: Annotated[bool | None, Query(description="true: only those that plans keep to; false: the rest")] = None,
+    in_force: Annotated[bool | None, Query(description="true: only overrides in force; false: the others")] = None,
 ) -> PageOf[PlanOverrideOut]:
-    """Overrides, the latest first."""
+    """List overrides, latest first."""
     before = paging.after(_NOUN)
     with context.database.snapshot() as tx:
         page = list_overrides(tx, in_force=in_force, now=context.clock.now(), before=before, limit=paging.limit)
@@ -150,7 +150,7 @@ def get_overrides(
     responses={200: {"headers": headers("ETag")}, **problems(404)},
 )
 def get_override(plan_override_id: _Id, context: Context, response: Response) -> PlanOverrideOut:
-    """One override."""
+    """Return one override."""
     with context.database.snapshot() as tx:
         found = load_override(tx, plan_override_id)
     response.headers.update(etag(found.generation))
@@ -172,7 +172,7 @@ def post_withdraw(
     context: Context,
     reason: ReasonQuery = None,
 ) -> Response:
-    """Later plans do not keep to it."""
+    """Withdraw an override. Later plans ignore it."""
 
     def effect(tx: Transaction) -> Answer:
         actor, now = principal.name, context.clock.now()
@@ -186,7 +186,7 @@ def post_withdraw(
 
 
 def _imagined(body: PlanOverrideIn, actor: str, now: datetime) -> PlanOverride:
-    """As it would be, before it has an id."""
+    """Return the override as it would be stored, without an id."""
     return PlanOverride(
         **body.model_dump(),
         plan_override_id=0,

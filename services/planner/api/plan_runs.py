@@ -1,4 +1,4 @@
-"""`/v1/plan-runs`: ask for a plan now, see how far it is and how it ended, stop it."""
+"""`/v1/plan-runs`: request a plan, watch its progress and result, and stop it."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _OPERATOR = [Depends(require(Role.OPERATOR))]
 
 
 class PlanRunIn(RequestModel):
-    """A plan that is wanted now."""
+    """A request to plan now."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"reason": "the new feed launches"}]})
-    dry_run: Flag = Field(default=False, description="Make it to be looked at: it does not become the target")
+    dry_run: Flag = Field(default=False, description="Plan for review only: the plan does not become the target")
     reason: GivenReason | None = Field(default=None, description="Why, for the audit trail")
 
 
@@ -46,14 +46,14 @@ class PlanRunOut(ResponseModel):
     request_reason: str | None
     dry_run: bool
     status: PlanRunStatus
-    attempts: int = Field(description="How often it was begun: again after its worker died")
-    input_versions: dict[str, int] | None = Field(description="What it reads; null before it began")
+    attempts: int = Field(description="Number of starts; a run starts again after its worker dies")
+    input_versions: dict[str, int] | None = Field(description="Versions that the run reads; null before its start")
     window_start: datetime | None
     window_end: datetime | None
     parent_placement_plan_id: int | None
-    placement_plan_id: int | None = Field(description="The plan that it made")
+    placement_plan_id: int | None = Field(description="The plan that the run made")
     progress: dict[str, Any] = Field(description="phase, elapsed_s")
-    report: dict[str, Any] | None = Field(description="What was measured, modelled and decided, and seconds by phase")
+    report: dict[str, Any] | None = Field(description="Measurements, models, decisions, and seconds by phase")
     reason: str | None = Field(
         description="Why there is no plan: MissingInputs, BadInputs, NothingMeasured, CostModel, NoPlan, PlanRefused, "
         "OutOfTime, StalePlan, Crashed"
@@ -91,7 +91,9 @@ _RUNS = LongRuns(
     responses={202: {"headers": headers("Location")}},
 )
 def post_plan_run(body: PlanRunIn, write: Write, principal: Asking, context: Context) -> Response:
-    """Plan now, instead of when it is next due; poll the answer's Location. One that waits already is the answer."""
+    """Plan now, before the next scheduled plan. Poll the Location of the answer. A waiting run is returned instead of a
+    new one.
+    """
 
     def effect(tx: Transaction) -> Answer:
         now = context.clock.now()
@@ -127,13 +129,13 @@ def post_plan_run(body: PlanRunIn, write: Write, principal: Asking, context: Con
 
 @router.get("", operation_id="list_plan_runs")
 def get_plan_runs(context: Context, paging: Paging) -> PageOf[PlanRunOut]:
-    """Runs, the latest first."""
+    """List plan runs, latest first."""
     return _RUNS.page(context, paging, lambda tx, before: list_plan_runs(tx, before=before, limit=paging.limit))
 
 
 @router.get("/{plan_run_id}", operation_id="get_plan_run", responses=problems(404))
 def get_plan_run(plan_run_id: _Id, context: Context) -> PlanRunOut:
-    """One run: while it runs its progress, afterwards its report."""
+    """Return one run: its progress while it runs, then its report."""
     return _RUNS.one(context, plan_run_id)
 
 
@@ -146,5 +148,7 @@ def get_plan_run(plan_run_id: _Id, context: Context) -> PlanRunOut:
     responses=problems(404, 409),
 )
 def post_cancel(plan_run_id: _Id, write: Write, principal: Asking, context: Context) -> Response:
-    """Stop it: one that waits at once, one that runs as soon as its solver looks up. There is no plan then."""
+    """Stop a run. A waiting run stops at once, a running one when its solver next checks. The run then makes no
+    plan.
+    """
     return _RUNS.stop(context, write, principal, plan_run_id)

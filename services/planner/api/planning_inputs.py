@@ -1,4 +1,4 @@
-"""`/v1/planning-inputs`: what people say of the time to come, as tables in versions."""
+"""`/v1/planning-inputs`: forecasts and other inputs from people, as tables in versions."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ _Version = Annotated[int, Query(ge=0, le=ID_MAX)]
 
 
 class InputOut(ResponseModel):
-    """An input at one version. Version 0 is what there is before anybody put one: no rows."""
+    """An input at one version. Version 0 has no rows: no version was put yet."""
 
     name: str
-    version: int = Field(description="Send it as If-Match to put the next one")
+    version: int = Field(description="Send it as If-Match to put the next version")
     rows: int
     required: bool = Field(description="Without it there is no plan")
     comment: str | None
@@ -63,17 +63,17 @@ class InputOut(ResponseModel):
 
 
 class InputRowsOut(InputOut):
-    """With its rows."""
+    """An input with its rows."""
 
-    items: list[dict[str, Any]] = Field(description="A row each, without the columns that have no value")
+    items: list[dict[str, Any]] = Field(description="One object per row, without empty columns")
 
 
 class InputPutOut(InputOut):
-    """What putting it came to."""
+    """The result of putting an input."""
 
-    changed: bool = Field(description="false: the rows are those that were there, and there is no new version")
+    changed: bool = Field(description="false: the rows are the same, and there is no new version")
     counts: dict[str, int] = Field(description="Rows added, removed and changed")
-    warnings: list[str] = Field(description="What is wrong with other inputs now; a plan would refuse it")
+    warnings: list[str] = Field(description="Errors that this causes in other inputs; a plan would refuse them")
 
 
 class RowDiffOut(ResponseModel):
@@ -85,7 +85,7 @@ class RowDiffOut(ResponseModel):
 
 
 class InputDiffOut(ResponseModel):
-    """The difference of two versions."""
+    """The difference between two versions."""
 
     name: str
     from_version: int
@@ -119,7 +119,7 @@ def _fields(name: str, found: InputVersion | None) -> dict[str, Any]:
 
 @router.get("", operation_id="list_planning_inputs")
 def get_inputs(context: Context) -> list[InputOut]:
-    """Every input that a plan reads, as it is now."""
+    """List all inputs of a plan, each at its latest version."""
     with context.database.snapshot() as tx:
         found = {one.name: one for one in list_current(tx)}
     return [InputOut(**_fields(name, found.get(name))) for name in INPUT_TABLES]
@@ -137,10 +137,10 @@ def get_inputs(context: Context) -> list[InputOut]:
 def get_input(
     name: _InputName,
     context: Context,
-    version: Annotated[_Version | None, Query(description="Left out: the latest")] = None,
+    version: Annotated[_Version | None, Query(description="If omitted: the latest")] = None,
     accept: Annotated[str | None, Header(description=f"application/json, {CSV} or {PARQUET}")] = None,
 ) -> Response:
-    """The rows of an input."""
+    """Return the rows of an input."""
     table = _table(name)
     with context.database.snapshot() as tx:
         found = _load(tx, name, version)
@@ -188,13 +188,13 @@ def put_input(
     principal: Asking,
     context: Context,
     _slot: Slot,
-    comment: Annotated[GivenReason | None, Query(description="Why: kept with the version")] = None,
+    comment: Annotated[GivenReason | None, Query(description="Why; kept with the version")] = None,
     minute_zero: Annotated[
-        datetime | None, Query(description="When minute 0 was, for tables whose times are start_minute and end_minute")
+        datetime | None, Query(description="The moment of minute 0, for tables with start_minute and end_minute")
     ] = None,
-    dry_run: Annotated[bool, Query(description="Check it and say what would change, and keep nothing")] = False,
+    dry_run: Annotated[bool, Query(description="Check the rows and report the changes without keeping them")] = False,
 ) -> Response:
-    """Put the whole table: its next version. The same rows again are no new version."""
+    """Put the whole table as its next version. The same rows again make no new version."""
     table = _table(name)
     if minute_zero is not None and minute_zero.tzinfo is None:
         minute_zero = minute_zero.replace(tzinfo=UTC)
@@ -208,7 +208,7 @@ def put_input(
         changed = any(found.counts.values())
         version = found.before
         at = 0 if version is None else version.version
-        if at != expected:  # a dry run, or rows that are there already, must rest on the latest as well
+        if at != expected:  # a dry run, or unchanged rows, must rest on the latest version too
             raise StaleGeneration("planning input", name, expected=expected, found=at)
         if keep and (changed or version is None):
             actor = principal.name
@@ -246,7 +246,7 @@ def put_input(
 
 @router.get("/{name}/versions", operation_id="list_planning_input_versions", responses=problems(404))
 def get_versions(name: _InputName, context: Context, paging: Paging) -> PageOf[InputOut]:
-    """Its versions, the latest first: who put them, when and why."""
+    """List the versions of an input, latest first, each with its author, time and comment."""
     _table(name)
     before = paging.after(_NOUN)
     with context.database.snapshot() as tx:
@@ -259,10 +259,10 @@ def get_versions(name: _InputName, context: Context, paging: Paging) -> PageOf[I
 def get_diff(
     name: _InputName,
     context: Context,
-    from_version: Annotated[_Version | None, Query(description="Left out: the one before to_version")] = None,
+    from_version: Annotated[_Version | None, Query(description="If omitted: the version before to_version")] = None,
     to_version: Annotated[_Version | None, Query(description="Left out: the latest")] = None,
 ) -> InputDiffOut:
-    """What differs between two versions, row by row."""
+    """Return the difference between two versions, row by row."""
     table = _table(name)
     with context.database.snapshot() as tx:
         new = _load(tx, name, to_version)

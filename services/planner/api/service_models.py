@@ -1,4 +1,4 @@
-"""`/v1/service-models`: what each service needs for each product's traffic, and how far to trust that."""
+"""`/v1/service-models`: the resources that each service needs per unit of traffic, and the error of that model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NOUN = "service-models"
 
 
 class ServiceModelOut(ResponseModel):
-    """One service, as one run modelled it."""
+    """The model of one service from one run."""
 
     service_model_id: int
     plan_run_id: int
@@ -35,12 +35,12 @@ def get_models(
     context: Context,
     paging: Paging,
     plan_run_id: Annotated[
-        int | None, Query(ge=1, le=ID_MAX, description="Left out: the latest run that has models")
+        int | None, Query(ge=1, le=ID_MAX, description="If omitted: the latest run that has models")
     ] = None,
     service: Annotated[SomeName | None, Query(description="Of this service only")] = None,
     confidence: Annotated[Literal["high", "low"] | None, Query(description="With this confidence only")] = None,
 ) -> PageOf[ServiceModelOut]:
-    """The models of one run, in order of service."""
+    """List the models of one run by service."""
     after = paging.after(_NOUN)
     with context.database.snapshot() as tx:
         run_id = load_latest_modelled_run(tx) if plan_run_id is None else load_plan_run(tx, plan_run_id).plan_run_id

@@ -1,4 +1,4 @@
-"""`/v1/telemetry`: what has come in, and what traces showed."""
+"""`/v1/telemetry`: the amount of telemetry received, and the services and calls in traces."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ from services.planner.span_intake import SpanDoor
 
 router = APIRouter(prefix="/v1/telemetry", tags=["telemetry"])
 _SERVICES, _CALLERS = "traced-services", "traced-callers"
-Days = Annotated[int, Query(ge=1, le=366, description="Of the last so many days, today included")]
+Days = Annotated[int, Query(ge=1, le=366, description="Number of latest days, today included")]
 
 
 class WaitingOut(ResponseModel):
-    """Spans that are kept and not summed yet."""
+    """Stored spans that are not summed yet."""
 
     spans: int
     batches: int
     oldest_at: datetime | None = Field(description="Real time, not the Clock's")
     oldest_s: float
-    spans_max: int = Field(description="Beyond, exports are answered with 429")
+    spans_max: int = Field(description="With more waiting spans, exports are answered with 429")
 
 
 class TraceDayOut(ResponseModel):
-    """Spans of a day, by what became of them."""
+    """The spans of a day, by outcome."""
 
     day: date
     received: int
     attributed: int = Field(description="To a product")
-    orphaned: int = Field(description="Their callers never came, and with them the product")
-    late: int = Field(description="Of a trace that had been summed before")
+    orphaned: int = Field(description="The caller's span never came, so the product is unknown")
+    late: int = Field(description="Their trace had been summed before")
     duplicates: int
-    rejected: int = Field(description="No spans, or of services that cannot be named; not among received")
+    rejected: int = Field(description="Not valid spans, or of services without a usable name; not counted as received")
 
 
 class MeasuredOut(ResponseModel):
-    """How much of a measure there is."""
+    """The amount of data of one measure."""
 
     series: int
     first_hour_at: datetime | None
@@ -53,7 +53,7 @@ class MeasuredOut(ResponseModel):
 
 
 class TelemetryOut(ResponseModel):
-    """What has come in."""
+    """The amount of telemetry received."""
 
     waiting: WaitingOut
     days: list[TraceDayOut] = Field(description="The latest first")
@@ -62,7 +62,7 @@ class TelemetryOut(ResponseModel):
 
 
 class TracedServiceOut(ResponseModel):
-    """Spans of a service."""
+    """The spans of a service."""
 
     name: str
     spans: int
@@ -71,7 +71,7 @@ class TracedServiceOut(ResponseModel):
 
 
 class TracedCallerOut(ResponseModel):
-    """Whom a service calls, and how often that was seen."""
+    """A service, one of the services that it calls, and how often spans showed that call."""
 
     name: str
     calls: dict[str, int]
@@ -79,7 +79,7 @@ class TracedCallerOut(ResponseModel):
 
 @router.get("", operation_id="get_telemetry")
 def get_telemetry(context: Context, door: SpanDoor, days: Days = 7) -> TelemetryOut:
-    """What waits, what became of the spans of each day, and what was measured."""
+    """Return waiting spans, the outcome of spans per day, and the amount of measurements."""
     with context.database.snapshot() as tx:
         waiting = count_waiting(tx)
         found = load_trace_days(tx, first=_first(context, days))
@@ -94,7 +94,7 @@ def get_telemetry(context: Context, door: SpanDoor, days: Days = 7) -> Telemetry
 
 @router.get("/services", operation_id="list_traced_services")
 def get_services(context: Context, paging: Paging, days: Days = 7) -> PageOf[TracedServiceOut]:
-    """The services that spans named."""
+    """List the services named in spans."""
     after = paging.after(_SERVICES)
     with context.database.snapshot() as tx:
         page = list_traced_services(tx, first=_first(context, days), after=after, limit=paging.limit)
@@ -107,7 +107,7 @@ def get_services(context: Context, paging: Paging, days: Days = 7) -> PageOf[Tra
 
 @router.get("/callers", operation_id="list_traced_callers")
 def get_callers(context: Context, paging: Paging, days: Days = 7) -> PageOf[TracedCallerOut]:
-    """Who calls whom."""
+    """List the pairs of caller and called service."""
     after = paging.after(_CALLERS)
     with context.database.snapshot() as tx:
         page = list_traced_callers(tx, first=_first(context, days), after=after, limit=paging.limit)

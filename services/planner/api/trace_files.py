@@ -1,4 +1,4 @@
-"""`/v1/trace-files`: spans from files of other tracing systems, and of the Collector."""
+"""`/v1/trace-files`: span files of other tracing systems and of the OpenTelemetry Collector."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ FILE_BYTES_MAX = 256_000_000
 UNPACKED_BYTES_MAX = 2_000_000_000
 FILE_SPANS_MAX = 1_000_000
 FILE_PARTS_MAX = 2 * FILE_SPANS_MAX
-"""Lines, messages and things that are no spans: they take time as spans do."""
+"""Lines, messages and invalid items in a file. They take as much time as spans."""
 SPANS_BYTES = 100 << 20
-"""Of so many spans as arrays, of those that are about to become arrays, and of the bytes that are written."""
+"""Bytes for that many spans: as arrays, as values before that, and as the written bytes."""
 
 
 class TraceFileOut(ResponseModel):
-    """What a file came to."""
+    """The result of reading a file."""
 
-    spans: int = Field(description="Spans that wait to be summed now")
-    rejected: int = Field(description="Things that are no spans, or of services that cannot be named")
+    spans: int = Field(description="Spans of this file that now wait to be summed")
+    rejected: int = Field(description="Items that are not valid spans, or whose service has no usable name")
 
 
 @router.post(
@@ -45,13 +45,13 @@ class TraceFileOut(ResponseModel):
     dependencies=[Depends(require(Role.TELEMETRY)), Depends(room)],
 )
 def post_trace_file(
-    file: Annotated[UploadFile, File(description="The end of its name says its format, docs/flux.md")],
+    file: Annotated[UploadFile, File(description="The suffix of the file name gives the format; see docs/flux.md")],
     write: Write,
     door: SpanDoor,
     principal: Asking,
     _slot: Slot,
 ) -> Response:
-    """Take the spans of a file: all of them, or none. 429 asks to send it again after Retry-After."""
+    """Store the spans of a file, all or none. An answer of 429 asks to send the file again after Retry-After."""
     write = write.about(file.file)
     charge(SPANS_BYTES)
     intake, spans = _read(door, file)
@@ -72,7 +72,7 @@ def _read(door: SpanIntake, file: UploadFile) -> tuple[Intake, Spans]:
         for part in read_trace_stream(file.file, name, intake, unpacked_bytes_max=UNPACKED_BYTES_MAX):
             parts.append(part)
             if sum(map(len, parts)) >= min(FILE_SPANS_MAX, door.settings.spans_waiting_max):
-                raise Problem(413, "too_large", f"{name} has more spans than are taken at a time: split it.")
+                raise Problem(413, "too_large", f"{name} has more spans than one request may bring: split it.")
     except InterchangeError as error:
         raise invalid(FieldError(field="file", location="body", code="bad_file", message=str(error)[:500])) from error
     except TooManyServicesError as error:

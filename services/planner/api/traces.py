@@ -1,4 +1,4 @@
-"""`/v1/traces`: spans over OTLP/HTTP, as any OpenTelemetry SDK or Collector sends them.
+"""`/v1/traces`: spans over OTLP/HTTP, from any OpenTelemetry SDK or Collector.
 
 Answers, refusals and errors have the form of that protocol: `services.planner.otlp_errors`.
 """
@@ -30,9 +30,9 @@ from services.planner.span_metrics import REFUSED, SPANS
 
 router = APIRouter(prefix="/v1/traces", tags=["telemetry"])
 BODY_BYTES_MAX = 16 << 20
-"""Of an export as it is sent. A Collector's batch of 8,192 spans is 2 MB unpacked."""
+"""Limit of an export as sent. For scale: a Collector's batch of 8,192 spans is 2 MB unpacked."""
 UNPACKED_BYTES_MAX = 6 << 20
-"""Three such batches. A parser lets no other thread run, /healthz included, so it must not have much to do."""
+"""Three such batches. A parser blocks all other threads, also the one for /healthz, so its input must be small."""
 BODY_S_MAX = 30.0
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
 FORMS = {PROTOBUF: OTLP_PROTO, JSON: OTLP_JSON}
@@ -46,11 +46,11 @@ _STATUS = _CONTENT | {
         }
     }
 }
-"""A google.rpc.Status, as `services.planner.otlp_errors` makes it of every problem."""
+"""A google.rpc.Status. `services.planner.otlp_errors` makes it from every problem."""
 
 
 async def _body(request: Request, door: SpanDoor) -> AsyncIterator[bytes]:
-    """The body as it was sent, counted among what this process holds until the answer is out."""
+    """Yield the body as sent. Until the answer is sent, its bytes count against this process's memory bound."""
     announced = request.headers.get("Content-Length", "")
     size = int(announced) if announced.isdecimal() else BODY_BYTES_MAX
     try:
@@ -63,7 +63,7 @@ async def _body(request: Request, door: SpanDoor) -> AsyncIterator[bytes]:
             body = await request.body()
         yield body
     except TimeoutError as error:
-        raise Problem(408, "too_slow", f"The body did not come within {BODY_S_MAX:g} s.") from error
+        raise Problem(408, "too_slow", f"The body did not arrive within {BODY_S_MAX:g} s.") from error
     finally:
         door.leave(size)
 
@@ -81,7 +81,7 @@ async def _body(request: Request, door: SpanDoor) -> AsyncIterator[bytes]:
     },
     responses={
         200: {
-            "description": "An ExportTraceServiceResponse; partialSuccess says what was not taken, and where it is",
+            "description": "An ExportTraceServiceResponse; partialSuccess lists the rejected spans and where they are",
             "content": _CONTENT,
         },
         **problems(400, 401, 403, 408, 413, 415, 422, 429, 500, 503, content=_STATUS),
@@ -90,9 +90,9 @@ async def _body(request: Request, door: SpanDoor) -> AsyncIterator[bytes]:
 def post_traces(
     request: Request, body: Annotated[bytes, Depends(_body)], door: SpanDoor, principal: Asking, _slot: Slot
 ) -> Response:
-    """Take the spans of an ExportTraceServiceRequest. They are written down before they are acknowledged.
+    """Store the spans of an ExportTraceServiceRequest. They are stored before the answer acknowledges them.
 
-    What is no span is left out and named in partialSuccess. 429 and 503 ask to send the same again after Retry-After.
+    Invalid spans are left out and named in partialSuccess. 429 and 503 ask to send the same again after Retry-After.
     """
     media = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if media not in FORMS:

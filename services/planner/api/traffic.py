@@ -24,8 +24,9 @@ router = APIRouter(prefix="/v1/traffic", tags=["telemetry"])
     responses=problems(415),
 )
 def post_traffic(upload: Uploaded) -> Response:
-    """Take a table, CSV or Parquet, with the columns minute, product, region, requests_per_s.
+    """Store a table, CSV or Parquet, with the columns minute, product, region, requests_per_s.
 
-    All rows are taken or none. A sample of a minute that has one takes its place: what is sent twice is there once.
+    All rows are stored or none. A new sample replaces the earlier one of its minute, so a repeated upload changes
+    nothing.
     """
     return upload.keep(TRAFFIC, load_traffic)

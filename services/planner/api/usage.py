@@ -1,4 +1,4 @@
-"""`/v1/usage`: what services use, minute by minute, as tables."""
+"""`/v1/usage`: the usage of services, minute by minute, as tables."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ router = APIRouter(prefix="/v1/usage", tags=["telemetry"])
     responses=problems(415),
 )
 def post_usage(upload: Uploaded) -> Response:
-    """Take a table, CSV or Parquet, with the columns minute, service, region, hardware_type, used.
+    """Store a table, CSV or Parquet, with the columns minute, service, region, hardware_type, used.
 
-    All rows are taken or none. A sample of a minute that has one takes its place: what is sent twice is there once.
+    All rows are stored or none. A new sample replaces the earlier one of its minute, so a repeated upload changes
+    nothing.
     """
     return upload.keep(USAGE, load_usage)

@@ -1,4 +1,4 @@
-"""Retention: plan runs that are over, and inputs that others took the place of, so that their tables stay bounded."""
+"""Delete finished plan runs and replaced inputs after a time, so that their tables stay bounded."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from libs.store.platform.certain_time import retention_now
 from libs.store.platform.database import Database
 
 BATCH = 100
-"""Runs or versions that one transaction forgets: each may be megabytes, and nobody should wait long."""
+"""Runs or versions per transaction. Each may be megabytes, and other transactions must not wait long."""
 KEPT_DAYS_MIN = 8
-"""The weekly cycle looks for its last run."""
+"""Days; the weekly cycle needs its last run."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForgetPlanning:
-    """Deletes what is older than `kept_days` on the Clock, batch by batch. Idempotent; may be killed anywhere."""
+    """Deletes rows older than `kept_days` on the Clock, batch by batch. Idempotent, and safe to kill at any point."""
 
     database: Database
     clock: Clock
@@ -28,7 +28,7 @@ class ForgetPlanning:
     executed_plans: int
 
     def reconcile(self) -> int:
-        """How many runs and versions were forgotten. Runs first: what they pin goes after them."""
+        """Return how many runs and versions were deleted. Runs go first, then the inputs that they pinned."""
         with self.database.write() as tx:
             now = retention_now(tx, self.clock, "planning")
         before = now - timedelta(days=max(self.kept_days, KEPT_DAYS_MIN))

@@ -1,4 +1,4 @@
-"""Retention: what is older than what is kept goes, hour by hour and day by day."""
+"""Delete telemetry after its retention time, hour by hour and day by day."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ForgetTelemetry:
     kept_days: int
 
     def reconcile(self) -> None:
-        """Forget. A table at a time, so that nobody waits long."""
+        """Delete old rows one table at a time, so that other transactions do not wait long."""
         with self.database.write() as tx:
             before = retention_now(tx, self.clock, "telemetry") - timedelta(days=self.kept_days)
         for measure in (USAGE, TRAFFIC):

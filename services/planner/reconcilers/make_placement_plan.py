@@ -1,4 +1,4 @@
-"""The weekly loop: inputs and measurements -> service models -> a placement plan, and how to carry it out."""
+"""Make a placement plan and its execution plan from inputs and measurements, weekly."""
 
 from __future__ import annotations
 
@@ -52,26 +52,28 @@ from services.planner.snapshot import CannotPlan, Measure, PlanSnapshot, load_pl
 
 log = get_logger(__name__)
 ATTEMPTS_MAX = 3
-"""A run that ended none of so many attempts is given up, so that those behind it get their turn."""
+"""Starts of a run. A run that has not ended by then is given up, so that later runs get their turn."""
 
 
 class AttemptReplaced(Exception):
-    """The run was taken up by another worker, which thought this one dead."""
+    """Another worker took over the run, because this one seemed dead."""
 
 
 @dataclass(frozen=True, slots=True)
 class MakePlacementPlan:
-    """Carries the oldest open run to its end. Idempotent: what it reads is pinned with the run, its commit is one."""
+    """Carries the oldest open run to its end. Idempotent: its inputs are pinned with the run, and it commits once."""
 
     database: Database
     clock: Clock
     settings: PlannerSettings
     measure: Measure = load_telemetry
     lost: Callable[[], bool] = lambda: False
-    """Whether this attempt is not wanted any more."""
+    """Whether this attempt has lost its lease."""
 
     def reconcile(self) -> PlanRunStatus | None:
-        """How the run ended; None where no run is open. What may pass by itself is raised, for the job to try again."""
+        """Return how the run ended; None if no run is open. Raises errors that may pass, so that the job tries
+        again.
+        """
         with self.database.write() as tx:
             run = take_plan_run(tx, window=self._window(), now=self.clock.now())
             crash_point("planner.begin.before")
@@ -89,7 +91,7 @@ class MakePlacementPlan:
         if run.cancel_requested:
             return self._finish(run, PlanRunStatus.CANCELLED)
         if run.attempts > ATTEMPTS_MAX:
-            message = f"None of {ATTEMPTS_MAX} attempts came to an end; the worker's log says why."
+            message = f"None of {ATTEMPTS_MAX} attempts ended; the worker's log says why."
             return self._finish(run, PlanRunStatus.FAILED, "Crashed", message)
         try:
             with ProgressRecorder(self.database, run.plan_run_id, record_plan_progress) as progress:
@@ -160,7 +162,7 @@ class MakePlacementPlan:
     def _commit(
         self, run: PlanRun, found: PlanSnapshot, models: ServiceModels, planned: Planned, step_s: dict[str, float]
     ) -> PlanRunStatus:
-        """One transaction: the plan with its documents, the target, and the end of the run."""
+        """Commit in one transaction the plan with its documents, the target, and the end of the run."""
         files, summary, now = plan_files(planned), plan_summary(planned), self.clock.now()
         with span("plan commit"), self.database.write() as tx:
             placement_plan_id = commit_placement_plan(
@@ -182,7 +184,7 @@ class MakePlacementPlan:
                 placement_plan_id=placement_plan_id,
                 report=_report(found, models, summary, step_s),
             )
-            if not finished:  # the plan goes with the transaction
+            if not finished:  # the transaction takes the plan back too
                 raise AttemptReplaced(f"plan run {run.plan_run_id}, attempt {run.attempts}")
             forget_plan_files(tx, most=self.settings.plans_max)
             forget_service_models(tx, most=self.settings.plans_max)
@@ -196,7 +198,7 @@ class MakePlacementPlan:
         now = self.clock.now()
         with self.database.write() as tx:
             ended = finish_plan_run(tx, run, status, now=now, reason=reason or None, error=error or None)
-            if ended and status is PlanRunStatus.STALE:  # whoever asked still wants a plan
+            if ended and status is PlanRunStatus.STALE:  # the requester still wants a plan
                 create_plan_run(
                     tx,
                     trigger=run.trigger,
@@ -210,14 +212,14 @@ class MakePlacementPlan:
         return status
 
     def _window(self) -> tuple[datetime, datetime]:
-        """The latest whole days, in UTC."""
+        """Return the start and end of the latest whole days, in UTC."""
         end = self.clock.now().replace(hour=0, minute=0, second=0, microsecond=0)
         return end - timedelta(days=self.settings.window_days), end
 
 
 @contextmanager
 def _timed(into: dict[str, float], name: str) -> Iterator[None]:
-    """Notes how many real seconds the block took."""
+    """Record the real seconds of the block."""
     began_s = time.perf_counter()
     yield
     into[name] = time.perf_counter() - began_s

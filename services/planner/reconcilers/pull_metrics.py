@@ -1,4 +1,4 @@
-"""The pull: what Prometheus has measured since last time -> use and traffic."""
+"""Pull usage and traffic that Prometheus has measured since the last pull."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from services.planner.telemetry_settings import TelemetrySettings
 
 log = get_logger(__name__)
 CHUNK = timedelta(hours=1)
-"""Of one query: 20,000 series by the minute are 30 MB."""
+"""Time span of one query: 20,000 series by the minute are 30 MB."""
 CHUNKS_MAX = 100
-"""Of one source in one run; the next run goes on."""
+"""Queries per source in one run. The next run continues."""
 
 
 @dataclass(frozen=True, slots=True)
 class PullMetrics:
-    """Brings every source up to now, an hour at a time. An hour's samples and how far it has come commit together."""
+    """Brings every source up to now, an hour at a time. The samples of an hour commit together with the progress."""
 
     database: Database
     clock: Clock
@@ -39,14 +39,14 @@ class PullMetrics:
     check: Callable[[], None]
 
     def reconcile(self) -> None:
-        """Pull each source as far as it goes; one that fails does not hold up the others."""
+        """Pull each source as far as possible. A failing source does not delay the others."""
         with self.database.snapshot() as tx:
             sources = list_sources(tx).items
         for source in sources:
             try:
                 self._pull(source)
             except (StaleGeneration, NotFound):
-                PULLS.count("stale")  # somebody else pulls it, or has changed or deleted it
+                PULLS.count("stale")  # another worker pulls it, or it has changed or is deleted
 
     def _pull(self, source: MetricSource) -> None:
         step = timedelta(minutes=source.query.step_minutes)
@@ -106,6 +106,6 @@ class PullMetrics:
 
 
 def _floor(at: datetime, step: timedelta) -> datetime:
-    """The last whole step, counted from 1970, so that a sample is taken at the same minutes whoever asks."""
+    """Return the last whole step counted from 1970, so that every pull samples the same minutes."""
     step_s = step.total_seconds()
     return datetime.fromtimestamp(at.timestamp() // step_s * step_s, UTC)

@@ -1,4 +1,4 @@
-"""Once a week, at an hour that operators choose, a plan is asked for as a person would."""
+"""Request a plan once a week, at an hour that operators choose."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SchedulePlanRuns:
-    """Appends the week's scheduled run, unless it is there, one is open, or nobody has put any of what a plan needs.
+    """Appends the week's scheduled run, unless it exists, another run is open, or all required inputs are missing.
 
-    Weeks begin at `hour` UTC of `weekday` (0: Monday). Missed ones are made up by one run. Idempotent: asked any
-    number of times a week.
+    Weeks begin at `hour` UTC of `weekday` (0: Monday). One run makes up for all missed weeks. Idempotent within a week.
     """
 
     database: Database
@@ -33,7 +32,7 @@ class SchedulePlanRuns:
     hour: int
 
     def reconcile(self) -> int | None:
-        """The id of the run; None where none was asked for."""
+        """Return the id of the run; None if none was added."""
         with self.database.write() as tx:
             if not {one.name for one in list_current(tx)} & {*REQUIRED}:
                 log.info("plan.not_scheduled", reason="no inputs")
@@ -44,11 +43,11 @@ class SchedulePlanRuns:
             run = next((r for r in open_runs if not r.dry_run), None)
             if run is None:
                 run = create_plan_run(tx, trigger=PlanTrigger.SCHEDULE, now=self.clock.now())
-            enqueue(tx, PLAN, WORLD)  # also for one whose job was given up
+            enqueue(tx, PLAN, WORLD)  # also if the run's job was given up
         return run.plan_run_id
 
     def _week(self) -> datetime:
-        """When this week began."""
+        """Return when this week began."""
         now = self.clock.now()
         begins = now.replace(hour=self.hour, minute=0, second=0, microsecond=0)
         begins -= timedelta(days=(begins.weekday() - self.weekday) % 7)

@@ -1,4 +1,4 @@
-"""The sweep: spans that wait -> sums by day, for every trace that fell silent."""
+"""Sum the waiting spans of each silent trace by day."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SumSpans:
-    """Sums every span once: what is summed and what no longer waits commit together.
+    """Sums every span once: its sum and its removal from the waiting spans commit together.
 
-    Killed anywhere, nothing is lost and nothing counts twice. Of two that run at once, one finds its spans gone.
+    A kill loses nothing and counts nothing twice. If two sweeps run at once, one finds its spans gone.
     """
 
     database: Database
@@ -30,7 +30,7 @@ class SumSpans:
     window_s: float
 
     def reconcile(self) -> SpanSums | None:
-        """Load, sum, commit; None where nothing waits, or another was faster."""
+        """Load, sum and commit; return None if no span waits, or another sweep was faster."""
         with self.database.snapshot() as tx:
             waiting = load_waiting_spans(tx)
         if not len(waiting.batch_id):

@@ -1,4 +1,4 @@
-"""`/v1/simulations/{id}/apply`: promise what a simulation imagined. The solver has the other routes of simulations."""
+"""`/v1/simulations/{id}/apply`: promise the changes of a simulation. The solver has the other routes of simulations."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _OPERATOR = [Depends(require(Role.OPERATOR))]
 def post_apply(
     simulation_id: _Id, write: Write, principal: Asking, context: Context, reason: ReasonQuery = None
 ) -> Response:
-    """Make its decisions and its plan so, all or nothing: 409 where anything that it rests on has changed since.
+    """Apply the decisions and the plan of a simulation, all or nothing. Answer 409 if its basis has changed since.
 
-    Quotas hold. Where an approval limit is exceeded this is the approval: it needs a reason and, with four eyes,
-    somebody else than who simulated.
+    Quotas hold. Above an approval limit this call is the approval: it needs a reason. With four eyes it also needs
+    another person than the one who simulated.
     """
     with context.database.snapshot() as reading:
         ground = load_ground(reading, simulation_id)

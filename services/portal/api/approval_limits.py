@@ -1,4 +1,4 @@
-"""`/v1/regions/{region}/approval-limits`: what requests may do without a person."""
+"""`/v1/regions/{region}/approval-limits`: the limits above which a request needs a person's approval."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ RegionName = Annotated[SomeName, Path(description="Name of the region")]
 
 
 class ApprovalLimitsIn(RequestModel):
-    """All of them; null, or left out, lets everything through."""
+    """All limits of a region. A limit that is null or omitted lets every request pass."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"size_rru": 500, "hardware_share": 0.1}]})
     size_rru: Annotated[Number, Field(ge=0, le=1e12)] | None = Field(
-        default=None, description="A larger capacity waits for an approval"
+        default=None, description="A larger capacity needs an approval"
     )
     hardware_share: Annotated[Number, Field(ge=0, le=1)] | None = Field(
-        default=None, description="So does what may take more than this share of a hardware type's servers"
+        default=None, description="A larger share of a hardware type's servers needs an approval"
     )
     four_eyes: Flag = Field(default=False, description="Whoever asked cannot approve")
     reason: GivenReason | None = Field(default=None, description="Why, for the audit trail")
@@ -47,7 +47,7 @@ class ApprovalLimitsOut(ResponseModel):
     size_rru: float | None
     hardware_share: float | None
     four_eyes: bool
-    generation: int = Field(description="0 where none were ever set: send it as If-Match")
+    generation: int = Field(description="0 if none were ever set; send it as If-Match")
 
 
 @router.get(
@@ -56,7 +56,7 @@ class ApprovalLimitsOut(ResponseModel):
     responses={200: {"headers": headers("ETag")}, **problems(404)},
 )
 def get_approval_limits(region: RegionName, context: Context, response: Response) -> ApprovalLimitsOut:
-    """What requests may do without a person."""
+    """Return the approval limits of a region."""
     with context.database.snapshot() as tx:
         limits = load_approval_limits(tx, load_region(tx, region).region_id)
     response.headers.update(etag(limits.generation))
@@ -78,7 +78,7 @@ def put_approval_limits(
     principal: Asking,
     context: Context,
 ) -> Response:
-    """Set them. It needs an admin: whoever approves must not decide what needs an approval."""
+    """Set the approval limits of a region. Only admins may, because approvers must not choose what needs approval."""
 
     def effect(tx: Transaction) -> Answer:
         region_id = load_region(tx, region).region_id

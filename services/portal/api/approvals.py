@@ -1,4 +1,4 @@
-"""`/v1/approvals`: what waits for a person, and what people decided."""
+"""`/v1/approvals`: changes that wait for a person, and past decisions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ApprovalId = Annotated[int, Path(ge=1, le=ID_MAX, description="Id of the approva
 
 
 class DecisionIn(RequestModel):
-    """Why it is approved or rejected. Whoever asked reads it, and it stays in the audit trail."""
+    """The reason for the decision. The requester reads it, and the audit trail keeps it."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"reason": "agreed in the capacity review"}]})
     reason: GivenReason = Field(description="One line")
@@ -41,11 +41,11 @@ def get_approvals(
     context: Context,
     paging: Paging,
     region: Annotated[SomeName | None, Query(description="Of this region only")] = None,
-    status: Annotated[ApprovalStatus | None, Query(description="Of this status only; pending: what waits")] = None,
+    status: Annotated[ApprovalStatus | None, Query(description="With this status only; pending: undecided")] = None,
     kind: Annotated[ApprovalKind | None, Query(description="Of this kind only")] = None,
     capacity_request_id: Annotated[int | None, Query(ge=1, le=ID_MAX, description="Of this request only")] = None,
 ) -> PageOf[ApprovalOut]:
-    """Approvals, the latest first."""
+    """List approvals, latest first."""
     before = paging.after(_NOUN)
     with context.database.snapshot() as tx:
         if region is not None:
@@ -67,7 +67,7 @@ def get_approvals(
     "/{approval_id}", operation_id="get_approval", responses={200: {"headers": headers("ETag")}, **problems(404)}
 )
 def get_approval(approval_id: ApprovalId, context: Context, response: Response) -> ApprovalOut:
-    """One approval: what is asked, why it waits, and what was decided."""
+    """Return one approval: the request, the reasons to wait, and the decision."""
     with context.database.snapshot() as tx:
         approval = load_approval(tx, approval_id)
     response.headers.update(etag(approval.generation))
@@ -89,7 +89,7 @@ def post_approve(
     principal: Asking,
     context: Context,
 ) -> Response:
-    """Let it go on. A request is assessed again at once, and may still be refused for what has changed since."""
+    """Approve a change. A request is assessed again at once, and later changes may still cause its refusal."""
 
     def effect(tx: Transaction) -> Answer:
         now = context.clock.now()
@@ -114,7 +114,7 @@ def post_reject(
     principal: Asking,
     context: Context,
 ) -> Response:
-    """Refuse it; whoever asked is told why."""
+    """Reject a change. The requester sees the reason."""
 
     def effect(tx: Transaction) -> Answer:
         now = context.clock.now()

@@ -1,4 +1,4 @@
-"""A capacity request as JSON, one that was sent or one that might be."""
+"""Show a capacity request as JSON, stored or from a dry run."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:  # it loads the solver's code: see services.portal.solving_cod
 
 
 class CapacityRequestStatus(ResponseModel):
-    """What became of it."""
+    """The state of a request."""
 
     phase: CapacityRequestPhase
     reason: str = Field(description="Identifier to match on", examples=["Covered"])
-    message: str = Field(description="For people: what is so, and what to do next")
+    message: str = Field(description="For people: the state, and what to do next")
     numbers: dict[str, object] = Field(description="The figures behind the message")
     changed_at: datetime | None
 
 
 class CapacityRequestOut(ResponseModel):
-    """One request; its id and times are null in the answer to a dry run."""
+    """One request. Its id and times are null in the answer to a dry run."""
 
     capacity_request_id: int | None
     kind: CapacityRequestKind
@@ -38,15 +38,15 @@ class CapacityRequestOut(ResponseModel):
     owner: str
     spec: SpecOut | None
     status: CapacityRequestStatus
-    given_reason: str | None = Field(description="Why it is wanted, in its owner's words")
+    given_reason: str | None = Field(description="The owner's reason")
     requested_by: str
-    amended_by: list[str] = Field(description="The tokens that changed what is asked")
+    amended_by: list[str] = Field(description="The tokens that amended the request")
     generation: int | None
     created_at: datetime | None
 
 
 def request_out(request: CapacityRequest) -> CapacityRequestOut:
-    """As JSON has it."""
+    """Return the request as JSON."""
     return CapacityRequestOut(
         capacity_request_id=request.capacity_request_id,
         kind=request.kind,
@@ -72,7 +72,7 @@ def request_out(request: CapacityRequest) -> CapacityRequestOut:
 
 
 def would_be_out(submission: Submission, judgement: Judgement, *, requested_by: str) -> CapacityRequestOut:
-    """Return the request that a submission would become, as JSON has it."""
+    """Return the request that a submission would become, as JSON."""
     reservation = submission.reservation
     return CapacityRequestOut(
         capacity_request_id=None,

@@ -1,4 +1,4 @@
-"""`/v1/capacity-requests`: ask for capacity, change it, return it, and see what became of that."""
+"""`/v1/capacity-requests`: request, change or return capacity, and follow the decision."""
 
 from __future__ import annotations
 
@@ -64,26 +64,29 @@ _EXAMPLE: dict[str, Any] = {
 
 
 class CapacityRequestIn(RequestModel):
-    """What is asked. A create needs owner and spec, a resize needs spec, a delete neither."""
+    """A request. A create needs owner and spec, a resize needs spec, a delete needs neither."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
     kind: CapacityRequestKind
     region: SomeName
     reservation: Name = Field(description="Name of the reservation, unique among the region's live ones")
-    owner: Name | None = Field(default=None, description="Who answers for it; for a create")
-    spec: SpecIn | None = Field(default=None, description="What is wanted; for a create or a resize")
-    reservation_generation: Annotated[Whole, Field(ge=1, le=ID_MAX)] | None = Field(
-        default=None, description="For a resize or delete: the generation it rests on; left out, the present one"
+    owner: Name | None = Field(default=None, description="The responsible owner; for a create")
+    spec: SpecIn | None = Field(
+        default=None, description="The wanted capacity and its constraints; for a create or a resize"
     )
-    reason: GivenReason | None = Field(default=None, description="Why, for the audit trail and for whoever approves")
+    reservation_generation: Annotated[Whole, Field(ge=1, le=ID_MAX)] | None = Field(
+        default=None,
+        description="For a resize or delete: the generation that you have read; if omitted, the present one",
+    )
+    reason: GivenReason | None = Field(default=None, description="Why, for the audit trail and for the approver")
 
 
 class CapacityRequestPatch(RequestModel):
-    """What is asked for instead; what is left out of the spec stays."""
+    """The fields to amend. Omitted fields of the spec stay."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"spec": {"capacity_rru": 5}, "reason": "less will do"}]})
     spec: SpecIn
-    reason: GivenReason | None = Field(default=None, description="Why; left out, the reason that was given stays")
+    reason: GivenReason | None = Field(default=None, description="Why; if omitted, the earlier reason stays")
 
 
 def answer_submission(
@@ -95,9 +98,9 @@ def answer_submission(
     context: WebContext,
     status_code: int,
 ) -> Answer:
-    """Keep it, queue its assessment, and answer with the request to poll.
+    """Store the submission, queue its assessment, and answer with the request to poll.
 
-    Raises Problem: 403 for another's, 429 where the owner has too many requests that are not decided.
+    Raises Problem: 403 for another owner's reservation, 429 if the owner has too many undecided requests.
     """
     require_owner(principal, submission.owner)
     require_few_undecided(tx, submission)
@@ -115,7 +118,7 @@ def answer_submission(
     response_model=CapacityRequestOut,
     dependencies=[Depends(require(Role.REQUESTER))],
     responses={
-        201: {"headers": headers("ETag", "Location"), "description": "Kept; a delete is done already"},
+        201: {"headers": headers("ETag", "Location"), "description": "Stored; a delete is done already"},
         200: {"model": CapacityRequestOut, "description": "The answer to a dry run"},
         **problems(409),
     },
@@ -123,7 +126,7 @@ def answer_submission(
 def create_capacity_request(
     body: CapacityRequestIn, write: Write, principal: Asking, context: Context, dry_run: DryRun = False
 ) -> Response:
-    """Ask for a reservation, for a change of one, or for its end. Poll the answer's Location for what becomes of it."""
+    """Request a new reservation, a change of one, or its end. Poll the Location of the answer for the decision."""
     if dry_run:
         with context.database.snapshot() as tx:
             submission = _submission(tx, body, now=context.clock.now())
@@ -145,9 +148,9 @@ def get_capacity_requests(
     region: Annotated[SomeName | None, Query(description="Of this region only")] = None,
     phase: Annotated[CapacityRequestPhase | None, Query(description="In this phase only")] = None,
     owner: Annotated[SomeName | None, Query(description="Of this owner only")] = None,
-    reservation: Annotated[SomeName | None, Query(description="About the reservation of this name only")] = None,
+    reservation: Annotated[SomeName | None, Query(description="About the reservation with this name only")] = None,
 ) -> PageOf[CapacityRequestOut]:
-    """Requests, the latest first."""
+    """List requests, latest first."""
     before = paging.after(_NOUN)
     with context.database.snapshot() as tx:
         if region is not None:
@@ -165,7 +168,7 @@ def get_capacity_requests(
     responses={200: {"headers": headers("ETag")}, **problems(404)},
 )
 def get_capacity_request(capacity_request_id: RequestId, context: Context, response: Response) -> CapacityRequestOut:
-    """One request, and what became of it."""
+    """Return one request with its state."""
     with context.database.snapshot() as tx:
         request = load_capacity_request(tx, capacity_request_id)
     response.headers.update(etag(request.generation))
@@ -187,7 +190,7 @@ def amend_request(
     principal: Asking,
     context: Context,
 ) -> Response:
-    """Ask for something else before it is decided. It is assessed anew; an approval of what it was is void."""
+    """Amend an undecided request. It is assessed again, and an earlier approval no longer counts."""
 
     def effect(tx: Transaction) -> Answer:
         now = context.clock.now()
@@ -224,7 +227,7 @@ def withdraw_capacity_request(
     context: Context,
     reason: ReasonQuery = None,
 ) -> Response:
-    """Take a request back before it is decided."""
+    """Withdraw an undecided request."""
 
     def effect(tx: Transaction) -> Answer:
         now = context.clock.now()
@@ -249,7 +252,9 @@ def withdraw_capacity_request(
 def _require_undecided(
     tx: Transaction, capacity_request_id: int, principal: Principal, expected: int, done: str
 ) -> CapacityRequest:
-    """The request. Raises NotFound, StaleGeneration, and Problem: 403 for another's, 409 where it is too late."""
+    """Return the request. Raises NotFound, StaleGeneration, and Problem: 403 for another owner's, 409 once it is
+    decided.
+    """
     request = load_capacity_request(tx, capacity_request_id)
     require_owner(principal, request.owner)
     if request.accepted or request.phase is CapacityRequestPhase.SCHEDULED:
@@ -290,7 +295,7 @@ def _told(request: CapacityRequest) -> dict[str, object]:
 
 
 def _submission(tx: Transaction, body: CapacityRequestIn, *, now: datetime) -> Submission:
-    """Raises Problem where fields are missing for this kind, or do not belong to it."""
+    """Return the submission of a body. Raises Problem if a field is missing for this kind, or does not belong to it."""
     create, delete = body.kind is CapacityRequestKind.CREATE, body.kind is CapacityRequestKind.DELETE
     errors = [
         _error(field, given, body.kind)

@@ -1,4 +1,4 @@
-"""The answer to a dry run: the decision that the request would get, with nothing kept."""
+"""Answer a dry run with the decision that the request would get, without storing anything."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from services.portal.submit_requests import Submission
 
 
 def answer_dry_run(submission: Submission, *, principal: Principal, context: WebContext) -> JSONResponse:
-    """Judge the submission as a request. Raises Problem: 403 for another's, 429 while too many others are judged."""
+    """Judge the submission. Raises Problem: 403 for another owner's reservation, 429 while too many others are
+    judged.
+    """
     require_owner(principal, submission.owner)
-    from services.portal.dry_run import preview  # services.portal.solving_code says why here
+    from services.portal.dry_run import preview  # imported here because of services.portal.solving_code
 
     judgement = preview(context.database, context.clock, submission, token_id=principal.token_id)
     return JSONResponse(would_be_out(submission, judgement, requested_by=principal.name).model_dump(mode="json"))

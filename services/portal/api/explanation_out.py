@@ -1,4 +1,4 @@
-"""An explanation in the shapes of JSON. Loads the solver's code: see services.portal.solving_code."""
+"""Turn an explanation into its JSON shapes. This loads the solver's code: see services.portal.solving_code."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from services.portal.api.explanation_shapes import (
 
 
 def explanation_out(e: Explanation) -> ExplanationOut:
-    """Of a reservation."""
+    """Return the explanation of a reservation as JSON."""
     last = e.last_solve
     return ExplanationOut(
         summary=paragraph(e),
@@ -57,7 +57,7 @@ def explanation_out(e: Explanation) -> ExplanationOut:
 
 
 def server_explanation_out(effects: Sequence[MoveEffect], *, asked: bool) -> ServerExplanationOut:
-    """Of a server; asked: one place was asked for."""
+    """Return the explanation of a server as JSON. asked: the client named one place."""
     return ServerExplanationOut(
         summary=server_words(effects, asked=asked), moves=[_move_out(effect) for effect in effects]
     )

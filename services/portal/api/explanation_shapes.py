@@ -1,4 +1,4 @@
-"""An explanation as JSON: its shapes."""
+"""Define the JSON shapes of an explanation."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from libs.web.model import ResponseModel
 class CostOut(ResponseModel):
     """Costs by term, in the policy's currency."""
 
-    stability: float = Field(description="Of servers that leave (expression 1)")
-    rack_spread: float = Field(description="Of capacity above the limit of a rack (2)")
-    msb_spread: float = Field(description="Of capacity above the limit of an MSB (3)")
-    buffer: float = Field(description="Of the embedded buffer (4)")
-    short: float = Field(description="Of capacity that is missing (6)")
-    affinity: float = Field(description="Of capacity outside its datacenters' bands (7)")
+    stability: float = Field(description="Cost of servers that leave (expression 1)")
+    rack_spread: float = Field(description="Cost of capacity above the limit of a rack (2)")
+    msb_spread: float = Field(description="Cost of capacity above the limit of an MSB (3)")
+    buffer: float = Field(description="Cost of the embedded buffer (4)")
+    short: float = Field(description="Cost of missing capacity (6)")
+    affinity: float = Field(description="Cost of capacity outside its datacenters' bands (7)")
     total: float
 
 
 class StandingOut(ResponseModel):
-    """What a reservation has, servers that are down not counted."""
+    """The capacity of a reservation, without servers that are down."""
 
     total_rru: float
     worst_msb_rru: float
@@ -38,7 +38,7 @@ class HoldingOut(ResponseModel):
 
 
 class TypeUseOut(ResponseModel):
-    """A hardware type: what it has of it, and what is free."""
+    """The servers of a hardware type: those of the reservation, and the free ones."""
 
     hardware_type: str
     rru_per_server: float
@@ -47,36 +47,36 @@ class TypeUseOut(ResponseModel):
 
 
 class PlaceChangeOut(ResponseModel):
-    """Where two answers differ."""
+    """The place where two answers differ."""
 
     msb: str
     hardware_type: str
-    with_it: int = Field(description="Servers with everything as it is")
-    without_it: int = Field(description="Servers in the best answer without it")
+    with_it: int = Field(description="Servers in the present region")
+    without_it: int = Field(description="Servers in the best answer without the decider")
 
 
 class OutcomeOut(ResponseModel):
-    """The best answer without one thing, other reservations' servers as they are."""
+    """The best answer without one constraint or cost, with the servers of other reservations fixed."""
 
-    decides: bool | None = Field(description="Whether there is a better answer without it; null: not settled in time")
+    decides: bool | None = Field(description="Whether a better answer exists without it; null: not settled in time")
     saves: float = Field(description="What that answer saves in all other costs")
-    short_rru: float = Field(description="What it is short of, without it")
-    short_rru_now: float = Field(description="What it is short of, with it")
+    short_rru: float = Field(description="Missing capacity without it")
+    short_rru_now: float = Field(description="Missing capacity with it")
     changes: list[PlaceChangeOut]
 
 
 class DeciderOut(ResponseModel):
-    """One constraint or cost, and what would be best without it."""
+    """One constraint or cost, and the best answers without it."""
 
     name: str = Field(examples=["MsbLoss", "Supply"])
     subject: str | None = Field(description="The hardware type, for Supply")
     claim: str = Field(description="For people")
-    now: OutcomeOut = Field(description="With moves at their price: whether it keeps things as they are")
-    afresh: OutcomeOut | None = Field(description="As if moves were free: whether it gives the reservation its shape")
+    now: OutcomeOut = Field(description="With priced moves: whether it keeps the present servers")
+    afresh: OutcomeOut | None = Field(description="With free moves: whether it shapes the reservation")
 
 
 class ShortageOut(ResponseModel):
-    """What is missing."""
+    """The missing capacity of a reservation."""
 
     reason: str
     message: str
@@ -84,7 +84,7 @@ class ShortageOut(ResponseModel):
 
 
 class LastSolveOut(ResponseModel):
-    """What the last solve did for it, by today's spec and servers."""
+    """The last solve's changes to the reservation, valued with today's spec and servers."""
 
     plan_id: int
     gained: int
@@ -94,7 +94,7 @@ class LastSolveOut(ResponseModel):
 
 
 class ExplanationOut(ResponseModel):
-    """Why a reservation has the servers that it has, by targets."""
+    """Why a reservation has its servers, by target bindings."""
 
     summary: str = Field(description="For people: the whole in a paragraph")
     reservation: str
@@ -107,14 +107,14 @@ class ExplanationOut(ResponseModel):
     types: list[TypeUseOut]
     cost: CostOut = Field(description="The reservation's own costs")
     shortage: ShortageOut | None
-    could_save: float = Field(description="What the best of its own and the free servers would save")
-    settled: bool = Field(description="Whether it is proven that no more can be saved")
+    could_save: float = Field(description="Saving of the best choice among its own and the free servers")
+    settled: bool = Field(description="Whether that saving is proven to be the largest")
     deciders: list[DeciderOut]
     last_solve: LastSolveOut | None
 
 
 class AffectedOut(ResponseModel):
-    """A reservation that a move takes from or gives to."""
+    """A reservation that gains or loses a server by a move."""
 
     reservation: str
     before: StandingOut
@@ -122,28 +122,28 @@ class AffectedOut(ResponseModel):
 
 
 class ViolationOut(ResponseModel):
-    """Why no plan may do it."""
+    """The reason that forbids a move."""
 
     reason: str
     message: str
 
 
 class MoveEffectOut(ResponseModel):
-    """One server bound elsewhere, all others as they are."""
+    """One server bound elsewhere, with all others unchanged."""
 
     summary: str
     server: str
     from_reservation: str | None
     to_reservation: str | None = Field(description="null: free")
-    costs: float = Field(description="What the region's costs grow by; below 0: they fall")
-    before: CostOut = Field(description="The region's costs as it is")
+    costs: float = Field(description="Increase of the region's costs; below 0: a decrease")
+    before: CostOut = Field(description="The region's costs without the move")
     after: CostOut
     affected: list[AffectedOut]
     violations: list[ViolationOut]
 
 
 class ServerExplanationOut(ResponseModel):
-    """Why a server is where it is: what every other place would change."""
+    """Why a server is in its place: the effect of each other place."""
 
     summary: str
     moves: list[MoveEffectOut]

@@ -1,4 +1,4 @@
-"""`/v1/reservations/{id}/explain`: why it has these servers, and what moving one would change."""
+"""`/v1/reservations/{id}/explain`: why it has its servers, and the effect of moving one."""
 
 from __future__ import annotations
 
@@ -27,16 +27,14 @@ def get_explanation(
     reservation_id: ReservationId,
     context: Context,
     principal: Asking,
-    server: Annotated[SomeName | None, Query(description="Why this server is where it is, instead")] = None,
-    to: Annotated[
-        SomeName | None, Query(description="With server: what binding it there would change; or free")
-    ] = None,
+    server: Annotated[SomeName | None, Query(description="Explain the place of this server instead")] = None,
+    to: Annotated[SomeName | None, Query(description="With server: the reservation to compare with, or free")] = None,
 ) -> ExplanationOut | ServerExplanationOut:
-    """Why it has this mix of hardware and this spread. What is said to decide is found by solving again without it."""
+    """Explain the hardware mix and the spread of a reservation. Each decider is found by a solve without it."""
     from services.portal.api.explanation_out import (
         explanation_out,
         server_explanation_out,
-    )  # services.portal.solving_code
+    )  # imported here because of services.portal.solving_code
     from services.portal.explain_reservation import explain_reservation, explain_server
 
     if server is not None:

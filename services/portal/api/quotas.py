@@ -1,4 +1,4 @@
-"""`/v1/quotas`: how much an owner may be promised in a region, and how much that is by now."""
+"""`/v1/quotas`: the limit on an owner's promised capacity in a region, and its use."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ from services.portal.submit_requests import require_region
 router = APIRouter(prefix="/v1/quotas", tags=["quotas"])
 _NOUN = "quotas"
 _ONE = "/{region}/{owner:path}"
-"""An owner's name may hold a slash, and servers decode %2F before they route."""
+"""An owner's name may contain a slash, and servers decode %2F before they route."""
 _OPERATOR = [Depends(require(Role.OPERATOR))]
 RegionName = Annotated[SomeName, Path(description="Name of the region")]
 OwnerName = Annotated[SomeName, Path(description="Name of the owner")]
 
 
 class QuotaIn(RequestModel):
-    """A limit on what an owner is promised."""
+    """A limit on an owner's promised capacity."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"limit_rru": 1000, "reason": "budget of 2027"}]})
     limit_rru: Annotated[Number, Field(ge=0, le=1e12)] = Field(
-        description="Over the capacities of its reservations in the region. One below what is in use takes nothing away"
+        description="Limit on the sum of its capacities in the region. A limit below the present use removes nothing"
     )
     reason: GivenReason | None = Field(default=None, description="Why, for the audit trail")
 
 
 class QuotaOut(ResponseModel):
-    """A limit, and what counts toward it."""
+    """A limit, and the capacity that counts toward it."""
 
     region: str
     owner: str
     limit_rru: float | None = Field(description="null: none")
-    used_rru: float = Field(description="Of its live guaranteed reservations, scheduled ones too")
-    pending_rru: float = Field(description="What requests that are not decided yet would add")
-    generation: int = Field(description="0 where no limit was ever set: send it as If-Match")
+    used_rru: float = Field(description="Capacity of its live guaranteed reservations, scheduled ones too")
+    pending_rru: float = Field(description="Additional capacity of undecided requests")
+    generation: int = Field(description="0 if no limit was ever set; send it as If-Match")
 
 
 @router.get("", operation_id="list_quotas")
@@ -60,7 +60,7 @@ def get_quotas(
     paging: Paging,
     region: Annotated[SomeName | None, Query(description="Of this region only")] = None,
 ) -> PageOf[QuotaOut]:
-    """The limits that there are, in the order in which they were first set."""
+    """List quotas in the order of their creation."""
     after = paging.after(_NOUN)
     with context.database.snapshot() as tx:
         if region is not None:
@@ -72,7 +72,7 @@ def get_quotas(
 
 @router.get(_ONE, operation_id="get_quota", responses={200: {"headers": headers("ETag")}, **problems(404)})
 def get_quota(region: RegionName, owner: OwnerName, context: Context, response: Response) -> QuotaOut:
-    """What an owner may have and has, also where there is no limit."""
+    """Return the limit and use of an owner, also without a limit."""
     with context.database.snapshot() as tx:
         quota = load_quota(tx, region, owner)
     response.headers.update(etag(quota.generation))
@@ -95,7 +95,7 @@ def put_quota(
     principal: Asking,
     context: Context,
 ) -> Response:
-    """Set the limit. Requests that are decided later go by it."""
+    """Set a limit. Later decisions on requests apply it."""
 
     def effect(tx: Transaction) -> Answer:
         return _set(tx, region, owner, body.limit_rru, body.reason, expected, principal, context)
@@ -119,7 +119,7 @@ def delete_quota(
     context: Context,
     reason: ReasonQuery = None,
 ) -> Response:
-    """Lift the limit."""
+    """Remove a limit."""
 
     def effect(tx: Transaction) -> Answer:
         return _set(tx, region, owner, None, reason, expected, principal, context)

@@ -1,4 +1,4 @@
-"""A reservation as JSON: spec is what the owner wants, status what is so."""
+"""Show a reservation as JSON: spec is the owner's wish, status the present state."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from libs.web.specs import SpecOut
 
 
 class Condition(ResponseModel):
-    """One thing that is so, not so, or not known yet."""
+    """One condition: true, false, or unknown yet."""
 
     type: Literal["Covered"] = Field(description="Covered: the target bindings meet the spec")
     status: Literal["True", "False", "Unknown"]
     reason: str = Field(description="Identifier to match on")
-    message: str = Field(description="For people: what is so, and what to do next")
-    observed_generation: int | None = Field(description="The generation of the spec that was looked at")
-    last_transition: datetime | None = Field(description="Since when it is so")
+    message: str = Field(description="For people: the state, and what to do next")
+    observed_generation: int | None = Field(description="The generation of the spec that was assessed")
+    last_transition: datetime | None = Field(description="Since when it has this status")
 
 
 class CoverageOut(ResponseModel):
-    """What a set of bindings gives, servers that are down not counted."""
+    """The capacity of a set of bindings, without servers that are down."""
 
     servers: int
     unavailable_servers: int
     total_rru: float
-    worst_msb_rru: float = Field(description="In the MSB that holds most")
+    worst_msb_rru: float = Field(description="Capacity in its largest MSB")
     worst_msb: str | None
-    shortfall_rru: float = Field(description="Capacity less what survives; 0 where it is covered")
+    shortfall_rru: float = Field(description="Wanted capacity less the surviving one; 0 if covered")
 
 
 class ServerCountOut(ResponseModel):
@@ -47,7 +47,7 @@ class ServerCountOut(ResponseModel):
 
 
 class ReservationStatus(ResponseModel):
-    """What is so."""
+    """The present state of a reservation."""
 
     phase: ReservationPhase
     conditions: list[Condition]
@@ -75,7 +75,7 @@ class ReservationOut(ResponseModel):
 
 
 def reservation_out(reservation: Reservation, counts: Sequence[ServerCount] | None = None) -> ReservationOut:
-    """As JSON has it."""
+    """Return the reservation as JSON."""
     target = reservation.target
     return ReservationOut(
         reservation_id=reservation.reservation_id,

@@ -1,4 +1,4 @@
-"""`/v1/reservations/{id}/servers`: what a container allocator reads."""
+"""`/v1/reservations/{id}/servers`: the list that a container allocator reads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NOUN = "reservation-servers"
 
 
 class ReservedServer(ResponseModel):
-    """A server of the reservation, and where it stands."""
+    """A server of the reservation, and its place."""
 
     server_id: int
     name: str
@@ -43,10 +43,10 @@ def get_reservation_servers(
     paging: Paging,
     binding: Annotated[
         Literal["current", "target"],
-        Query(description="current: usable now, which is what an allocator wants; target: decided"),
+        Query(description="current: usable now, for allocators; target: decided"),
     ] = "current",
 ) -> PageOf[ReservedServer]:
-    """The servers that are bound to it, or are to be, in the order of their ids. A deleted reservation has none."""
+    """List the servers bound to a reservation, by current or target binding, by id. A deleted reservation has none."""
     after = paging.after(_NOUN)
     with context.database.snapshot() as tx:
         reservation = load_reservation(tx, reservation_id)

@@ -1,4 +1,4 @@
-"""`/v1/reservations`: what owners have and are to have, with shorthands for the requests that change it."""
+"""`/v1/reservations`: present reservations, with shorthands for the requests that change them."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ router = APIRouter(prefix="/v1/reservations", tags=["reservations"])
 _NOUN = "reservations"
 ReservationId = Annotated[int, Path(ge=1, le=ID_MAX, description="Id of the reservation")]
 _POLLED: dict[int | str, dict[str, Any]] = {
-    202: {"headers": headers("ETag", "Location"), "description": "Kept; poll the request at Location"},
+    202: {"headers": headers("ETag", "Location"), "description": "Stored; poll the request at Location"},
     200: {"model": CapacityRequestOut, "description": "The answer to a dry run"},
 }
 
 
 class ReservationIn(RequestModel):
-    """A reservation that is wanted."""
+    """A reservation to create."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -56,15 +56,15 @@ class ReservationIn(RequestModel):
     name: Name = Field(description="Unique among the region's live reservations")
     owner: Name = Field(description="Who answers for it")
     spec: SpecIn
-    reason: GivenReason | None = Field(default=None, description="Why, for the audit trail and for whoever approves")
+    reason: GivenReason | None = Field(default=None, description="Why, for the audit trail and for the approver")
 
 
 class ReservationPatch(RequestModel):
-    """A change of what is wanted; what is left out of the spec stays."""
+    """A change of a reservation. Omitted fields of the spec stay."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"spec": {"capacity_rru": 9}}]})
     spec: SpecIn
-    reason: GivenReason | None = Field(default=None, description="Why, for the audit trail and for whoever approves")
+    reason: GivenReason | None = Field(default=None, description="Why, for the audit trail and for the approver")
 
 
 @router.post(
@@ -78,7 +78,7 @@ class ReservationPatch(RequestModel):
 def create_reservation(
     body: ReservationIn, write: Write, principal: Asking, context: Context, dry_run: DryRun = False
 ) -> Response:
-    """Shorthand for a capacity request of kind create."""
+    """Request a new reservation. Shorthand for a capacity request of kind create."""
     spec = body.spec.to_spec()
     wanted = {"region": body.region, "name": body.name, "owner": body.owner, "name_field": "name"}
     if dry_run:
@@ -103,12 +103,14 @@ def get_reservations(
     owner: Annotated[SomeName | None, Query(description="Of this owner only")] = None,
     name: Annotated[SomeName | None, Query(description="Of this name only")] = None,
     kind: Annotated[ReservationKind | None, Query(description="Of this kind only")] = None,
-    phase: Annotated[ReservationPhase | None, Query(description="In this phase only; deleted ones only so")] = None,
+    phase: Annotated[
+        ReservationPhase | None, Query(description="In this phase only; deleted ones are listed only by their phase")
+    ] = None,
     short: Annotated[
-        bool | None, Query(description="Only those that are short by their targets, or only others")
+        bool | None, Query(description="true: only reservations whose targets fall short; false: only the others")
     ] = None,
 ) -> PageOf[ReservationOut]:
-    """Reservations in the order in which they came. Server counts by type and MSB are in the single ones only."""
+    """List reservations in the order of their creation. The list omits server counts by type and MSB."""
     after = paging.after(_NOUN)
     with context.database.snapshot() as tx:
         if region is not None:
@@ -134,7 +136,7 @@ def get_reservations(
     responses={200: {"headers": headers("ETag")}, **problems(404)},
 )
 def get_reservation(reservation_id: ReservationId, context: Context, response: Response) -> ReservationOut:
-    """One reservation, deleted or not: what is wanted, what is so, and where its servers stand."""
+    """Return one reservation, deleted or not: its spec, its status, and its servers by place."""
     with context.database.snapshot() as tx:
         reservation, counts = load_reservation(tx, reservation_id), count_servers(tx, reservation_id)
     response.headers.update(etag(reservation.generation))
@@ -158,7 +160,9 @@ def resize_reservation(
     context: Context,
     dry_run: DryRun = False,
 ) -> Response:
-    """Shorthand for a capacity request of kind resize. The spec changes when the request is accepted."""
+    """Request a change. Shorthand for a capacity request of kind resize. The spec changes when the request is
+    accepted.
+    """
     if dry_run:
         with context.database.snapshot() as tx:
             reservation = load_reservation(tx, reservation_id)
@@ -192,7 +196,7 @@ def delete_reservation(
     context: Context,
     reason: ReasonQuery = None,
 ) -> Response:
-    """Return the capacity, at once. Never blocked: the answer is the request, granted already."""
+    """Return the capacity at once. Never blocked: the answer is a granted request."""
 
     def effect(tx: Transaction) -> Answer:
         submission = submit_delete(tx, load_reservation(tx, reservation_id), generation=expected)

@@ -1,4 +1,4 @@
-"""`/v1/tokens`: who may ask, and for whom. A secret is shown once, in the answer that makes it."""
+"""`/v1/tokens`: tokens with their roles and owners. A secret is shown once, in the answer that creates it."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ router = APIRouter(prefix="/v1/tokens", tags=["tokens"], dependencies=[Depends(r
 _NOUN = "tokens"
 GRACE_S_MAX = 7 * 86_400
 TokenId = Annotated[int, Path(ge=1, le=ID_MAX, description="Id of the token")]
-# Imported owners may have names that are wider than those that are asked for.
-Owners = Annotated[list[SomeName], Field(max_length=1000, description="For whom a requester may ask")]
+# Imported owners may have longer names than requests allow.
+Owners = Annotated[list[SomeName], Field(max_length=1000, description="Owners that a requester may act for")]
 
 
 class TokenIn(RequestModel):
-    """A token that is wanted."""
+    """A token to create."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"name": "ci", "role": "requester", "owners": ["search-team"]}]}
     )
-    name: Name = Field(description="Who or what will hold it; never used again, so that the audit trail stays clear")
+    name: Name = Field(description="Its holder; never used again, so that the audit trail stays clear")
     role: Role
     owners: Owners = Field(default_factory=list)
 
 
 class TokenPatch(RequestModel):
-    """For whom it may ask from now on: all of them, not only the new ones."""
+    """All owners that the token may act for from now on. The list replaces the earlier one."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"owners": ["search-team", "ads-team"]}]})
     owners: Owners
@@ -61,7 +61,7 @@ class RotateIn(RequestModel):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"grace_s": 3600}]})
     grace_s: Annotated[Whole, Field(ge=0, le=GRACE_S_MAX)] = Field(
-        default=3600, description="So long the present secret still opens; one that is in wrong hands wants 0"
+        default=3600, description="Seconds that the present secret stays valid; use 0 for a stolen one"
     )
 
 
@@ -71,10 +71,10 @@ class TokenOut(ResponseModel):
     token_id: int
     name: str
     role: Role
-    owners: list[str] = Field(description="For whom a requester may ask; operators and admins may for anybody")
+    owners: list[str] = Field(description="Owners that a requester may act for; operators and admins may act for all")
     created_at: datetime
     revoked_at: datetime | None
-    previous_until: datetime | None = Field(description="Until when the secret before the last rotation opens too")
+    previous_until: datetime | None = Field(description="End of the validity of the secret before the last rotation")
     generation: int
 
 
@@ -92,7 +92,7 @@ class NewTokenOut(TokenOut):
     responses={201: {"headers": headers("ETag", "Location")}, **problems(409)},
 )
 def post_token(body: TokenIn, context: Context, principal: Asking) -> Response:
-    """Make a token. It takes no Idempotency-Key, because a saved answer would keep the secret."""
+    """Create a token. It takes no Idempotency-Key, because a saved answer would keep the secret."""
     _require_requester(body.role, body.owners)
     secret = new_secret()
     with context.database.write() as tx:
@@ -110,7 +110,7 @@ def post_token(body: TokenIn, context: Context, principal: Asking) -> Response:
 
 @router.get("", operation_id="list_tokens")
 def get_tokens(context: Context, paging: Paging) -> PageOf[TokenOut]:
-    """Tokens in the order in which they were made, revoked ones too."""
+    """List tokens in the order of their creation, revoked ones too."""
     after = paging.after(_NOUN)
     with context.database.snapshot() as tx:
         page = list_tokens(tx, after=after, limit=paging.limit)
@@ -120,7 +120,7 @@ def get_tokens(context: Context, paging: Paging) -> PageOf[TokenOut]:
 
 @router.get("/{token_id}", operation_id="get_token", responses={200: {"headers": headers("ETag")}, **problems(404)})
 def get_token(token_id: TokenId, context: Context, response: Response) -> TokenOut:
-    """One token."""
+    """Return one token."""
     with context.database.snapshot() as tx:
         token = load_token(tx, token_id)
     response.headers.update(etag(token.generation))
@@ -141,7 +141,7 @@ def patch_token(
     context: Context,
     principal: Asking,
 ) -> Response:
-    """Say for whom a requester's token may ask."""
+    """Set the owners that a requester's token may act for."""
 
     def effect(tx: Transaction) -> Answer:
         before = load_token(tx, token_id)
@@ -162,9 +162,9 @@ def patch_token(
 def post_rotate(
     token_id: TokenId, body: RotateIn, expected: ExpectedGeneration, context: Context, principal: Asking
 ) -> Response:
-    """Change the secret. The present one opens for `grace_s` more; one that was in its grace opens no more.
+    """Change the secret. The present secret stays valid for `grace_s`; an older one in its grace ends now.
 
-    It takes no Idempotency-Key, because a saved answer would keep the secret: where the answer is lost, rotate again.
+    It takes no Idempotency-Key, because a saved answer would keep the secret. If the answer is lost, rotate again.
     """
     secret = new_secret()
     with context.database.write() as tx:
@@ -182,7 +182,7 @@ def post_rotate(
     "/{token_id}", operation_id="revoke_token", response_model=TokenOut, responses={200: {}, **problems(404, 409)}
 )
 def delete_token(token_id: TokenId, write: Write, context: Context, principal: Asking) -> Response:
-    """Revoke a token: from now on it opens nothing. Revoking it again changes nothing."""
+    """Revoke a token from now on. Revoking it again changes nothing."""
 
     def effect(tx: Transaction) -> Answer:
         now = context.clock.now()
@@ -204,7 +204,7 @@ def delete_token(token_id: TokenId, write: Write, context: Context, principal: A
 
 
 def _require_requester(role: Role, owners: list[str]) -> None:
-    """Raises Problem (422) for owners of a role that they mean nothing to."""
+    """Raises Problem (422) for owners in a token whose role has none."""
     if owners and role is not Role.REQUESTER:
         message = f"only a requester has owners; a token of role {role} has none to name"
         raise invalid(FieldError(field="owners", location="body", code="not_expected", message=message))

@@ -1,4 +1,4 @@
-"""Begin and end the reservations of a region whose time has come."""
+"""Begin and end the reservations of a region on time."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from services.portal.submit_requests import submit_delete
 
 ACTOR = "portal.windows"
 AT_ONCE_MAX = 200
-"""In one run; what is left is due still at the next."""
+"""Reservations per run. The next run takes the rest."""
 
 
 @dataclass(frozen=True, slots=True)
 class AdvanceWindows:
-    """What begins is assessed as any request is; what is over is deleted as its owner would. Idempotent.
+    """Assesses a reservation that begins like any request, and deletes one that ends as its owner would. Idempotent.
 
-    Raises StaleGeneration where somebody changed such a reservation meanwhile: the next run reads it again.
+    Raises StaleGeneration if another writer changed such a reservation meanwhile. The next run reads it again.
     """
 
     database: Database
@@ -37,11 +37,11 @@ class AdvanceWindows:
     region: str
 
     def reconcile(self) -> tuple[int, int]:
-        """How many began to be assessed, and how many ended."""
+        """Return how many assessments began, and how many reservations ended."""
         with self.database.snapshot() as tx:
             over = list_over(tx, self.region, now=certain_now(tx, self.clock), limit=AT_ONCE_MAX)
-        # One transaction each: one that holds a reservation's servers and waits for the next reservation would wait
-        # for a solve that waits for those servers.
+        # One transaction each. A longer one could hold a reservation's servers while it waits for the next reservation.
+        # That one may be locked by a solve that waits for those servers.
         ended = sum(self._commit(partial(self._end, reservation_id=reservation_id)) for reservation_id in over)
         return self._commit(self._begin), ended
 
@@ -53,11 +53,13 @@ class AdvanceWindows:
         return done
 
     def _end(self, tx: Transaction, reservation_id: int) -> int:
-        """Also what should have begun by now and has not: its time is over."""
+        """Delete one reservation whose window is over, even if it never began. Return 1, or 0 if another writer was
+        faster.
+        """
         now, reservation = certain_now(tx, self.clock), load_reservation(tx, reservation_id)
         ends_at = reservation.spec.ends_at
         if reservation.deleted_at is not None or ends_at is None or ends_at > now:
-            return 0  # somebody was quicker
+            return 0  # another writer was faster
         submission = submit_delete(tx, reservation, generation=reservation.generation)
         keep(tx, submission, actor=ACTOR, given_reason=f"Its time ended at {ends_at.isoformat()}", now=now)
         return 1

@@ -1,4 +1,4 @@
-"""Assess one capacity request: load → pure judgement → commit, if nothing it rests on has moved."""
+"""Assess one capacity request: load → pure judgement → commit if its basis has not changed."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class AssessCapacityRequest:
-    """Takes a request to where the judgement says. Run twice, or killed and run again, it does so once."""
+    """Brings a request to the phase that the judgement gives. Idempotent, also after a kill."""
 
     database: Database
     clock: Clock
     capacity_request_id: int
 
     def reconcile(self) -> CapacityRequest:
-        """The request as it is afterwards.
+        """Return the request after its assessment.
 
-        Raises NotFound for the request, and StaleGeneration where others were quicker ATTEMPTS_MAX times in a row: the
-        request then stays assessing, and the next tick queues it again.
+        Raises NotFound for the request, and StaleGeneration if other writers won ATTEMPTS_MAX times in a row. The
+        request then stays in assessment, and the next tick queues it again.
         """
         return retry_stale(self._attempt, stale=is_stale, note=self._note_stale)
 
@@ -92,7 +92,7 @@ class AssessCapacityRequest:
         return request
 
     def _accept(self, request: CapacityRequest, case: Case, judgement: Judgement) -> CapacityRequest:
-        """Reservation, grant, finding, phase and trail, in one transaction."""
+        """Write the reservation, grant, finding, phase and audit trail in one transaction."""
         assert judgement.plan is not None
         now, question = self.clock.now(), case.question
         with self.database.write() as tx:
@@ -126,7 +126,7 @@ class AssessCapacityRequest:
         return request
 
     def _schedule(self, request: CapacityRequest, case: Case, judgement: Judgement) -> CapacityRequest:
-        """Stored, with its name taken and nothing else; services.portal.reconcilers.advance_windows begins it."""
+        """Store the reservation with its name only; services.portal.reconcilers.advance_windows begins it."""
         with self.database.write() as tx:
             _require_quota(tx, case)
             region_id = load_region(tx, request.region).region_id
@@ -140,7 +140,7 @@ class AssessCapacityRequest:
         return request
 
     def _wait(self, request: CapacityRequest, case: Case, judgement: Judgement) -> CapacityRequest:
-        """A person is asked; nothing is stored but the question."""
+        """Ask a person: store an approval and nothing else."""
         assert request.spec is not None
         with self.database.write() as tx:
             create_approval(
@@ -161,7 +161,7 @@ class AssessCapacityRequest:
         return request
 
     def _reject(self, request: CapacityRequest, case: Case, judgement: Judgement) -> CapacityRequest:
-        """Rejected: nothing is kept but the answer."""
+        """Reject the request, and store only the answer."""
         now = self.clock.now()
         with self.database.write() as tx:
             drop_scheduled_reservation(tx, request, actor=ACTOR, reason=judgement.reason, now=now)
@@ -173,7 +173,7 @@ class AssessCapacityRequest:
         return request
 
     def _put_reservation(self, tx: Transaction, region_id: int, case: Case, *, scheduled: bool) -> tuple[int, int]:
-        """Its id and generation."""
+        """Create or update the reservation, and return its id and generation."""
         question, now = case.question, self.clock.now()
         if question.reservation_id is None:
             new_id = create_reservation(
@@ -255,9 +255,10 @@ def _audit_reservation(tx: Transaction, reservation_id: int, action: str, case: 
 
 
 def _require_quota(tx: Transaction, case: Case) -> None:
-    """Others of the owner may have been accepted since. Raises StaleGeneration where it no longer fits.
+    """Raises StaleGeneration if the request no longer fits the quota, because others of the owner were accepted
+    meanwhile.
 
-    Until the transaction ends nobody else passes here for this owner.
+    The quota stays locked until the end of the transaction.
     """
     question = case.question
     before, name = question.capacity_request_id, question.name

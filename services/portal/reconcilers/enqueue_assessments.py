@@ -1,4 +1,4 @@
-"""Queue the assessment of requests that wait for one without a job: whatever was lost, none waits for ever."""
+"""Queue the assessment of each waiting request without a job, so that a lost job makes none wait forever."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ AT_ONCE_MAX = 1000
 
 @dataclass(frozen=True, slots=True)
 class EnqueueAssessments:
-    """Enqueues; idempotent, because one job at most waits per request."""
+    """Enqueues assessments. Idempotent, because at most one job waits per request."""
 
     database: Database
 
     def reconcile(self) -> int:
-        """How many assessments were queued."""
+        """Return how many assessments were queued."""
         with self.database.write() as tx:
             waiting = list_unassessed(tx, job_kind=ASSESS, limit=AT_ONCE_MAX)
             for capacity_request_id, owner in waiting:

@@ -1,4 +1,4 @@
-"""Forget idempotency keys that nobody will send again, so that their table stays bounded."""
+"""Delete old idempotency keys, so that their table stays bounded."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from libs.store.platform.database import Database
 from libs.store.platform.idempotency import forget_keys
 
 KEPT_S = 86_400.0
-"""Of real time, in which clients repeat themselves; the Clock may pass a day in a minute, or jump."""
+"""Seconds of real time in which clients repeat a request. The Clock may pass a day in a minute, or jump."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +18,6 @@ class ForgetIdempotencyKeys:
     database: Database
 
     def reconcile(self) -> int:
-        """How many keys were forgotten."""
+        """Return how many keys were deleted."""
         with self.database.write() as tx:
             return forget_keys(tx, older_than_s=KEPT_S)

@@ -1,4 +1,4 @@
-"""`/v1/simulations`: what if there were more demand, other costs, a lost MSB, new racks. The portal applies them."""
+"""`/v1/simulations`: the effect of more demand, other costs, a lost MSB or new racks. The portal applies them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _RUNS = LongRuns(
     responses={202: {"headers": headers("Location")}, **problems(404)},
 )
 def post_simulation(body: SimulationIn, write: Write, principal: Asking, context: Context) -> Response:
-    """Solve the region as it would be; poll the answer's Location. Nothing of the region changes."""
+    """Solve the region with the given changes, without changing it. Poll the Location of the answer."""
 
     def effect(tx: Transaction) -> Answer:
         region = load_region(tx, body.region)
@@ -61,7 +61,7 @@ def post_simulation(body: SimulationIn, write: Write, principal: Asking, context
 def get_simulations(
     context: Context, paging: Paging, region: Annotated[SomeName | None, Query()] = None
 ) -> PageOf[SimulationOut]:
-    """Simulations, the latest first; without `report.reservations`, which each tells when it is asked for alone."""
+    """List simulations, latest first. Only the answer for one simulation has `report.reservations`."""
     return _RUNS.page(
         context, paging, lambda tx, after: list_simulations(tx, region=region, after=after, limit=paging.limit)
     )
@@ -69,7 +69,7 @@ def get_simulations(
 
 @router.get("/{simulation_id}", operation_id="get_simulation", responses=problems(404))
 def get_simulation(simulation_id: _Id, context: Context) -> SimulationOut:
-    """One simulation: while it runs its progress, afterwards the difference that it makes."""
+    """Return one simulation: its progress while it runs, then the difference that it makes."""
     return _RUNS.one(context, simulation_id)
 
 
@@ -82,5 +82,5 @@ def get_simulation(simulation_id: _Id, context: Context) -> SimulationOut:
     responses=problems(404, 409),
 )
 def post_cancel(simulation_id: _Id, write: Write, principal: Asking, context: Context) -> Response:
-    """Tell it to stop: one that runs keeps the best answer that it has, to be looked at."""
+    """Stop a simulation. A running one keeps its best answer so far."""
     return _RUNS.stop(context, write, principal, simulation_id)

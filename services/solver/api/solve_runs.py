@@ -1,4 +1,4 @@
-"""`/v1/solve-runs`: ask for one now, see how far it is and what it found, stop it."""
+"""`/v1/solve-runs`: request a solve, watch its progress and result, and stop it."""
 
 from __future__ import annotations
 
@@ -30,17 +30,19 @@ _OPERATOR = [Depends(require(Role.OPERATOR))]
 
 
 class SolveIn(RequestModel):
-    """A solve that is wanted now."""
+    """A request to solve a region now."""
 
     region: SomeName
 
 
 class SolveJobOut(ResponseModel):
-    """The job that will run it. It may be one that waited already: a solve that has not begun sees everything."""
+    """The job that will run the solve. It may be a job that waited already, because a solve that has not begun sees all
+    changes.
+    """
 
     job_id: int
     region: str
-    after_solve_run_id: int | None = Field(description="The region's latest run so far; the new one comes after it")
+    after_solve_run_id: int | None = Field(description="The region's latest run so far; the new run comes after it")
 
 
 class SolveRunOut(ResponseModel):
@@ -52,7 +54,7 @@ class SolveRunOut(ResponseModel):
     status: SolveStatus
     seed: int
     parent_plan_id: int | None
-    plan_id: int | None = Field(description="The plan that it committed, if any")
+    plan_id: int | None = Field(description="The plan that the run committed, if any")
     progress: dict[str, Any] = Field(description="phase, incumbent, bound, gap, elapsed_s")
     report: dict[str, Any] | None = Field(description="Steps, model size, memory, objective by term, bound and gap")
     error: str | None
@@ -85,7 +87,7 @@ _RUNS = LongRuns(
     responses=problems(404),
 )
 def post_solve_run(body: SolveIn, write: Write, principal: Asking, context: Context) -> Response:
-    """Solve a region now, instead of when it is next due. Poll the list for the run."""
+    """Solve a region now, before its next scheduled solve. Poll the list for the run."""
 
     def effect(tx: Transaction) -> Answer:
         region_id = load_region(tx, body.region).region_id
@@ -109,7 +111,7 @@ def post_solve_run(body: SolveIn, write: Write, principal: Asking, context: Cont
 def get_solve_runs(
     context: Context, paging: Paging, region: Annotated[SomeName | None, Query()] = None
 ) -> PageOf[SolveRunOut]:
-    """Runs, the latest first."""
+    """List solve runs, latest first."""
     return _RUNS.page(
         context, paging, lambda tx, after: list_solve_runs(tx, region=region, after=after, limit=paging.limit)
     )
@@ -117,7 +119,7 @@ def get_solve_runs(
 
 @router.get("/{solve_run_id}", operation_id="get_solve_run", responses=problems(404))
 def get_solve_run(solve_run_id: _Id, context: Context) -> SolveRunOut:
-    """One run: while it runs its progress, afterwards its report."""
+    """Return one run: its progress while it runs, then its report."""
     return _RUNS.one(context, solve_run_id)
 
 
@@ -130,5 +132,5 @@ def get_solve_run(solve_run_id: _Id, context: Context) -> SolveRunOut:
     responses={202: {"headers": headers()}, **problems(404, 409)},
 )
 def cancel_solve_run(solve_run_id: _Id, write: Write, principal: Asking, context: Context) -> Response:
-    """Tell a run to stop: it commits the best plan that it has."""
+    """Stop a run. It commits its best plan so far."""
     return _RUNS.stop(context, write, principal, solve_run_id)

@@ -1,4 +1,4 @@
-"""A what-if as JSON: every part bounded, every name one that is there."""
+"""Read a what-if from JSON. Every part is bounded, and every name must exist."""
 
 from __future__ import annotations
 
@@ -22,24 +22,28 @@ from libs.web.specs import SpecIn
 
 _PARTS_MAX = 100
 _SERVERS_MAX = 20_000
-"""Servers that a what-if may add, in all."""
+"""Servers that a what-if may add in total."""
 
 
 class SimulatedPolicy(policy_change(simulated=True)):  # type: ignore[misc]  # a base that is made
-    """Costs that are other than the region's; what is left out is as it is."""
+    """Costs that differ from the region's. Omitted costs stay."""
 
 
 class DemandIn(RequestModel):
-    """Other capacity: of one reservation, of all of an owner's, or of all; by a factor, or for one as a number."""
+    """A change of capacity for one reservation, for all of an owner, or for all. A number is possible for one only."""
 
     reservation: SomeName | None = Field(default=None, description="This one")
-    owner: SomeName | None = Field(default=None, description="All of this owner's; all of everybody's without either")
+    owner: SomeName | None = Field(
+        default=None, description="All reservations of this owner; without owner and reservation, all of the region"
+    )
     capacity_rru: Annotated[Number, Field(gt=0, le=1e12)] | None = Field(default=None, description="For one: in RRU")
-    scale: Annotated[Number, Field(gt=0, le=1000)] | None = Field(default=None, description="So many times what it is")
+    scale: Annotated[Number, Field(gt=0, le=1000)] | None = Field(
+        default=None, description="Factor on the present capacity"
+    )
 
 
 class NewReservationIn(RequestModel):
-    """A reservation that is not there yet."""
+    """A reservation to create in the simulation."""
 
     name: Name
     owner: Name
@@ -47,7 +51,7 @@ class NewReservationIn(RequestModel):
 
 
 class LossIn(RequestModel):
-    """Something that is down with everything in it."""
+    """A scope that is down with all its servers."""
 
     scope: Literal["datacenter", "msb", "rack"]
     name: SomeName
@@ -63,7 +67,7 @@ class NewRacksIn(RequestModel):
 
 
 class SimulationIn(RequestModel):
-    """A region, and what is other than it is. Demand and policy are decisions and can be applied; events cannot."""
+    """A region, and the changes to simulate. Changes of demand and policy can be applied later; events cannot."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"region": "west", "demand": [{"scale": 1.2}], "policy": {"buffer_cost": 8}}]}
@@ -79,7 +83,7 @@ class SimulationIn(RequestModel):
 
 
 def to_what_if(tx: Transaction, region: Region, body: SimulationIn) -> WhatIf:
-    """What is to be imagined. Raises Problem (422) that names the fields that are wrong, ERRORS_MAX at most."""
+    """Return the what-if of a request. Raises Problem (422) that names at most ERRORS_MAX wrong fields."""
     errors = [*islice(chain(_ill_formed(body), _unknown(tx, region, body)), ERRORS_MAX)]
     specs = []
     for k, new in enumerate(body.create):
@@ -106,25 +110,27 @@ def to_what_if(tx: Transaction, region: Region, body: SimulationIn) -> WhatIf:
 def _ill_formed(body: SimulationIn) -> Iterator[FieldError]:
     changes = [name for name in SimulationIn.model_fields if name != "region"]
     if not any(getattr(body, name) for name in changes):
-        yield _error("demand", "missing", f"say what is to be other than it is, by one of {', '.join(changes)}")
+        yield _error("demand", "missing", f"name at least one change: {', '.join(changes)}")
     for k, one in enumerate(body.demand):
         if (one.capacity_rru is None) == (one.scale is None):
             yield _error(f"demand[{k}].scale", "conflict", "give either scale or capacity_rru")
         if one.reservation is not None and one.owner is not None:
             yield _error(f"demand[{k}].owner", "conflict", "give either reservation or owner")
         if one.capacity_rru is not None and one.reservation is None:
-            yield _error(f"demand[{k}].capacity_rru", "conflict", "is for one reservation: name it, or give scale")
+            yield _error(
+                f"demand[{k}].capacity_rru", "conflict", "is for one reservation: name the reservation, or give scale"
+            )
     if sum(one.racks * one.servers_per_rack for one in body.add_racks) > _SERVERS_MAX:
         yield _error("add_racks", "too_many", f"adds more than {_SERVERS_MAX} servers in all: simulate fewer")
     for k, new in enumerate(body.create):
         for name in ("starts_at", "ends_at"):
             if getattr(new.spec, name) is not None:
-                message = "a simulation is of now: ask for a window with a capacity request"
+                message = "a simulation has no window: request a window with a capacity request"
                 yield _error(f"create[{k}].spec.{name}", "not_expected", message)
 
 
 def _unknown(tx: Transaction, region: Region, body: SimulationIn) -> Iterator[FieldError]:
-    """Names that are not there, or that are taken."""
+    """Yield names that do not exist, and new names that are taken."""
     owned, taken = load_owners(tx, region.name), live_names(tx, region.name)
     types, msbs = hardware_types_of(tx, region.region_id), known_msbs(tx, region.region_id)
     datacenters = known_datacenters(tx, region.region_id)

@@ -1,4 +1,4 @@
-"""One what-if: the live region, imagined otherwise, solved; nothing of the region is written."""
+"""Solve one what-if: apply its changes to a copy of the live region, and write only the report."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ from services.solver.settings import SolverSettings
 log = get_logger(__name__)
 
 KEPT_MAX = 100
-"""Simulations kept per region beside those that were applied."""
+"""Simulations kept per region, in addition to applied ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunSimulation:
-    """Runs one simulation. Killed and run again, it begins anew; its own rows are all that it writes."""
+    """Runs one simulation. It writes only its own rows. If it is killed, the next run begins from the start."""
 
     database: Database
     clock: Clock
@@ -51,7 +51,9 @@ class RunSimulation:
     simulation_id: int
 
     def reconcile(self) -> SimulationStatus:
-        """Load, imagine, solve, compare, keep. How it ended, or stands where it was over before."""
+        """Load, apply the changes, solve, compare and store. Return the final status; an ended simulation keeps its
+        status.
+        """
         with self.database.write() as tx:
             started = start_simulation(tx, self.simulation_id, now=self.clock.now())
             simulation = load_simulation(tx, self.simulation_id)
@@ -111,7 +113,7 @@ class RunSimulation:
 
 
 def _report(before: FleetSnapshot, imagined: FleetSnapshot, result: SolveResult) -> SimulationReport:
-    """Put together the difference, the solve, and the demand that no state of the region could meet."""
+    """Return the difference, the solve, and the demand that no state of the region could meet."""
     old, new = before.reservations, imagined.reservations
     asked = [r for r in range(len(new)) if r >= len(old) or new.capacity_rru[r] != old.capacity_rru[r]]
     verdicts = [(r, refusal_of(imagined, r)) for r in asked]

@@ -1,4 +1,4 @@
-"""The hourly loop: what is reserved and what there is -> target bindings."""
+"""Compute target bindings from the reservations and servers of a region, every hour."""
 
 from __future__ import annotations
 
@@ -45,15 +45,14 @@ log = get_logger(__name__)
 
 
 class RunGivenUp(Exception):
-    """Another run of the region has begun since: this one's worker was silent for longer than its lease."""
+    """Another run of the region has begun, because this run's worker was silent for longer than its lease."""
 
 
 @dataclass(frozen=True, slots=True)
 class SolveBindings:
     """Moves the targets of one region toward its reservations.
 
-    Whatever happens to it, the last target stands until a better plan is committed whole; a killed run is marked failed
-    when the next one starts.
+    The last target stands until a better plan is committed as a whole. The next run marks a killed run as failed.
     """
 
     database: Database
@@ -63,7 +62,7 @@ class SolveBindings:
     trigger: str
 
     def reconcile(self) -> SolveStatus:
-        """Load, plan, check, and commit if the plan's parent is still the target. How the run ended."""
+        """Load, plan, check, and commit if the plan's parent is still the target. Return how the run ended."""
         began_s = time.perf_counter()
         try:
             return self._run()
@@ -100,7 +99,7 @@ class SolveBindings:
                 require_clean(check_plan(snapshot, result.plan))
             with span("solve commit"):
                 return self._commit(snapshot, result, solve_run_id)
-        except RunGivenUp as given_up:  # its row says already that it failed
+        except RunGivenUp as given_up:  # its row already has the status failed
             log.warning("solve.given_up", region=self.region, solve_run_id=solve_run_id, error=str(given_up))
             return SolveStatus.STALE
         except StalePlan as stale:
@@ -108,7 +107,7 @@ class SolveBindings:
             self._finish(solve_run_id, SolveStatus.STALE, error=str(stale))
             return SolveStatus.STALE
         except Exception as error:
-            # Said where operators look for it; the job that runs this reports and retries it.
+            # Store the error where operators look for it. The job that runs this reports and retries it.
             self._finish(solve_run_id, SolveStatus.FAILED, error=redact_text(f"{type(error).__name__}: {error}"))
             raise
 
@@ -138,7 +137,7 @@ class SolveBindings:
         return snapshot, solve_run_id
 
     def _commit(self, snapshot: FleetSnapshot, result: SolveResult, solve_run_id: int) -> SolveStatus:
-        """One transaction: the delta of targets, what it means for each reservation, and the end of the run."""
+        """Commit in one transaction the delta of targets, the status of each reservation, and the end of the run."""
         now = self.clock.now()
         with self.database.write() as tx:
             plan = commit_plan(
@@ -162,7 +161,7 @@ class SolveBindings:
                 plan_id=None if plan is None else plan.plan_id,
                 report=result.report.as_dict(),
             )
-            if not finished:  # the plan goes with the transaction: a run that failed has none
+            if not finished:  # the transaction takes the plan back too: a failed run has none
                 raise RunGivenUp(f"solve run {solve_run_id} was given up while it ran")
             crash_point("solver.commit.before")
         crash_point("solver.commit.after")

@@ -15,7 +15,7 @@ from services.cli.main import main
         (["flux", "inptus"], "no command is called inptus: did you mean inputs?"),
         (["create", "web", "-r", "a", "--owner", "b", "--rru", "hw-01"], "'hw-01': write TYPE=RRU, such as hw-01=1.5"),
         (["create", "web", "-r", "a", "--owner", "b", "--affinity", "x"], "'x': write DATACENTER=SHARE, such as dc-01"),
-        (["--output", "json", "get", "servers"], "--output stands behind the command: plimsoll get --output"),
+        (["--output", "json", "get", "servers"], "--output must come after the command: plimsoll get --output"),
     ],
 )
 def test_what_is_mistyped_is_said_with_what_was_meant(

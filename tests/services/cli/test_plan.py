@@ -9,7 +9,7 @@ def test_a_gap_that_is_penalty_is_told_as_such() -> None:
     report = {"solve_s": 3.0, "gap": 5.2368, "penalty": 4700.0, "least_penalty": 500.0, "total": 6000.0}
     told = _short({**RUN, "report": report})["report"]
     assert told["gap"] == "at most 523.68% above the best possible"
-    assert told["penalty"] == "4,700 of the total, for what is short or off its affinity; every plan has at least 500"
+    assert told["penalty"] == "4,700 of the total, for missing capacity or affinity; every plan has at least 500"
 
 
 def test_a_run_without_penalty_says_nothing_of_it() -> None:

@@ -112,7 +112,7 @@ def test_a_region_from_import_to_export(plimsoll: Plimsoll, tmp_path: Path) -> N
     assert "msb-01 is also in planned maintenance by event" in again.stderr
     assert "have ended" in plimsoll("drain", "msb", "msb-01", "-r", "west", "--end").stdout
     nowhere = plimsoll("drain", "rack", "rack-99", "-r", "west").stderr
-    assert "There is no rack west/rack-99. `plimsoll get servers` says where each one stands." in nowhere
+    assert "There is no rack west/rack-99. `plimsoll get servers` shows the place of each one." in nowhere
     assert "has ended" in plimsoll("drain", "msb", "msb-00", "-r", "west", "--end").stdout
     assert "no open planned event" in plimsoll("drain", "msb", "msb-00", "-r", "west", "--end").stdout
     assert plimsoll("pause", "west", "--reason", "power work").stdout == "west is paused: power work\n"
