@@ -1,1 +1,1 @@
-"""The one call of the library, and its answer in names."""
+"""Solve a problem in one call, and answer in names."""

@@ -1,4 +1,4 @@
-"""What a solve makes small: one priority after the other, or the sum of all."""
+"""Choose the objective of a solve: one priority after the other, or the sum of all."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from libs.assignment.language.problem import Problem
 
 
 class Objective(StrEnum):
-    """How goals of several priorities count. Broken constraints come first in both."""
+    """The way in which goals of several priorities count. Broken constraints come first in both."""
 
     PRIORITIES = "priorities"
-    """One after the other, each without loss to those above it."""
+    """Each priority in turn, without loss to higher ones."""
     SUM = "sum"
-    """Added up as one level."""
+    """All goals added up in one level."""
 
 
 def objective_of(given: Objective | str) -> Objective:
     """Return the objective of a word.
 
-    Raises: UnknownName with the nearest one.
+    Raises: UnknownName with the nearest word.
     """
     known = {one.value: one for one in Objective}
     if given not in known:

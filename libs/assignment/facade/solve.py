@@ -1,4 +1,4 @@
-"""One call for every solver."""
+"""Call any solver through one function."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from libs.assignment.solvers.result import Outcome
 from libs.assignment.solvers.settings import SearchLimits
 
 LEAST_S = 1e-3
-"""Seconds that a solver of parts is given at least."""
+"""Least seconds for a solver of parts."""
 
 
 def solve(
@@ -39,23 +39,23 @@ def solve(
     cancelled: Cancelled | None = None,
     **options: Any,
 ) -> Result:
-    """Solve a problem. The answer is never worse than where the objects are, at any priority.
+    """Solve a problem. The answer is never worse than the initial assignment, at any priority.
 
-    limits     of time and work; a field that the solver does not know is refused
+    limits     limits of time and work; a field that the solver does not know is refused
     solver     auto, local, mip, partitioned, portfolio or price (docs/assignment/auto.md)
     objective  "priorities": one after the other; "sum": added up. Broken constraints come first in both
-    start      (N,) an assignment to begin from, by name or index: any kind of column, or a mapping. Solvers that
-               cannot begin there are compared with it afterwards, and the better one is the answer
+    start      (N,) an assignment to begin from, by name or index: any kind of column, or a mapping. If the solver
+               cannot begin there, its answer is compared with the start, and the better of both is returned
     seed       the same problem, seed and limits of work give the same answer, unless a limit of time was hit
-    progress   hears a Progress whenever the solver takes note
-    cancelled  asked between rounds, phases and parts; once it returns True, the best answer so far is returned
-    options    objects that one solver takes: `proposer` (local); `settings`, `prices` (price); `part_solver` (a name,
-               or a callable that takes problem, limits, seed= and what of progress= and cancelled= is given here),
-               `executor` (partitioned)
+    progress   called with a Progress at each step that the solver records
+    cancelled  called between rounds, phases and parts; once it returns True, the best answer so far is returned
+    options    objects for one solver: `proposer` (local); `settings`, `prices` (price); `part_solver` (a name, or a
+               callable that takes problem, limits, seed= and the given ones of progress= and cancelled=), `executor`
+               (partitioned)
 
-    Raises: UnknownName for a solver, objective, option or name that does not exist, with the nearest; BadValues for
-    limits or a start that make no sense; Contradiction where hard constraints rule each other out; NotLowerable and
-    other ModelErrors where the problem has no form for the solver that was named.
+    Raises: UnknownName, with the nearest name, for an unknown solver, objective, option or name; BadValues for
+    impossible limits or start; Contradiction if hard constraints exclude each other; NotLowerable and other ModelErrors
+    if the named solver cannot express the problem.
     """
     run, limits, objective = solver_named(solver), _checked(limits), objective_of(objective)
     refuse_unknown(solver, limits, options)
@@ -87,7 +87,7 @@ def _checked(limits: Limits | None) -> Limits:
 
 
 def _options(options: dict[str, Any]) -> dict[str, Any]:
-    """The options by the names that solvers give them."""
+    """Return the options by the names that solvers use."""
     given = dict(options)
     if "part_solver" in given:
         named = given.pop("part_solver")
@@ -104,7 +104,7 @@ def _part_by(
     deadline: Deadline | None = None,
     **same: Any,
 ) -> Outcome:
-    """Call the caller's own solver of parts as `solve` itself is called. Processes can import this function."""
+    """Call the caller's own solver of parts like `solve`. Processes can import this function."""
     time_s = limits.time_s_max if deadline is None else max(deadline.left_s, LEAST_S)
     tries = math.inf if limits.tries_max is None else limits.tries_max
     return solver(problem, Limits(time_s_max=time_s, tries_max=tries, threads=limits.threads), **same)

@@ -1,4 +1,4 @@
-"""The answer of a solver that cannot begin from a start, held against that start."""
+"""Compare the answer of a solver that ignores a start with that start."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from libs.assignment.solvers.result import Outcome, Step
 
 
 def better_of(outcome: Outcome, compiled: Compiled, start: Ints) -> Outcome:
-    """Return the better of an outcome and the caller's start (N,), with a note that says which.
+    """Return the better of an outcome and the caller's start (N,), with a note that names it.
 
-    Objects that break a hard constraint in the start are taken to be where they are now.
+    Objects that break a hard constraint in the start go back to their initial containers first.
     """
     begun, initial = begun_at(compiled, start), compiled.problem.initial
     found, known = compiled.values(outcome.assignment), compiled.values(begun)

@@ -1,1 +1,1 @@
-"""The expression graph of a problem in its solved form, shared by all solvers: cells, maps, classes and bounds."""
+"""Compile the expression graph of a problem for all solvers: cells, maps, classes and bounds."""

@@ -1,4 +1,4 @@
-"""What no assignment can go below, from totals: cheap, and often enough to know that a search is done."""
+"""Compute lower bounds of levels from totals. They are cheap, and often prove that a search is done."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from libs.assignment.language.flavour import Flavour
 
 
 def least_levels(graph: Graph, goals: Sequence[Total], levels: int) -> tuple[float, ...]:
-    """(levels,) the sum of what each goal's cells cannot go below; -inf where one has no such number."""
+    """Return the sum of the lower bounds of each goal's cells, (levels,); -inf if one has no bound."""
     least = np.zeros(levels)
     bounds: dict[int, float] = {}
     for goal in goals:
@@ -26,13 +26,13 @@ def least_levels(graph: Graph, goals: Sequence[Total], levels: int) -> tuple[flo
 
 
 def least_total(graph: Graph, cell: Cell) -> float:
-    """A number that the total of a cell cannot go below.
+    """Return a lower bound of a cell's total.
 
-        sum_r max(0, x_r)  >=  max(0, sum_r x_r)                       what is over adds up to at least what is too much
-        sum_r max(0, x_r)^p  >=  n (max(0, sum_r x_r) / n)^p, p >= 1   it is least where all n are alike (Jensen)
+        sum_r max(0, x_r)  >=  max(0, sum_r x_r)                       the positive parts add up to at least the sum
+        sum_r max(0, x_r)^p  >=  n (max(0, sum_r x_r) / n)^p, p >= 1   least if all n are equal (Jensen)
 
-    The sum of x is the same for every assignment where each object counts in one element wherever it is. A linear cell
-    is at least its constant, where what moves can only add to it.
+    The sum of x is the same for every assignment if each object counts in one element wherever it is. A linear cell is
+    at least its constant if moves can only add to it.
     """
     if cell.function in (POSITIVE_PART, POWER) and cell.dense:
         return _least_excess(cell)
@@ -54,7 +54,7 @@ def _least_excess(cell: Cell) -> float:
 
 
 def _constant_total(cell: Cell) -> float | None:
-    """The sum of a cell's x where it does not depend on the assignment, else None."""
+    """Return the sum of a cell's x if it does not depend on the assignment, else None."""
     if cell.links or not all(_counts_once(leaf) for leaf in cell.leaves):
         return None
     total = _constant(cell)
@@ -65,7 +65,7 @@ def _constant_total(cell: Cell) -> float | None:
 
 
 def _counts_once(leaf: Leaf) -> bool:
-    """Whether an object counts the same wherever it is."""
+    """Return whether an object counts the same in all containers."""
     if leaf.flavour is not Flavour.AFTER or leaf.factor is not None or not leaf.rows.nnz:
         return False
     by_container = np.asarray(leaf.rows.sum(axis=0))
@@ -73,7 +73,7 @@ def _counts_once(leaf: Leaf) -> bool:
 
 
 def least_leaf(leaf: Leaf, weight: float = 1.0) -> float:
-    """The least that a leaf adds to `weight` times a cell's total."""
+    """Return the least amount that a leaf adds to `weight` times a cell's total."""
     if not len(leaf.values):
         return 0.0
     by_object = weight * leaf.values * (1.0 if leaf.columns is None else np.asarray(leaf.columns.sum(axis=0)))
@@ -96,7 +96,7 @@ def least_leaf(leaf: Leaf, weight: float = 1.0) -> float:
 
 
 def _sum_of_parts(graph: Graph, cell: Cell) -> bool:
-    """Whether a cell reads only what is never negative, and adds it."""
+    """Return whether a cell adds up only nonnegative cells, with nonnegative coefficients."""
     return all(link.coefficient >= 0 and never_negative(graph.cells[link.source]) for link in cell.links) and all(
         given is None or (given.data >= 0).all() for link in cell.links for given in (link.rows, link.columns)
     )
@@ -109,7 +109,7 @@ def _constant(cell: Cell) -> float:
 
 
 def _constant_at_least(cell: Cell) -> float:
-    """The largest of what the elements of a cell hold by themselves: so much a maximum of them is at least."""
+    """Return the largest constant of a cell's elements: a lower bound of their maximum."""
     if cell.parameter:
         return -np.inf
     base = cell.by_row[:, None] + cell.by_column[None, :]

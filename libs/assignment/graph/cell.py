@@ -1,4 +1,4 @@
-"""The expression graph in its solved form: cells that apply a function to a linear combination."""
+"""Define cells, the compiled form of expressions: a function applied to a linear combination."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ IDENTITY, POSITIVE_PART, STEP, CEIL, LOG, POWER, MAX = range(7)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Leaf:
-    """What the assignment adds to a cell: rows @ (containers x objects) @ columns.T.
+    """The direct effect of the assignment on a cell: rows @ (containers x objects) @ columns.T.
 
     rows     (rows, C)
     columns  (columns, N); None: all objects in one column
-    values   (N,) multiplied by what the factor says of the container, where there is one
-    flavour  AFTER, NEW or OLD; the others are these and constants
-    scope    whose items NEW and OLD compare
+    values   (N,) multiplied by the factor for the container, if there is one
+    flavour  AFTER, NEW or OLD; the others are sums of these and constants
+    scope    its items decide NEW and OLD
     """
 
     rows: Matrix
@@ -40,7 +40,7 @@ class Leaf:
     scope: Scope
 
     def contribution(self, initial: Ints, assignment: Ints) -> Matrix:
-        """(rows, columns) computed whole."""
+        """Return the contribution (rows, columns), computed in full."""
         before, after = self.scope.item[initial], self.scope.item[assignment]
         counts: Bools = np.ones(len(initial), dtype=np.bool_) if self.flavour is Flavour.AFTER else before != after
         where = initial if self.flavour is Flavour.OLD else assignment
@@ -55,7 +55,7 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Link:
-    """What another cell's value adds to a cell: coefficient * rows @ value @ columns.T."""
+    """The effect of another cell's value on a cell: coefficient * rows @ value @ columns.T."""
 
     source: int
     coefficient: float
@@ -65,12 +65,12 @@ class Link:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Cell:
-    """function(constant + leaves + links), element by element; a MAX cell gives the n-th largest over rows,
-    columns or all.
+    """function(constant + leaves + links), element by element. A MAX cell gives the n-th largest over rows, columns or
+    all.
 
     by_row, by_column, grid  the constant: by_row[r] + by_column[c] + grid[r, c]
     apply                    the function for whole arrays; None: IDENTITY or MAX
-    dense                    elements are kept one by one; else only those that differ from by_row[r] + by_column[c]
+    dense                    all elements are stored; else only those that differ from by_row[r] + by_column[c]
     hard                     no element's value may ever grow
     """
 
@@ -90,7 +90,7 @@ class Cell:
 
     @property
     def out_shape(self) -> Shape:
-        """The shape of its value."""
+        """Return the shape of its value."""
         if self.over is None:
             return self.shape
         return (
@@ -100,7 +100,7 @@ class Cell:
 
 
 class Total(NamedTuple):
-    """A level has weight * (sum of a cell's elements) in it."""
+    """A level contains weight * (sum of a cell's elements)."""
 
     cell: int
     level: int
@@ -108,19 +108,19 @@ class Total(NamedTuple):
 
 
 def never_negative(cell: Cell) -> bool:
-    """Whether a cell's value is 0 or more whatever the assignment."""
+    """Return whether a cell's value is nonnegative for every assignment."""
     return cell.function in (POSITIVE_PART, STEP, LOG, POWER)
 
 
 def is_simple(cell: Cell) -> bool:
-    """Whether a cell reads the assignment alone, and each object in one element at a time."""
+    """Return whether a cell reads only the assignment, and each object in one element at a time."""
     if cell.links or not cell.dense or cell.over is not None or len(cell.leaves) > LEAVES_MAX:
         return False
     return all(fan(leaf.rows) == 1 and (leaf.columns is None or fan(leaf.columns) == 1) for leaf in cell.leaves)
 
 
 def scale_of_rows(leaf: Leaf) -> Floats | None:
-    """(rows,) the number above 0 by which each row multiplies what is in it; None where it is not one number."""
+    """Return the positive factor of each row, (rows,); None if a row has several factors."""
     entries = leaf.rows
     lengths = np.diff(entries.indptr)
     scale = np.ones(entries.shape[0])
@@ -131,7 +131,7 @@ def scale_of_rows(leaf: Leaf) -> Floats | None:
 
 
 def is_stackable(cell: Cell) -> bool:
-    """Whether a simple cell that only levels read can be a layer among others: see stack.py."""
+    """Return whether a simple cell that only levels read can be a layer of a stack: see stack.py."""
     if not is_simple(cell) or len(cell.leaves) != 1 or (cell.hard and cell.function != POSITIVE_PART):
         return False
     leaf = cell.leaves[0]
@@ -140,7 +140,7 @@ def is_stackable(cell: Cell) -> bool:
 
 
 def fan(matrix: Matrix | None) -> int:
-    """The most targets that one source of a map has."""
+    """Return the largest number of targets of a source of a map."""
     if matrix is None:
         return 1
     return int(np.bincount(matrix.indices, minlength=1).max(initial=0))

@@ -1,4 +1,4 @@
-"""Objects that no term tells apart. Source: Rebalancer, appendix A.1.2."""
+"""Group objects that no term distinguishes. Source: Rebalancer, appendix A.1.2."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from libs.assignment.language.matrices import Matrix, csc
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Classes:
-    """Sets of objects that are equivalent: exchanging two of a class changes no value.
+    """Sets of equivalent objects: exchanging two objects of a class changes no value.
 
     of              (N,) the class of each object; classes are numbered by their first object
     representative  (K,) the first object of each
@@ -30,10 +30,11 @@ class Classes:
 
 
 def equivalent(leaves: Sequence[Leaf], objects: int, *apart: Ints) -> Classes:
-    """The coarsest classes whose objects have the same value, columns and factors in all of these leaves.
+    """Return the coarsest classes whose objects have the same value, columns and factors in all of these leaves.
 
-    An object whose value, whose columns or whose factors are all 0 has no part in a leaf, whatever the others are.
-    apart   (N,) labels each: objects with different ones are in different classes
+    An object with only zero values, columns or factors has no part in a leaf, even if the other two are nonzero.
+
+    apart   (N,) labels each: objects with different labels are in different classes
     """
     labels = np.zeros(objects, dtype=np.int64)
     for label in apart:
@@ -54,7 +55,7 @@ def equivalent(leaves: Sequence[Leaf], objects: int, *apart: Ints) -> Classes:
 
 
 def takes_part(leaf: Leaf) -> Bools:
-    """(N,) whether an object counts in a leaf anywhere: not where its value, columns or factors are all 0."""
+    """Return whether an object counts in a leaf at all, (N,): its value, columns and factors are not all 0."""
     part: Bools = leaf.values != 0
     if leaf.columns is not None:
         part &= np.asarray(abs(leaf.columns).sum(axis=0) > 0)
@@ -65,7 +66,7 @@ def takes_part(leaf: Leaf) -> Bools:
 
 
 def _column_labels(columns: Matrix, objects: int) -> Ints:
-    """(N,) the same label for objects with the same entries."""
+    """Return labels (N,) that are equal for objects with the same entries."""
     by_object = csc(columns)
     by_object.sum_duplicates()
     by_object.eliminate_zeros()
@@ -82,7 +83,7 @@ def _column_labels(columns: Matrix, objects: int) -> Ints:
 
 
 def _split(labels: Ints, other: Ints) -> Ints:
-    """Labels of the pairs of both, from 0 without gaps."""
+    """Return labels of the pairs of both labels, from 0 without gaps."""
     if not len(labels):
         return labels
     _, found = np.unique(labels * (int(other.max()) + 1) + other, return_inverse=True)

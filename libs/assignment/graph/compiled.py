@@ -1,4 +1,4 @@
-"""A problem compiled once: its expression graph, and what every constraint and goal takes from it."""
+"""Compile a problem once: its expression graph, and the part of each constraint and goal in it."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from libs.assignment.language.errors import BadValues
 from libs.assignment.language.problem import Problem
 
 NAMES_MAX = 3
-"""Specs that are named where many share a cell."""
+"""Names of specs to show if many share a cell."""
 THIN = 1e-5
-"""A level to which no object adds more is computed in units of what one adds: solvers take 1e-9 for nothing."""
+"""A level that every object changes by less is scaled up, because solvers round 1e-9 to zero."""
 
 TOLERANCE, SUMS = 1e-6, 1e-10
-"""Of a level: what solvers round to, and what sums of very many floats are off."""
+"""Relative errors of a level: rounding of solvers, and of very long sums of floats."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class Term:
     """One constraint or goal.
 
     level    0: a constraint; 1 and up: the priorities that occur, in order
-    weight   what the objective multiplies its value by: a goal's weight over its scale
+    weight   factor of its value in the objective: a goal's weight over its scale
     """
 
     name: str
@@ -43,7 +43,7 @@ class Term:
 
     @property
     def kind(self) -> str:
-        """For people."""
+        """Return the kind for people."""
         if self.priority is not None:
             return f"goal, priority {self.priority}"
         return "hard constraint" if self.hard else "soft constraint"
@@ -51,10 +51,10 @@ class Term:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Compiled:
-    """Cells in an order in which each comes after those that it reads. All solvers read it; none changes it.
+    """Cells in an order in which each comes after those that it reads. All solvers read it, and none changes it.
 
-    terms       constraints and goals, in the order in which they were stated
-    parts       the cells that each term adds up; `level` is the number of the term, and its weight is not in `weight`
+    terms       constraints and goals in the order of their statement
+    parts       the cells that each term adds up; `level` is the number of the term, and `weight` excludes its weight
     priorities  those that occur, in order
     """
 
@@ -68,7 +68,7 @@ class Compiled:
     def of(cls, problem: Problem) -> Compiled:
         """Build the graph of all goals and constraints. Size and time grow with objects + containers.
 
-        Raises: Contradiction where hard constraints rule each other out; BadValues where a value may overflow.
+        Raises: Contradiction if hard constraints exclude each other; BadValues if a value may overflow.
         """
         graph = Graph(len(problem.containers), len(problem.objects))
         terms: list[Term] = []
@@ -95,7 +95,7 @@ class Compiled:
         return found
 
     def _refuse_overflow(self) -> None:
-        """A weight times all that there is may be no number any more."""
+        """Raises BadValues if a weight times the largest amount is not finite."""
         for cell, k, by in self.parts:
             term, most = self.terms[k], self.reaches[cell].total
             if not math.isfinite(abs(term.weight * by) * most):
@@ -103,12 +103,14 @@ class Compiled:
 
     @property
     def levels(self) -> int:
-        """What is broken, and the priorities."""
+        """Return the number of levels: one for broken constraints, and the priorities."""
         return 1 + len(self.priorities)
 
     @cached_property
     def unit(self) -> tuple[float, ...]:
-        """(levels,) what 1 in `totals`, `values` and `least` stands for. A power of 2, so that nothing is rounded."""
+        """Return the unit of `totals`, `values` and `least`, (levels,). A power of 2, so that scaling does not
+        round.
+        """
         largest, reached = [0.0] * self.levels, self.reaches
         for cell, k, by in self.parts:
             term = self.terms[k]
@@ -117,12 +119,14 @@ class Compiled:
 
     @cached_property
     def reaches(self) -> tuple[Reach, ...]:
-        """By how much objects change each cell."""
+        """Return how much objects change each cell."""
         return tuple(reaches(self.graph.cells))
 
     @cached_property
     def least_steps(self) -> tuple[float, ...]:
-        """(levels,) the least by which an object changes a level, in its unit, where it changes it; inf: none does."""
+        """Return the least nonzero change of a level by one object, (levels,), in its unit; inf: no object changes
+        it.
+        """
         found = [math.inf] * self.levels
         for cell, level, weight in self.totals:
             step = abs(weight) * self.reaches[cell].least
@@ -131,16 +135,19 @@ class Compiled:
         return tuple(found)
 
     def tolerance(self, level: int, value: float) -> float:
-        """By how much values of a level may differ and count as equal, in its unit.
+        """Return the difference, in the unit of a level, up to which two of its values count as equal.
 
-        A millionth, as solvers round; of a level to which objects add little beside its value, a part of that.
+        It is a millionth of the value, as solvers round. If one object changes the level by less, it is a part of that
+        change.
         """
         size = max(1.0, abs(value))
         return max(min(TOLERANCE * size, PART * self.least_steps[level]), SUMS * size)
 
     @cached_property
     def totals(self) -> tuple[Total, ...]:
-        """What each level adds up: level 0 is what is broken; levels 1 and up are the priorities."""
+        """Return the cells of each level with weights: level 0 is the total excess, levels 1 and up are the
+        priorities.
+        """
         terms, unit = self.terms, self.unit
         return tuple(
             Total(cell, terms[k].level, terms[k].weight * by / unit[terms[k].level]) for cell, k, by in self.parts
@@ -148,19 +155,19 @@ class Compiled:
 
     @cached_property
     def least(self) -> tuple[float, ...]:
-        """(levels,) No assignment takes a level below. Where there is only one, that is what it comes to."""
+        """Return a lower bound of each level, (levels,). With a single possible assignment it is its value."""
         if len(self.problem.containers) < 2 or not len(self.problem.objects):
             return self.added_up(self.start)
         return least_levels(self.graph, self.totals, self.levels)
 
     @cached_property
     def start(self) -> tuple[CellValue, ...]:
-        """Every cell's value at the start."""
+        """Return every cell's value at the start."""
         return tuple(compute(self.graph, self.problem.initial, self.problem.initial))
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The specs that each cell belongs to, for messages."""
+        """Return the specs of each cell, for messages."""
         cells = self.graph.cells
         specs: list[set[str]] = [set() for _ in cells]
         for part in self.parts:
@@ -171,11 +178,11 @@ class Compiled:
         return tuple(map(_joined, specs))
 
     def values(self, assignment: Ints) -> tuple[float, ...]:
-        """Each level, from the definitions."""
+        """Return the value of each level, from the definitions."""
         return self.added_up(compute(self.graph, self.problem.initial, assignment))
 
     def added_up(self, cells: tuple[CellValue, ...] | list[CellValue]) -> tuple[float, ...]:
-        """Each level, from the value of every cell."""
+        """Return the value of each level, from the values of all cells."""
         found = np.zeros(self.levels)
         for total in self.totals:
             found[total.level] += total.weight * cells[total.cell].total

@@ -1,4 +1,4 @@
-"""Hard constraints that rule each other out, found before anything is searched."""
+"""Find hard constraints that exclude each other before a search begins."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ SLACK = 1e-9
 
 
 def refuse_contradictions(named: Sequence[tuple[str, Cell]]) -> None:
-    """Raise for two hard constraints that ask of one utilisation to be at most one number and at least a larger one.
+    """Raises Contradiction for two hard constraints on one utilisation: at most one number, and at least a larger one.
 
-    named   the name of the spec and the cell of each hard constraint; only those that read the assignment directly
+    named   the name of the spec and the cell of each hard constraint; only cells that read the assignment directly
             count
     """
     plain = [(name, cell) for name, cell in named if cell.function == POSITIVE_PART and not cell.links and cell.dense]
@@ -36,7 +36,7 @@ def refuse_contradictions(named: Sequence[tuple[str, Cell]]) -> None:
 
 
 def _side(name: str, cell: Cell, row: int, column: int) -> str:
-    """What one constraint asks of an element: x = constant + leaves is to be at most 0."""
+    """Describe the limit of one constraint on an element: x = constant + leaves must be at most 0."""
     limit = float(_constant(cell)[row, column])
     at_most = all((leaf.values >= 0).all() for leaf in cell.leaves)
     bound, number = ("at most", -limit) if at_most else ("at least", limit)

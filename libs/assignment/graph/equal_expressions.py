@@ -1,4 +1,4 @@
-"""Equal expressions are one: what two specs ask about is kept, and solved for, once."""
+"""Find equal expressions, so that a cell that two specs share is stored and evaluated once."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Fingerprint = tuple[object, ...]
 
 
 class Fingerprints:
-    """Fingerprints of expressions: equal where two say the same, array by array, of the same parts of a problem.
+    """Fingerprints of expressions: equal if two have equal arrays over the same parts of a problem.
 
-    Scopes, partitions, dimensions and what two expressions share are told apart by identity, so whoever keeps a
-    fingerprint keeps the expression too.
+    Scopes, partitions, dimensions and shared nodes are compared by identity. So an owner of a fingerprint must also
+    keep the expression alive.
     """
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class Fingerprints:
         self._number: dict[Fingerprint, int] = {}
 
     def of(self, expression: Expression) -> Fingerprint:
-        """Every shared node once; a child stands in it by its number."""
+        """Return the fingerprint. Each shared node is read once, and a child appears by its number."""
         if id(expression) not in self._known:
             self._known[id(expression)] = self._make(expression)
         return self._known[id(expression)]

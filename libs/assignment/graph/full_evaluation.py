@@ -1,6 +1,4 @@
-"""The cells computed whole from an assignment: where local search starts from, and what increments are checked
-against.
-"""
+"""Compute all cells from an assignment: the start of local search, and the reference for its increments."""
 
 from __future__ import annotations
 
@@ -20,11 +18,11 @@ from libs.assignment.language.matrices import csr
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CellValue:
-    """What a cell applies its function to, and its value.
+    """The argument of a cell's function, and its value.
 
-    x       (rows, columns) for dense cells; for others (rows, columns) sparse, where it differs from by_row + by_column
-    keys    (k,) row * columns + column of the elements that sparse x and y hold; empty for dense cells
-    y       out_shape, likewise; for sparse cells less `y_empty`, the value of an element that holds nothing
+    x       (rows, columns) for dense cells; for others (rows, columns) sparse: its difference from by_row + by_column
+    keys    (k,) row * columns + column of the stored elements of sparse x and y; empty for dense cells
+    y       out_shape, likewise; for sparse cells less `y_empty`, the value of an empty element
     """
 
     x: Floats
@@ -34,7 +32,7 @@ class CellValue:
 
 
 def compute(graph: Graph, initial: Ints, assignment: Ints) -> list[CellValue]:
-    """Every cell, in order."""
+    """Return the value of every cell, in order."""
     values: list[CellValue] = []
     for cell in graph.cells:
         values.append(
@@ -88,7 +86,7 @@ def _sparse(graph: Graph, cell: Cell, values: list[CellValue], initial: Ints, as
 
 
 def empty_value(cell: Cell, by_row: Floats, by_column: Floats) -> Floats:
-    """(rows, columns) or (1, 1): the value of elements that hold nothing."""
+    """Return the value of empty elements: (rows, columns) or (1, 1)."""
     x = by_row[:, None] + by_column[None, :]
     if len(x) > 1 and (by_row == by_row[0]).all() and (by_column == by_column[0]).all():
         x = x[:1, :1]
@@ -96,7 +94,9 @@ def empty_value(cell: Cell, by_row: Floats, by_column: Floats) -> Floats:
 
 
 def empty_part(cell: Cell, rows: object, columns: object) -> Floats:
-    """Rows @ (value of empty elements) @ columns.T, a row at a time: written out it would be too large."""
+    """Return rows @ (value of empty elements) @ columns.T, computed row by row, because the whole would be too
+    large.
+    """
     height, width = cell.shape
     over = csr(sparse.eye_array(height) if rows is None else rows)
     across = csr(sparse.eye_array(width) if columns is None else columns)
@@ -113,7 +113,7 @@ def empty_part(cell: Cell, rows: object, columns: object) -> Floats:
 
 
 def written_out(given: Any) -> Floats:
-    """As a dense array."""
+    """Return a dense array."""
     return np.asarray(csr(given).toarray() if sparse.issparse(given) else given, dtype=np.float64)
 
 

@@ -1,4 +1,4 @@
-"""Whether an assignment keeps every hard constraint, from the cells; and the way back where it does not."""
+"""Check from the cells whether an assignment keeps every hard constraint, and repair it if not."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from libs.assignment.language.arrays import Bools, Ints, checked_indices
 from libs.assignment.language.matrices import csr
 
 ATTEMPTS = 8
-"""Times that objects are sent home before the start is the answer."""
+"""Rounds of sending objects home, before the start is the answer."""
 TWICE = 2.0
-"""Times the tolerance of a search: what it lets pass, and computed anew."""
+"""Factor on a search's tolerance: once for the search, once for the evaluation here."""
 SAME = 1e-9
-"""What sums of floats may differ by, as a share."""
+"""Relative tolerance, for rounding in sums of floats."""
 
 
 def made_legal(compiled: Compiled, assignment: Ints) -> Ints:
-    """Send home the objects that make an element of a hard cell larger than at the start; in the end all of them."""
+    """Send home the objects that make an element of a hard cell larger than at the start; at last all of them."""
     initial, found = np.asarray(compiled.problem.initial), assignment.copy()
     for _ in range(ATTEMPTS):
         guilty = guilty_of(compiled, found)
@@ -32,10 +32,10 @@ def made_legal(compiled: Compiled, assignment: Ints) -> Ints:
 
 
 def begun_at(compiled: Compiled, start: Ints | None) -> Ints:
-    """A caller's start (N,), where it is no worse than where the objects are; else, and for None, where they are.
+    """Return a caller's start (N,) if it is no worse than the initial assignment, else (or for None) the initial one.
 
-    Objects that make a hard constraint worse in `start` are taken to be at home.
-    Raises: BadValues where it is no container for each object.
+    Objects that make a hard constraint worse in `start` go home first. Raises: BadValues if it does not give a
+    container for each object.
     """
     problem, initial = compiled.problem, np.asarray(compiled.problem.initial)
     if start is None:
@@ -47,7 +47,7 @@ def begun_at(compiled: Compiled, start: Ints | None) -> Ints:
 
 
 def guilty_of(compiled: Compiled, assignment: Ints) -> Bools:
-    """(N,) the objects that moved and count in an element of a hard cell that has grown."""
+    """Return the moved objects that count in a grown element of a hard cell, (N,)."""
     initial = np.asarray(compiled.problem.initial)
     guilty = np.zeros(len(initial), dtype=bool)
     moved = assignment != initial
@@ -70,7 +70,9 @@ def _grown(cell: Cell, slack: float, before: CellValue, after: CellValue) -> tup
 
 
 def _who(cell: Cell, rows: Ints, columns: Ints, initial: Ints, assignment: Ints) -> Bools:
-    """(N,) the objects that count in these elements, now or at the start; all of them where other cells do."""
+    """Return the objects that count in these elements, now or at the start, (N,); all of them if other cells count
+    there.
+    """
     if cell.links or cell.over is not None:
         return np.ones(len(initial), dtype=bool)
     found = np.zeros(len(initial), dtype=bool)

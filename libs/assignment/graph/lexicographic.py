@@ -1,4 +1,4 @@
-"""Compare assignments by priorities: a lower priority counts only where all higher ones are alike."""
+"""Compare assignments by priorities: a lower priority counts only if all higher ones are equal."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from libs.assignment.language.arrays import Floats
 
 
 def compare(one: Floats, other: Floats, tolerance: Floats) -> int:
-    """Return -1 where `one` is better at the first level that differs, 1 where it is worse, 0 where all are alike.
+    """Return -1 if `one` is better at the first level that differs, 1 if it is worse, 0 if all are equal.
 
     one, other  (levels,) values of two assignments, the highest priority first
     tolerance   (levels,) differences that do not count

@@ -1,4 +1,4 @@
-"""From expressions to cells: whatever is linear is folded into the cell above it."""
+"""Turn expressions into cells: every linear expression is folded into the cell above it."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from libs.assignment.language.flavour import Flavour
 from libs.assignment.language.matrices import Matrix, csr
 
 DENSE_ELEMENTS_MAX = 4_000_000
-"""A cell with more elements than this keeps only those that differ from what they are when empty."""
+"""A larger cell stores only the elements that differ from their empty value."""
 
 STACKED, GUARDING, ADDING, OTHER = range(4)
-"""How cells are settled: in stacks; alone, before others, as they are hard or read; alone, at the end; by lists."""
+"""Ways to settle cells: in stacks; alone and first, as they are hard or read; alone and last; by lists."""
 
 Map = Matrix | None
 
@@ -30,7 +30,7 @@ Map = Matrix | None
 class Graph:
     """Cells in an order in which each comes after those that it reads.
 
-    Where `settled`, the first `stacked` of them are in stacks, those up to `guards` and `direct` are settled alone.
+    If `settled`, the first `stacked` cells are in stacks, and those up to `guards` and `direct` are settled alone.
     """
 
     def __init__(self, containers: int, objects: int) -> None:
@@ -43,8 +43,8 @@ class Graph:
         self._fingerprints = Fingerprints()
 
     def add(self, expression: Expression, *, hard: bool = False) -> int:
-        """The cell of an expression; the same one for all that say the same."""
-        self._kept.append(expression)  # an id is only its own while the expression lives
+        """Return the cell of an expression. Equal expressions share a cell."""
+        self._kept.append(expression)  # an id is unique only while the expression lives
         fingerprint = self._fingerprints.of(expression)
         known = self._known.get(fingerprint)
         if known is None:
@@ -54,7 +54,7 @@ class Graph:
         return known
 
     def totals(self, cost: Expression) -> list[tuple[int, float]]:
-        """Cells whose totals, each multiplied by a number, add up to an expression of shape (1, 1)."""
+        """Return cells with coefficients: their weighted totals add up to an expression of shape (1, 1)."""
         rest = _identity((1, 1))
         self._fold(rest, cost, 1.0, None, None)
         found, links = [], rest.links
@@ -72,10 +72,10 @@ class Graph:
     def settled(self, *, limited: bool = True) -> tuple[Graph, list[int]]:
         """Return a graph of the same cells in the order in which a search settles them, and the new place of each.
 
-        Cells in stacks come first, then simple ones that are hard or read, then other simple ones, then those that
-        read others, hard ones as early as they can: what may not be is found out soon.
+        Cells in stacks come first, then simple ones that are hard or read, then other simple ones. Cells that read
+        others come last, with hard ones as early as possible, so that forbidden moves are found soon.
 
-        limited  whether what is hard stays so; else no element is kept from growing
+        limited  whether hard cells stay hard; else no element is kept from growing
         """
         read = {link.source for cell in self.cells for link in cell.links}
         cells = [replace(cell, hard=cell.hard and limited) for cell in self.cells]
@@ -117,7 +117,7 @@ class Graph:
         return len(self.cells) - 1
 
     def _fold(self, cell: Cell, expression: Expression, coefficient: float, rows: Map, columns: Map) -> None:
-        """Add coefficient * rows @ expression @ columns.T to what a cell applies its function to."""
+        """Add coefficient * rows @ expression @ columns.T to a cell's argument."""
         if _spreads(rows) and not isinstance(expression, Constant):
             source = self.add(expression)
             cell.links.append(Link(source=source, coefficient=coefficient, rows=rows, columns=columns))
@@ -134,7 +134,7 @@ class Graph:
             cell.links.append(Link(source=source, coefficient=coefficient, rows=rows, columns=columns))
 
     def _fold_lookup(self, cell: Cell, lookup: Lookup, coefficient: float, rows: Map, columns: Map) -> None:
-        """In AFTER, NEW, OLD and what is so at the start; see `_in_terms_of`."""
+        """Fold a lookup as AFTER, NEW, OLD and constants; see `_in_terms_of`."""
         flavour = lookup.flavour
         if flavour in (Flavour.STAYED, Flavour.ANY):
             for part, by in _in_terms_of(lookup):
@@ -170,7 +170,7 @@ class Graph:
         )
 
     def _merge_leaves(self, cell: Cell) -> None:
-        """Leaves that differ in their values alone become one."""
+        """Merge leaves that differ only in their values."""
         merged: list[Leaf] = []
         for leaf in cell.leaves:
             for k, other in enumerate(merged):
@@ -192,10 +192,10 @@ class Graph:
 
 
 def _in_terms_of(lookup: Lookup) -> tuple[tuple[Flavour, float], ...]:
-    """STAYED and ANY as sums.
+    """Return STAYED and ANY as sums.
 
-    STAYED = INITIAL - OLD,  ANY = INITIAL + NEW    where an object counts the same in all containers of an item
-    STAYED = AFTER - NEW,    ANY = AFTER + OLD      elsewhere
+    STAYED = INITIAL - OLD,  ANY = INITIAL + NEW    if an object counts the same in all containers of an item
+    STAYED = AFTER - NEW,    ANY = AFTER + OLD      else
     """
     item, factor = lookup.scope.item, lookup.dimension.by_item
     alike = factor is None
@@ -210,7 +210,7 @@ def _in_terms_of(lookup: Lookup) -> tuple[tuple[Flavour, float], ...]:
 
 
 def _kind(cell: Cell, *, read: bool) -> tuple[int, int, bool]:
-    """How a cell is settled, and when among its like: by depth, hard ones that nobody reads first."""
+    """Return how a cell is settled, and its order among such cells: by depth, hard unread ones first."""
     if is_simple(cell):
         if not read and is_stackable(cell):
             return STACKED, 0, False
@@ -232,7 +232,7 @@ def _identity(shape: Shape) -> Cell:
 
 
 def _uniform(given: Map) -> float:
-    """The number by which a map to one place multiplies each of its sources alike; nan: not alike."""
+    """Return the common factor of a map to one place; nan if its sources have different factors."""
     if given is None:
         return 1.0
     if not given.nnz:
@@ -254,7 +254,7 @@ def _same(one: Map, other: Map) -> bool:
 
 
 def _spreads(columns: Map) -> bool:
-    """One column becomes many: every object would be listed in each of them."""
+    """Return whether a map makes many columns of one, so that every object would be listed in each of them."""
     return columns is not None and columns.shape[1] == 1 and columns.shape[0] > 1
 
 
@@ -263,7 +263,7 @@ def _add_pairs(cell: Cell, pairs: Matrix) -> None:
 
 
 def _add_constant(cell: Cell, constant: Constant, coefficient: float, rows: Map, columns: Map) -> None:
-    """Rows @ (by_row + by_column + pairs) @ columns.T, kept apart as long as it can be."""
+    """Add rows @ (by_row + by_column + pairs) @ columns.T, in separate factors as long as possible."""
     weight_of_row = _sums(rows, cell.shape[0])
     weight_of_column = _sums(columns, cell.shape[1])
     _add_outer(cell, _through(rows, constant.by_row), weight_of_column, coefficient)

@@ -1,4 +1,4 @@
-"""How much the objects can change a cell: what its tolerances are measured by, and the units of the levels."""
+"""Bound the effect of objects on cells. Tolerances and the units of levels follow from it."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from libs.assignment.language.arrays import Floats
 from libs.assignment.language.matrices import Matrix
 
 TOLERANCE_SHARE = 1e-11
-"""Of a hard element, of the largest number in its cell: what millions of increments leave."""
+"""Tolerance of a hard element relative to the largest number in its cell: the error of millions of increments."""
 EXACT_SHARE = 1e-13
 """Likewise: what one sum leaves."""
 FAR_BELOW = 2.0
 """Times all that there is: a limit that is so much is never broken, however sums are rounded."""
 PART = 0.25
-"""Of the least that one object adds: whether it is there is never within a tolerance."""
+"""Share of the least effect of one object. A tolerance below it cannot hide an object."""
 
 
 class Reach(NamedTuple):
-    """Of the elements of a cell, in size.
+    """Absolute changes of the elements of a cell.
 
-    least  that one object changes an element by, where it changes any; 0 where none does
-    most   likewise
-    total  of all objects together, at most
+    least  least nonzero change of an element by one object; 0: no object changes one
+    most   largest change of an element by one object
+    total  largest change by all objects together
     """
 
     least: float
@@ -34,7 +34,7 @@ class Reach(NamedTuple):
     total: float
 
     def times(self, least: float, most: float) -> Reach:
-        """What is multiplied by numbers from least to most."""
+        """Return the reach after multiplication by numbers from least to most."""
         return Reach(self.least * least, self.most * most, self.total * most)
 
 
@@ -42,9 +42,9 @@ NONE = Reach(0.0, 0.0, 0.0)
 
 
 def reaches(cells: Sequence[Cell]) -> list[Reach]:
-    """Of each cell's value. Time grows with what the maps hold.
+    """Return the reach of each cell's value. Time grows with the entries of the maps.
 
-    Bounds, and not sharp ones: a product of the least numbers that are not 0, and one of the largest.
+    The bounds are not sharp: a product of the least nonzero numbers, and a product of the largest.
     """
     found: list[Reach] = []
     for cell in cells:
@@ -65,7 +65,7 @@ def added_up(parts: Sequence[Reach]) -> Reach:
 
 
 def tolerance_of(cell: Cell, value: Reach) -> float:
-    """By how much a hard element may grow: what sums of floats leave, and never what an object takes.
+    """Return how much a hard element may grow: the rounding of sums, and never as much as one object adds.
 
     value  the reach of the cell's value
     """
@@ -124,5 +124,5 @@ def _ends(values: Floats) -> tuple[float, float]:
 
 
 def _sizes(given: Matrix | None) -> tuple[float, float]:
-    """The least and the largest coefficient of a map, in size."""
+    """Return the least and the largest absolute coefficient of a map."""
     return (1.0, 1.0) if given is None else _ends(given.data)

@@ -1,4 +1,4 @@
-"""Which cells make up which stacks, and the arrays of each: see stack.py for what a stack is."""
+"""Group cells into stacks, and make the arrays of each: see stack.py for stacks."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from libs.assignment.language.matrices import Matrix, csr
 from libs.assignment.language.scope import Scope
 
 Levels = Sequence[tuple[int, float]]
-"""Which levels read a cell, and what its total counts there."""
+"""The levels that read a cell, with the weight of its total."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Stack:
-    """Cells that look at the same rows.
+    """Cells over the same rows.
 
     rows    (rows, C) 0 or 1
-    scope   whose items NEW layers compare
-    new     layers of objects that are not where they were; `after` those of all objects: (N,) values each
+    scope   its items decide NEW layers
+    new     layers of objects that have moved; `after` those of all objects: (N,) values each
     cells   each cell, whether its layer is a new one, and the number of its layer among those
     """
 
@@ -36,20 +36,20 @@ class Stack:
 
     @property
     def layers(self) -> int:
-        """How many."""
+        """Return the number of layers."""
         return len(self.new) + len(self.after)
 
     @property
     def values(self) -> Floats:
-        """(N, layers)."""
+        """Return the values, (N, layers)."""
         return np.ascontiguousarray(np.stack([*self.new, *self.after], axis=1))
 
     def layer(self, new: bool, k: int) -> int:
-        """The place of a layer among all."""
+        """Return the position of a layer among all."""
         return k if new else len(self.new) + k
 
     def held(self, initial: Ints, assignment: Ints) -> Floats:
-        """(rows, layers) computed whole."""
+        """Return the held amounts, (rows, layers), computed in full."""
         row, item = self.row[assignment], self.scope.item
         inside, away = row >= 0, item[assignment] != item[initial]
         held = np.empty((self.rows.shape[0], self.layers))
@@ -60,7 +60,7 @@ class Stack:
 
 
 def plan_stacks(cells: Sequence[Cell]) -> list[Stack]:
-    """Stacks of cells that are all stackable, in the order in which their rows occur."""
+    """Return stacks of cells, all stackable, in the order in which their rows occur."""
     stacks: dict[tuple[int, bytes, bytes], Stack] = {}
     for n, cell in enumerate(cells):
         leaf = cell.leaves[0]
@@ -75,7 +75,7 @@ def plan_stacks(cells: Sequence[Cell]) -> list[Stack]:
 
 
 def _stack_for(stacks: dict[tuple[int, bytes, bytes], Stack], leaf: Leaf) -> Stack:
-    """That of the same rows, where no layer compares items of another scope."""
+    """Return the stack with the same rows and the same scope of its layers."""
     pattern = csr((np.ones(leaf.rows.nnz), leaf.rows.indices, leaf.rows.indptr), shape=leaf.rows.shape)
     row = np.full(pattern.shape[1], -1, dtype=np.int64)
     row[pattern.indices] = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
@@ -86,18 +86,18 @@ def _stack_for(stacks: dict[tuple[int, bytes, bytes], Stack], leaf: Leaf) -> Sta
 
 
 def guard_numbers(cell: Cell, tolerance: float) -> tuple[Floats, Floats, Floats]:
-    """(rows,) of a hard cell: the most that a row may hold, by how much it may be more, and what excess counts."""
+    """Return (rows,) of a hard cell: the limit of a row, its tolerance, and the weight of excess."""
     scale = _scale(cell)
     return -constant_of_rows(cell) / scale, tolerance / scale, scale
 
 
 def curve_numbers(cell: Cell) -> Floats:
-    """(rows, 2) constant and scale of what a curve is applied to."""
+    """Return the constant and scale of a curve's argument, (rows, 2)."""
     return np.stack([constant_of_rows(cell), _scale(cell)], axis=1)
 
 
 def constant_of_rows(cell: Cell) -> Floats:
-    """(rows,) the constant of a cell with one column."""
+    """Return the constant of a cell with one column, (rows,)."""
     constant: Floats = cell.by_row + cell.by_column[0]
     return constant if cell.grid is None else constant + np.asarray(cell.grid.toarray()[:, 0])
 

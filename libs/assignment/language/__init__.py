@@ -1,1 +1,1 @@
-"""State a problem: objects, containers, dimensions, scopes, partitions, specs and the expressions they compile to."""
+"""State a problem: objects, containers, dimensions, scopes, partitions, specs and their expressions."""

@@ -1,4 +1,4 @@
-"""Array types, and the checks that every array of a problem goes through."""
+"""Define array types, and check every array of a problem."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Bools = NDArray[np.bool_]
 
 
 def checked_values(where: str, given: ArrayLike, length: int, *, signed: bool = False) -> Floats:
-    """(length,) finite floats; a scalar stands for all. Negative values are refused unless `signed`."""
+    """Return (length,) finite floats; a scalar counts for all. Refuse negative values unless `signed`."""
     try:
         values = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -26,7 +26,7 @@ def checked_values(where: str, given: ArrayLike, length: int, *, signed: bool = 
 
 
 def finite(where: str, values: Floats, *, signed: bool, infinite: bool = False) -> Floats:
-    """The same values, or an error that names the places where they are not finite or negative."""
+    """Return the values unchanged. Raises BadValues with the places of non-finite or negative values."""
     bad = np.isnan(values) if infinite else ~np.isfinite(values)
     if bad.any():
         raise BadValues(f"{where}: not a finite number at {shown(np.argwhere(bad).tolist())}")
@@ -38,7 +38,7 @@ def finite(where: str, values: Floats, *, signed: bool, infinite: bool = False) 
 
 
 def checked_indices(where: str, given: ArrayLike, length: int, size: int, *, none: bool = False) -> Ints:
-    """(length,) indices below `size`; -1 stands for none where `none` is allowed."""
+    """Return (length,) indices below `size`; -1 means none if `none` is allowed."""
     indices = np.asarray(given)
     if indices.shape != (length,):
         raise BadValues(f"{where}: expected {length} indices, got an array of shape {indices.shape}")

@@ -1,6 +1,6 @@
-"""Columns of callers: lists, NumPy, Arrow, pandas and polars.
+"""Read columns of callers: lists, NumPy, Arrow, pandas and polars.
 
-Foreign columns are recognised by their methods, so that pandas and polars are no dependencies.
+Foreign columns are recognised by their methods, so pandas and polars are no dependencies.
 """
 
 from __future__ import annotations
@@ -27,10 +27,7 @@ def is_labelled(given: object) -> bool:
 
 
 def labelled(where: str, given: Any) -> dict[Any, Any]:
-    """Return label -> value.
-
-    Raises: BadValues where two values have one label.
-    """
+    """Return label -> value. Raises BadValues if two values have the same label."""
     if isinstance(given, Mapping):
         return {_plain(label): value for label, value in given.items()}
     labels, values = listed(given.index), listed(given)
@@ -42,7 +39,7 @@ def labelled(where: str, given: Any) -> dict[Any, Any]:
 
 
 def listed(given: Any) -> list[Any]:
-    """Return the values as a list of Python values; None where a column has a null."""
+    """Return the values as a list of Python values; a null becomes None."""
     if isinstance(given, str):
         return [given]
     if not isinstance(given, np.ndarray) and is_column(given):
@@ -56,7 +53,7 @@ def listed(given: Any) -> list[Any]:
 
 
 def dense(given: Any) -> Any:
-    """Return an array of a column of numbers without nulls, and else a list."""
+    """Return an array for a column of numbers without nulls, else a list."""
     if hasattr(given, "__array__"):
         array = np.asarray(given)
         if array.dtype.kind in "iub" or (array.dtype.kind == "f" and not np.isnan(array).any()):
@@ -65,14 +62,14 @@ def dense(given: Any) -> Any:
 
 
 def _null(value: Any) -> Any:
-    """None for a null of pandas: NA, NaT or NaN."""
+    """Return None for a null of pandas (NA, NaT or NaN), else the value."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return None
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def _plain(value: Any) -> Any:
-    """A Python value for a scalar of NumPy or Arrow."""
+    """Return the Python value of a NumPy or Arrow scalar."""
     if hasattr(value, "as_py"):
         return value.as_py()
     return value.item() if isinstance(value, np.generic) else value

@@ -1,4 +1,4 @@
-"""A number for every object, and one for every scope item."""
+"""A dimension: a number for every object, and one for every scope item."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from libs.assignment.language.scope import Scope
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ByItem:
-    """How an object's value depends on where it is, in factor form: objects of one class share a row.
+    """The dependence of an object's value on its place, in factors. Objects of one class share a row.
 
-    scope   Scope          whose items the columns are
+    scope   Scope          its items are the columns
     classes (N,) int       the row of each object
     table   (K, I) float   the factor of a class in an item
     """
@@ -24,25 +24,25 @@ class ByItem:
     table: Floats
 
     def of(self, objects: Ints, containers: Ints) -> Floats:
-        """The factor of each object in the container given for it; 0 in containers outside the scope."""
+        """Return the factor of each object in its given container; 0 in containers outside the scope."""
         kind, item = np.broadcast_arrays(self.classes[objects], self.scope.item[containers])
-        inside = item >= 0  # of a scope without items, -1 is no index either
+        inside = item >= 0  # -1 means outside, and cannot index an empty scope
         found = np.zeros(item.shape)
         found[inside] = self.table[kind[inside], item[inside]]
         return found
 
     def by_container(self, rows: Ints | slice = slice(None)) -> Floats:
-        """(rows, C) the factor of each class in each container, 0 outside the scope."""
+        """Return (rows, C): the factor of each class in each container, 0 outside the scope."""
         padded = np.pad(self.table[rows], ((0, 0), (0, 1)))
         return np.asarray(padded[:, self.scope.item])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Dimension:
-    """What objects take, and what scope items have of it.
+    """The demand of objects, and the capacity of scope items.
 
     objects     (N,) float     an object's value; with `by_item` it is multiplied by the factor
-    by_item     ByItem | None  None: the value is the same wherever the object is
+    by_item     ByItem | None  None: the value is the same in all places
     capacities  {scope: (I,)}  a scope item's own value
     """
 

@@ -1,4 +1,4 @@
-"""What is wrong with a problem as stated: each error names the spec, the field and the values at fault."""
+"""Errors in the statement of a problem. Each error names the spec, the field and the wrong values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ VALUES_SHOWN_MAX = 5
 
 
 class ModelError(ValueError):
-    """The problem as stated cannot be solved or makes no sense; the message says where and what to do next."""
+    """The stated problem is impossible to solve or contradictory. The message names the place and the next step."""
 
 
 class UnknownName(ModelError):
@@ -41,7 +41,7 @@ class TimeUp(Exception):
 
 
 def shown(values: Iterable[object]) -> str:
-    """The first few values, for a message."""
+    """Return the first few values for a message."""
     listed = list(values)
     rest = len(listed) - VALUES_SHOWN_MAX
     return ", ".join(map(str, listed[:VALUES_SHOWN_MAX])) + (f" and {rest} more" if rest > 0 else "")

@@ -1,4 +1,4 @@
-"""Which objects count towards a scope item's utilisation."""
+"""Select the objects that count towards a scope item's utilisation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Flavour(StrEnum):
-    """Sets of objects of a scope item: those initially in it, those after the moves, and those in both (stayed).
+    """Sets of objects of a scope item: initially in it, in it after the moves, or both (stayed).
 
     An object that moves between two containers of one scope item has stayed in that item. Source: Rebalancer, 2.2.
     """
@@ -22,10 +22,10 @@ class Flavour(StrEnum):
     OLD = "OLD"
     """INITIAL less STAYED: moved out."""
     ANY = "ANY"
-    """INITIAL plus AFTER less STAYED: at any point in time; an object under way occupies both ends."""
+    """INITIAL plus AFTER less STAYED: at any time during the moves. A moving object counts in both places."""
     DURING_AND_AFTER = "DURING_AND_AFTER"
-    """Both ANY and AFTER, each on its own: what ANY breaks at the start, AFTER gives a reason to mend."""
+    """ANY and AFTER, each for itself. If the start breaks ANY, AFTER still gives a reason to improve."""
 
     def parts(self) -> tuple[Flavour, ...]:
-        """The utilisations that this flavour asks about, one after the other."""
+        """Return the utilisations of this flavour, one after the other."""
         return (Flavour.AFTER, Flavour.ANY) if self is Flavour.DURING_AND_AFTER else (self,)

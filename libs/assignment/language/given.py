@@ -1,4 +1,4 @@
-"""The door for values and names that callers give: by label where they have labels, else by position."""
+"""Read values and names from callers: by label if they have labels, else by position."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from libs.assignment.language.labels import Labels
 
 
 def aligned(where: str, given: Any, labels: Labels) -> Any:
-    """Return the values in the order of `labels`: by label where there are labels, else as they are.
+    """Return the values in the order of `labels`. Values without labels keep their order.
 
-    Raises: BadValues where a label is missing or there is one too many; UnknownName for a label that does not exist.
+    Raises: BadValues for a missing label; UnknownName for a label that does not exist.
     """
     if not is_labelled(given):
         return dense(given) if is_column(given) else given
@@ -37,9 +37,9 @@ def aligned(where: str, given: Any, labels: Labels) -> Any:
 
 
 def values_of(where: str, given: Any, labels: Labels, *, signed: bool = False) -> Floats:
-    """(labels,) finite floats, by label where there are labels; one number stands for all.
+    """Return (labels,) finite floats, by label if there are labels. One number counts for all.
 
-    Raises: BadValues for values that are no numbers, not finite, or negative without `signed`.
+    Raises: BadValues for values that are not numbers, not finite, or negative without `signed`.
     """
     column = aligned(where, given, labels)
     try:
@@ -53,16 +53,16 @@ def values_of(where: str, given: Any, labels: Labels, *, signed: bool = False) -
 
 
 def indices_of(where: str, given: Any, of: Labels, to: Labels, *, none: bool = False) -> Ints:
-    """(of,) for each of `of` the index of its item of `to`, given by name or number.
+    """Return for each of `of` the index of its item of `to`, (of,). Items are given by name or number.
 
-    None, a null and -1 stand for none where `none` is allowed.
-    Raises: UnknownName with the nearest name; BadValues for other values.
+    None, a null and -1 mean no item, if `none` is allowed. Raises: UnknownName with the nearest name; BadValues for
+    other values.
     """
     return one_by_one(where, aligned(where, given, of), len(of), to, none=none)
 
 
 def one_by_one(where: str, given: Any, length: int, to: Labels, *, none: bool = False) -> Ints:
-    """(length,) indices of `to`, given by name or number, without labels."""
+    """Return (length,) indices of `to`, given by name or number, without labels."""
     column = dense(given) if is_column(given) else given
     named = isinstance(column, list | tuple) and any(one is None or isinstance(one, str) for one in column)
     array = np.array(column, dtype=object) if named else np.asarray(column)

@@ -1,4 +1,4 @@
-"""Names, kept aside: everything else is an index."""
+"""Keep names apart: all other code uses indices."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from libs.assignment.language.columns import listed
 from libs.assignment.language.errors import BadValues, UnknownName, shown
 
 Names = int | Sequence[str] | Any
-"""A number of things, or their names."""
+"""A number of items, or their names."""
 
 
 class Labels:
-    """The names of things that are otherwise indices; without names they are called by their noun and number."""
+    """The names of indexed items. Unnamed items are called by their noun and number."""
 
     def __init__(self, noun: str, given: Names) -> None:
-        """Take a number of things, or their names: a list, or a column of NumPy, Arrow, pandas or polars.
+        """Take a number of items, or their names: a list, or a column of NumPy, Arrow, pandas or polars.
 
-        Raises: BadValues for a number below 0, for names that are no strings, and for a name that occurs twice.
+        Raises: BadValues for a number below 0, for names that are no strings, and for a repeated name.
         """
         self.noun = noun
         counted = isinstance(given, Integral) and not isinstance(given, bool)
@@ -41,15 +41,15 @@ class Labels:
 
     @property
     def names(self) -> tuple[str, ...] | None:
-        """All of them, where they were given."""
+        """Return all names; None if none were given."""
         return None if self._names is None else tuple(self._names)
 
     def name(self, index: int) -> str:
-        """What people call it."""
+        """Return the name of an index, for people."""
         return f"{self.noun} {index}" if self._names is None else self._names[index]
 
     def some(self, indices: Ints) -> Labels:
-        """Only these, in this order: by their names, where they have any."""
+        """Return the labels of these indices, in this order."""
         return Labels(self.noun, len(indices) if self._names is None else [self._names[k] for k in indices])
 
     def index(self, where: str, given: str | int) -> int:

@@ -1,4 +1,4 @@
-"""Sparse matrices of one kind: the maps between objects, groups, scope items and containers."""
+"""Make sparse matrices of one type: the maps between objects, groups, scope items and containers."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 from scipy import sparse
 
 Matrix = Any
-"""A scipy.sparse.csr_array of floats: its stubs know too little of products to be of help."""
+"""A scipy.sparse.csr_array of floats. The stubs of scipy do not type its products."""
 
 
 def csr(given: Any, shape: tuple[int, int] | None = None) -> Matrix:
-    """As compressed rows: from entries (values, (rows, columns)), rows (values, indices, starts) or an array."""
+    """Return compressed rows, from entries (values, (rows, columns)), rows (values, indices, starts) or an array."""
     return sparse.csr_array(given, shape=shape, dtype=np.float64)
 
 
 def csc(given: Any) -> Matrix:
-    """As compressed columns."""
+    """Return compressed columns."""
     return sparse.csc_array(given, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Objects in groups: the tasks of a job, the replicas of a shard."""
+"""A partition: objects in groups, such as the tasks of a job or the replicas of a shard."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from libs.assignment.language.matrices import Matrix
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Partition:
-    """Sets of objects; they may overlap, and an object may be in none.
+    """Sets of objects. They may overlap, and an object may be in none.
 
-    matrix  (G, N)   1 where an object belongs to a group
+    matrix  (G, N)   1 if an object belongs to a group
     groups  Labels   their names
     """
 
@@ -27,5 +27,5 @@ class Partition:
         return len(self.groups)
 
     def totals(self, values: Floats) -> Floats:
-        """(G,) the sum of a value over the objects of each group."""
+        """Return the sum of a value over the objects of each group, (G,)."""
         return np.asarray(self.matrix @ values, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""What is to be assigned to what, and what is wanted of it: arrays with names kept aside."""
+"""State a problem in arrays, with names kept apart: objects, containers, goals and constraints."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from libs.assignment.language.specs.spec import Spec
 
 T = TypeVar("T")
 Column = ArrayLike | Any
-"""One value for each: a list, NumPy, Arrow, pandas, polars or a mapping."""
+"""One value per item: a list, NumPy, Arrow, pandas, polars or a mapping."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
-    """Something to make small. Goals of one priority are added up; a lower number outranks all higher ones.
+    """A value to minimise. Goals of one priority are added up; a lower number outranks all higher ones.
 
-    cost   (1, 1)  what is made small, divided by `scale` and multiplied by `weight`. The scale is the spec's own, so
-                   that weights of unlike goals compare, or 1 where the caller wants the value itself.
+    cost   (1, 1)  the value, divided by `scale` and multiplied by `weight`. The scale is the spec's own, so that
+                   weights of unlike goals compare, or 1 if the caller wants the value itself.
     """
 
     spec: Spec
@@ -47,11 +47,11 @@ class Goal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constraint:
-    """Something that must hold. What is broken at the start is mended before any goal, and never gets worse.
+    """A condition that must hold. If the start breaks it, it is repaired before any goal, and never gets worse.
 
-    A soft constraint may be broken, where mending it costs more of other soft or broken ones.
+    A soft constraint may be broken if its repair breaks other soft or broken constraints more.
 
-    excess  array expressions, each element 0 where the constraint holds and positive where it is broken
+    excess  array expressions; an element is 0 if the constraint holds there, and positive if it is broken
     """
 
     spec: Spec
@@ -61,14 +61,14 @@ class Constraint:
 
 
 class Problem:
-    """Objects, containers and where the objects are now.
+    """Objects, containers and the initial container of each object.
 
     objects, containers  numbers of them, or their names
     initial              (N,) the container of each object, by name or index
 
     Every method takes columns as lists, NumPy, Arrow, pandas or polars. A pandas Series and a mapping are aligned by
-    label: each name or index must occur once. Other columns are read by position.
-    Raises: UnknownName with the nearest name; BadValues for values of the wrong shape or range.
+    label: each name or index must occur once. Other columns are read by position. Raises: UnknownName with the nearest
+    name; BadValues for values of the wrong shape or range.
     """
 
     def __init__(self, *, objects: Names, containers: Names, initial: Column) -> None:
@@ -87,9 +87,10 @@ class Problem:
         self.add_dimension(COUNT, 1.0)
 
     def add_scope(self, name: str, item: Column, items: Names | None = None) -> Scope:
-        """Sets of containers: `item` (C,) is the scope item of each by name or index; -1 or None: in none.
+        """Add sets of containers. `item` (C,) is the scope item of each container by name or index; -1 or None: no
+        item.
 
-        items  the names of the scope items, or how many; None: those that occur, names in the order of occurrence
+        items  the names of the scope items, or their number; None: the names that occur, in order of occurrence
         """
         self._new("scope", name, self.scopes)
         labels = Labels(name, _found(item) if items is None else items)
@@ -98,9 +99,9 @@ class Problem:
         return self.scopes[name]
 
     def add_partition(self, name: str, group: Column, groups: Names | None = None) -> Partition:
-        """Sets of objects: `group` (N,) is the group of each by name or index; -1 or None: in none.
+        """Add sets of objects. `group` (N,) is the group of each object by name or index; -1 or None: no group.
 
-        groups  the names of the groups, or how many; None: those that occur, names in the order of occurrence
+        groups  the names of the groups, or their number; None: the names that occur, in order of occurrence
         """
         labels = Labels(name, _found(group) if groups is None else groups)
         index = indices_of(f"partition {name!r}", group, self.objects, labels, none=True)
@@ -110,7 +111,7 @@ class Problem:
     def add_overlapping_partition(
         self, name: str, member: Column, group: Column, groups: Names | Labels | None = None
     ) -> Partition:
-        """Sets of objects that may overlap: object `member[k]` is in group `group[k]`, by name or index."""
+        """Add sets of objects that may overlap: object `member[k]` is in group `group[k]`, by name or index."""
         self._new("partition", name, self.partitions)
         if not isinstance(groups, Labels):
             groups = Labels(name, _found(group) if groups is None else groups)
@@ -132,10 +133,10 @@ class Problem:
         signed: bool = False,
         by_item: tuple[str, Column, ArrayLike] | None = None,
     ) -> Dimension:
-        """What each object takes, (N,) or one number for all, and what each container has of it, (C,).
+        """Add the demand of each object, (N,) or one number for all, and the capacity of each container, (C,).
 
-        `by_item` = (scope, classes (N,), table (K, I)): the value of an object in a scope item is multiplied by
-        table[classes[object], item]; outside the scope's items it is 0.
+        With `by_item` = (scope, classes (N,), table (K, I)) an object's value in a scope item is multiplied by
+        table[classes[object], item]. Outside the scope's items it is 0.
         """
         self._new("dimension", name, self.dimensions)
         where = f"dimension {name!r}"
@@ -156,13 +157,13 @@ class Problem:
         return self.dimensions[name]
 
     def add_capacity(self, dimension: str, scope: str, values: Column, *, signed: bool = False) -> None:
-        """What each item of a scope has of a dimension. Items of other scopes have the sum over their containers."""
+        """Set the capacity of each item of a scope. Items of other scopes have the sum over their containers."""
         where = f"capacity of {dimension!r} by {scope!r}"
         items = self.scope(where, scope).items
         self.dimension(where, dimension).capacities[scope] = values_of(where, values, items, signed=signed)
 
     def capacity(self, where: str, dimension: str, scope: str) -> Floats:
-        """(I,) what each scope item has of a dimension: as given for the scope, else the sum over its containers."""
+        """Return each scope item's capacity, (I,): as given for the scope, else the sum over its containers."""
         known = self.dimension(where, dimension).capacities
         if scope in known:
             return known[scope]
@@ -171,21 +172,21 @@ class Problem:
         return np.asarray(self.scope(where, scope).matrix() @ known[CONTAINER])
 
     def scope(self, where: str, name: str) -> Scope:
-        """By name, or an error that says which name is nearest."""
+        """Return a scope by name. Raises UnknownName with the nearest name."""
         return _known(where, "scope", name, self.scopes)
 
     def partition(self, where: str, name: str) -> Partition:
-        """By name, or an error that says which name is nearest."""
+        """Return a partition by name. Raises UnknownName with the nearest name."""
         return _known(where, "partition", name, self.partitions)
 
     def dimension(self, where: str, name: str) -> Dimension:
-        """By name, or an error that says which name is nearest."""
+        """Return a dimension by name. Raises UnknownName with the nearest name."""
         return _known(where, "dimension", name, self.dimensions)
 
     def add_goal(self, spec: Spec, *, weight: float = 1.0, priority: int = 0, normalise: bool = True) -> None:
-        """Make a spec's value small. Priority 0 outranks 1; weights count within a priority.
+        """Minimise a spec's value. Priority 0 outranks 1; weights count within a priority.
 
-        With `normalise` the value is divided by the spec's scale: 1 is then about the most that can be wrong.
+        With `normalise` the value is divided by the spec's scale. Then 1 is roughly the worst possible value.
         """
         _require_spec(spec)
         if not (_finite(weight) and weight >= 0):
@@ -202,7 +203,7 @@ class Problem:
         self.goals.append(Goal(spec=spec, cost=cost, scale=scale, weight=weight, priority=priority))
 
     def add_constraint(self, spec: Spec, *, hard: bool = True, weight: float = 1.0) -> None:
-        """Let a spec hold. `weight` counts among soft constraints and those that are broken at the start."""
+        """Require a spec to hold. `weight` counts among soft constraints and those that the start breaks."""
         _require_spec(spec)
         if not (_finite(weight) and weight > 0):
             raise BadValues(f"{spec.where}: a weight of {weight!r}; expected a finite number above 0")
@@ -228,7 +229,7 @@ def _require_spec(given: object) -> None:
 
 @contextmanager
 def _naming(spec: Spec) -> Iterator[None]:
-    """Name the spec in errors of its expressions, which do not know it."""
+    """Name the spec in errors of its expressions, because expressions do not know their spec."""
     try:
         yield
     except BadValues as error:
@@ -244,7 +245,7 @@ def _known(where: str, noun: str, name: str, known: Mapping[str, T]) -> T:
 
 
 def _found(given: Column) -> int | list[str]:
-    """The names that occur, or how many indices there are; 0 where these are no indices, which is refused later."""
+    """Return the names that occur, or the number of indices. Return 0 for other values, which are refused later."""
     column = list(given.values()) if isinstance(given, Mapping) else dense(given)
     if not isinstance(column, np.ndarray):
         names = [one for one in column if isinstance(one, str)]

@@ -1,6 +1,6 @@
-"""The names that every problem knows without being told."""
+"""Name the dimension and the scope that every problem has."""
 
 COUNT = "count"
-"""The dimension in which every object is 1."""
+"""The dimension in which the value of every object is 1."""
 CONTAINER = "container"
 """The scope in which every container is an item of its own."""

@@ -1,4 +1,4 @@
-"""Containers in sets: a rack, a datacenter."""
+"""A scope: containers in sets, such as racks or datacenters."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Scope:
         return len(self.items)
 
     def matrix(self) -> Matrix:
-        """(I, C) 1 where a container belongs to an item."""
+        """Return (I, C): 1 if a container belongs to an item."""
         inside = np.flatnonzero(self.item >= 0)
         ones = np.ones(len(inside))
         return csr((ones, (self.item[inside], inside)), shape=(len(self), len(self.item)))

@@ -1,1 +1,1 @@
-"""From cells to the columns and rows of a mixed-integer program."""
+"""Turn cells into the columns and rows of a mixed-integer program."""

@@ -1,4 +1,4 @@
-"""Arrays whose elements are linear in the model's columns."""
+"""Represent arrays whose elements are linear in the model's columns."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from libs.assignment.language.matrices import Matrix, csr
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Affine:
-    """matrix @ x + constant for the elements that any column touches; the others are numbers.
+    """matrix @ x + constant for the elements that depend on columns; the others are numbers.
 
     shape     of the whole array
-    keys      (E,) row * columns + column of the elements that columns touch, rising
+    keys      (E,) row * columns + column of the elements that depend on columns, rising
     matrix    (E, C)
     constant  (E,)
-    error     (E,) by how much an element may differ from what it stands for
-    rest      (rows * columns,) all the other elements' values; None where there are too many to keep
+    error     (E,) largest difference between an element and the expression that it models
+    rest      (rows * columns,) values of all other elements; None if there are too many to keep
     """
 
     shape: Shape
@@ -31,18 +31,18 @@ class Affine:
     rest: Floats | None
 
     def at(self, point: Floats) -> Floats:
-        """(E,) its values at a point of the model."""
+        """Return its values at a point of the model, (E,)."""
         return np.asarray(self.matrix @ point[: self.matrix.shape[1]] + self.constant)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Image:
-    """What a function makes of (E,) elements: columns of their own, copies of the argument, or numbers.
+    """The value of a function of (E,) elements: columns of their own, copies of the argument, or numbers.
 
-    column    (E,) the column that holds an element's value; -1: none
+    column    (E,) the column with an element's value; -1: none
     copied    (E,) the value is the argument's own
     constant  (E,) added to either
-    error     (E,) by how much the value may be wrong
+    error     (E,) largest error of the value
     """
 
     column: Ints
@@ -51,7 +51,7 @@ class Image:
     error: Floats
 
     def of(self, x: Affine, width: int) -> tuple[Matrix, Floats]:
-        """(E, width) and (E,): the value as a linear function."""
+        """Return the value as a linear function: (E, width) and (E,)."""
         own = np.flatnonzero(self.column >= 0)
         ones = csr((np.ones(len(own)), (own, self.column[own])), shape=(len(self.column), width))
         if not self.copied.any():

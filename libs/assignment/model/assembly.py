@@ -1,4 +1,4 @@
-"""The model under construction: columns with their bounds, rows with their names, and how a point is completed."""
+"""Build the model: columns with bounds, rows with names, and the completion of a point."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from libs.mip.model import Mip
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RowBlock:
-    """Rows first..last-1 of the model: what they say (`what`), of which specs (`name`), of which elements.
+    """Rows first..last-1 of the model: their meaning (`what`), their specs (`name`) and their elements.
 
-    keys     (last - first,) row * columns + column of the array that the rows speak of
+    keys     (last - first,) row * columns + column of the array element of each row
     columns  of that array
     """
 
@@ -32,19 +32,19 @@ class RowBlock:
 
 
 class Completion(Protocol):
-    """Columns that follow from earlier ones."""
+    """Columns whose values follow from earlier columns."""
 
     def fill(self, point: Floats) -> None:
-        """Set them to what they are in the cheapest point with the earlier columns as they are."""
+        """Set them to their cheapest values, given the earlier columns."""
 
 
 class Assembly:
-    """Columns 0..Q-1 are counts; whatever comes after follows from those before.
+    """A model under construction. Columns 0..Q-1 are counts; every later column follows from earlier ones.
 
-    steps  (matrix, y): y = 1 where the row, of counts with positive coefficients, is above 0
-    limits (name, matrix, limit, excess, keys, columns): on rows of counts without negative coefficients; excess is the
-           column of what a limit is broken by, or -1
-    named  every element of a spec has rows of its own, which say whose they are, also where it needs none
+    steps  (matrix, y): y = 1 if the row, of counts with positive coefficients, is above 0
+    limits (name, matrix, limit, excess, keys, columns): limits on rows of counts without negative coefficients; excess
+           is the column of the amount above the limit, or -1
+    named  every element of a spec gets its own rows with its name, even if it needs none
     """
 
     def __init__(self, counts: Counts, size: Ints, *, named: bool = False) -> None:
@@ -72,11 +72,11 @@ class Assembly:
 
     @property
     def width(self) -> int:
-        """Columns so far."""
+        """Return the number of columns so far."""
         return self.mip.columns
 
     def add_columns(self, count: int, *, least: ArrayLike, most: ArrayLike, integer: bool = False) -> Ints:
-        """Columns with bounds; returns their indices."""
+        """Add columns with bounds, and return their indices."""
         low = np.broadcast_to(np.asarray(least, np.float64), (count,))
         high = np.broadcast_to(np.asarray(most, np.float64), (count,))
         self.least, self.most = np.append(self.least, low), np.append(self.most, high)
@@ -93,7 +93,7 @@ class Assembly:
         lower: ArrayLike = -np.inf,
         upper: ArrayLike = np.inf,
     ) -> None:
-        """One row per key."""
+        """Add one row per key."""
         if not len(keys):
             return
         self.mip.add_rows(len(keys), *entries, lower=lower, upper=upper)
@@ -103,9 +103,9 @@ class Assembly:
         )
 
     def bounds(self, matrix: Matrix, constant: Floats) -> tuple[Floats, Floats]:
-        """(E,) each: the least and the most that linear functions can be.
+        """Return the least and the greatest value of linear functions, (E,) each.
 
-        Counts of one class share its objects: together at most `size` times the largest coefficient.
+        Counts of one class share its objects: together they add at most `size` times the largest coefficient.
         """
         rows = csr(matrix)
         rows.sort_indices()
@@ -134,11 +134,11 @@ class Assembly:
         return least, most
 
     def bounds_of(self, x: Affine) -> tuple[Floats, Floats]:
-        """(E,) each."""
+        """Return the least and the greatest value of each element, (E,) each."""
         return self.bounds(x.matrix, x.constant)
 
 
 def entries_of(matrix: Matrix, some: Ints, sign: float = 1.0) -> tuple[Ints, Ints, Floats]:
-    """Rows `some` of a matrix as (row within the block, column, coefficient)."""
+    """Return rows `some` of a matrix as (row within the block, column, coefficient)."""
     rows = csr(matrix)[some]
     return np.repeat(np.arange(len(some)), np.diff(rows.indptr)), rows.indices.astype(np.int64), sign * rows.data

@@ -1,4 +1,4 @@
-"""An argument that a curve needs to be 0 or more."""
+"""Bound an argument from below, for curves that need 0 or more."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from libs.assignment.model.positive_part import add_positive_part
 
 
 def at_least_zero(a: Assembly, name: str, x: Affine, want: Want) -> Affine:
-    """max(0, x), in columns of its own where x can be below 0."""
+    """Return max(0, x), in new columns if x can be below 0."""
     if (a.bounds_of(x)[0] >= 0).all():
         return x
     matrix, constant = add_positive_part(a, name, x, want, None).of(x, a.width)

@@ -1,4 +1,4 @@
-"""Rounding up: one integer for each element that is not a number."""
+"""Round up, with one integer column for each element that is not a number."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ class Ceilings:
     y: Ints
 
     def fill(self, point: Floats) -> None:
-        """By definition."""
+        """Set y by definition."""
         point[self.y] = Ceil.of(self.x.at(point)[self.some], 0.0)
 
 
 def add_ceil(a: Assembly, name: str, x: Affine, want: Want) -> Image:
     """Add y = ceil(x - tolerance), y integer.
 
-        y >= x - tolerance                  where small values are wanted
-        y <= x - tolerance + 1 - tolerance  where large values are wanted: x within a tolerance above a whole number is
-                                            taken for it
+        y >= x - tolerance                  if small values are wanted
+        y <= x - tolerance + 1 - tolerance  if large values are wanted: x within a tolerance above a whole number
+                                            counts as that number
 
-    Rows: one or two per element that can be more than one whole number.
+    Rows: one or two per element that can exceed one whole number.
     """
     if x.error.any():
         raise NotLowerable(f"{name}: rounding of a value that is itself only piecewise exact; use local search")

@@ -1,4 +1,4 @@
-"""What a cell applies its function to, as linear functions of columns."""
+"""Build the argument of each cell's function, as linear functions of columns."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ Entries = tuple[Ints, Ints, Floats]
 
 
 class Arguments:
-    """Builds arguments cell by cell, given the values of the cells before.
+    """Builds arguments cell by cell, from the values of earlier cells.
 
-    leave  (J,) the columns of how many of a subclass leave
+    leave  (J,) the columns that count how many of a subclass leave
     """
 
     def __init__(self, a: Assembly, moved: Movement, leave: Ints, initial: Ints, cells: Sequence[Cell]) -> None:
         self.a, self.moved, self.leave, self.initial, self.cells = a, moved, leave, initial, cells
 
     def of(self, number: int, values: Sequence[Affine]) -> Affine:
-        """The constant, leaves and links of a cell."""
+        """Return the sum of a cell's constant, leaves and links."""
         cell = self.cells[number]
         rows, columns = cell.shape
         base = cell.by_row[:, None] + cell.by_column[None, :] if cell.dense else None
@@ -70,7 +70,8 @@ class Arguments:
         key, column, by = key[some], column[some], by[some]
         held = csr(fixed).tocoo()
         place = held.coords[0].astype(np.int64) * columns + held.coords[1]
-        wrong = np.concatenate([at for at, _ in errors]) if errors else none  # also where no column counts any more
+        # also for elements that no column reaches any more
+        wrong = np.concatenate([at for at, _ in errors]) if errors else none
         if base is not None:
             keys, element = np.unique(np.concatenate([key, wrong]), return_inverse=True)
             rest = base.ravel().copy()
@@ -92,7 +93,7 @@ class Arguments:
         )
 
     def _settled(self, x: Affine) -> Affine:
-        """Elements that are the same whatever the counts are numbers: the average of all containers is one."""
+        """Turn elements with the same value for all counts into numbers, for example the average of all containers."""
         least, most = self.a.bounds_of(x)
         size = np.maximum(np.abs(x.constant), np.abs(most))
         number = most - least <= 1e-12 * np.maximum(size, 1e-300)
@@ -105,7 +106,7 @@ class Arguments:
         return Affine(shape=x.shape, keys=x.keys, matrix=x.matrix, constant=constant, error=x.error, rest=x.rest)
 
     def _leaf(self, leaf: Leaf, width: int) -> tuple[Entries, tuple[Ints, Floats] | None]:
-        """The entries of a leaf, and what it holds whatever the columns say."""
+        """Return the entries of a leaf, and its constant part."""
         if leaf.flavour is Flavour.AFTER:
             return self._counted(leaf, width), None
         if self.moved.split:
@@ -120,13 +121,13 @@ class Arguments:
         return (entries[0], entries[1], entries[2]), constant
 
     def _counted(self, leaf: Leaf, width: int) -> Entries:
-        """Of the counts."""
+        """Return the entries of a leaf over the counts."""
         counts = self.a.counts
         who = self.moved.classes.representative[counts.kind]
         return self._placed(leaf, who, counts.container, np.arange(len(who)), width)
 
     def _placed(self, leaf: Leaf, who: Ints, where: Ints, column: Ints, width: int) -> Entries:
-        """Of columns that stand for objects like `who` in containers `where`."""
+        """Return entries over columns that stand for objects like `who` in containers `where`."""
         each = leaf.values[who]
         if leaf.factor is not None:
             each = each * leaf.factor.of(who, where)
@@ -136,7 +137,7 @@ class Arguments:
         return key, column[some[source]], by * each[some[source]]
 
     def _split(self, leaf: Leaf, width: int) -> Entries:
-        """Of counts of classes that began in one container."""
+        """Return entries over the counts of classes that began in one container."""
         counts = self.a.counts
         who = self.moved.classes.representative[counts.kind]
         began = self.initial[who]
@@ -145,7 +146,7 @@ class Arguments:
         return self._placed(leaf, who[gone], where[gone], gone, width)
 
     def _link(self, link: Link, value: Affine, width: int) -> tuple[Entries, tuple[Ints, Floats]]:
-        """The entries of a link, and what errors it passes on to which elements."""
+        """Return the entries of a link, and the errors that it passes on to elements."""
         across = value.shape[1]
         key, source, by = outer_entries(link.rows, value.keys // across, link.columns, value.keys % across, width)
         by = by * link.coefficient
@@ -158,7 +159,7 @@ class Arguments:
         return entries, (key[wrong], error[wrong])
 
     def _numbers(self, link: Link, value: Affine, cell: Cell) -> tuple[Floats | float, Matrix]:
-        """What a link adds to every element of a cell, and to some besides, whatever the columns say."""
+        """Return the constant that a link adds to every element of a cell, and the constants that it adds to some."""
         source = self.cells[link.source]
         height, across = value.shape
         if value.rest is not None:
@@ -178,6 +179,6 @@ class Arguments:
 
 
 def _through(held: Matrix, link: Link) -> Matrix:
-    """Rows @ held @ columns.T."""
+    """Return rows @ held @ columns.T."""
     over = held if link.rows is None else link.rows @ held
     return csr(over if link.columns is None else over @ csc(link.columns.T))

@@ -1,4 +1,4 @@
-"""Limits on what is there only if it is counted: a container that is not in use has no capacity either."""
+"""Link limits with steps over the same counts: a container that is not in use has no capacity either."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ from libs.assignment.model.assembly import Assembly, entries_of
 
 Numbers = NDArray[np.uint64]
 SEED = 0x51EED
-"""Of the numbers by which sets of columns are told apart; any would do."""
+"""Seed of the random numbers that identify sets of columns; any seed works."""
 
 
 def add_links(a: Assembly) -> None:
-    """Hold limits together with steps over the same counts.
+    """Link limits with steps over the same counts.
 
-        sum_q a[i,q] n[q]  -  excess[i]  <=  limit[i] y[e]      for each step y[e] = 1 where sum_q b[e,q] n[q] > 0, and
+        sum_q a[i,q] n[q]  -  excess[i]  <=  limit[i] y[e]      for each step y[e] = 1 if sum_q b[e,q] n[q] > 0, and
                                                                 each limit i of a n, a >= 0, over the same counts
 
-    excess is what the limit is broken by; hard limits that hold have none. Where y = 0 all these counts are 0, so no
-    point is lost; what a relaxation says of y becomes the share of the limit that is used, and not of all objects. Sets
-    of columns are compared by a sum of 64-bit random numbers.
-    Rows: at most one per limit.
+    excess is the amount above the limit; hard limits that hold have none. If y = 0 all these counts are 0, so no point
+    is lost. In a relaxation y becomes the used share of the limit instead of the share of all objects. Sets of columns
+    are compared by a sum of 64-bit random numbers. Rows: at most one per limit.
     """
     if not any(len(y) for _, y in a.steps) or not a.limits:
         return
@@ -48,7 +47,7 @@ def add_links(a: Assembly) -> None:
 
 
 def counts_alone(a: Assembly, matrix: Matrix, some: Ints, *, least: float = 0.0) -> Ints:
-    """Those of the rows that have counts alone, with no coefficient below the least."""
+    """Return the rows that contain only counts, with no coefficient below the least."""
     rows: Matrix = csr(matrix)[some]
     bad = (rows.data < least) | (rows.indices >= len(a.counts.kind))
     element = np.repeat(np.arange(len(some)), np.diff(rows.indptr))
@@ -57,7 +56,7 @@ def counts_alone(a: Assembly, matrix: Matrix, some: Ints, *, least: float = 0.0)
 
 
 def _sets(matrix: Matrix, each: Numbers) -> Numbers:
-    """(E,) one number per set of columns, 0 for none."""
+    """Return one number per set of columns, (E,); 0 for the empty set."""
     rows: Matrix = csr(matrix)
     element = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
     found = np.zeros(rows.shape[0], dtype=np.uint64)

@@ -1,4 +1,4 @@
-"""The count columns: how many objects of a class a container holds, where it may hold any."""
+"""Make the count columns: the number of objects of a class in a container, for each allowed pair."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from libs.assignment.model.entries import outer_entries
 from libs.assignment.model.movement import Movement
 
 PAIRS_MAX = 10_000_000
-"""Pairs of class and container that are looked at."""
+"""Pairs of class and container that may be examined."""
 SLACK = 1e-12
-"""What a limit may be missed by, as a share of it: sums of floats."""
+"""Relative tolerance of a limit, for rounding in sums of floats."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -28,8 +28,8 @@ class Counts:
     """Columns 0..Q-1 of the model, by class and then by container.
 
     kind, container  (Q,)
-    held             (Q,) objects of the class there at the start
-    most             (Q,) that hard constraints leave room for
+    held             (Q,) objects of the class in the container at the start
+    most             (Q,) the largest number that hard constraints allow
     """
 
     kind: Ints
@@ -39,7 +39,9 @@ class Counts:
 
 
 def count_columns(compiled: Compiled, moved: Movement) -> Counts:
-    """Every pair of class and container that no single hard constraint rules out, and those that hold something."""
+    """Make a column for every pair of class and container that holds objects or that no single hard constraint
+    forbids.
+    """
     classes, containers = moved.classes, len(compiled.problem.containers)
     pairs = len(classes) * containers
     if pairs > PAIRS_MAX:
@@ -61,7 +63,9 @@ def count_columns(compiled: Compiled, moved: Movement) -> Counts:
 
 
 def _rules_out(cell: Cell, leaves: tuple[Leaf, ...]) -> bool:
-    """Whether a cell is a hard limit on sums without negative terms: each term alone must keep it."""
+    """Return whether a cell is a hard limit on sums without negative terms. Then each term alone must keep the
+    limit.
+    """
     plain = cell.hard and not cell.links and cell.over is None and cell.function in (IDENTITY, POSITIVE_PART, STEP)
     return plain and bool(leaves) and not any(leaf_signs(leaf)[1] for leaf in leaves)
 
@@ -77,7 +81,7 @@ def _tighten(
     held: Ints,
     most: Ints,
 ) -> None:
-    """Lower `most` to what the elements that a pair touches leave room for."""
+    """Lower `most` to the room that a pair's elements leave."""
     who = moved.classes.representative[kind]
     each = leaf.values[who]
     if leaf.factor is not None:
@@ -104,7 +108,7 @@ def _tighten(
 
 
 def _held_at_home(moved: Movement, initial: Ints) -> Ints:
-    """(K, C) objects of a class that began in a home."""
+    """Return the number of objects of each class that began in each home, (K, C)."""
     homes = moved.home[initial]
     inside = np.flatnonzero(homes >= 0)
     found = np.zeros((len(moved.classes), len(moved.home)), dtype=np.int64)
@@ -113,13 +117,13 @@ def _held_at_home(moved: Movement, initial: Ints) -> Ints:
 
 
 def _room(cell: Cell, value: CellValue, key: Ints) -> Floats:
-    """What is left of each element's limit when everything with a say in it is 0."""
+    """Return the room under each element's limit if all terms that depend on the assignment are 0."""
     rows, columns = key // cell.shape[1], key % cell.shape[1]
     empty = cell.by_row[rows] + cell.by_column[columns]
     if cell.grid is not None:
         empty = empty + np.asarray(cell.grid[rows, columns]).ravel()
     limit = start_of(cell, value, key)
-    if cell.function == STEP:  # an item that holds something already may hold more: it is one item either way
+    if cell.function == STEP:  # an item that holds something may hold more: the step counts it once in any case
         limit = np.where(limit > STEP_TOLERANCE, np.inf, STEP_TOLERANCE)
     elif cell.function != IDENTITY:
         limit = np.maximum(limit, 0.0)
@@ -127,7 +131,7 @@ def _room(cell: Cell, value: CellValue, key: Ints) -> Floats:
 
 
 def start_of(cell: Cell, value: CellValue, key: Ints) -> Floats:
-    """What elements of a cell apply their function to at the start."""
+    """Return the arguments of a cell's elements at the start."""
     if cell.dense:
         return np.asarray(value.x.ravel()[key])
     order = np.argsort(value.keys)

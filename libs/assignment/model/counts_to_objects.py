@@ -1,4 +1,4 @@
-"""From counts back to objects."""
+"""Turn counts into an assignment of objects."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ if TYPE_CHECKING:
 
 
 def place(lowered: Lowered, counts: Ints, leave: Ints | None) -> Ints:
-    """(N,) an assignment with these counts (Q,).
+    """Return an assignment (N,) with these counts (Q,).
 
-    Of a class and a home as many stay as there is room for, those whose leaving costs most first; then as many as can
-    stay in their container. Whoever is left goes where there is room, in the order of objects and containers.
-    leave  (J,) how many of each subclass leave. Where nobody gains by leaving that many leave at most, and it says who
-           first; elsewhere that many do. None: as few as can, the cheapest first
+    Of a class and a home as many objects stay as there is room for, the most expensive leavers first. Of these, as many
+    as possible keep their container. The others go to containers with room, in the order of objects and containers.
+
+    leave  (J,) number of objects of each subclass that leave. If leaving brings no gain, it is an upper bound, and
+           decides which objects leave first; else it is exact. None: as few as possible, the cheapest first
     """
     initial, moved = lowered.problem.initial, lowered.movement
     kind, containers = moved.classes.of, len(moved.home)
@@ -50,7 +51,7 @@ def place(lowered: Lowered, counts: Ints, leave: Ints | None) -> Ints:
 
 
 def _who_stays_first(lowered: Lowered, group: Ints, leave: Ints | None) -> Ints:
-    """(N,) objects by group, those who stay first: whom `leave` lets stay, then those whose leaving costs most."""
+    """Return the objects by group, stayers first, (N,): those that `leave` keeps, then the most expensive leavers."""
     leaving, subclass = lowered.leaving, lowered.movement.subclass
     dearness = np.empty(len(leaving.order), dtype=np.int64)
     dearness[leaving.order] = np.arange(len(leaving.order))
@@ -63,7 +64,7 @@ def _who_stays_first(lowered: Lowered, group: Ints, leave: Ints | None) -> Ints:
 
 
 def _rank(group: Ints, order: Ints) -> Ints:
-    """(N,) the place of each among those of its group, in an order."""
+    """Return the position of each object within its group in an order, (N,)."""
     grouped = order[np.argsort(group[order], kind="stable")]
     new = np.append(True, group[grouped[1:]] != group[grouped[:-1]])[: len(grouped)]
     first = np.flatnonzero(new)

@@ -1,4 +1,4 @@
-"""Which way each cell is pressed: a maximum that is only ever to be small needs no binaries."""
+"""Find the wanted direction of each cell: a maximum that should only be small needs no binaries."""
 
 from __future__ import annotations
 
@@ -14,20 +14,24 @@ from libs.assignment.language.matrices import Matrix
 
 @dataclass(slots=True)
 class Want:
-    """`small`: something gets better when an element falls; `large`: when one rises. Both may be so."""
+    """`small`: the objective improves when an element falls; `large`: when one rises. Both may hold."""
 
     small: bool = False
     large: bool = False
 
     def add(self, other: Want, signs: tuple[bool, bool]) -> None:
-        """Press on what `other` is made of with coefficients of these signs: some positive, some negative."""
+        """Add the wishes of `other` for a part of it, with coefficients of these signs: some positive, some
+        negative.
+        """
         positive, negative = signs
         self.small |= (other.small and positive) or (other.large and negative)
         self.large |= (other.large and positive) or (other.small and negative)
 
 
 def wants(compiled: Compiled) -> tuple[Want, ...]:
-    """Of every cell. All functions are nondecreasing, so what is wanted of a value is wanted of its argument."""
+    """Return the wanted directions of every cell. Functions are nondecreasing, so the argument has those of the
+    value.
+    """
     cells = compiled.graph.cells
     found = [Want(small=cell.hard) for cell in cells]
     for total in compiled.totals:
@@ -40,7 +44,7 @@ def wants(compiled: Compiled) -> tuple[Want, ...]:
 
 
 def leaf_signs(leaf: Leaf) -> tuple[bool, bool]:
-    """Whether any, and which, of a leaf's coefficients are positive and negative."""
+    """Return whether a leaf has positive coefficients, and whether it has negative ones."""
     signs = _signs(1.0, (leaf.rows, leaf.columns))
     signs = _product(signs, (bool((leaf.values > 0).any()), bool((leaf.values < 0).any())))
     if leaf.factor is not None:

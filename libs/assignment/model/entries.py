@@ -1,4 +1,4 @@
-"""Where products of a map over rows and one over columns put what they are given."""
+"""Compute the entries of a product of a map over rows and a map over columns."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from libs.assignment.language.matrices import Matrix, csc
 def outer_entries(
     rows: Matrix | None, i: Ints, columns: Matrix | None, j: Ints, width: int
 ) -> tuple[Ints, Ints, Floats]:
-    """The entries of rows[:, i[s]] (outer) columns[:, j[s]] for each source s, by index arithmetic.
+    """Return the entries of rows[:, i[s]] (outer) columns[:, j[s]] for each source s, by index arithmetic.
 
-    Returns (target, source, coefficient): target = row * width + column of the product's shape (rows, width).
-    A map of None is the identity.
+    Returns (target, source, coefficient): target = row * width + column of the product's shape (rows, width). A map of
+    None is the identity.
     """
     row, source, by_row = _listed(rows, i)
     count, first, column, by_column = _spans(columns, j)
@@ -29,7 +29,7 @@ def outer_entries(
 
 
 def _spans(given: Matrix | None, j: Ints) -> tuple[Ints, Ints, Ints, Floats]:
-    """Per source the number of entries and the first of them; then the entries' indices and values."""
+    """Return per source the number of entries and the first of them; then the entries' indices and values."""
     if given is None:
         return np.ones(len(j), np.int64), np.arange(len(j)), j, np.ones(len(j))
     by_column = csc(given)
@@ -38,7 +38,7 @@ def _spans(given: Matrix | None, j: Ints) -> tuple[Ints, Ints, Ints, Floats]:
 
 
 def _listed(given: Matrix | None, j: Ints) -> tuple[Ints, Ints, Floats]:
-    """Every entry of every source: index, source, value."""
+    """Return index, source and value of every entry of every source."""
     count, first, index, value = _spans(given, j)
     source = np.repeat(np.arange(len(j)), count)
     at = np.arange(len(source)) - np.repeat(np.cumsum(count) - count, count) + np.repeat(first, count)

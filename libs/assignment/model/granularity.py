@@ -1,4 +1,4 @@
-"""Of what a linear function of integers is a multiple."""
+"""Find the step size of linear functions of integers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WHOLE = 1e-12
 
 
 def grain(a: Assembly, x: Affine, some: Ints) -> Floats:
-    """(some,) the least value above 0 that each element can have; see `multiples` and below.
+    """Return the least positive value of each element, (some,); see `multiples`.
 
     A sum of integers with positive coefficients and no constant is at least the smallest of these where it is positive;
     where all terms are multiples of one number, what the constant has over such a multiple, or else that number. Of

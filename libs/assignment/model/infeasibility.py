@@ -1,4 +1,4 @@
-"""Hard constraints that no assignment meets together: which, and by how much."""
+"""Find hard constraints that no assignment meets together, and the least amount by which they must be broken."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from libs.assignment.model.lowered import Lowered
 from libs.mip.highs import Limits, solve_lp
 
 PROVEN = 1e-6
-"""What must be broken at least, by the bound, for it to count as proven."""
+"""A proven lower bound of the excess must exceed this."""
 COUNTS = 1e-7
-"""Prices and amounts below this share of the largest are rounding."""
+"""Prices and amounts below this share of the largest are rounding errors."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clash:
-    """Specs that cannot all hold, as hard constraints, for any assignment whatever.
+    """Specs that cannot all hold, as hard constraints, for any assignment.
 
-    least   what is broken at least, over all of them, each with its weight
+    least   least total excess over all of them, each with its weight
     specs   the specs whose limits prove it
-    broken  in the cheapest relaxed assignment: spec, row and column of its array, by how much
+    broken  in the cheapest relaxed assignment: spec, row and column of its array, and excess
     """
 
     least: float
@@ -35,7 +35,7 @@ class Clash:
     broken: tuple[tuple[str, int, int, float], ...]
 
     def in_words(self) -> str:
-        """Names and values at fault."""
+        """Return the names of the specs and their excess, as text."""
         where = shown(
             f"{amount:g} in row {row}, column {column} of {spec}" for spec, row, column, amount in self.broken
         )
@@ -43,11 +43,12 @@ class Clash:
 
 
 def clash_of(problem: Problem, time_s_max: float = math.inf) -> Clash | None:
-    """Ask a linear program how little all hard constraints together must be broken; None if perhaps not at all.
+    """Find the least total excess of all hard constraints by a linear program. Return None if it may be zero.
 
-    min  sum_k weight[k] excess[k]   over fractional counts, wherever the objects are now. It is an integer program's
-    relaxation, so that what it proves is so; it may miss what only whole objects show, and whatever takes longer than
-    `time_s_max` to solve.
+    min  sum_k weight[k] excess[k]   over fractional counts, from any initial assignment
+
+    It is the relaxation of an integer program, so its bound is proven. It misses conflicts of whole objects, and those
+    that take longer than `time_s_max` to solve.
     """
     lowered = _all_soft(problem)
     found = solve_lp(lowered.at(0), "simplex", Limits(time_s_max=time_s_max))
@@ -70,7 +71,7 @@ def clash_of(problem: Problem, time_s_max: float = math.inf) -> Clash | None:
 
 
 def _all_soft(problem: Problem) -> Lowered:
-    """The hard constraints alone, free to be broken."""
+    """Return the model of the hard constraints alone, all made soft."""
     alone = copy.copy(problem)
     alone.goals = []
     alone.constraints = [replace(one, hard=False) for one in problem.constraints if one.hard]

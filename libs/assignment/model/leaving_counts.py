@@ -1,4 +1,4 @@
-"""Columns for how many of each subclass leave their home."""
+"""Add columns for the number of objects of each subclass that leave their home."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from libs.assignment.model.movement import Movement
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Leaving:
-    """Groups are pairs of class and home that began with any object that counts.
+    """Groups are pairs of class and home in which any counted object began.
 
-    column    (J,) how many of a subclass leave
+    column    (J,) the column of the number of a subclass that leaves
     group     (J,) of each subclass
     counts    (Q',) count columns at homes of groups; at: their groups
     held      (G,) objects that count
     size      (J,)
-    order     (J,) subclasses group by group, those that cost least to move first
+    order     (J,) subclasses group by group, the cheapest to move first
     """
 
     column: Ints
@@ -32,7 +32,7 @@ class Leaving:
     order: Ints
 
     def fill(self, point: Floats) -> None:
-        """As few as can be, the cheapest first."""
+        """Let as few leave as possible, the cheapest first."""
         there = np.bincount(self.at, point[self.counts], len(self.held))
         gone = np.maximum(self.held - there, 0.0)
         group, size = self.group[self.order], self.size[self.order].astype(np.float64)
@@ -42,7 +42,7 @@ class Leaving:
         point[self.column[self.order]] = np.clip(gone[group] - before, 0.0, size)
 
     def sort(self, *prices: Floats) -> None:
-        """Order subclasses by the first price, then the next, then as they are numbered."""
+        """Order subclasses by the first price, then the next, then by number."""
         self.order = np.lexsort((*reversed(prices), self.group))
 
 
@@ -51,7 +51,8 @@ def add_leaving(a: Assembly, moved: Movement, *, linear: bool) -> Leaving:
 
         sum_{c in h} n[k,c]  +  sum_{j in (k,h)} leave[j]  >=  held[k,h]           for all (k, h) with any j
 
-    leave  (J,)  at most the subclass's size; integer, or continuous where all that counts it is linear
+    leave  (J,)  at most the subclass's size; integer, or continuous if all terms that count it are linear
+
     Rows: one per (k, h).
     """
     containers = len(moved.home)

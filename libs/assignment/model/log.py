@@ -1,4 +1,4 @@
-"""ln(1 + max(0, x))."""
+"""Add ln(1 + max(0, x)) to a model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from libs.assignment.model.piecewise import Curve, add_pieces
 
 
 def add_log(a: Assembly, name: str, x: Affine, want: Want, near: Floats) -> Image:
-    """By pieces; concave. See `add_pieces`."""
+    """Add the function by concave pieces. See `add_pieces`."""
 
     def slope(u: Floats) -> Floats:
         return 1.0 / (1.0 + u)

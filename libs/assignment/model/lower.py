@@ -1,4 +1,4 @@
-"""A problem as a mixed-integer program."""
+"""Turn a problem into a mixed-integer program."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ from libs.assignment.model.step import add_step
 
 
 def lower(problem: Problem) -> Lowered:
-    """Counts of classes per container, and the columns and rows that every cell needs. NotLowerable: names the spec."""
+    """Return counts of classes per container, with the columns and rows of every cell. NotLowerable names the spec."""
     return lower_compiled(Compiled.of(problem))
 
 
 def lower_compiled(
     compiled: Compiled, *, near: Sequence[Ints] = (), named: bool = False, until: float = math.inf
 ) -> Lowered:
-    """The same for a graph that is there already.
+    """Lower an existing graph.
 
-    near   assignments (N,) at which curves that need no binaries are to be exact
+    near   assignments (N,) at which curves without binaries must be exact
     named  as in Assembly
     until  when to give up, by time.perf_counter(). Raises: TimeUp then
     """
@@ -91,7 +91,7 @@ def _require_time(until: float) -> None:
 
 
 def _linear(compiled: Compiled, moved: Movement) -> bool:
-    """Whether everything that counts movement is linear, and free to be what it is."""
+    """Return whether every cell that counts movement is linear and unconstrained."""
     read = {link.source for cell in compiled.graph.cells for link in cell.links}
     return all(
         cell.function == IDENTITY and not cell.hard and n not in read
@@ -101,7 +101,7 @@ def _linear(compiled: Compiled, moved: Movement) -> bool:
 
 
 def _value(a: Assembly, compiled: Compiled, number: int, x: Affine, want: Want, near: Floats) -> Affine:
-    """The cell's function of its argument."""
+    """Return the cell's function of its argument."""
     cell, name = compiled.graph.cells[number], compiled.names[number]
     if cell.function == MAX:
         image = add_maximum(a, name, cell, x, want)

@@ -1,4 +1,4 @@
-"""A problem as a mixed-integer program, and the way back."""
+"""Hold a problem as a mixed-integer program, and map solutions back to assignments."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from libs.assignment.model.movement import Movement
 from libs.mip.model import Model
 
 LEAST = 1e-9
-"""What may be above the least for a level to be at it, as a share: sums of floats."""
+"""Relative tolerance for a level at its least value, for rounding in sums of floats."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Level:
-    """cost @ x + offset: what is broken (level 0), or the goals of a priority.
+    """cost @ x + offset: the total excess (level 0), or the goals of a priority.
 
-    error  by how much it may differ from what it stands for; 0 unless there are curves
+    error  largest difference from the true value; 0 unless there are curves
     """
 
     cost: Floats
@@ -35,11 +35,13 @@ class Level:
     error: float
 
     def least(self, model: Model) -> float:
-        """What the bounds of the columns alone say that it is at least."""
+        """Return the lower bound that follows from the bounds of the columns alone."""
         return float(np.minimum(self.cost * model.lower, self.cost * model.upper).sum()) + self.offset
 
     def held_at_least(self, model: Model) -> Model:
-        """The model with every column that costs anything where it costs least: better for a solver than a row."""
+        """Return the model with every column that costs anything fixed at its least cost. Solvers prefer that to a
+        row.
+        """
         return replace(
             model,
             upper=np.where(self.cost > 0, model.lower, model.upper),
@@ -49,14 +51,14 @@ class Level:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Lowered:
-    """min over counts of classes per container.
+    """A program that minimises over counts of classes per container.
 
-    kind, container, held  (Q,) of the count columns, which are columns 0..Q-1: the class, the container, and how many
-                           of the class are there at the start
-    model                  all columns and rows; its cost is 0, the levels have them. Row k < K says that all of class k
-                           are somewhere. Every column has finite bounds. The start is always among its points
-    blocks                 what the rows say, and of which spec
-    sound                  no level's value in the model is above the true one, so that bounds hold
+    kind, container, held  (Q,) of the count columns, which are columns 0..Q-1: the class, the container, and the
+                           number of its objects in the container at the start
+    model                  all columns and rows; its cost is 0, because the levels have the costs. Row k < K says that
+                           all objects of class k are placed. Every column has finite bounds. The start is feasible
+    blocks                 the meaning of the rows, and their specs
+    sound                  no level's value in the model is above the true one, so bounds are valid
     """
 
     problem: Problem
@@ -74,7 +76,7 @@ class Lowered:
     sound: bool
 
     def at(self, level: int, most: Sequence[float] = ()) -> Model:
-        """To make one level small while those above it stay at most what is given."""
+        """Return the model that minimises one level while the levels above stay at most at the given values."""
         model = self.model
         for above, value in zip(self.levels[:level], most, strict=True):
             if value <= above.least(self.model) + LEAST * max(1.0, abs(value)):
@@ -89,13 +91,13 @@ class Lowered:
         return replace(model, cost=self.levels[level].cost, offset=self.levels[level].offset)
 
     def weighted(self, weights: Sequence[float]) -> Model:
-        """To make one sum of all levels small."""
+        """Return the model that minimises a weighted sum of all levels."""
         pairs = list(zip(weights, self.levels, strict=True))
         cost = np.sum([by * level.cost for by, level in pairs], axis=0)
         return replace(self.model, cost=cost, offset=sum(by * level.offset for by, level in pairs))
 
     def counts(self, assignment: Ints) -> Ints:
-        """(Q,) of an assignment."""
+        """Return the counts of an assignment, (Q,)."""
         containers = len(self.problem.containers)
         pairs, number = np.unique(self.classes.of * containers + assignment, return_counts=True)
         keys = self.kind * containers + self.container
@@ -112,7 +114,7 @@ class Lowered:
         return counts
 
     def point(self, assignment: Ints) -> Floats:
-        """(C,) everything as it is in an assignment."""
+        """Return the point of an assignment, (C,)."""
         point = np.zeros(len(self.model.cost))
         point[: len(self.kind)] = self.counts(assignment)
         home, subclass = self.movement.home, self.movement.subclass
@@ -121,21 +123,21 @@ class Lowered:
         return self._completed(point)
 
     def point_of(self, counts: Floats | Ints) -> Floats:
-        """(C,) the cheapest point that has these counts, fractional ones too; cheap ones leave first."""
+        """Return the cheapest point with these counts, (C,), also for fractional counts. Cheap objects leave first."""
         point = np.zeros(len(self.model.cost))
         point[: len(self.kind)] = counts
         self.leaving.fill(point)
         return self._completed(point)
 
     def values(self, point: Floats) -> tuple[float, ...]:
-        """What a point costs at each level, according to the model."""
-        # not cost @ point: that wakes a thread on every core, for nothing
+        """Return the cost of a point at each level, according to the model."""
+        # not cost @ point: that would start a thread on every core for little work
         return tuple(float((level.cost * point).sum()) + level.offset for level in self.levels)
 
     def assignment(self, counts: Ints, point: Floats | None = None) -> Ints:
-        """(N,) an assignment with these counts: who can stay stays, and cheap ones leave first.
+        """Return an assignment with these counts, (N,). Objects stay if they can, and cheap ones leave first.
 
-        point  where it says how many of each subclass leave, they do
+        point  if given, it decides how many objects of each subclass leave
         """
         leave = None if point is None else np.rint(point[self.leaving.column]).astype(np.int64)
         return place(self, np.asarray(counts, dtype=np.int64), leave)

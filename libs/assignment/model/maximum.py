@@ -1,4 +1,4 @@
-"""The largest, or the n-th largest, of a row, of a column or of all."""
+"""Add the largest, or the n-th largest, of a row, of a column or of all elements."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ NONE = np.zeros(0, dtype=np.int64)
 class Maxima:
     """y[o] = the n-th largest of the elements with out = o.
 
-    name   the specs that they are of
-    above  columns that are 1 for elements that y need not reach, of the elements above_at
+    name   of their specs
+    above  columns that are 1 for elements above y; above_at: these elements
     below  columns that are 1 for elements that y may not exceed
     """
 
@@ -36,7 +36,7 @@ class Maxima:
     below: Ints
 
     def fill(self, point: Floats) -> None:
-        """By sorting; of equal elements the earlier ones count as larger."""
+        """Set y by sorting. Of equal elements the earlier ones count as larger."""
         x = self.x.at(point)
         rank = ranks(self.out, x)
         nth = rank == self.n
@@ -49,11 +49,11 @@ class Maxima:
 def add_maximum(a: Assembly, name: str, cell: Cell, given: Affine, want: Want) -> Image:
     """Add y = the n-th largest x (n = 0: the largest), with least <= x <= greatest.
 
-        y >= x - (greatest - floor) above,   sum above <= n        where small values are wanted; above in {0, 1}
-        y <= x + (roof - least) (1 - below),  sum below = n + 1    where large values are wanted; below in {0, 1}
+        y >= x - (greatest - floor) above,   sum above <= n        if small values are wanted; above in {0, 1}
+        y <= x + (roof - least) (1 - below),  sum below = n + 1    if large values are wanted; below in {0, 1}
 
-    where floor <= y <= roof are what the elements' own bounds say of y. For n = 0 there is no `above`.
-    Rows: one per element that can be above the floor; where large values are wanted one per element more.
+    floor <= y <= roof follow from the elements' own bounds. For n = 0 there is no `above`. Rows: one per element that
+    can be above the floor; if large values are wanted, one more per element.
     """
     n, outs = int(cell.parameter), cell.out_shape[0] * cell.out_shape[1]
     x = _with_numbers(cell, given, n)
@@ -102,7 +102,9 @@ def add_maximum(a: Assembly, name: str, cell: Cell, given: Affine, want: Want) -
 
 
 def ranks(group: Ints, x: Floats) -> Ints:
-    """(E,) the place of each element among those of its group: 0 for the largest, the earlier of equals."""
+    """Return the position of each element within its group, (E,): 0 for the largest; of equals the earlier one
+    first.
+    """
     order = np.lexsort((-x, group))
     sizes = np.bincount(group)
     starts = np.cumsum(sizes) - sizes
@@ -112,7 +114,7 @@ def ranks(group: Ints, x: Floats) -> Ints:
 
 
 def _out(cell: Cell, keys: Ints) -> Ints:
-    """Which maximum an element counts in."""
+    """Return the maximum that each element belongs to."""
     if cell.over is Over.ALL:
         return np.zeros(len(keys), dtype=np.int64)
     return keys % cell.shape[1] if cell.over is Over.ROWS else keys // cell.shape[1]
@@ -126,7 +128,7 @@ def _nth(out: Ints, x: Floats, n: int) -> Floats:
 
 
 def _with_numbers(cell: Cell, x: Affine, n: int) -> Affine:
-    """The n + 1 largest of the elements that are numbers count too, in each maximum."""
+    """Add the n + 1 largest constant elements of each maximum to the elements with columns."""
     assert x.rest is not None  # a maximum is over a dense cell
     fixed = np.setdiff1d(np.arange(len(x.rest)), x.keys, assume_unique=True)
     fixed = fixed[ranks(_out(cell, fixed), x.rest[fixed]) <= n] if len(fixed) else fixed

@@ -1,15 +1,16 @@
-"""Who moved, without a column for where everybody came from.
+"""Count moved objects without a column for each pair of origin and destination.
 
-Movement is told by how many stay. Of the objects of a class that began in a set of containers (a *home*: one container,
-or a scope item), any may stay there; so with `n` of the class there afterwards, those who left are
+The number of movers follows from the number that stays. Objects of a class that began in one set of containers (a
+*home*: one container, or a scope item) are interchangeable. With `n` of the class there afterwards, those that left are
 
     sum_j leave[j]  >=  held  -  n          for each class and home, over its subclasses j
 
-A subclass is objects of a class that began in one container and whose leaving counts alike. NEW in a home is
-n - held + sum leave. Source: Rebalancer, A.1.2 (classes); docs/adr/0003 (leaving).
+A subclass is the objects of a class that began in one container and have the same cost of leaving. NEW in a home is n -
+held + sum leave. Source: Rebalancer, A.1.2 (classes); docs/adr/0003 (leaving).
 
-Classes are split by where objects began instead where a term gains by leaving (two alike could change places, which
-counts do not say), where homes of different terms overlap without being equal, or where a factor differs in a home.
+In three cases classes are split by their initial containers instead. First, a term may gain by leaving: two equal
+objects could exchange places, and counts do not show that. Second, homes of different terms may overlap without being
+equal. Third, a factor may differ within a home.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ from libs.assignment.model.directions import Want, leaf_signs
 class Movement:
     """Classes, homes and subclasses.
 
-    leaves     per cell; NEW leaves that do not tell containers apart are OLD here: as many arrive as leave
+    leaves     per cell; NEW leaves that treat all containers alike become OLD, because as many arrive as leave
     classes    of objects
-    split      each class began in one container: no homes and subclasses are needed
-    home       (C,) the home of each container; -1: nobody asks
-    subclass   (N,) of each object; -1: its leaving counts for nothing
+    split      each class began in one container, so there are no homes and subclasses
+    home       (C,) the home of each container; -1: no term needs it
+    subclass   (N,) of each object; -1: no term counts its leaving
     kind, container, size, representative  (J,) of each subclass
     """
 
@@ -51,7 +52,7 @@ class Movement:
 
 
 def movement(compiled: Compiled, wanted: tuple[Want, ...]) -> Movement:
-    """Find classes that movement does not split, where there are such."""
+    """Find classes that movement does not split, if possible."""
     problem, cells = compiled.problem, compiled.graph.cells
     objects = len(problem.objects)
     leaves = tuple(tuple(_where_anybody_left(leaf) for leaf in cell.leaves) for cell in cells)
@@ -104,7 +105,9 @@ def _without_subclasses(leaves: tuple[tuple[Leaf, ...], ...], classes: Classes, 
 
 
 def _where_anybody_left(leaf: Leaf) -> Leaf:
-    """Arrivals that count alike in all containers are departures, which know more of an object."""
+    """Turn arrivals that count alike in all containers into departures, because departures carry more data of an
+    object.
+    """
     if leaf.flavour is not Flavour.NEW or leaf.factor is not None or (leaf.scope.item < 0).any():
         return leaf
     entries = np.diff(leaf.rows.indptr)
@@ -115,7 +118,7 @@ def _where_anybody_left(leaf: Leaf) -> Leaf:
 
 
 def _homes(moving: list[Leaf], containers: int) -> Ints | None:
-    """(C,) homes that serve every leaf alike; None where there are none."""
+    """Return homes that fit every leaf, (C,); None if there are none."""
     home = np.full(containers, -1, dtype=np.int64)
     for leaf in moving:
         item = leaf.scope.item
@@ -142,7 +145,7 @@ def _homes(moving: list[Leaf], containers: int) -> Ints | None:
 
 
 def _alike_within(leaf: Leaf, home: Ints) -> bool:
-    """Whether an object's value is the same in all containers of a home."""
+    """Return whether an object's value is the same in all containers of a home."""
     inside = np.flatnonzero(home >= 0)
     if leaf.factor is not None and (leaf.factor.scope.item[inside] != leaf.factor.scope.item[home[inside]]).any():
         return False

@@ -1,4 +1,4 @@
-"""Convex and concave functions of what is not negative, by straight pieces."""
+"""Approximate convex and concave functions of nonnegative values by linear pieces."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from libs.assignment.model.granularity import multiples
 from libs.assignment.model.shared_sums import in_columns
 
 PIECES = 32
-"""Straight pieces per element."""
+"""Linear pieces per element."""
 SMALLEST_SHARE = 1e-3
-"""The first break after the least value, as a share of the greatest: breaks are closer where the function is small."""
+"""First breakpoint above the least value, as a share of the greatest. Breakpoints are closer for small values."""
 SAMPLES = 8
-"""Points in each piece at which the error is looked for."""
+"""Points per piece at which the error is measured."""
 
 Function = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Curve:
-    """A function of u >= 0 with its slope, and whether it bends up (convex) or down."""
+    """A function of u >= 0 with its slope, and whether it is convex or concave."""
 
     of: Function
     slope: Function
@@ -35,12 +35,12 @@ class Curve:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Pieces:
-    """y = the pieces at u, for the elements `some`; with binaries also how far each piece is used.
+    """y = the pieces at u, for the elements `some`; with binaries also the used length of each piece.
 
-    name     the specs that they are of
+    name     of their specs
     breaks   (E', P + 1)
     tangent  y is bounded by the tangents at the breaks; else it is interpolated between them
-    used     (E', P) columns: how much of each piece; full (E', P - 1): 1 where the next piece may be used
+    used     (E', P) columns: used length of each piece; full (E', P - 1): 1 if the next piece may be used
     """
 
     name: str
@@ -54,7 +54,7 @@ class Pieces:
     full: Ints
 
     def fill(self, point: Floats) -> None:
-        """The pieces, and not the curve, so that all rows hold."""
+        """Set y on the pieces, not on the curve, so that all rows hold."""
         u = np.maximum(self.x.at(point)[self.some], 0.0)
         if not len(u):
             return
@@ -73,10 +73,11 @@ def add_pieces(a: Assembly, name: str, x: Affine, want: Want, curve: Curve, near
         else                         x = least + sum_k used[k],  y = f(least) + sum_k slope[k] used[k],
                                      length[k] full[k] <= used[k],  used[k+1] <= length[k+1] full[k],  full in {0, 1}
 
-    Where x takes whole multiples of one number, PIECES of them at most, breaks are there and nothing is lost.
-    Elsewhere a tangent lies on the side that is wanted, so that what the model says is never worse than the truth.
+    If x takes at most PIECES multiples of one number, breaks are at these values, and the result is exact. Else a
+    tangent lies on the wanted side, so the model's value is never worse than the true one.
 
-    near  (S, E) values of x at which tangents are to be exact
+    near  (S, E) values of x at which tangents must be exact
+
     Rows: PIECES + 1 per element, or twice that.
     """
     least, greatest = a.bounds_of(x)
@@ -87,7 +88,7 @@ def add_pieces(a: Assembly, name: str, x: Affine, want: Want, curve: Curve, near
     easy = want.small != want.large and want.small == curve.convex
     tangent = easy and not exact
     if tangent:
-        # where a point of `near` is out of range a break is only there twice
+        # a point of `near` out of range only repeats a break
         low_end, high_end = breaks[:, :1], breaks[:, -1:]
         breaks = np.sort(np.concatenate([breaks, np.clip(near[:, some].T, low_end, high_end)], axis=1), axis=1)
     low, high = curve.of(least[some]), curve.of(greatest[some])
@@ -115,7 +116,7 @@ def add_pieces(a: Assembly, name: str, x: Affine, want: Want, curve: Curve, near
 
 
 def pieces_at(curve: Curve, breaks: Floats, u: Floats, *, tangent: bool) -> Floats:
-    """(E', S) the pieces at points u (E', S)."""
+    """Return the pieces (E', S) at points u (E', S)."""
     if tangent:
         t = breaks[:, None, 1:]
         lines = curve.of(t) + curve.slope(t) * (u[:, :, None] - t)
@@ -128,12 +129,12 @@ def pieces_at(curve: Curve, breaks: Floats, u: Floats, *, tangent: bool) -> Floa
 
 
 def _breaks(a: Assembly, x: Affine, some: Ints, least: Floats, greatest: Floats) -> tuple[Floats, bool]:
-    """(E', P + 1) rising, from the least to the greatest value; and whether all values are among them."""
+    """Return rising breaks from the least to the greatest value, (E', P + 1), and whether all values are among them."""
     grain, whole = multiples(a, x, some)
     count = np.rint((greatest - least) / grain)
     if len(some) and whole.all() and (count <= PIECES).all():
         steps = int(count.max())
-        # of elements with fewer values the breaks go on beyond the greatest one
+        # for elements with fewer values the breaks continue beyond the greatest one
         return least[:, None] + grain[:, None] * np.arange(steps + 1), True
     first = np.maximum(least, SMALLEST_SHARE * greatest)
     first = np.where(first > least, first, least + SMALLEST_SHARE * (greatest - least))
@@ -146,7 +147,7 @@ def _bound(
     a: Assembly, name: str, x: Affine, some: Ints, curve: Curve, breaks: Floats, y: Ints, *, tangent: bool
 ) -> None:
     if tangent:
-        at = breaks[:, 1:]  # at 0 a slope may be infinite
+        at = breaks[:, 1:]  # without 0, because the slope there may be infinite
         slopes, values = curve.slope(at), curve.of(at)
     else:
         slopes, values, at = np.diff(curve.of(breaks)) / np.diff(breaks), curve.of(breaks)[:, :-1], breaks[:, :-1]
@@ -201,7 +202,7 @@ def _interpolate(
 
 
 def _error(curve: Curve, breaks: Floats, *, tangent: bool) -> Floats:
-    """(E',) the largest difference of pieces and curve, at SAMPLES points of each piece."""
+    """Return the largest difference of pieces and curve, (E',), at SAMPLES points of each piece."""
     share = (np.arange(SAMPLES) + 0.5) / SAMPLES
     points = breaks[:, :-1, None] + share * np.diff(breaks, axis=1)[:, :, None]
     points = np.concatenate([points.reshape(len(breaks), SAMPLES * (breaks.shape[1] - 1)), breaks], axis=1)

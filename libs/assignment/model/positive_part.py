@@ -1,4 +1,4 @@
-"""max(0, x): one row and one column for each element that can be on both sides of zero."""
+"""Add max(0, x): one row and one column for each element that can have both signs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from libs.assignment.model.conditional_limits import counts_alone
 from libs.assignment.model.directions import Want
 
 EXACT = 1e-14
-"""What counts as zero, as a share of the numbers at hand: what their sums are off. 1 beside 1e9 is none."""
+"""Relative rounding error of sums: smaller values count as zero, such as 1e-6 beside 1e9."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PositiveParts:
-    """y = max(0, x), and z = 1 where x > 0 for those that are wanted large.
+    """y = max(0, x), and z = 1 if x > 0 for elements that are wanted large.
 
     some  (E',) the elements of x with columns of their own
     """
@@ -30,7 +30,7 @@ class PositiveParts:
     z: Ints
 
     def fill(self, point: Floats) -> None:
-        """By definition."""
+        """Set y and z by definition."""
         x = self.x.at(point)[self.some]
         point[self.y] = np.maximum(x, 0.0)
         if len(self.z):
@@ -40,11 +40,12 @@ class PositiveParts:
 def add_positive_part(a: Assembly, name: str, x: Affine, want: Want, most: Floats | None) -> Image:
     """Add y = max(0, x), with least <= x <= greatest.
 
-        y >= x,  0 <= y <= greatest                                  for elements that can be on both sides of 0
-        y <= x - least (1 - z),  y <= greatest z,  z in {0, 1}       where large values are wanted too
+        y >= x,  0 <= y <= greatest                                  for elements that can have both signs
+        y <= x - least (1 - z),  y <= greatest z,  z in {0, 1}       if large values are wanted too
 
-    most  (E,) a hard limit on y: what it was at the start. Where it is 0 there is a row x <= 0 and no column
-    Rows: one, or three where large values are wanted, per element that can be on both sides.
+    most  (E,) a hard limit on y: its value at the start. If it is 0 there is a row x <= 0 and no column
+
+    Rows: one, or three if large values are wanted, per element that can have both signs.
     """
     least, greatest = a.bounds_of(x)
     scale = EXACT * np.maximum(np.abs(x.constant), np.maximum(np.abs(least), np.abs(greatest)))
@@ -94,6 +95,6 @@ def add_positive_part(a: Assembly, name: str, x: Affine, want: Want, most: Float
 
 
 def _note_limits(a: Assembly, name: str, x: Affine, some: Ints, excess: Ints) -> None:
-    """Tell of limits on counts, for `add_links`."""
+    """Record limits on counts for `add_links`."""
     alone = counts_alone(a, x.matrix, some[x.constant[some] < 0])
     a.limits.append((name, csr(x.matrix)[alone], -x.constant[alone], excess[alone], x.keys[alone], x.shape[1]))

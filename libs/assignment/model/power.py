@@ -1,4 +1,4 @@
-"""max(0, x) ** p."""
+"""Add max(0, x) ** p to a model."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from libs.assignment.model.piecewise import Curve, add_pieces
 
 
 def add_power(a: Assembly, name: str, x: Affine, want: Want, exponent: float, near: Floats) -> Image:
-    """By pieces: convex from an exponent of 1 on, concave below. See `add_pieces`.
+    """Add the function by pieces: convex for exponents of 1 and more, else concave. See `add_pieces`.
 
-    A root is infinitely steep at 0. There the slope is that to the least value above 0 that x can have.
+    A root has infinite slope at 0. There use the slope to the least positive value of x.
     """
     fine = float(grain(a, x, np.arange(len(x.keys))).min(initial=1.0))
 

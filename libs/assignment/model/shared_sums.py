@@ -1,4 +1,4 @@
-"""Sums that many read become columns: written out in each reader they would fill the matrix."""
+"""Give shared sums columns of their own, because copies in each reader would fill the matrix."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class Sums:
     y: Ints
 
     def fill(self, point: Floats) -> None:
-        """By definition."""
+        """Set y by definition."""
         point[self.y] = self.x.at(point)[self.some]
 
 
 def add_sums(a: Assembly, name: str, x: Affine, *, shared: bool) -> Image:
-    """Add y = x where x has several terms and is shared; elsewhere it is x itself.
+    """Add y = x if x has several terms and is shared; else return x itself.
 
     Rows: one per such element.
     """
@@ -51,6 +51,6 @@ def add_sums(a: Assembly, name: str, x: Affine, *, shared: bool) -> Image:
 
 
 def in_columns(a: Assembly, name: str, x: Affine) -> Affine:
-    """The same elements, each with one term at most, for functions that write their argument many times."""
+    """Return the same elements with at most one term each, for functions that write their argument many times."""
     matrix, constant = add_sums(a, name, x, shared=True).of(x, a.width)
     return replace(x, matrix=matrix, constant=constant)

@@ -1,4 +1,4 @@
-"""1 where x is positive: one binary for each element that can be on both sides."""
+"""Add 1 if x is positive, else 0: one binary for each element that can be both."""
 
 from __future__ import annotations
 
@@ -19,25 +19,26 @@ from libs.assignment.model.granularity import grain
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Steps:
-    """y = 1 where x > 0, for the elements `some`."""
+    """y = 1 if x > 0, for the elements `some`."""
 
     x: Affine
     some: Ints
     y: Ints
 
     def fill(self, point: Floats) -> None:
-        """By definition."""
+        """Set y by definition."""
         point[self.y] = self.x.at(point)[self.some] > STEP_TOLERANCE
 
 
 def add_step(a: Assembly, name: str, x: Affine, want: Want, most: Floats | None) -> Image:
     """Add y = 1 if x > 0 else 0, with least <= x <= greatest; y in {0, 1}.
 
-        x <= free + (greatest - free) y              where 0 is wanted; free: STEP_TOLERANCE where x may be less, else 0
-        x >= grain y + least (1 - y)                 where 1 is wanted; grain: the least that x is where it is positive
+        x <= free + (greatest - free) y              if 0 is wanted; free: STEP_TOLERANCE if x may be less, else 0
+        x >= grain y + least (1 - y)                 if 1 is wanted; grain: the least positive value of x
 
-    most  (E,) a hard limit on y: where it is 0 there is a row x <= 0 and no column
-    Rows: one or two per element that can be on both sides.
+    most  (E,) a hard limit on y: if it is 0 there is a row x <= 0 and no column
+
+    Rows: one or two per element that can be both.
     """
     if x.error.any():
         raise NotLowerable(f"{name}: a step of a value that is itself only piecewise exact; use local search")
@@ -85,5 +86,5 @@ def add_step(a: Assembly, name: str, x: Affine, want: Want, most: Floats | None)
 
 
 def _free(fine: Floats) -> Floats:
-    """What x may be and count as 0: nothing, where whatever is above 0 is above the tolerance of steps."""
+    """Return the largest x that counts as 0: zero if every positive value exceeds the tolerance of steps."""
     return np.where(fine > STEP_TOLERANCE, 0.0, STEP_TOLERANCE)

@@ -1,1 +1,1 @@
-"""A solve in one file, to be run again anywhere."""
+"""Keep a call of `solve` in one file, to run it again anywhere."""

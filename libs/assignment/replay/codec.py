@@ -1,4 +1,4 @@
-"""Specs, limits and options as JSON with arrays set aside, and back."""
+"""Convert specs, limits and options to JSON with arrays stored separately, and back."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Arrays = dict[str, NDArray[Any]]
 
 
 class Writer:
-    """Values to JSON: enums by name, dataclasses by their fields, arrays by the name that they are kept under."""
+    """Converts values to JSON: enums by name, dataclasses by fields, arrays by the name of their entry in the file."""
 
     def __init__(self, known: Vocabulary | None = None) -> None:
         self.known = vocabulary_of(()) if known is None else known
         self.arrays: Arrays = {}
 
     def write(self, where: str, value: object) -> Any:
-        """The JSON of a value, or an error that says what has none."""
+        """Return the JSON of a value. Raises ModelError for a value without a JSON form."""
         if value is None or (isinstance(value, bool | str) and not isinstance(value, Enum)):
             return value
         if isinstance(value, Enum):
@@ -45,7 +45,7 @@ class Writer:
         raise ModelError(f"{where}: a {type(value).__name__} cannot be kept in a replay file")
 
     def keep(self, array: NDArray[Any]) -> dict[str, str]:
-        """Set an array aside."""
+        """Store an array separately, and return its reference."""
         if array.dtype.hasobject:
             raise ModelError(f"an array of {array.dtype} cannot be kept in a replay file; give numbers or names")
         name = f"array{len(self.arrays)}"
@@ -70,14 +70,14 @@ class Writer:
 
 
 class Reader:
-    """JSON back to values. What is not known is refused with the nearest name."""
+    """Converts JSON back to values. Refuses unknown names with the nearest one."""
 
     def __init__(self, arrays: Arrays, known: Vocabulary | None = None) -> None:
         self.known = vocabulary_of(()) if known is None else known
         self.arrays = arrays
 
     def read(self, where: str, given: Any) -> Any:
-        """The value of a piece of JSON."""
+        """Return the value of a piece of JSON."""
         if not isinstance(given, dict):
             return given
         if "array" in given:
@@ -97,7 +97,7 @@ class Reader:
         raise ModelError(f"{where}: {sorted(given)} is not a value of a replay file")
 
     def array(self, where: str, given: Any) -> NDArray[Any]:
-        """An array that was set aside."""
+        """Return a separately stored array."""
         name = given.get("array") if isinstance(given, dict) else None
         if name not in self.arrays:
             raise ModelError(f"{where}: array {name!r} is not in the file")
@@ -120,7 +120,7 @@ class Reader:
         return kind(**{name: self.read(f"{where}, {name}", one) for name, one in fields.items()})
 
     def _type(self, where: str, name: object) -> type:
-        """A class by its name, from the vocabulary alone."""
+        """Return a class of the vocabulary by its name."""
         if name not in self.known:
             refused = UnknownName(where, "type", str(name), self.known)
             raise ModelError(f"{refused} If it is a class of your own, load_replay(path, vocabulary=[...]) takes it")
@@ -128,7 +128,7 @@ class Reader:
 
 
 def expect(where: str, given: Any, known: list[str], *, needed: tuple[str, ...] = ()) -> None:
-    """Only known fields, and all that are needed."""
+    """Require known fields only, and all needed ones."""
     if not isinstance(given, dict):
         raise ModelError(f"{where}: expected fields, got {type(given).__name__}")
     for name in given:

@@ -1,4 +1,6 @@
-"""The replay file: a NumPy archive with one JSON document in it. Nothing in it is ever executed."""
+"""Read and write the replay file: a NumPy archive with one JSON document. Reading it never executes any of its
+content.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +36,8 @@ class Replay:
     """The arguments of a call of `solve`, and its answer.
 
     objective, options  as in `solve`
-    start               (N,) the assignment to begin from; None: where the objects are
-    answer              (N,) the assignment that it came to, where it was kept
+    start               (N,) the assignment to begin from; None: the initial one
+    answer              (N,) the assignment found, if it was kept
     """
 
     problem: Problem
@@ -48,7 +50,7 @@ class Replay:
     answer: Ints | None = None
 
     def solve(self, *, progress: Listener | None = None, cancelled: Cancelled | None = None) -> Result:
-        """Run it again. Where no limit of time was hit the answer is the same, on any machine."""
+        """Run the call again. If no limit of time is hit, the answer is the same on any machine."""
         return solve(
             self.problem,
             self.limits,
@@ -63,9 +65,9 @@ class Replay:
 
 
 def save_replay(path: Path, replay: Replay, *, vocabulary: Iterable[type] = ()) -> None:
-    """Write it as one file.
+    """Write the replay as one file.
 
-    vocabulary  the caller's own classes in it: specs, and what their fields hold
+    vocabulary  the caller's own classes in it: specs, and the types of their fields
     """
     writer = Writer(vocabulary_of(vocabulary))
     document = {
@@ -87,9 +89,9 @@ def save_replay(path: Path, replay: Replay, *, vocabulary: Iterable[type] = ()) 
 
 
 def load_replay(path: Path, *, vocabulary: Iterable[type] = ()) -> Replay:
-    """Read it, and refuse what is not known by its nearest name.
+    """Read a replay. Refuse unknown names with the nearest known one.
 
-    vocabulary  the caller's own classes, as they were given to `save_replay`
+    vocabulary  the caller's own classes, as given to `save_replay`
     """
     known = vocabulary_of(vocabulary)
     try:

@@ -1,4 +1,4 @@
-"""A problem as a document: arrays with names kept aside, as it was stated."""
+"""Convert a problem, as stated, to a document with separate arrays, and back."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PARTS = ["objects", "containers", "initial", "scopes", "partitions", "dimensions
 
 
 def write_problem(writer: Writer, problem: Problem) -> dict[str, Any]:
-    """All that was said of it."""
+    """Return the document of a problem."""
     return {
         "objects": _write_labels(writer, problem.objects),
         "containers": _write_labels(writer, problem.containers),
@@ -50,7 +50,7 @@ def write_problem(writer: Writer, problem: Problem) -> dict[str, Any]:
 
 
 def read_problem(reader: Reader, given: Any) -> Problem:
-    """Stated again, and so checked again."""
+    """State the problem of a document again. This repeats all checks."""
     expect("problem", given, PARTS, needed=tuple(PARTS))
     problem = Problem(
         objects=_read_labels(reader, "objects", given["objects"]),

@@ -1,4 +1,4 @@
-"""The classes that a replay file may name: specs, the words that they are stated in, limits and options of solvers."""
+"""List the classes that a replay file may name: specs, the types of their fields, and limits and options of solvers."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from libs.assignment.solvers.price import settings
 Vocabulary = Mapping[str, type]
 
 WORDS: tuple[ModuleType, ...] = (flavour, limits, deal, settings, prices)
-"""Where the limits and options of solvers are, besides all files of specs."""
+"""Modules with the limits and options of solvers, in addition to the files of specs."""
 
 
 @functools.cache
 def language() -> Vocabulary:
-    """By name: every dataclass and enum of the specs and of the limits and options of solvers."""
+    """Return by name every dataclass and enum of specs, and of the limits and options of solvers."""
     return {one.__name__: one for module in (*_modules(specs), *WORDS) for one in _own(module)}
 
 
 def vocabulary_of(given: Iterable[type]) -> Vocabulary:
-    """The language, and the caller's own classes. A file never says from where a class is to be imported.
+    """Return the language with the caller's own classes. A file never names a module to import a class from.
 
-    ModelError: a class that is no dataclass and no enum, or that has the name of another.
+    Raises: ModelError for a class that is no dataclass and no enum, or that has the name of another.
     """
     found = dict(language())
     for one in given:

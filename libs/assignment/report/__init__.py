@@ -1,1 +1,1 @@
-"""Answers in names, as tables and frames, and their explanations."""
+"""Report answers in names, as tables and frames, with explanations."""

@@ -1,4 +1,4 @@
-"""The answer of a solve, in the names of the problem."""
+"""Give the answer of a solve in the names of the problem."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ROUNDING = 1e-8
-"""Relative gaps up to this are rounding of a solver, and count as none."""
+"""Relative gaps up to this are rounding errors of a solver, and count as zero."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Result(Outcome):
-    """An outcome and the problem that was solved. Tables are pyarrow Tables; `to_pandas()` makes a frame of one.
+    """An outcome with its problem. Tables are pyarrow Tables; `to_pandas()` makes a frame of one.
 
-    problem  as it was solved: with the objective `sum`, all goals have priority 0
+    problem  as solved: with the objective `sum`, all goals have priority 0
     """
 
     problem: Problem
@@ -49,30 +49,32 @@ class Result(Outcome):
         return moves_of(self.problem, self.assignment)
 
     def by_container(self) -> pa.Table:
-        """Return a row for each container: container, and the numbers of objects before, after, came and left."""
+        """Return a row for each container: its name, and the numbers of objects before, after, arrived (came) and
+        left.
+        """
         return containers_of(self.problem, self.assignment)
 
     def by_spec(self) -> pa.Table:
         """Return a row for each spec: name, kind, priority, weight, before, after, broken.
 
-        Values are the spec's own, neither scaled nor weighted: what a constraint lacks, the cost of a goal. Compiles
-        the problem.
+        Values are the spec's own, neither scaled nor weighted: the total excess of a constraint, or the cost of a goal.
+        Compiles the problem.
         """
         return specs_of(self.problem, self.assignment)
 
     def utilisation(self, dimension: str, scope: str = CONTAINER) -> pa.Table:
         """Return a row for each scope item: item, before, after, capacity and share of the capacity after.
 
-        Raises: UnknownName for a dimension or scope that does not exist, with the nearest name.
+        Raises: UnknownName, with the nearest name, for an unknown dimension or scope.
         """
         return utilisation_of(self.problem, self.assignment, dimension, scope)
 
     @property
     def gaps(self) -> tuple[float, ...]:
-        """(levels,) the relative gap of broken constraints, then of each priority.
+        """Return the relative gap of broken constraints, then of each priority, (levels,).
 
-        A gap is a share of the value: (value - bound) / |value|. inf: the solver has no bound there, or the value is 0
-        and the bound is below.
+        A gap is a share of the value: (value - bound) / |value|. inf: the solver has no bound for the level, or the
+        value is 0 and the bound is below 0.
         """
         values = (self.broken[1], *self.objective[1])
         bounds = (*self.bound, *(-math.inf for _ in values))
@@ -80,18 +82,18 @@ class Result(Outcome):
 
     @property
     def gap(self) -> float:
-        """The largest gap of any level; 0: proven best, inf: at some level the solver has no bound."""
+        """Return the largest gap of any level. 0: proven best; inf: the solver has no bound at some level."""
         return max(self.gaps, default=0.0)
 
     def compare(self, other: Outcome) -> Comparison:
-        """Return what each spec comes to here (before) and in another answer to this problem (after).
+        """Return the value of each spec in this answer (before) and in another answer to this problem (after).
 
-        Raises: BadValues where the other has another number of objects or containers.
+        Raises: BadValues if the other has a different number of objects or containers.
         """
         return compare(self.problem, self.assignment, other.assignment)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the answer as plain values: numbers, moves and specs; null where a number is not finite."""
+        """Return the answer as plain values: numbers, moves and specs. Numbers that are not finite become null."""
         names = ("broken", *(f"priority {k}" for k in sorted({goal.priority for goal in self.problem.goals})))
         before, after = (self.broken[0], *self.objective[0]), (self.broken[1], *self.objective[1])
         bounds = (*self.bound, *(-math.inf for _ in names))

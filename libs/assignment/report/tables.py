@@ -1,4 +1,4 @@
-"""A result as Arrow tables, in the names of the problem."""
+"""Make Arrow tables of a result, in the names of the problem."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from libs.assignment.report.explain.terms import Terms
 
 
 def moves_of(problem: Problem, assignment: Ints) -> pa.Table:
-    """One row for each object that moves: object, from, to."""
+    """Return one row for each object that moves: object, from, to."""
     who = np.flatnonzero(assignment != problem.initial)
     return pa.table(
         {
@@ -27,7 +27,9 @@ def moves_of(problem: Problem, assignment: Ints) -> pa.Table:
 
 
 def containers_of(problem: Problem, assignment: Ints) -> pa.Table:
-    """One row for each container: container, before, after, came, left; all but the first are numbers of objects."""
+    """Return one row for each container: container, before, after, came, left. All but the first are numbers of
+    objects.
+    """
     size, moved = len(problem.containers), assignment != problem.initial
     return pa.table(
         {
@@ -41,13 +43,13 @@ def containers_of(problem: Problem, assignment: Ints) -> pa.Table:
 
 
 def specs_of(problem: Problem, assignment: Ints) -> pa.Table:
-    """One row for each constraint and goal, in the order in which they were stated, constraints first.
+    """Return one row for each constraint and goal, constraints first, each in the order of their statement.
 
     name      of the spec
     kind      hard constraint, soft constraint or goal
     priority  of a goal; null for a constraint
     weight    as stated
-    before    the value of the spec at the start: what a constraint lacks, or the cost of a goal, neither scaled nor
+    before    the value of the spec at the start: total excess of a constraint, or cost of a goal, neither scaled nor
               weighted
     after     likewise, of the answer
     broken    whether a constraint is broken in the answer; null for a goal
@@ -71,11 +73,11 @@ def specs_of(problem: Problem, assignment: Ints) -> pa.Table:
 
 
 def utilisation_of(problem: Problem, assignment: Ints, dimension: str, scope: str) -> pa.Table:
-    """One row for each scope item: item, before, after, capacity, share.
+    """Return one row for each scope item: item, before, after, capacity, share.
 
-    before, after  of the dimension, at the start and in the answer
-    capacity       of the item; null where none was stated
-    share          after / capacity; null without a capacity, or where it is 0
+    before, after  utilisation at the start and in the answer
+    capacity       of the item; null if none was stated
+    share          after / capacity; null without a capacity, or if it is 0
     """
     where = "utilisation"
     found = utilisation(problem, where, scope, dimension)
@@ -106,5 +108,5 @@ def _slack(value: float) -> float:
 
 
 def _clean(values: Floats) -> Floats:
-    """Sums of floats that are nothing, as 0."""
+    """Return the values with rounding residue set to 0."""
     return np.where(np.abs(values) <= 1e-12, 0.0, values)

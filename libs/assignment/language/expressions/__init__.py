@@ -1,1 +1,1 @@
-"""What specs are made of: expressions whose values are arrays over rows (scope items) and columns (groups)."""
+"""Build specs from expressions: arrays over rows (scope items) and columns (groups)."""

@@ -1,4 +1,4 @@
-"""Rounding up."""
+"""Round up."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ CEIL_TOLERANCE = 1e-6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ceil(Elementwise):
-    """The least integer not below x, where x may be CEIL_TOLERANCE above it: three thirds are one."""
+    """The least integer not below x - CEIL_TOLERANCE. So three thirds make 1, despite rounding."""
 
     CODE = 3
 
     @staticmethod
     def of(values: Floats, parameter: float) -> Floats:
-        """By definition."""
+        """Return the values rounded up, by definition."""
         return np.ceil(values - CEIL_TOLERANCE)

@@ -1,4 +1,4 @@
-"""Functions of one number, applied to every element of a child."""
+"""Apply a function of one number to every element of a child."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from libs.assignment.language.expressions.expression import Expression, Shape
 class Elementwise(Expression):
     """f(child), element by element.
 
-    CODE       how the compiled kernels know f
-    parameter  of f, where it has one
+    CODE       number of f in the compiled kernels
+    parameter  second argument of f, if it has one
     """
 
     child: Expression
@@ -22,23 +22,23 @@ class Elementwise(Expression):
 
     @property
     def shape(self) -> Shape:
-        """The child's."""
+        """Return the child's shape."""
         return self.child.shape
 
     @property
     def parameter(self) -> float:
-        """What f needs besides its argument."""
+        """Return the second argument of f."""
         return 0.0
 
     @staticmethod
     @abstractmethod
     def of(values: Floats, parameter: float) -> Floats:
-        """F of any array."""
+        """Return f of each element of any array."""
 
     def children(self) -> tuple[Expression, ...]:
-        """The one."""
+        """Return the only child."""
         return (self.child,)
 
     def value_of(self, assignment: Ints, children: tuple[Floats, ...]) -> Floats:
-        """F of the child's value."""
+        """Return f of the child's value."""
         return self.of(children[0], self.parameter)

@@ -1,6 +1,6 @@
-"""An expression: a value of shape (rows, columns), computed from an assignment; and the linear ones.
+"""Define expressions: values of shape (rows, columns) computed from an assignment; and the linear ones.
 
-They are one file because they know each other: what adds expressions up is an expression.
+They share one file because they depend on each other: a sum of expressions is an expression.
 """
 
 from __future__ import annotations
@@ -17,33 +17,33 @@ from libs.assignment.language.matrices import Matrix, csr
 
 Shape = tuple[int, int]
 DENSE_MAX = 50_000_000
-"""Elements that `value` may hold: it is for explaining and checking; the compiled graph is what scales."""
+"""Most elements of `value`. It is for explanations and checks; large problems use the compiled graph."""
 
 
 class Expression(ABC):
-    """A node of the graph. Rows are scope items, columns are groups; either may be 1. Arithmetic makes a Sum.
+    """A node of the graph. Rows are scope items, columns are groups; each may be 1. Arithmetic makes a Sum.
 
-    Nodes hold arrays and are compared by identity: use one node twice to share it.
+    Nodes hold arrays and are compared by identity. Use one node twice to share it.
     """
 
     __array_ufunc__ = None
-    """Arrays leave arithmetic with expressions to them."""
+    """Makes NumPy leave arithmetic with expressions to this class."""
 
     @property
     @abstractmethod
     def shape(self) -> Shape:
-        """(rows, columns)."""
+        """Return (rows, columns)."""
 
     @abstractmethod
     def children(self) -> tuple[Expression, ...]:
-        """The nodes that this one is computed from."""
+        """Return the child nodes."""
 
     @abstractmethod
     def value_of(self, assignment: Ints, children: tuple[Floats, ...]) -> Floats:
-        """(rows, columns) its value, given the container of each object (N,) and the values of the children."""
+        """Return (rows, columns): the value, given each object's container (N,) and the children's values."""
 
     def value(self, assignment: Ints) -> Floats:
-        """(rows, columns) computed from nothing but the assignment; every shared node once."""
+        """Return (rows, columns), computed from the assignment alone. Each shared node is computed once."""
         known: dict[int, Floats] = {}
 
         def value(node: Expression) -> Floats:
@@ -68,26 +68,26 @@ class Expression(ABC):
         return Sum(self.shape, (Term(self, float(factor)),))
 
     def total(self) -> Sum:
-        """(1, 1) the sum of all elements."""
+        """Return the sum of all elements, (1, 1)."""
         return self.over_rows().over_columns()
 
     def over_rows(self) -> Sum:
-        """(1, columns) summed over the rows."""
+        """Return the sum over the rows, (1, columns)."""
         return self.mapped(rows=np.ones((1, self.shape[0])))
 
     def over_columns(self) -> Sum:
-        """(rows, 1) summed over the columns."""
+        """Return the sum over the columns, (rows, 1)."""
         return self.mapped(columns=np.ones((1, self.shape[1])))
 
     def scaled(self, *, rows: ArrayLike | None = None, columns: ArrayLike | None = None) -> Sum:
-        """Each row, and each column, multiplied by a number of its own."""
+        """Multiply each row, and each column, by its own number."""
         return self.mapped(
             rows=None if rows is None else _diagonal(rows),
             columns=None if columns is None else _diagonal(columns),
         )
 
     def mapped(self, *, rows: object = None, columns: object = None) -> Sum:
-        """Rows @ value @ columns.T, for matrices (sparse where large) from old rows or columns to new ones."""
+        """Return rows @ value @ columns.T. The matrices map old rows or columns to new ones; large ones are sparse."""
         over, across = as_map(rows), as_map(columns)
         shape = (
             self.shape[0] if over is None else over.shape[0],
@@ -98,7 +98,7 @@ class Expression(ABC):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Constant(Expression):
-    """by_row[r] + by_column[c] + pairs[r, c]: a limit per scope item, per group, or for some pairs, never written out.
+    """by_row[r] + by_column[c] + pairs[r, c]: a limit per scope item, per group or for some pairs, in factors.
 
     by_row     (rows,)
     by_column  (columns,)
@@ -111,12 +111,12 @@ class Constant(Expression):
 
     @property
     def shape(self) -> Shape:
-        """(rows, columns)."""
+        """Return (rows, columns)."""
         return len(self.by_row), len(self.by_column)
 
     @classmethod
     def of(cls, given: ArrayLike) -> Constant:
-        """A number as (1, 1), (rows,) or (rows, 1), (1, columns), or a whole (rows, columns) array."""
+        """Return a constant from a number (1, 1), from (rows,), (rows, 1), (1, columns) or a whole (rows, columns)."""
         values = np.asarray(given, dtype=np.float64)
         if values.ndim < 2:
             values = values.reshape(-1, 1)
@@ -127,11 +127,11 @@ class Constant(Expression):
         return cls(np.zeros(values.shape[0]), np.zeros(values.shape[1]), csr(values))
 
     def children(self) -> tuple[Expression, ...]:
-        """None."""
+        """Return no children."""
         return ()
 
     def value_of(self, assignment: Ints, children: tuple[Floats, ...]) -> Floats:
-        """The array, written out."""
+        """Return the whole array."""
         whole = self.by_row[:, None] + self.by_column[None, :]
         return whole if self.pairs is None else np.asarray(whole + self.pairs.toarray())
 
@@ -154,15 +154,15 @@ class Term:
 class Sum(Expression):
     """The sum of terms of one shape. Every linear map is a product of one over rows and one over columns."""
 
-    shape: Shape = field()  # spelt out, or the property that it stands in for would be its default
+    shape: Shape = field()  # a field of its own, or its default would be the property of the base class
     terms: tuple[Term, ...]
 
     def children(self) -> tuple[Expression, ...]:
-        """One per term."""
+        """Return one child per term."""
         return tuple(term.child for term in self.terms)
 
     def value_of(self, assignment: Ints, children: tuple[Floats, ...]) -> Floats:
-        """Term by term."""
+        """Return the sum of the terms' values."""
         total = np.zeros(self.shape)
         for term, value in zip(self.terms, children, strict=True):
             over = value if term.rows is None else term.rows @ value
@@ -171,26 +171,26 @@ class Sum(Expression):
 
 
 def as_map(given: object) -> Matrix | None:
-    """A matrix as a sparse one."""
+    """Return a matrix as a sparse one; None stays None."""
     return None if given is None else csr(given)
 
 
 def _diagonal(given: ArrayLike) -> Matrix:
-    """(n, n), also where n is 0."""
+    """Return a diagonal matrix (n, n), also for n = 0."""
     values = np.asarray(given, dtype=np.float64)
     each = np.arange(len(values))
     return csr((values, (each, each)), shape=(len(values), len(values)))
 
 
 def added(left: Expression, right: Expression | ArrayLike, sign: float) -> Sum:
-    """Left + sign * right; a side with one row or one column counts for all of the other's."""
+    """Return left + sign * right. One row or one column is repeated to match the other side."""
     other = right if isinstance(right, Expression) else Constant.of(right)
     shape = _joint(left.shape, other.shape)
     return Sum(shape, (*_spread(left, shape, 1.0), *_spread(other, shape, sign)))
 
 
 def sum_of(expressions: tuple[Expression, ...], shape: Shape = (1, 1)) -> Expression:
-    """The sum of expressions of one shape, which says what none of them add up to: zeros."""
+    """Return the sum of expressions of one shape; zeros of that shape without any."""
     if len(expressions) == 1:
         return expressions[0]
     return Sum(shape, tuple(Term(one, 1.0) for one in expressions))
@@ -200,7 +200,8 @@ def _joint(one: Shape, other: Shape) -> Shape:
     for a, b in zip(one, other, strict=True):
         if a != b and 1 not in (a, b):
             raise BadValues(f"expressions of shapes {one} and {other} do not add up")
-    rows, columns = (a if b == 1 else b for a, b in zip(one, other, strict=True))  # one of nothing is nothing
+    # one row or column repeated zero times gives none
+    rows, columns = (a if b == 1 else b for a, b in zip(one, other, strict=True))
     return rows, columns
 
 

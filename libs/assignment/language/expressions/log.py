@@ -1,4 +1,4 @@
-"""Diminishing returns."""
+"""Take the logarithm, for diminishing returns."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ class Log(Elementwise):
 
     @staticmethod
     def of(values: Floats, parameter: float) -> Floats:
-        """By definition."""
+        """Return the logarithms, by definition."""
         return np.log1p(np.maximum(values, 0.0))

@@ -1,4 +1,4 @@
-"""Utilisation: the one expression that reads the assignment."""
+"""Look up utilisation, the only expression that reads the assignment."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Lookup(Expression):
 
     scope      rows
     partition  columns; None: one column for all objects
-    dimension  what is added up
-    flavour    which objects count; DURING_AND_AFTER is two lookups
+    dimension  the summed values
+    flavour    selects the objects that count; DURING_AND_AFTER is two lookups
     initial    (N,) the container of each object before any move
 
-    References alone: the arrays of scope, partition and dimension are shared by all lookups. Source: Rebalancer, 4.2.
+    All lookups share the arrays of scope, partition and dimension. Source: Rebalancer, 4.2.
     """
 
     scope: Scope
@@ -36,19 +36,19 @@ class Lookup(Expression):
 
     @property
     def shape(self) -> Shape:
-        """(scope items, groups)."""
+        """Return (scope items, groups)."""
         return len(self.scope), 1 if self.partition is None else len(self.partition)
 
     def children(self) -> tuple[Expression, ...]:
-        """None."""
+        """Return no children."""
         return ()
 
     def value_of(self, assignment: Ints, children: tuple[Floats, ...]) -> Floats:
-        """Straight from the definition."""
+        """Return the utilisation as a dense array, straight from the definition."""
         return np.asarray(self.utilisation(assignment).toarray())
 
     def utilisation(self, assignment: Ints) -> Matrix:
-        """(scope items, groups) sparse."""
+        """Return the utilisation, (scope items, groups) sparse."""
         before, after = self.scope.item[self.initial], self.scope.item[assignment]
         stayed = before == after
         if self.flavour is Flavour.AFTER:

@@ -1,4 +1,4 @@
-"""The largest, or the n-th largest, of a row, of a column or of all."""
+"""Take the largest, or the n-th largest, of a row, of a column or of all elements."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from libs.assignment.language.expressions.expression import Expression, Shape
 
 
 class Over(StrEnum):
-    """What a maximum is taken over."""
+    """The elements among which to take a maximum."""
 
     ROWS = "ROWS"
     """One value per column."""
@@ -32,7 +32,7 @@ class Max(Expression):
     n: int = 0
 
     def __post_init__(self) -> None:
-        """There must be an n-th."""
+        """Raises BadValues if there is no n-th element."""
         rows, columns = self.child.shape
         among = {Over.ROWS: rows, Over.COLUMNS: columns, Over.ALL: rows * columns}[self.over]
         if not 0 <= self.n < among:
@@ -40,16 +40,16 @@ class Max(Expression):
 
     @property
     def shape(self) -> Shape:
-        """One row, one column or both."""
+        """Return the shape: 1 for each direction in which the maximum is taken."""
         rows, columns = self.child.shape
         return 1 if self.over is not Over.COLUMNS else rows, 1 if self.over is not Over.ROWS else columns
 
     def children(self) -> tuple[Expression, ...]:
-        """The one."""
+        """Return the only child."""
         return (self.child,)
 
     def value_of(self, assignment: Ints, children: tuple[Floats, ...]) -> Floats:
-        """By sorting."""
+        """Return the n-th largest elements, by sorting."""
         value = children[0]
         if self.over is Over.ALL:
             return np.asarray(np.sort(value, axis=None)[-1 - self.n]).reshape(1, 1)

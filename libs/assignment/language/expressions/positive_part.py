@@ -1,4 +1,4 @@
-"""What lies above zero."""
+"""Take the part above zero."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from libs.assignment.language.expressions.elementwise import Elementwise
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PositivePart(Elementwise):
-    """max(0, x): the part of an excess that counts."""
+    """max(0, x): the amount of an excess."""
 
     CODE = 1
 
     @staticmethod
     def of(values: Floats, parameter: float) -> Floats:
-        """By definition."""
+        """Return the positive parts, by definition."""
         return np.maximum(values, 0.0)

@@ -1,4 +1,4 @@
-"""Growing pain."""
+"""Raise to a power, so that a large excess costs more than several small ones."""
 
 from __future__ import annotations
 
@@ -13,24 +13,22 @@ from libs.assignment.language.expressions.elementwise import Elementwise
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Power(Elementwise):
-    """max(0, x) ** exponent, for an exponent above 0: what is above zero, the more the worse where the exponent
-    exceeds 1.
-    """
+    """max(0, x) ** exponent, for an exponent above 0. With an exponent above 1 the cost grows faster than x."""
 
     exponent: float = 2.0
     CODE = 5
 
     def __post_init__(self) -> None:
-        """An exponent of 0 or less has no value at 0."""
+        """Raises BadValues for an exponent of 0 or less, because 0 has no such power."""
         if not self.exponent > 0:
             raise BadValues(f"Power: an exponent of {self.exponent}; expected a number above 0")
 
     @property
     def parameter(self) -> float:
-        """The exponent."""
+        """Return the exponent."""
         return self.exponent
 
     @staticmethod
     def of(values: Floats, parameter: float) -> Floats:
-        """By definition."""
+        """Return the powers, by definition."""
         return np.maximum(values, 0.0) ** parameter

@@ -1,4 +1,4 @@
-"""Whether there is anything."""
+"""Test for a positive amount."""
 
 from __future__ import annotations
 
@@ -14,13 +14,11 @@ STEP_TOLERANCE = 1e-6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step(Elementwise):
-    """1 where x is positive, else 0. What is within STEP_TOLERANCE of zero counts as zero: sums of floats seldom
-    hit it.
-    """
+    """1 if x is positive, else 0. Values up to STEP_TOLERANCE count as zero, because sums of floats seldom give 0."""
 
     CODE = 2
 
     @staticmethod
     def of(values: Floats, parameter: float) -> Floats:
-        """By definition."""
+        """Return the steps, by definition."""
         return np.where(values > STEP_TOLERANCE, 1.0, 0.0)

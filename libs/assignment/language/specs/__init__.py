@@ -1,1 +1,1 @@
-"""What can be wanted of an assignment, one spec a file."""
+"""Define the specs, one per file."""

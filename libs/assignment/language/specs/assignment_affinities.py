@@ -1,4 +1,4 @@
-"""AssignmentAffinitiesSpec: certain objects are better off in certain scope items."""
+"""AssignmentAffinitiesSpec: place objects in scope items that they prefer."""
 
 from __future__ import annotations
 
@@ -17,21 +17,20 @@ if TYPE_CHECKING:
 
 @spec
 class AssignmentAffinitiesSpec(Spec):
-    """- sum_i util[i] of a dimension that differs by scope item: how much an object likes it there; a dislike is
-    negative.
+    """- sum_i util[i] of a dimension that differs by scope item: an object's preference for the item.
 
-    State the dimension with `by_item` (and signed=True where there are dislikes).
+    State the dimension with `by_item`, and with signed=True if preferences may be negative.
     """
 
     dimension: str
     scope: str = CONTAINER
 
     def cost(self, problem: Problem) -> Expression:
-        """(1, 1)."""
+        """Return the cost, (1, 1)."""
         if problem.dimension(self.where, self.dimension).by_item is None:
             raise self.refuse("dimension", self.dimension, "is the same everywhere; state it with by_item")
         return utilisation(problem, self.where, self.scope, self.dimension).total() * -1.0
 
     def scale(self, problem: Problem) -> float:
-        """The total of the strongest feelings."""
+        """Return the total of the strongest preferences."""
         return float(np.abs(dimension_total(problem, self.where, self.dimension)))

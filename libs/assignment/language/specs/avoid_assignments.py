@@ -1,4 +1,4 @@
-"""AvoidAssignmentsSpec: certain objects do not go to certain scope items."""
+"""AvoidAssignmentsSpec: keep objects out of certain scope items."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 @spec
 class AvoidAssignmentsSpec(Spec):
-    """The number of named objects in scope items that they are to avoid, for each scope item.
+    """The number of named objects in scope items that they must avoid, per scope item.
 
-    `assignments` are pairs: an object (or several), and the items that it avoids. With a `partition` they are groups
-    instead, and all of their objects are meant. With the flavour NEW what is there already may stay.
+    `assignments` are pairs of an object (or several) and the items to avoid. With a `partition`, pairs name groups, and
+    all objects of a group count. With the flavour NEW an object may stay in an item that it must avoid.
     """
 
     assignments: Sequence[tuple[str | int | Sequence[str | int], Sequence[str | int]]]
@@ -34,7 +34,7 @@ class AvoidAssignmentsSpec(Spec):
     flavour: Flavour = Flavour.AFTER
 
     def excess(self, problem: Problem) -> tuple[Expression, ...]:
-        """(I, 1) per flavour."""
+        """Return the excess, (I, 1) per flavour."""
         scope, where = problem.scope(self.where, self.scope), f"{self.where}, assignments"
         named = problem.objects if self.partition is None else problem.partition(self.where, self.partition).groups
         avoided: dict[int, set[int]] = {}
@@ -49,7 +49,7 @@ class AvoidAssignmentsSpec(Spec):
         table = np.zeros((len(kinds) + 1, len(scope)))
         for kind, k in kinds.items():
             table[k, list(kind)] = 1.0
-        kind_of = np.zeros(len(named) + 1, dtype=np.int64)  # the last is for objects in no group
+        kind_of = np.zeros(len(named) + 1, dtype=np.int64)  # the last row is for objects in no group
         for one, away in avoided.items():
             kind_of[one] = kinds[frozenset(away)]
         wrong = Dimension(
@@ -64,11 +64,11 @@ class AvoidAssignmentsSpec(Spec):
         )
 
     def scale(self, problem: Problem) -> float:
-        """Every named object where it should not be."""
+        """Return the number of pairs: every named object in a wrong item."""
         return float(len(self.assignments))
 
     def _named(self, problem: Problem) -> Ints:
-        """(N,) the object itself, or its group."""
+        """Return the object itself, or its group, (N,)."""
         if self.partition is None:
             return np.arange(len(problem.objects))
         groups = problem.partition(self.where, self.partition).matrix

@@ -1,4 +1,4 @@
-"""AvoidMovingSpec: certain objects stay where they are."""
+"""AvoidMovingSpec: keep certain objects in their containers."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 @spec
 class AvoidMovingSpec(Spec):
-    """The number of the named objects that are not in their first container."""
+    """The number of named objects outside their initial container."""
 
     objects: Sequence[str | int]
 
     def excess(self, problem: Problem) -> tuple[Expression, ...]:
-        """(C, 1) by the container that they moved to."""
+        """Return the excess, (C, 1), by the container that objects moved to."""
         named = np.zeros(len(problem.objects))
         named[problem.objects.indices(f"{self.where}, objects", self.objects)] = 1.0
         moved = Lookup(
@@ -39,5 +39,5 @@ class AvoidMovingSpec(Spec):
         return (PositivePart(moved),)
 
     def scale(self, problem: Problem) -> float:
-        """All of them moved."""
+        """Return the number of named objects: all of them moved."""
         return float(len(self.objects))

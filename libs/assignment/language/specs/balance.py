@@ -1,4 +1,4 @@
-"""BalanceSpec: scope items are equally full."""
+"""BalanceSpec: fill scope items equally."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 
 class BalanceFormula(StrEnum):
-    """How what lies above the threshold counts."""
+    """The function of the excess above the threshold."""
 
     LINEAR = "LINEAR"
-    """The sum of it."""
+    """The sum of the excess."""
     SQUARES = "SQUARES"
-    """The sum of its squares: the hottest counts most."""
+    """The sum of squares of the excess: the fullest item counts most."""
     MAX = "MAX"
-    """The largest of it."""
+    """The largest excess."""
     IDEAL = "IDEAL"
-    """sum_i capacity[i] rel[i] ** 2, thresholds aside: an object costs what the item it joins is full."""
+    """sum_i capacity[i] rel[i] ** 2, without a threshold. An object costs more in a fuller item."""
 
 
 class BalanceBound(StrEnum):
-    """What the threshold is."""
+    """The kind of threshold."""
 
     RELATIVE = "RELATIVE"
     """upper_bound times the average."""
@@ -47,9 +47,8 @@ class BalanceBound(StrEnum):
 class BalanceSpec(Spec):
     """f(max(0, rel[i] - threshold)) over scope items i, with rel[i] = util[i] / capacity[i].
 
-    The average is total utilisation over total capacity, which all items can reach at once. Items without capacity
-    do not
-    count.
+    The average is total utilisation over total capacity, because all items can reach it at once. Items without capacity
+    do not count.
     """
 
     dimension: str
@@ -61,7 +60,7 @@ class BalanceSpec(Spec):
     filter: Filter = Filter()
 
     def cost(self, problem: Problem) -> Expression:
-        """(1, 1)."""
+        """Return the cost, (1, 1)."""
         if self.flavour is Flavour.DURING_AND_AFTER:
             raise self.refuse("flavour", "DURING_AND_AFTER", "two utilisations do not balance; use AFTER or ANY")
         if not self.upper_bound >= 0:
@@ -81,7 +80,9 @@ class BalanceSpec(Spec):
         return (above if self.formula is BalanceFormula.LINEAR else Power(above, 2.0)).total()
 
     def scale(self, problem: Problem) -> float:
-        """As many items as there are, each twice as full as the average; MAX: one; IDEAL: all objects in balance."""
+        """Return the cost of all items at twice the average. MAX: of one such item. IDEAL: of all objects in
+        balance.
+        """
         _, capacity = relative_utilisation(problem, self.where, self.scope, self.dimension, self.filter)
         average = dimension_total(problem, self.where, self.dimension) / (float(capacity.sum()) or 1.0)
         return {

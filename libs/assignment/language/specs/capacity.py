@@ -1,4 +1,4 @@
-"""CapacitySpec: a scope item holds no more, or no less, than a limit."""
+"""CapacitySpec: bound the utilisation of scope items from above or below."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class CapacitySpec(Spec):
     """max(0, util[i] - limit[i]), or limit - util for MIN, for each scope item i.
 
-    A RELATIVE limit is a share of the item's capacity. With `zero_allowed` a MIN limit holds for items in use alone.
+    A RELATIVE limit is a share of the item's capacity. With `zero_allowed` a MIN limit holds only for items in use.
     """
 
     dimension: str
@@ -37,7 +37,7 @@ class CapacitySpec(Spec):
     filter: Filter = Filter()
 
     def excess(self, problem: Problem) -> tuple[Expression, ...]:
-        """(I, 1) per flavour."""
+        """Return the excess, (I, 1) per flavour."""
         scope = problem.scope(self.where, self.scope)
         kept = self.filter.kept(self.where, scope.items)
         limits = self.limits(problem, kept)
@@ -54,14 +54,14 @@ class CapacitySpec(Spec):
         return tuple(parts)
 
     def scale(self, problem: Problem) -> float:
-        """All that could be too much, or all that could be missing."""
+        """Return the largest possible excess: all demand for MAX, all limits for MIN."""
         if self.bound is Bound.MAX:
             return dimension_total(problem, self.where, self.dimension)
         kept = self.filter.kept(self.where, problem.scope(self.where, self.scope).items)
         return float(np.abs(self.limits(problem, kept)).sum())
 
     def limits(self, problem: Problem, kept: Ints) -> Floats:
-        """(kept,) in the dimension itself, for the scope items that are kept."""
+        """Return the limits of the kept scope items, (kept,), in units of the dimension."""
         limits = self.limit.by_item(self.where, problem.scope(self.where, self.scope).items)
         if self.limit.type is LimitType.RELATIVE:
             limits = limits * problem.capacity(self.where, self.dimension, self.scope)

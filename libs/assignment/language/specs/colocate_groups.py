@@ -1,4 +1,4 @@
-"""ColocateGroupsSpec: over how many scope items a group is spread."""
+"""ColocateGroupsSpec: bound the number of scope items that a group uses."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 class ColocateGroupsSpec(Spec):
     """max(0, sum_i weight[i] Step(util[i, g]) - limit[g]) for each group g (MIN: limit - sum).
 
-    MAX with a limit of 1 keeps a group in one scope item; MIN spreads it over at least so many. `item_weights` says
-    how much a scope item counts (1 where it is silent); items that the filter leaves out count nothing.
+    MAX with a limit of 1 keeps a group in one scope item; MIN spreads it over at least `limit` items. `item_weights`
+    gives weights of scope items (default 1). Items that the filter leaves out do not count.
     """
 
     partition: str
@@ -40,7 +40,7 @@ class ColocateGroupsSpec(Spec):
     filter: Filter = Filter()
 
     def excess(self, problem: Problem) -> tuple[Expression, ...]:
-        """(1, G)."""
+        """Return the excess, (1, G)."""
         if self.limit.type is LimitType.RELATIVE:
             raise self.refuse("limit", "RELATIVE", "a number of scope items is meant")
         groups = problem.partition(self.where, self.partition).groups
@@ -50,14 +50,14 @@ class ColocateGroupsSpec(Spec):
         return (PositivePart(spread - limit if self.bound is Bound.MAX else limit - spread),)
 
     def cost(self, problem: Problem) -> Expression:
-        """The sum over groups, squared where asked."""
+        """Return the sum over groups, squared if `squares`."""
         parts = self.excess(problem)
         if self.squares:
             parts = tuple(Power(part.child, 2.0) for part in parts if isinstance(part, PositivePart))
         return sum_of(tuple(part.total() for part in parts))
 
     def scale(self, problem: Problem) -> float:
-        """The number of groups."""
+        """Return the number of groups."""
         return float(len(problem.partition(self.where, self.partition)))
 
     def _weights(self, problem: Problem) -> Floats:

@@ -1,4 +1,4 @@
-"""DrainCapacitySpec: any one scope item may be drained into others, and they can take it."""
+"""DrainCapacitySpec: leave room to drain any one scope item into others."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class DrainCapacitySpec(Spec):
     """max(0, util[j] + share[i, j] util[i] - capacity[j]) for each origin i and destination j of `spill`.
 
-    spill   origin -> destination -> the share of the origin's utilisation that it takes when the origin is drained
+    spill   origin -> destination -> the share of the origin's utilisation that moves there when the origin is drained
     """
 
     dimension: str
@@ -31,7 +31,7 @@ class DrainCapacitySpec(Spec):
     scope: str = CONTAINER
 
     def excess(self, problem: Problem) -> tuple[Expression, ...]:
-        """(pairs, 1)."""
+        """Return the excess, (pairs, 1)."""
         items, where = problem.scope(self.where, self.scope).items, f"{self.where}, spill"
         origins = items.indices(where, (i for i, to in self.spill.items() for _ in to))
         takers = items.indices(where, (j for to in self.spill.values() for j in to))
@@ -47,5 +47,5 @@ class DrainCapacitySpec(Spec):
         return (PositivePart(util.mapped(rows=drained) - capacity[takers]),)
 
     def scale(self, problem: Problem) -> float:
-        """All that objects take together."""
+        """Return the total demand of all objects."""
         return dimension_total(problem, self.where, self.dimension)

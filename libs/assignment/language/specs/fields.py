@@ -1,6 +1,6 @@
-"""The fields of a spec: plain values become what the field holds, and wrong ones are refused.
+"""Convert the fields of a spec from plain values, and refuse wrong ones.
 
-A word stands for a member of an enum, a number for a Limit, names for a Filter, and a column for a list.
+A word becomes a member of an enum, a number a Limit, names a Filter, and a column a list.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ E = TypeVar("E", bound=Enum)
 
 
 def member_of(kind: type[E], given: object, where: str) -> E:
-    """Return a member of an enum, given itself or by its name.
+    """Return a member of an enum, given as itself or by name.
 
     Raises: UnknownName with the nearest name.
     """
@@ -33,13 +33,13 @@ def member_of(kind: type[E], given: object, where: str) -> E:
 
 
 def from_plain(of: type, where: str, given: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields with words, numbers and columns in the place of members, limits, filters and lists."""
+    """Return the fields with plain values converted to members, limits, filters and lists."""
     kinds, hints = _kinds(of), _hints(of)
     return {name: _from_plain(kinds.get(name), hints.get(name), f"{where}: {name}", one) for name, one in given.items()}
 
 
 def check_fields(of: Any, where: str) -> None:
-    """Raise for the first field that holds something else. Fields of other types check themselves in use."""
+    """Raise for the first field with a value of a wrong type. Fields of other types are checked when used."""
     for name, kind in _kinds(type(of)).items():
         value, at = getattr(of, name), f"{where}: {name}"
         if issubclass(kind, Enum):
@@ -72,7 +72,7 @@ def _takes_mapping(hint: object) -> bool:
 
 
 def _takes_sequence(hint: object) -> bool:
-    """Whether a sequence is meant, and a single string is not."""
+    """Return whether a field takes a sequence but no single string."""
     one_of = (hint, *typing.get_args(hint)) if typing.get_origin(hint) is not collections.abc.Sequence else (hint,)
     return str not in one_of and any(typing.get_origin(one) is collections.abc.Sequence for one in one_of)
 
@@ -84,7 +84,7 @@ def _hints(cls: type) -> dict[str, Any]:
 
 
 def _kinds(cls: type) -> dict[str, type]:
-    """Fields whose type is one class."""
+    """Return the fields whose type is one class."""
     hints = _hints(cls)
     return {name: kind for name, kind in hints.items() if isinstance(kind, type) and not typing.get_origin(kind)}
 

@@ -1,4 +1,4 @@
-"""Which scope items a spec is about."""
+"""Select the scope items of a spec."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from libs.assignment.language.matrices import Matrix, csr
 
 @dataclass(frozen=True, kw_only=True)
 class Filter:
-    """All items, only some (`items`), or all but some (`but`); by name or index, in any kind of column.
+    """All items, only some (`items`), or all except some (`but`); by name or index, in any kind of column.
 
-    A spec takes plain names in the place of a filter: they are its `items`.
+    A spec also takes plain names as a filter: they are its `items`.
     """
 
     items: Sequence[str | int] | None = None
     but: Sequence[str | int] | None = None
 
     def __post_init__(self) -> None:
-        """Keep columns as lists, and a single name as a list of one."""
+        """Convert columns to lists, and a single name to a list of one."""
         for name in ("items", "but"):
             given = getattr(self, name)
             if isinstance(given, str) or is_column(given):
@@ -34,13 +34,13 @@ class Filter:
 
     @classmethod
     def from_plain(cls, where: str, given: Any) -> Filter:
-        """Return the filter that plain names stand for."""
+        """Return the filter of plain names."""
         if isinstance(given, str) or (isinstance(given, Iterable) and not isinstance(given, Mapping)):
             return cls(items=listed(given))
         raise BadValues(f"{where} = {given!r}; expected names, or Filter(items=...) or Filter(but=...)")
 
     def kept(self, where: str, labels: Labels) -> Ints:
-        """The indices that remain, in order."""
+        """Return the indices of the kept items, in order."""
         if self.items is not None and self.but is not None:
             raise ModelError(f"{where}, filter: give items or but, not both")
         for name, given in (("items", self.items), ("but", self.but)):
@@ -53,7 +53,7 @@ class Filter:
 
 
 def selection(kept: Ints, size: int) -> Matrix | None:
-    """(kept, size) the map that leaves only some rows or columns; None where all are kept."""
+    """Return the map (kept, size) that keeps some rows or columns; None if all are kept."""
     if len(kept) == size:
         return None
     return csr((np.ones(len(kept)), (np.arange(len(kept)), kept)), shape=(len(kept), size))

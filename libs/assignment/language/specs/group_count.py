@@ -1,4 +1,4 @@
-"""GroupCountSpec: how much of one group a scope item holds."""
+"""GroupCountSpec: bound the amount of each group in each scope item."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ if TYPE_CHECKING:
 
 
 class CountBound(StrEnum):
-    """Which counts are right."""
+    """The allowed side of a limit."""
 
     MAX = "MAX"
-    """Up to the limit."""
+    """At most the limit."""
     MIN = "MIN"
-    """From the limit up."""
+    """At least the limit."""
     EXACT = "EXACT"
-    """The limit itself."""
+    """Exactly the limit."""
 
 
 class RelativeTo(StrEnum):
-    """What a RELATIVE limit is a share of."""
+    """The whole of which a RELATIVE limit is a share."""
 
     GROUP_SIZE = "GROUP_SIZE"
     """The group's total of the dimension."""
     SCOPE_ITEM_UTIL = "SCOPE_ITEM_UTIL"
-    """What the scope item holds of all objects."""
+    """The scope item's utilisation by all objects."""
 
 
 @spec
 class GroupCountSpec(Spec):
     """max(0, util[i, g] - limit[i, g]) for each scope item i and group g (MIN: limit - util; EXACT: both).
 
-    With `zero_allowed` a MIN limit holds for groups that are in the item alone. As a goal with `squares`, each excess
-    counts squared.
+    With `zero_allowed` a MIN limit holds only for groups present in the item. As a goal with `squares`, each excess is
+    squared.
     """
 
     partition: str
@@ -63,7 +63,7 @@ class GroupCountSpec(Spec):
     filter: Filter = Filter()
 
     def excess(self, problem: Problem) -> tuple[Expression, ...]:
-        """(I, G) per flavour and side of the limit."""
+        """Return the excess, (I, G) per flavour and side of the limit."""
         items = problem.scope(self.where, self.scope).items
         only = selection(self.filter.kept(self.where, items), len(items))
         parts: list[Expression] = []
@@ -78,14 +78,14 @@ class GroupCountSpec(Spec):
         return tuple(parts)
 
     def cost(self, problem: Problem) -> Expression:
-        """The sum of all excess, squared where asked."""
+        """Return the sum of all excess, squared if `squares`."""
         parts = self.excess(problem)
         if self.squares:
             parts = tuple(Power(part.child, 2.0) if isinstance(part, PositivePart) else part for part in parts)
         return sum_of(tuple(part.total() for part in parts))
 
     def scale(self, problem: Problem) -> float:
-        """All objects of all groups in excess."""
+        """Return the excess of all objects of all groups."""
         if self.squares:
             totals = problem.partition(self.where, self.partition).totals(
                 largest_values(problem, self.where, self.dimension)
@@ -94,7 +94,7 @@ class GroupCountSpec(Spec):
         return dimension_total(problem, self.where, self.dimension)
 
     def limits(self, problem: Problem, flavour: Flavour) -> Expression:
-        """(I, G) in the dimension itself."""
+        """Return the limits, (I, G), in units of the dimension."""
         partition, items = problem.partition(self.where, self.partition), problem.scope(self.where, self.scope).items
         groups = partition.groups
         if self.limit.type is LimitType.RELATIVE and self.relative_to is RelativeTo.SCOPE_ITEM_UTIL:

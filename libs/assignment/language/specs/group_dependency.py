@@ -1,4 +1,4 @@
-"""GroupDependencySpec: a group goes only where the group that it depends on is."""
+"""GroupDependencySpec: place a group only in scope items with the group that it depends on."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class GroupDependencySpec(Spec):
     """max(0, Step(util[i, g]) - Step(util[i, h])) for each scope item i and each pair: g depends on h.
 
-    Where there is any of g there is some of h: a web tier only in regions that its cache is in. Ours.
+    An item with any of g needs some of h: for example a web tier only in regions with its cache. Source: ours.
     """
 
     partition: str
@@ -32,7 +32,7 @@ class GroupDependencySpec(Spec):
     dimension: str = COUNT
 
     def excess(self, problem: Problem) -> tuple[Expression, ...]:
-        """(I, pairs)."""
+        """Return the excess, (I, pairs)."""
         groups = problem.partition(self.where, self.partition).groups
         if not len(self.pairs):
             return ()
@@ -46,5 +46,5 @@ class GroupDependencySpec(Spec):
         return (PositivePart(present.mapped(columns=pick)),)
 
     def scale(self, problem: Problem) -> float:
-        """The number of pairs."""
+        """Return the number of pairs."""
         return float(len(self.pairs))

@@ -1,4 +1,4 @@
-"""GroupDiversitySpec: from how many groups a scope item's objects come."""
+"""GroupDiversitySpec: bound the number of groups with objects in a scope item."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class GroupDiversitySpec(Spec):
     filter: Filter = Filter()
 
     def excess(self, problem: Problem) -> tuple[Expression, ...]:
-        """(I, 1)."""
+        """Return the excess, (I, 1)."""
         items = problem.scope(self.where, self.scope).items
         kept = self.filter.kept(self.where, items)
         util = utilisation(problem, self.where, self.scope, self.dimension, self.partition)
@@ -40,7 +40,7 @@ class GroupDiversitySpec(Spec):
         return (PositivePart(limit - groups if self.bound is Bound.MIN else groups - limit),)
 
     def scale(self, problem: Problem) -> float:
-        """All that could be missing: the sum of limits, of the items that are kept."""
+        """Return the sum of the kept items' limits: all of it missing."""
         items = problem.scope(self.where, self.scope).items
         kept = self.filter.kept(self.where, items)
         return float(np.abs(self.limit.by_item(self.where, items)[kept]).sum())

@@ -1,4 +1,4 @@
-"""GroupMoveLimitSpec: how many objects of one group move at once."""
+"""GroupMoveLimitSpec: bound the moves of each group."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 
 class Aggregate(StrEnum):
-    """How the groups of a goal come to one number."""
+    """The way from the groups' excess to one number."""
 
     SUM = "SUM"
-    """All groups count."""
+    """The sum over all groups."""
     MAX = "MAX"
-    """The worst group counts."""
+    """The worst group."""
 
 
 @spec
 class GroupMoveLimitSpec(Spec):
-    """max(0, moved[g] - limit[g]) for each group g, where moved is what left its container.
+    """max(0, moved[g] - limit[g]) for each group g; moved is the amount that left its container.
 
-    As a goal the sum over groups, or the worst of them. A RELATIVE limit is a share of the group's total.
+    As a goal it is the sum over groups, or the worst of them. A RELATIVE limit is a share of the group's total.
     """
 
     partition: str
@@ -42,7 +42,7 @@ class GroupMoveLimitSpec(Spec):
     aggregate: Aggregate = Aggregate.SUM
 
     def excess(self, problem: Problem) -> tuple[Expression, ...]:
-        """(1, G)."""
+        """Return the excess, (1, G)."""
         partition = problem.partition(self.where, self.partition)
         left = utilisation(problem, self.where, CONTAINER, self.dimension, self.partition, Flavour.NEW)
         limit = self.limit.by_group(self.where, partition.groups)
@@ -53,12 +53,12 @@ class GroupMoveLimitSpec(Spec):
         return (PositivePart(left.over_rows() - limit[None, :]),)
 
     def cost(self, problem: Problem) -> Expression:
-        """The sum over groups, or the worst."""
+        """Return the sum over groups, or the worst."""
         (excess,) = self.excess(problem)
         return excess.total() if self.aggregate is Aggregate.SUM else Max(excess)
 
     def scale(self, problem: Problem) -> float:
-        """Everything moved."""
+        """Return the amount if all objects move."""
         if self.aggregate is Aggregate.SUM:
             return dimension_total(problem, self.where, self.dimension)
         totals = problem.partition(self.where, self.partition).totals(

@@ -1,4 +1,4 @@
-"""LargestGroupSpec: what a scope item holds of its largest group is small."""
+"""LargestGroupSpec: keep the largest group of each scope item small."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
 @spec
 class LargestGroupSpec(Spec):
-    """sum_i max_g util[i, g]: what is lost where every scope item loses its largest group.
+    """sum_i max_g util[i, g]: the loss if every scope item loses its largest group.
 
-    The price of surviving it: SingleGroupFailureBufferSpec asks for capacity beyond it. Source: RAS, expression 4.
+    It is the price of surviving that loss. SingleGroupFailureBufferSpec requires capacity beyond it. Source: RAS,
+    expression 4.
     """
 
     partition: str
@@ -28,12 +29,12 @@ class LargestGroupSpec(Spec):
     filter: Filter = Filter()
 
     def cost(self, problem: Problem) -> Expression:
-        """(1, 1)."""
+        """Return the cost, (1, 1)."""
         items = problem.scope(self.where, self.scope).items
         only = selection(self.filter.kept(self.where, items), len(items))
         parts = utilisation(problem, self.where, self.scope, self.dimension, self.partition).mapped(rows=only)
         return Max(parts, Over.COLUMNS).total()
 
     def scale(self, problem: Problem) -> float:
-        """All objects in the largest groups."""
+        """Return the total demand: all objects in the largest groups."""
         return dimension_total(problem, self.where, self.dimension)

@@ -1,4 +1,4 @@
-"""A limit: one number, or one per scope item, per group or per pair of both."""
+"""Hold a limit: one number, or one per scope item, per group or per pair of both."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ Name = str | int
 
 
 class LimitType(StrEnum):
-    """What a limit is a number of."""
+    """The unit of a limit."""
 
     ABSOLUTE = "ABSOLUTE"
-    """The dimension itself."""
+    """The unit of the dimension."""
     RELATIVE = "RELATIVE"
     """A share: of the scope item's capacity, or of the group's total."""
 
 
 class Bound(StrEnum):
-    """Which side of a limit is wrong."""
+    """The forbidden side of a limit."""
 
     MAX = "MAX"
-    """Above it."""
+    """Values above the limit are an excess."""
     MIN = "MIN"
-    """Below it."""
+    """Values below the limit are an excess."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Limit:
-    """`default` unless `items`, `groups` or `pairs` say otherwise (in rising order of precedence).
+    """`default` unless `items`, `groups` or `pairs` override it (in rising order of precedence).
 
     type           ABSOLUTE or RELATIVE
     items, groups  a column with a number for each, or a mapping (or pandas Series) from names or indices to numbers
     pairs          a mapping from (scope item, group) to numbers
 
-    A spec takes a plain number in the place of a limit: it is the default. A plain mapping is its `items`.
+    A spec takes a plain number as a limit: it is the default. A plain mapping is its `items`.
     """
 
     type: LimitType = LimitType.ABSOLUTE
@@ -58,7 +58,7 @@ class Limit:
     pairs: Mapping[tuple[Name, Name], float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Make a member of the word for the type, and mappings or lists of columns; check the default."""
+        """Convert the word for the type to a member, and columns to mappings or lists. Check the default."""
         object.__setattr__(self, "type", member_of(LimitType, self.type, "Limit: type"))
         for name in ("items", "groups"):
             given = getattr(self, name)
@@ -70,7 +70,7 @@ class Limit:
 
     @classmethod
     def from_plain(cls, where: str, given: Any) -> Limit:
-        """Return the limit that a plain number, or a mapping from scope items to numbers, stands for."""
+        """Return the limit of a plain number, or of a mapping from scope items to numbers."""
         if is_labelled(given):
             return cls(items=labelled(where, given))
         if isinstance(given, bool) or not isinstance(given, NUMBERS):
@@ -80,19 +80,21 @@ class Limit:
         return cls(default=float(given))
 
     def by_item(self, where: str, items: Labels) -> Floats:
-        """(I,) for specs without groups."""
+        """Return the limits, (I,), for specs without groups."""
         if self.groups is not None or self.pairs:
             raise BadValues(f"{where}: limits per group make no sense here; use items")
         return _each(f"{where}, limit", self.default, self.items, items)
 
     def by_group(self, where: str, groups: Labels) -> Floats:
-        """(G,) for specs without scope items."""
+        """Return the limits, (G,), for specs without scope items."""
         if self.items is not None or self.pairs:
             raise BadValues(f"{where}: limits per scope item make no sense here; use groups")
         return _each(f"{where}, limit", self.default, self.groups, groups)
 
     def by_pair(self, where: str, items: Labels, groups: Labels, item_unit: Floats, group_unit: Floats) -> Constant:
-        """(I, G) where a RELATIVE limit is multiplied by item_unit[i] * group_unit[g], one of which is all ones."""
+        """Return the limits, (I, G). A RELATIVE limit is multiplied by item_unit[i] * group_unit[g]; one of them is all
+        ones.
+        """
         relative = self.type is LimitType.RELATIVE
         at = f"{where}, limit"
         if self.items is not None and self.groups is not None:
@@ -131,12 +133,12 @@ class Limit:
 
 
 def varies(values: Floats) -> bool:
-    """Whether there are two that differ."""
+    """Return whether two of the values differ."""
     return bool((values != first(values)).any())
 
 
 def first(values: Floats) -> float:
-    """The first of some; 0 where there is none."""
+    """Return the first value; 0 if there is none."""
     return float(values[0]) if len(values) else 0.0
 
 

@@ -1,4 +1,4 @@
-"""LogicalAndSpec: all of several specs hold."""
+"""LogicalAndSpec: require all of several specs."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 @spec
 class LogicalAndSpec(Spec):
-    """All excess of the members: useful inside LogicalOrSpec."""
+    """The excesses of all members. It is useful inside LogicalOrSpec."""
 
     specs: Sequence[Spec]
 
     def excess(self, problem: Problem) -> tuple[Expression, ...]:
-        """Those of the members, one after the other."""
+        """Return the members' excesses, one after the other."""
         if not self.specs:
             raise self.refuse("specs", self.specs, "needs at least one")
         return tuple(part for one in self.specs for part in one.excess(problem))
 
     def scale(self, problem: Problem) -> float:
-        """The sum of the members'."""
+        """Return the sum of the members' scales."""
         return sum(one.scale(problem) for one in self.specs)

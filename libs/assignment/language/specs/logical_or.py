@@ -1,4 +1,4 @@
-"""LogicalOrSpec: at least one of several specs holds."""
+"""LogicalOrSpec: require at least one of several specs."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 @spec
 class LogicalOrSpec(Spec):
-    """The least of the members' total excesses: 0 where any one holds."""
+    """The least of the members' total excesses: 0 if any one holds."""
 
     specs: Sequence[Spec]
 
     def excess(self, problem: Problem) -> tuple[Expression, ...]:
-        """(1, 1)."""
+        """Return the excess, (1, 1)."""
         if not self.specs:
             raise self.refuse("specs", self.specs, "needs at least one")
         sums = [sum_of(tuple(part.total() for part in one.excess(problem))) for one in self.specs]
@@ -33,5 +33,5 @@ class LogicalOrSpec(Spec):
         return (PositivePart(Max(stacked) * -1.0),)
 
     def scale(self, problem: Problem) -> float:
-        """The smallest of the members'."""
+        """Return the smallest of the members' scales."""
         return min(one.scale(problem) for one in self.specs)

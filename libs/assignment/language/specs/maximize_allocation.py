@@ -1,4 +1,4 @@
-"""MaximizeAllocationSpec: certain scope items hold as much as they can."""
+"""MaximizeAllocationSpec: put as much as possible in certain scope items."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class MaximizeAllocationSpec(Spec):
     filter: Filter = Filter()
 
     def cost(self, problem: Problem) -> Expression:
-        """(1, 1)."""
+        """Return the cost, (1, 1)."""
         items = problem.scope(self.where, self.scope).items
         only = selection(self.filter.kept(self.where, items), len(items))
         return utilisation(problem, self.where, self.scope, self.dimension).mapped(rows=only).total() * -1.0
 
     def scale(self, problem: Problem) -> float:
-        """Everything there."""
+        """Return the total demand: all objects in these items."""
         return dimension_total(problem, self.where, self.dimension)

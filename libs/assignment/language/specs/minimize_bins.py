@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 @spec
 class MinimizeBinsSpec(Spec):
-    """max(0, sum_i cost[i] Step(util[i]) - enough): what the scope items in use cost; below `enough` nothing is
-    gained.
-    """
+    """max(0, sum_i cost[i] Step(util[i]) - enough): the cost of scope items in use, as far as it exceeds `enough`."""
 
     scope: str = CONTAINER
     dimension: str = COUNT
@@ -33,14 +31,14 @@ class MinimizeBinsSpec(Spec):
     filter: Filter = Filter()
 
     def cost(self, problem: Problem) -> Expression:
-        """(1, 1)."""
+        """Return the cost, (1, 1)."""
         if not self.enough >= 0:
             raise self.refuse("enough", self.enough, "expected 0 or more")
         used = Step(utilisation(problem, self.where, self.scope, self.dimension))
         return PositivePart(used.mapped(rows=self._costs(problem)[None, :]) - self.enough)
 
     def scale(self, problem: Problem) -> float:
-        """All in use."""
+        """Return the cost of all items in use."""
         return float(self._costs(problem).sum())
 
     def _costs(self, problem: Problem) -> Floats:

@@ -1,4 +1,4 @@
-"""MinimizeMovementSpec: move as little as will do."""
+"""MinimizeMovementSpec: move as little as possible."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @spec
 class MinimizeMovementSpec(Spec):
-    """max(0, sum_i util_NEW[i] + util_NEW[outside] - allowance), where `outside` is all containers in no scope item.
+    """max(0, sum_i util_NEW[i] + util_NEW[outside] - allowance); `outside` is all containers in no scope item.
 
     Every object that changes its scope item counts once, with its value of the dimension. Source: Rebalancer, 4.1.
     """
@@ -32,7 +32,7 @@ class MinimizeMovementSpec(Spec):
     allowance: float = 0.0
 
     def cost(self, problem: Problem) -> Expression:
-        """(1, 1)."""
+        """Return the cost, (1, 1)."""
         if not self.allowance >= 0:
             raise BadValues(f"{self.where}: allowance = {self.allowance}; expected 0 or more")
         moved = utilisation(problem, self.where, self.scope, self.dimension, flavour=Flavour.NEW)
@@ -51,5 +51,5 @@ class MinimizeMovementSpec(Spec):
         return PositivePart(total - self.allowance) if self.allowance else total
 
     def scale(self, problem: Problem) -> float:
-        """Every object moved."""
+        """Return the amount if all objects move."""
         return dimension_total(problem, self.where, self.dimension)

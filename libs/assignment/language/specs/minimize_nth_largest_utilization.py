@@ -1,4 +1,4 @@
-"""MinimizeNthLargestUtilizationSpec: the n-th fullest scope item becomes less full."""
+"""MinimizeNthLargestUtilizationSpec: reduce the utilisation of the n-th fullest scope item."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @spec
 class MinimizeNthLargestUtilizationSpec(Spec):
-    """max(0, rel - target) of the scope item with the n-th largest rel[i] = util[i] / capacity[i]; n = 0 is the
+    """max(0, rel - target) of the scope item with the n-th largest rel[i] = util[i] / capacity[i]; n = 0: the
     fullest.
     """
 
@@ -29,10 +29,10 @@ class MinimizeNthLargestUtilizationSpec(Spec):
     filter: Filter = Filter()
 
     def cost(self, problem: Problem) -> Expression:
-        """(1, 1)."""
+        """Return the cost, (1, 1)."""
         rel, _ = relative_utilisation(problem, self.where, self.scope, self.dimension, self.filter)
         return PositivePart(Max(rel, n=self.n) - self.target)
 
     def scale(self, problem: Problem) -> float:
-        """A full scope item."""
+        """Return 1: a full scope item."""
         return 1.0

@@ -1,4 +1,4 @@
-"""MoveGroupSpec: the objects of a group move together."""
+"""MoveGroupSpec: move the objects of a group together."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 @spec
 class MoveGroupSpec(Spec):
-    """max(0, containers that hold any of g after - containers that held any of g before), for each group g.
+    """max(0, containers with any of g after - containers with any of g before), for each group g.
 
-    A group that sits in one container stays or moves as one; one that is spread is not spread further.
+    A group in one container stays or moves as a whole. A spread group is not spread further.
     """
 
     partition: str
 
     def excess(self, problem: Problem) -> tuple[Expression, ...]:
-        """(1, G)."""
+        """Return the excess, (1, G)."""
         after = utilisation(problem, self.where, CONTAINER, COUNT, self.partition)
         before = utilisation(problem, self.where, CONTAINER, COUNT, self.partition, Flavour.INITIAL)
         held = (before.utilisation(problem.initial) > 0).sum(axis=0)
         return (PositivePart(Step(after).over_rows() - np.asarray(held, dtype=np.float64).reshape(1, -1)),)
 
     def scale(self, problem: Problem) -> float:
-        """The number of groups."""
+        """Return the number of groups."""
         return float(len(problem.partition(self.where, self.partition)))

@@ -1,4 +1,4 @@
-"""MovesInProgressSpec: moves that are under way are finished."""
+"""MovesInProgressSpec: finish the moves in progress."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 @spec
 class MovesInProgressSpec(Spec):
-    """The number of named objects that are not in the container that they are on their way to."""
+    """The number of named objects that are not in the destination of their move."""
 
     moves: Sequence[tuple[str | int, str | int]]
 
     def excess(self, problem: Problem) -> tuple[Expression, ...]:
-        """(1, 1) sum_t max(0, named[t, t] - arrived[t, t]), by containers t that objects are on their way to.
+        """Return the excess, (1, 1): sum_t max(0, named[t, t] - arrived[t, t]), over destinations t.
 
-        arrived  (T, T) of the objects on their way to the second, how many are in the first; elsewhere it is only 0 or
-                 more and named[t, u] is 0, so that nothing counts there. Stored elements: those of the moves.
+        arrived  (T, T) number of objects with destination u (column) that are in destination t (row). Only the
+                 diagonal counts: elsewhere named[t, u] is 0. Stored elements: those of the moves.
         """
         where, scope = f"{self.where}, moves", problem.scope(self.where, CONTAINER)
         who = problem.objects.indices(where, (move[0] for move in self.moves))
@@ -57,5 +57,5 @@ class MovesInProgressSpec(Spec):
         return (PositivePart(PositivePart(all_of - arrived).total()),)
 
     def scale(self, problem: Problem) -> float:
-        """All of them unfinished."""
+        """Return the number of moves: all of them unfinished."""
         return float(len(self.moves))

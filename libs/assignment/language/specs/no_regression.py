@@ -1,4 +1,4 @@
-"""NoRegressionSpec: what several specs together say of a scope item gets no worse."""
+"""NoRegressionSpec: keep the joint excess of several specs in a scope item from growing."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class NoRegressionSpec(Spec):
     """max(0, b[i] - most[i]) for each scope item i, with b[i] = sum_k weight[k] excess_k[i]; most is b at the start.
 
-    Where a constraint alone may not get worse in any element, these may make up for each other within an item. The
-    members are constraints by scope item, all of one scope. Source: RAS, 3.5.1.
+    A constraint alone may not get worse in any element. Members of this spec may offset each other within an item. They
+    are constraints by scope item, all of one scope. Source: RAS, 3.5.1.
     """
 
     specs: Sequence[Spec]
@@ -32,7 +32,7 @@ class NoRegressionSpec(Spec):
     most: Sequence[float] | None = None
 
     def excess(self, problem: Problem) -> tuple[Expression, ...]:
-        """(I, 1)."""
+        """Return the excess, (I, 1)."""
         if not self.specs:
             raise self.refuse("specs", self.specs, "needs at least one")
         given = self.weights if len(self.weights) else np.ones(len(self.specs))
@@ -44,12 +44,12 @@ class NoRegressionSpec(Spec):
         return (PositivePart(broken - checked_values(f"{self.where}, most", self.most, broken.shape[0])),)
 
     def scale(self, problem: Problem) -> float:
-        """All that could be wrong by the members."""
+        """Return the weighted sum of the members' scales."""
         given = self.weights if len(self.weights) else np.ones(len(self.specs))
         return float(sum(weight * one.scale(problem) for one, weight in zip(self.specs, given, strict=True)))
 
     def _by_item(self, problem: Problem, one: Spec) -> Expression:
-        """(I, 1) all that a member finds wrong with each scope item; 0 for items that it does not look at."""
+        """Return a member's total excess in each scope item, (I, 1); 0 for items that it does not consider."""
         if getattr(one, "scope", None) != self.scope:
             raise self.refuse("specs", one.where, f"is not about the items of {self.scope!r}")
         items = problem.scope(self.where, self.scope).items

@@ -1,4 +1,4 @@
-"""NonAcceptingSpec: nothing moves into certain scope items."""
+"""NonAcceptingSpec: move nothing into certain scope items."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 @spec
 class NonAcceptingSpec(Spec):
-    """util_NEW[i] for each named scope item i: what moved in from outside the item."""
+    """util_NEW[i] for each named scope item i: the amount that moved in from outside the item."""
 
     items: Sequence[str | int]
     scope: str = CONTAINER
     dimension: str = COUNT
 
     def excess(self, problem: Problem) -> tuple[Expression, ...]:
-        """(items, 1)."""
+        """Return the excess, (items, 1)."""
         scope = problem.scope(self.where, self.scope)
         closed = np.unique(scope.items.indices(f"{self.where}, items", self.items))
         came = utilisation(problem, self.where, self.scope, self.dimension, flavour=Flavour.NEW)
         return (PositivePart(came.mapped(rows=selection(closed, len(scope)))),)
 
     def scale(self, problem: Problem) -> float:
-        """Everything moved in."""
+        """Return the amount if all objects move in."""
         return dimension_total(problem, self.where, self.dimension)

@@ -1,4 +1,4 @@
-"""Every spec: importing this module registers them all."""
+"""List every spec. Importing this module registers them all."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ for _module in pkgutil.iter_modules(specs.__path__):
 
 
 def all_specs() -> dict[str, type[Spec]]:
-    """By name."""
+    """Return every spec by name."""
     return dict(SPECS)

@@ -1,4 +1,4 @@
-"""SingleGroupFailureBufferSpec: any one group may fail, and what is left is enough."""
+"""SingleGroupFailureBufferSpec: keep enough after the failure of any one group."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 @spec
 class SingleGroupFailureBufferSpec(Spec):
-    """max(0, limit[i] - (util[i] - max_g util[i, g])) for each scope item i: what it lacks when its largest group
-    is gone.
+    """max(0, limit[i] - (util[i] - max_g util[i, g])) for each scope item i: its lack after losing its largest group.
 
     A RELATIVE limit is a share of the item's capacity. Source: Rebalancer, table 1; RAS, expression 6.
     """
@@ -35,7 +34,7 @@ class SingleGroupFailureBufferSpec(Spec):
     filter: Filter = Filter()
 
     def excess(self, problem: Problem) -> tuple[Expression, ...]:
-        """(I, 1)."""
+        """Return the excess, (I, 1)."""
         items = problem.scope(self.where, self.scope).items
         kept = self.filter.kept(self.where, items)
         only = selection(kept, len(items))
@@ -44,7 +43,7 @@ class SingleGroupFailureBufferSpec(Spec):
         return (PositivePart(Max(parts, Over.COLUMNS) - whole + self._wanted(problem)[kept]),)
 
     def scale(self, problem: Problem) -> float:
-        """Everything missing."""
+        """Return the sum of the kept items' limits: all of it missing."""
         kept = self.filter.kept(self.where, problem.scope(self.where, self.scope).items)
         return float(np.abs(self._wanted(problem)[kept]).sum())
 

@@ -1,4 +1,4 @@
-"""A spec: something wanted of an assignment, with a name, as a goal, as a constraint or as either."""
+"""Define specs: named wishes about an assignment, used as goals, as constraints or as both."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ S = TypeVar("S", bound="type[Spec]")
 
 
 class Worded(ABCMeta):
-    """Makes a spec from the words given for its fields; a name that is no field is refused with the nearest."""
+    """Converts the fields of a spec from plain values. Refuses an unknown field with the nearest name."""
 
     def __call__(cls, *args: Any, **given: Any) -> Any:
-        """Checked before and after. A subclass that is not made a spec itself sees to its words."""
+        """Check fields before and after construction. A subclass that is not itself a spec must convert its fields."""
         if "__dataclass_fields__" not in vars(cls):
             return super().__call__(*args, **given)
         fields = {field.name: field for field in dataclasses.fields(cast(Any, cls))}
@@ -43,37 +43,37 @@ class Worded(ABCMeta):
 
 @dataclass(frozen=True, kw_only=True)
 class Spec(metaclass=Worded):
-    """The words of one wish. `name` is for people: two specs of one kind are told apart by it."""
+    """A wish about an assignment. `name` is for people: it distinguishes two specs of one kind."""
 
     name: str = ""
 
     @property
     def where(self) -> str:
-        """How errors and reports call it."""
+        """Return the name for errors and reports."""
         return f"{type(self).__name__} {self.name!r}" if self.name else type(self).__name__
 
     def excess(self, problem: Problem) -> tuple[Expression, ...]:
-        """As a constraint: arrays whose elements are 0 where it holds and say by how much it is broken elsewhere."""
+        """Return the excess as a constraint: arrays with 0 if it holds, else the amount by which it is broken."""
         raise ModelError(f"{self.where} can only be a goal; use add_goal")
 
     def cost(self, problem: Problem) -> Expression:
-        """As a goal: the (1, 1) value to make small. Without a meaning of its own: all that is in excess."""
+        """Return the value to minimise as a goal, (1, 1). By default it is the sum of all excess."""
         return sum_of(tuple(part.total() for part in self.excess(problem)))
 
     def scale(self, problem: Problem) -> float:
-        """The value at which the goal is about as wrong as it can be: divided by it, unlike goals compare."""
+        """Return roughly the worst value of the goal. Divided by their scales, unlike goals compare."""
         return float(len(problem.objects))
 
     def refuse(self, field: str, what: object, why: str) -> ModelError:
-        """An error about a field."""
+        """Return an error about a field."""
         return ModelError(f"{self.where}: {field} = {what!r}: {why}")
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 def spec(cls: S) -> S:
-    """Make a frozen dataclass of a spec and register it; the same definition run again takes its own place.
+    """Make a spec a frozen dataclass and register it. The same definition, run again, replaces itself.
 
-    ModelError: another spec has the name.
+    Raises: ModelError if another spec has the name.
     """
     known = SPECS.get(cls.__name__)
     if known is not None and _home(known) != _home(cls):
@@ -84,7 +84,7 @@ def spec(cls: S) -> S:
 
 
 def spec_named(name: str) -> type[Spec]:
-    """The spec of a name, or an error that says which name is nearest."""
+    """Return the spec of a name. Raises UnknownName with the nearest name."""
     if name not in SPECS:
         raise UnknownName("specs", "spec", name, SPECS)
     return SPECS[name]

@@ -1,4 +1,4 @@
-"""ToFreeSpec: certain scope items become empty."""
+"""ToFreeSpec: empty certain scope items."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 class ToFreeFormula(StrEnum):
-    """What counts of a scope item that is not empty yet."""
+    """The measure of a scope item that is not empty yet."""
 
     UTILIZATION = "UTILIZATION"
-    """All that is in it."""
+    """Its utilisation."""
     OCCUPIED = "OCCUPIED"
-    """Once, however much is in it."""
+    """1, for any utilisation above 0."""
 
 
 @spec
@@ -39,7 +39,7 @@ class ToFreeSpec(Spec):
     formula: ToFreeFormula = ToFreeFormula.UTILIZATION
 
     def excess(self, problem: Problem) -> tuple[Expression, ...]:
-        """(items, 1)."""
+        """Return the excess, (items, 1)."""
         scope = problem.scope(self.where, self.scope)
         named = np.unique(scope.items.indices(f"{self.where}, items", self.items))
         held = utilisation(problem, self.where, self.scope, self.dimension)
@@ -47,6 +47,6 @@ class ToFreeSpec(Spec):
         return (PositivePart(left) if self.formula is ToFreeFormula.UTILIZATION else Step(left),)
 
     def scale(self, problem: Problem) -> float:
-        """What is in them at the start."""
+        """Return the cost at the start."""
         value = self.cost(problem).value(problem.initial)
         return float(value[0, 0])

@@ -1,4 +1,4 @@
-"""UtilIncreaseCostSpec: prefer scope items that are not full yet."""
+"""UtilIncreaseCostSpec: prefer scope items with room."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 @spec
 class UtilIncreaseCostSpec(Spec):
-    """sum_i max(0, rel[i] - lower_bound) ** 2, with rel[i] = util[i] / capacity[i]: the fuller, the dearer what is
-    added.
+    """sum_i max(0, rel[i] - lower_bound) ** 2, with rel[i] = util[i] / capacity[i]: additions cost more in fuller
+    items.
 
-    Without `squares` the excess itself. Source: Rebalancer, 2.3.
+    Without `squares` the excess itself counts. Source: Rebalancer, 2.3.
     """
 
     dimension: str
@@ -31,12 +31,12 @@ class UtilIncreaseCostSpec(Spec):
     filter: Filter = Filter()
 
     def cost(self, problem: Problem) -> Expression:
-        """(1, 1)."""
+        """Return the cost, (1, 1)."""
         rel, _ = relative_utilisation(problem, self.where, self.scope, self.dimension, self.filter)
         excess = rel - self.lower_bound
         return (Power(excess, 2.0) if self.squares else PositivePart(excess)).total()
 
     def scale(self, problem: Problem) -> float:
-        """Every scope item full."""
+        """Return the number of scope items with capacity: about the cost if all are full."""
         _, capacity = relative_utilisation(problem, self.where, self.scope, self.dimension, self.filter)
         return float(len(capacity))

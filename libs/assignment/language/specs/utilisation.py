@@ -1,4 +1,4 @@
-"""Lookups and scales that specs are made of."""
+"""Make lookups and scales for specs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def utilisation(
     partition: str | None = None,
     flavour: Flavour = Flavour.AFTER,
 ) -> Lookup:
-    """(scope items, groups or 1) of a problem, by the names of its parts."""
+    """Return a problem's lookup, (scope items, groups or 1), by the names of its parts."""
     return Lookup(
         scope=problem.scope(where, scope),
         partition=None if partition is None else problem.partition(where, partition),
@@ -36,7 +36,7 @@ def utilisation(
 
 
 def largest_values(problem: Problem, where: str, dimension: str) -> Floats:
-    """(N,) the most (by size) that each object takes of a dimension anywhere."""
+    """Return the largest absolute value of each object in any place, (N,)."""
     found = problem.dimension(where, dimension)
     values = np.abs(found.objects)
     if found.by_item is None:
@@ -45,7 +45,7 @@ def largest_values(problem: Problem, where: str, dimension: str) -> Floats:
 
 
 def dimension_total(problem: Problem, where: str, dimension: str) -> float:
-    """What all objects take together, at most: the usual scale of a goal."""
+    """Return the largest possible total demand of all objects: the usual scale of a goal."""
     return float(largest_values(problem, where, dimension).sum())
 
 
@@ -57,9 +57,9 @@ def relative_utilisation(
     kept: Filter,
     flavour: Flavour = Flavour.AFTER,
 ) -> tuple[Sum, Floats]:
-    """(I, 1) util / capacity of the scope items that are kept and have capacity, and (I,) their capacities.
+    """Return util / capacity, (I, 1), of the kept scope items with capacity, and their capacities, (I,).
 
-    A dimension for which no capacity was stated has 1 in every item.
+    A dimension without stated capacity has 1 in every item.
     """
     items = problem.scope(where, scope).items
     known = problem.dimension(where, dimension).capacities

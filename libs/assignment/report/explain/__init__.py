@@ -1,1 +1,1 @@
-"""Why an assignment is as it is, and why not otherwise: in numbers and in words, by the names of specs."""
+"""Explain an assignment and its alternatives, in numbers and in words, by the names of specs."""

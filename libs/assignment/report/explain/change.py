@@ -1,4 +1,4 @@
-"""What changes between two assignments, term by term."""
+"""Compare two assignments term by term."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from libs.assignment.graph.reach import PART, Reach
 from libs.assignment.language.arrays import Floats
 
 SAME, SUMS = 1e-9, 1e-13
-"""Of a value: what increments are off, and what one sum is."""
+"""Relative errors: of increments, and of one sum."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TermChange:
-    """The value of one constraint (all that is in excess) or goal before and after.
+    """The value of one constraint (its total excess) or goal before and after.
 
     reach  by how much objects change the value
     """
@@ -27,17 +27,17 @@ class TermChange:
 
     @property
     def change(self) -> float:
-        """What is added to the value."""
+        """Return the change of the value."""
         return self.after - self.before
 
     @property
     def counts(self) -> float:
-        """What is added to the objective."""
+        """Return the change of the objective."""
         return self.change * self.term.weight
 
     @property
     def changed(self) -> bool:
-        """More than an error of rounding."""
+        """Return whether the change exceeds rounding errors."""
         return abs(self.change) > self.slack
 
     @property
@@ -47,7 +47,7 @@ class TermChange:
         return max(min(SAME * size, PART * self.reach.least), SUMS * abs(self.before))
 
     def in_words(self) -> str:
-        """One line."""
+        """Return one line of text."""
         moved = f"{self.before:g} -> {self.after:g}" if self.changed else f"{self.before:g}, as before"
         return f"{self.term.name} ({self.term.kind}): {moved}"
 
@@ -61,7 +61,7 @@ def changes(terms: Sequence[Term], before: Floats, after: Floats, reached: Seque
 
 
 def by_level(of: Sequence[TermChange]) -> list[float]:
-    """What the levels of the objective change by."""
+    """Return the change of each level of the objective."""
     levels = [0.0] * (1 + max((one.term.level for one in of), default=0))
     for one in of:
         levels[one.term.level] += one.counts
@@ -69,9 +69,9 @@ def by_level(of: Sequence[TermChange]) -> list[float]:
 
 
 def verdict(of: Sequence[TermChange]) -> int:
-    """-1: better; 1: worse; 0: no difference; by the first level in which there is one.
+    """Return -1 for better, 1 for worse, 0 for no difference, by the first level that differs.
 
-    Only terms that changed count: the error of one that did not must not hide what another gains.
+    Only changed terms count, because the error of an unchanged term must not hide the gain of another.
     """
     changed = [one for one in of if one.changed]
     sizes = [0.0] * (1 + max((one.term.level for one in changed), default=0))
@@ -84,7 +84,7 @@ def verdict(of: Sequence[TermChange]) -> int:
 
 
 def dearest(of: Sequence[TermChange]) -> TermChange:
-    """What makes a change for the worse so: the term that loses most in the level that decides."""
+    """Return the term that loses most in the deciding level of a change for the worse."""
     levels = by_level(of)
     level = next((k for k, change in enumerate(levels) if change > 0), 0)
     return max((one for one in of if one.term.level == level), key=lambda one: one.counts)

@@ -1,4 +1,4 @@
-"""Two assignments, term by term."""
+"""Compare two assignments term by term."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from libs.assignment.report.explain.terms import Terms
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """What each term comes to in a (before) and in b (after), and in how many objects these differ."""
+    """The value of each term in a (before) and in b (after), and the number of objects that differ."""
 
     differ: int
     changes: tuple[TermChange, ...]
 
     @property
     def verdict(self) -> int:
-        """-1: b is better; 1: a is; 0: neither."""
+        """Return -1 if b is better, 1 if a is better, 0 if neither is."""
         return verdict(self.changes)
 
     def in_words(self) -> str:
-        """By lines."""
+        """Return the comparison as lines of text."""
         said = {-1: "the second is better", 1: "the first is better", 0: "neither is better"}[self.verdict]
         return "\n  ".join([f"{self.differ} objects differ; {said}", *(one.in_words() for one in self.changes)])
 
 
 def compare(problem: Problem, a: Ints, b: Ints) -> Comparison:
-    """Compare start and answer, or the answers of two solvers: (N,) containers by index.
+    """Compare a start and an answer, or the answers of two solvers: (N,) containers by index.
 
-    Raises: BadValues where one is no container for each object.
+    Raises: BadValues if one does not give a container for each object.
     """
     objects, containers = len(problem.objects), len(problem.containers)
     a, b = (checked_indices(name, one, objects, containers) for name, one in (("a", a), ("b", b)))

@@ -1,4 +1,4 @@
-"""Why an object is where it is."""
+"""Explain the container of an object."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from libs.assignment.language.errors import shown
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reason:
-    """What a constraint or goal has against some containers.
+    """The objection of a constraint or goal to some containers.
 
-    least     by how much, where it has least against it: excess for a constraint, cost in the objective for a goal
-    least_in  the container where that is so
+    least     the smallest objection: excess for a constraint, cost in the objective for a goal
+    least_in  the container with the smallest objection
     """
 
     name: str
@@ -23,12 +23,12 @@ class Reason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Whereabouts:
-    """Every other container, under what decides about it.
+    """Every other container, grouped by the reason against it.
 
     forbidden  the hard constraint that the object would break most
-    dearer     the term that would lose most, in the level of the objective that decides
+    dearer     the term that would lose most, in the deciding level of the objective
     same       no difference
-    better     containers that would be better, alone: a search that ended early has not come to it
+    better     containers that would be better by this move alone: a search that ended early missed them
     """
 
     object: str
@@ -40,7 +40,7 @@ class Whereabouts:
     better: tuple[str, ...]
 
     def in_words(self) -> str:
-        """By lines: what is forbidden, what would cost more, what is left."""
+        """Return lines of text: forbidden containers, dearer ones, and the rest."""
         lines = [f"{self.object} is in {self.container}; of {self.others} other containers"]
         for one in self.forbidden:
             lines.append(f"{one.containers} forbidden by {one.name}: over by {one.least:g} at least, in {one.least_in}")

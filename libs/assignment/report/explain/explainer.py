@@ -1,4 +1,4 @@
-"""Questions about one assignment: what a move would change, and why an object is where it is."""
+"""Answer questions about one assignment: the effect of a move, and the reasons for an object's container."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Name = str | int
 
 
 class Explainer:
-    """Answers from the increments that a search goes by, and by the rules that it keeps to.
+    """Explains an assignment by the same increments and rules as a search.
 
     assignment  (N,) the container of each object, by name or index; None: as at the start
     """
@@ -35,12 +35,14 @@ class Explainer:
         self._now = self._terms.values(self.assignment)
 
     def move(self, object_: Name, container: Name) -> MoveExplained:
-        """The change of every constraint and every goal if one object went to a container."""
+        """Return the change of every constraint and goal if one object moved to a container."""
         o = self.problem.objects.index("object", object_)
         return self._move(o, self.problem.containers.index("container", container), every=True)
 
     def unplaced(self, object_: Name) -> Whereabouts:
-        """Why an object is where it is (or nowhere, where a container stands for that): what every other one says."""
+        """Explain the container of an object, by the reasons against every other one. A container may stand for
+        "unplaced".
+        """
         o = self.problem.objects.index("object", object_)
         forbidden: dict[str, list[tuple[float, int]]] = {}
         dearer: dict[str, list[tuple[float, int]]] = {}
@@ -86,7 +88,7 @@ class Explainer:
         )
 
     def _forbidding(self, o: int, c: int, found: tuple[TermChange, ...], every: bool) -> tuple[str, ...]:
-        """Hard constraints of which some element would grow. Without `every`, those that grow in total are enough."""
+        """Return the hard constraints that grow in some element. Without `every`, growth in total is enough."""
         grown = tuple(one.term.name for one in found if one.term.hard and one.changed and one.change > 0)
         if grown and not every:
             return grown
@@ -95,7 +97,7 @@ class Explainer:
         return tuple(self._terms.all[k].name for k in self._terms.growing(self.assignment, after))
 
     def _reasons(self, found: dict[str, list[tuple[float, int]]]) -> tuple[Reason, ...]:
-        """Those that are named most come first."""
+        """Return the reasons, the most frequent ones first."""
         reasons = []
         for name, cases in sorted(found.items(), key=lambda one: (-len(one[1]), one[0])):
             by, container = min(cases)

@@ -1,4 +1,4 @@
-"""One move, explained."""
+"""Explain one move."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from libs.assignment.report.explain.change import TermChange
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveExplained:
-    """What every term says of an object going from one container to another.
+    """The effect on every term if an object moves from one container to another.
 
     forbidden_by  hard constraints that would break or get worse in some element
     verdict       -1: the objective would be better; 1: worse; 0: the same
@@ -24,11 +24,11 @@ class MoveExplained:
 
     @property
     def allowed(self) -> bool:
-        """Whether every hard constraint lets it pass."""
+        """Return whether every hard constraint allows the move."""
         return not self.forbidden_by
 
     def in_words(self) -> str:
-        """What is said first, and what changes, by lines."""
+        """Return lines of text: the verdict first, then the changes."""
         if not self.allowed:
             said = f"forbidden by {', '.join(self.forbidden_by)}"
         else:

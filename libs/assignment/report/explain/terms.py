@@ -1,4 +1,4 @@
-"""Every constraint and every goal with a value of its own: what the objective adds up, taken apart again."""
+"""Evaluate every constraint and goal by itself, instead of their sums in the objective."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from libs.assignment.language.arrays import Floats, Ints
 
 
 class Terms:
-    """A compiled problem with a level for each term instead of one for each priority, and no element forbidden.
+    """A compiled problem with one level per term instead of one per priority. No element is forbidden.
 
     reached  (T,) by how much objects change the value of each term
     """
@@ -42,21 +42,21 @@ class Terms:
         )
 
     def state(self, assignment: Ints) -> State:
-        """Everything computed whole."""
+        """Evaluate an assignment from the start."""
         return self._program.state(assignment)
 
     def values(self, assignment: Ints) -> Floats:
-        """(T,) the value of each term, without its weight."""
+        """Return the value of each term without its weight, (T,)."""
         return self.state(assignment).part[: len(self.all)].copy()
 
     def change(self, state: State, objects: Ints, containers: Ints) -> Floats:
-        """(T,) what some moves at once add to each term; nothing is moved."""
+        """Return the change of each term by several moves at once, (T,). The moves are not applied."""
         try_moves(self._program.tables, state, objects, containers, False)
         count = self._program.levels
         return np.asarray(state.part[count : count + len(self.all)].copy())
 
     def growing(self, before: Ints, after: Ints) -> list[int]:
-        """Numbers of the hard constraints of which some element is larger after than before."""
+        """Return the numbers of hard constraints with an element that is larger after than before."""
         was, now = (compute(self.graph, self.problem.initial, one) for one in (before, after))
         found = set()
         for one in self._cells:

@@ -1,4 +1,4 @@
-"""A solve as it went on: what the objective came to, term by term, whenever the solver took note."""
+"""Show the progress of a solve: the value of each term at each recorded step."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from libs.assignment.solvers.result import Outcome
 class Moment:
     """One step of a timeline.
 
-    moved   objects that the best assignment had elsewhere than a moment before
+    moved   objects whose container differs between this best assignment and the previous one
     values  (T,) each term without its weight
-    bound   by level, of the whole solve: no assignment goes below; empty where the solver proves nothing
+    bound   by level, of the whole solve: no assignment is below it; empty if the solver proves nothing
     """
 
     time_s: float
@@ -33,13 +33,13 @@ class Moment:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Timeline:
-    """All moments whose moves the solver kept, and the terms that their values are of."""
+    """All moments whose moves the solver kept, and the terms of their values."""
 
     terms: tuple[Term, ...]
     moments: tuple[Moment, ...]
 
     def in_words(self) -> str:
-        """A line for each moment, with the terms that changed."""
+        """Return a line per moment with its changed terms."""
         lines = []
         before: Floats | None = None
         for one in self.moments:
@@ -53,7 +53,9 @@ class Timeline:
 
 
 def timeline_of(problem: Problem, result: Outcome) -> Timeline:
-    """From the moves that the steps of a result have; evaluated now, so that a solve does not wait for it."""
+    """Return the timeline of a result from the moves in its steps. Evaluate them only now, so that a solve does not
+    wait.
+    """
     terms, assignment, moments = Terms(Compiled.of(problem)), problem.initial.copy(), []
     for step in result.timeline:
         if step.moved is None:

@@ -1,4 +1,4 @@
-"""The expression tree of a problem with its values, as text."""
+"""Write the expression tree of a problem with its values as text."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from libs.assignment.language.expressions.power import Power
 from libs.assignment.language.problem import Problem
 
 MOST_SHOWN = 3
-"""Elements of an array that are shown: the largest by size."""
+"""Elements of an array to show: the largest by size."""
 
 
 def tree(problem: Problem, assignment: Ints) -> str:
-    """Each constraint and goal, and below it what it is computed from, with the value of each node.
+    """Return each constraint and goal with its tree of expressions below, and the value of each node.
 
-    A node that several use is written out once and is numbered there.
+    A shared node is written out once, with a number.
     """
     lines: list[str] = []
     known: dict[int, int] = {}
@@ -75,7 +75,7 @@ def _shown(value: Floats, node: Expression) -> str:
 
 
 def _place(node: Expression, row: int, column: int) -> str:
-    """By the names of scope items and groups, where the node is a lookup or keeps the shape of one."""
+    """Return the place by the names of scope items and groups, if the node is a lookup or has the shape of one."""
     lookup = _lookup_of(node)
     if lookup is None:
         return f"row {row}, column {column}"
