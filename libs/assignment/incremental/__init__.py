@@ -1,1 +1,1 @@
-"""Incremental evaluation: the effect of one change on the graph, in kernels that touch only changed elements."""
+"""Evaluate changes incrementally: kernels compute the effect of one change on the changed elements alone."""

@@ -1,4 +1,4 @@
-"""A cell's function applied to what has been pushed into it."""
+"""Apply a cell's function to the changes pushed into it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from libs.assignment.kernels.jit import callee
 
 @callee
 def settle(g: Tables, s: State, n: int, commit: bool) -> bool:
-    """Apply a cell's function to what has been pushed into it and tell its readers. False: a hard element would
+    """Apply a cell's function to the pushed changes, and tell its readers. Return False if a hard element would
     grow.
     """
     g, s = borrow_tables(g), borrow_state(s)

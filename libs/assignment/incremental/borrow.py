@@ -1,4 +1,4 @@
-"""Tables and states lent to a kernel, so that numba does not count their holders: see lend.py."""
+"""Lend tables and states to a kernel, so that numba does not count their references: see lend.py."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from libs.assignment.kernels.lend import lend
 
 @part
 def borrow_tables(g: Tables) -> Tables:
-    """The same arrays, for as long as the caller's live."""
+    """Return the same arrays, valid as long as the caller's exist."""
     return Tables(lend(g.node), lend(g.real), lend(g.lookup), lend(g.number))
 
 
 @part
 def borrow_state(s: State) -> State:
-    """The same arrays, for as long as the caller's live."""
+    """Return the same arrays, valid as long as the caller's exist."""
     return State(lend(s.whole), lend(s.part))

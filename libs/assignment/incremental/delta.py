@@ -1,4 +1,4 @@
-"""What a change of the assignment adds to the objective: compiled, and without touching what it does not change."""
+"""Compute the effect of a change on the objective, in compiled code that touches only changed elements."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ from libs.assignment.language.arrays import Ints
 
 @part
 def settle_others(g: Tables, s: State, moves: int, commit: bool) -> bool:
-    """Cells that read others, have lists of what is touched, or maxima: in an order in which each comes after those
-    that it reads. False: a hard element would grow.
+    """Settle the cells that read others, keep lists of touched elements, or take maxima.
+
+    A cell comes after those that it reads. Return False if a hard element would grow.
     """
     asked, cells = g.node[0, MOVES_AT], g.node[0, CELLS]
     for n in range(g.node[0, DIRECT] + 1, cells + 1):
@@ -50,11 +51,11 @@ def settle_others(g: Tables, s: State, moves: int, commit: bool) -> bool:
 
 @part
 def change(g: Tables, s: State, moves: int, commit: bool) -> bool:
-    """What the moves that were asked about, all at once, add to each level of the objective.
+    """Compute the change of each level by all moves asked about at once.
 
-    The answer is in `part`, from LEVELS on. False: a hard constraint would break or get worse, and nothing has
-    changed. With `commit` the moves are made, and constraints are not looked at again. What forbids most and costs
-    least comes first, what only adds up comes last.
+    The result is in `part`, from LEVELS on. Return False if a hard constraint would break or get worse; nothing has
+    then changed. With `commit` the moves are made, without checking constraints. Cheap and often forbidding cells come
+    first, cells that only add up last.
     """
     levels, asked = g.node[0, LEVELS], g.node[0, MOVES_AT]
     for level in range(levels):
@@ -81,32 +82,32 @@ def change(g: Tables, s: State, moves: int, commit: bool) -> bool:
 
 @callee
 def evaluate(g: Tables, s: State, moves: int) -> bool:
-    """`change` without making it."""
+    """Evaluate the moves without making them."""
     return change(borrow_tables(g), borrow_state(s), moves, False)
 
 
 @callee
 def evaluate_single(g: Tables, s: State) -> bool:
-    """`evaluate` for one move: compiled for that alone, which is twice as fast."""
+    """Evaluate one move. The separate compilation makes it twice as fast as `evaluate`."""
     return change(borrow_tables(g), borrow_state(s), 1, False)
 
 
 @callee
 def make(g: Tables, s: State, moves: int) -> None:
-    """`change`, and it is made."""
+    """Make the moves."""
     change(borrow_tables(g), borrow_state(s), moves, True)
 
 
 @part
 def ask(g: Tables, s: State, k: int, o: int, b: int) -> None:
-    """Put object o going to container b at place k of the change that is asked about."""
+    """Put the move of object o to container b at place k of the change to evaluate."""
     at = g.node[0, MOVES_AT] + 3 * k
     s.whole[at], s.whole[at + 1], s.whole[at + 2] = o, s.whole[o], b
 
 
 @compiled
 def try_moves(g: Tables, s: State, objects: Ints, containers: Ints, commit: bool) -> bool:
-    """`change` for the objects and the containers that they go to; at most MOVES_MAX."""
+    """Evaluate or commit moves of objects to containers, at most MOVES_MAX."""
     for k in range(len(objects)):
         ask(g, s, k, objects[k], containers[k])
     allowed = commit or evaluate(g, s, len(objects))

@@ -1,4 +1,6 @@
-"""Cells that read the assignment alone, each object in one element: without lists of what is touched."""
+"""Settle cells that read only the assignment, with each object in one element. They need no lists of touched
+elements.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,7 @@ from libs.assignment.kernels.jit import part
 
 @part
 def target_of(g: Tables, kind: int, at: int, source: int) -> int:
-    """Where a map with one target for each source leads, or -1."""
+    """Return the target of a source in a map with one target per source, or -1."""
     if kind == ONE:
         return int(g.lookup[at + source])
     return source if kind == SAME else 0
@@ -52,7 +54,7 @@ def target_of(g: Tables, kind: int, at: int, source: int) -> int:
 
 @part
 def gather(g: Tables, s: State, n: int, moves: int) -> int:
-    """Which elements of a direct cell the moves asked about change, into the scratch. Returns how many."""
+    """Write the elements of a direct cell that the moves change into the scratch. Return their number."""
     asked, initial, count = g.node[0, MOVES_AT], g.node[0, INITIAL_AT], 0
     keys, ds, columns, first = asked + KEYS, 2 * g.node[0, LEVELS], g.node[n, COLUMNS], g.node[n, LEAF]
     for leaf in range(first, first + g.node[n, LEAVES]):
@@ -107,8 +109,9 @@ def gather(g: Tables, s: State, n: int, moves: int) -> int:
 
 @part
 def settle_direct(g: Tables, s: State, first: int, last: int, moves: int, commit: bool) -> bool:
-    """Apply the functions of the direct cells from first to last, and tell their readers. False: a hard element would
-    grow; what other cells have been told is still to be forgotten.
+    """Apply the functions of the direct cells from first to last, and tell their readers.
+
+    Return False if a hard element would grow; the caller must then forget the changes pushed to other cells.
     """
     levels, keys = g.node[0, LEVELS], g.node[0, MOVES_AT] + KEYS
     for n in range(first, last + 1):

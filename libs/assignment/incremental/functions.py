@@ -1,4 +1,4 @@
-"""The elementwise functions, compiled."""
+"""Compile the elementwise functions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from libs.assignment.language.expressions.step import STEP_TOLERANCE
 
 @part
 def apply_function(function: int, parameter: float, x: float) -> float:
-    """The elementwise functions, by their codes."""
+    """Apply the elementwise function with a code."""
     if function == 1:
         return x if x > 0.0 else 0.0
     if function == 0:

@@ -1,4 +1,4 @@
-"""Which objects may move at all: those that no hard constraint keeps where they are."""
+"""Find the objects that may move: those that no hard constraint keeps in place."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from libs.assignment.language.arrays import Bools, Floats, Ints
 from libs.assignment.language.flavour import Flavour
 
 PLACES_MAX = 20_000_000
-"""Classes of a factor times containers; a larger table is not looked at."""
+"""Most entries (classes of a factor times containers) of a table; a larger one is skipped."""
 
 
 def movable_objects(graph: Graph, initial: Ints, start: Ints) -> Ints:
-    """Return the objects that a search may move, in order: all but those that one hard cell forbids everywhere else.
+    """Return in order the objects that a search may move: all except those that one hard cell forbids everywhere else.
 
-    A cell counts if it holds at the start and everything in it only adds up. Its element is then at least constant +
-    value of the object, whatever else moves; above 0 there, the object may not go there.
+    A cell counts if it holds at the start and only adds up. Then its element is at least constant + value of the
+    object, independently of other objects. If that is above 0, the object may not go there.
     """
     if graph.containers < 2:
         return np.zeros(0, dtype=np.int64)
@@ -32,7 +32,7 @@ def movable_objects(graph: Graph, initial: Ints, start: Ints) -> Ints:
 
 
 def _adds_up(cell: Cell) -> bool:
-    """Whether a cell is what one leaf adds to a constant of rows, and nothing in that leaf is negative."""
+    """Return whether a cell is a constant of rows plus one leaf without negative numbers."""
     if cell.function != POSITIVE_PART or cell.over is not None or cell.links or len(cell.leaves) != 1:
         return False
     leaf = cell.leaves[0]
@@ -44,7 +44,7 @@ def _adds_up(cell: Cell) -> bool:
 
 
 def _holds(cell: Cell, slack: Floats, initial: Ints, start: Ints) -> bool:
-    """Whether no element is broken at the start; slack (rows,) is what each may hold."""
+    """Return whether no element is broken at the start; slack (rows,) is the room of each."""
     if (slack < 0).any():
         return False
     held = cell.leaves[0].contribution(initial, start)
@@ -53,7 +53,7 @@ def _holds(cell: Cell, slack: Floats, initial: Ints, start: Ints) -> bool:
 
 
 def _kept(leaf: Leaf, slack: Floats, initial: Ints, start: Ints) -> Bools:
-    """(N,) objects that a cell lets go nowhere but where they are."""
+    """Return the objects that a cell keeps in their containers, (N,)."""
     values = leaf.values if leaf.columns is None else leaf.values * np.asarray(leaf.columns.sum(axis=0))
     most = _most_there(leaf, slack)
     if most is None or (leaf.flavour is Flavour.AFTER and fan(leaf.rows) > 1):
@@ -72,7 +72,9 @@ def _kept(leaf: Leaf, slack: Floats, initial: Ints, start: Ints) -> Bools:
 
 
 def _most_there(leaf: Leaf, slack: Floats) -> Floats | None:
-    """(classes of the factor or 1, C) the largest value that an object may have in each container; None: too many."""
+    """Return the largest value that an object may have in each container, (classes of the factor or 1, C); None: too
+    large.
+    """
     entries = leaf.rows.tocoo()
     rows, containers = entries.coords
     if leaf.factor is None:
@@ -89,7 +91,7 @@ def _most_there(leaf: Leaf, slack: Floats) -> Floats | None:
 
 
 def _rows_of(leaf: Leaf) -> Ints:
-    """(C,) the row that each container is in, or -1."""
+    """Return the row of each container, or -1, (C,)."""
     row = np.full(leaf.rows.shape[1], -1, dtype=np.int64)
     row[leaf.rows.indices] = np.repeat(np.arange(leaf.rows.shape[0]), np.diff(leaf.rows.indptr))
     return row

@@ -1,4 +1,4 @@
-"""Where the numbers that changes write are."""
+"""Assign places to the numbers that changes write."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from libs.assignment.kernels.sizes import MOVES_MAX
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where things are in State: per cell X_AT, SLOTS, SLOT_AT, TOP_AT, WORK_AT, CHANGE_AT; per stack HELD, SUMS,
-    TOUCHED, PRICE; and the sizes of its arrays.
+    """The offsets in State: per cell X_AT, SLOTS, SLOT_AT, TOP_AT, WORK_AT, CHANGE_AT; per stack HELD, SUMS, TOUCHED,
+    PRICE; and the sizes of its arrays.
     """
 
     cells: list[tuple[int, int, int, int, int, int]]
@@ -26,7 +26,7 @@ class Layout:
 
 
 def lay_out(graph: Graph, levels: int) -> Layout:
-    """Room for everything."""
+    """Return a layout with room for all cells and stacks."""
     moves_at, part = graph.objects, 2 * levels + SCRATCH + OVERS
     whole = moves_at + KEYS + SCRATCH
     cells, stacks = [], []
@@ -51,7 +51,7 @@ def lay_out(graph: Graph, levels: int) -> Layout:
 
 
 def _bounds(graph: Graph) -> list[int]:
-    """How often a change can push into each cell."""
+    """Return the largest number of pushes of one change into each cell."""
     bounds: list[int] = []
     for cell in graph.cells:
         bound = (
@@ -68,6 +68,6 @@ def _bounds(graph: Graph) -> list[int]:
 
 
 def _slots(cell: Cell, per_move: int, objects: int) -> int:
-    """Room for four times the elements that can differ from empty at once."""
+    """Return four times the largest number of elements that can differ from empty at once, as a power of two."""
     held = objects * max(per_move, 1) + (0 if cell.grid is None else cell.grid.nnz)
     return int(2 ** np.ceil(np.log2(4 * min(held, cell.shape[0] * cell.shape[1]) + 64)))

@@ -1,4 +1,4 @@
-"""Maps and arrays, one after the other in flat ones."""
+"""Store maps and arrays one after the other in flat arrays."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from libs.assignment.language.scope import Scope
 
 
 class Maps:
-    """Maps between rows, columns, containers and objects, each stored once. See Tables for how."""
+    """Maps between rows, columns, containers and objects, each stored once. See Tables for the format."""
 
     def __init__(self) -> None:
         self.index = Flat(np.int64)
@@ -23,13 +23,13 @@ class Maps:
         self._items: dict[int, int] = {}
 
     def items(self, scope: Scope) -> int:
-        """Where the items of a scope's containers are."""
+        """Return the offset of the items of a scope's containers."""
         if id(scope) not in self._items:
             self._items[id(scope)] = self.index.add(scope.item)
         return self._items[id(scope)]
 
     def add(self, matrix: Matrix | None) -> tuple[int, int]:
-        """Kind and offset of a map from the matrix's columns to its rows."""
+        """Return kind and offset of a map from the matrix's columns to its rows."""
         if matrix is None:
             return SAME, 0
         by_source = sparse.csc_array(matrix)
@@ -55,19 +55,19 @@ class Maps:
 
 
 class Flat:
-    """Arrays one after the other."""
+    """Arrays stored one after the other."""
 
     def __init__(self, kind: type) -> None:
         self.kind, self.size = kind, 0
         self.parts: list[NDArray[Any]] = [np.zeros(0, dtype=kind)]
 
     def add(self, values: NDArray[Any]) -> int:
-        """Where they start."""
+        """Add an array, and return its offset."""
         at = self.size
         self.parts.append(np.asarray(values, dtype=self.kind).ravel())
         self.size += self.parts[-1].size
         return at
 
     def whole(self) -> NDArray[Any]:
-        """All of them."""
+        """Return all arrays as one."""
         return np.concatenate(self.parts)

@@ -1,4 +1,4 @@
-"""Cells that take maxima."""
+"""Settle cells that take maxima."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from libs.assignment.kernels.jit import callee, part
 
 @part
 def segment(g: Tables, n: int, key: int) -> int:
-    """Which maximum of a MAX cell an element belongs to."""
+    """Return the maximum that an element of a MAX cell belongs to."""
     over = g.node[n, OVER]
     return 0 if over == 3 else (key % g.node[n, COLUMNS] if over == 1 else key // g.node[n, COLUMNS])
 
 
 @callee
 def settle_max(g: Tables, s: State, n: int, commit: bool) -> None:
-    """The same for a cell that takes maxima: only where a largest element falls are the others looked at."""
+    """Settle a cell that takes maxima. Read all its elements only if a largest one falls."""
     g, s = borrow_tables(g), borrow_state(s)
     first, at, top, over = g.node[n, WORK_AT] + 2, g.node[n, X_AT], g.node[n, TOP_AT], g.node[n, OVER]
     touched = s.whole[first - 2]
@@ -59,7 +59,7 @@ def settle_max(g: Tables, s: State, n: int, commit: bool) -> None:
 
 @part
 def largest_after(g: Tables, s: State, n: int, here: int, since: int, until: int, old: float) -> float:
-    """The n-th largest of a segment after the change."""
+    """Return the n-th largest value of a segment after the change."""
     at, rank = g.node[n, X_AT], int(g.real[n, PARAMETER])
     if rank == 0:
         best, fell = -math.inf, False
@@ -82,7 +82,7 @@ def largest_after(g: Tables, s: State, n: int, here: int, since: int, until: int
 
 @part
 def nth_largest(s: State, start: int, stride: int, length: int, rank: int, enough: float) -> float:
-    """By lowering a ceiling until rank values, ties included, lie above it; a value of `enough` ends it."""
+    """Lower a ceiling until rank values, ties included, lie above it. Stop at a value of `enough`."""
     ceiling, left = math.inf, rank + 1
     while True:
         best, ties = -math.inf, 0

@@ -1,4 +1,4 @@
-"""Cells to flat arrays."""
+"""Pack cells into flat arrays."""
 
 from __future__ import annotations
 
@@ -93,10 +93,10 @@ def pack(
     movable: Ints | None = None,
     compare: bool = False,
 ) -> Tables:
-    """The arrays of a graph whose cells stand in the order in which they are to be settled.
+    """Return the arrays of a graph whose cells are in the order of settling.
 
     movable  the objects that a search draws from; None: all
-    compare  whether to find out which objects are alike, which takes longer than all else where all differ
+    compare  whether to find similar objects; this takes longer than all else if all objects differ
     """
     cells, maps = graph.cells, Maps()
     movable = np.arange(graph.objects) if movable is None else movable
@@ -184,7 +184,7 @@ def pack(
 def _pack_stack(
     row: Ints, stack: Stack, cells: list[Cell], readers: list[list[Reader]], tolerance: Floats, maps: Maps
 ) -> None:
-    """A row of `node`, and what it points at."""
+    """Write a stack's row of `node` and the arrays that it points to."""
     guards: list[int] = []
     limits: list[Floats] = []
     excess: list[Floats] = []
@@ -216,14 +216,14 @@ def _pack_stack(
 
 
 def _by_row(parts: list[Floats]) -> Floats:
-    """(rows, parts, ...) those of a row side by side."""
+    """Return (rows, parts, ...): the parts of a row side by side."""
     return np.stack(parts, axis=1) if parts else np.zeros(0)
 
 
 def start(
     tables: Tables, graph: Graph, values: list[CellValue], initial: Ints, assignment: Ints, goals: Sequence[Total]
 ) -> State:
-    """The state at an assignment, from its cells computed whole."""
+    """Return the state of an assignment, from its fully computed cells."""
     sizes = lay_out(graph, int(tables.node[0, LEVELS]))
     state = State(whole=np.zeros(sizes.whole, dtype=np.int64), part=np.zeros(sizes.part))
     state.whole[: len(assignment)] = assignment
@@ -249,7 +249,7 @@ def start(
 
 
 def _readers(graph: Graph, goals: Sequence[Total], maps: Maps) -> list[list[Reader]]:
-    """For each cell who reads it: cells, and levels as -1 - level."""
+    """Return the readers of each cell: cells, and levels as -1 - level."""
     readers: list[list[Reader]] = [[] for _ in graph.cells]
     for target, cell in enumerate(graph.cells):
         for link in cell.links:
@@ -260,7 +260,7 @@ def _readers(graph: Graph, goals: Sequence[Total], maps: Maps) -> list[list[Read
 
 
 def _distinct(columns: list[Floats]) -> tuple[Floats, list[int]]:
-    """(N, D) the distinct columns side by side, and which of them each is."""
+    """Return the distinct columns side by side, (N, D), and the number of each given column among them."""
     known: dict[bytes, int] = {}
     which = [known.setdefault(column.tobytes(), len(known)) for column in columns]
     kept = [np.frombuffer(data) for data in known]

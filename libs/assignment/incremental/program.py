@@ -1,4 +1,4 @@
-"""A problem made ready for local search."""
+"""Prepare a problem for local search."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from libs.assignment.language.problem import Problem
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Program:
-    """The cells of a problem in the order in which they are settled, their arrays, and what they count.
+    """The cells of a problem in the order of settling, their arrays, and the goals that they count in.
 
-    Level 0 is what is broken; levels 1 and up are the priorities of the goals that occur, in order. No assignment
-    takes a level below `least`.
+    Level 0 is the total excess; levels 1 and up are the priorities of the goals, in order. No assignment has a level
+    below `least`.
     """
 
     problem: Problem
@@ -32,17 +32,17 @@ class Program:
 
     @property
     def movable(self) -> Ints:
-        """(M,) the objects that a search draws from."""
+        """Return the objects that a search draws from, (M,)."""
         first, count = self.tables.node[0, [MOVABLE, MOVABLES]]
         return self.tables.lookup[first : first + count]
 
     @property
     def levels(self) -> int:
-        """What is broken, and the priorities."""
+        """Return the number of levels: one for broken constraints, and the priorities."""
         return 1 + len(self.priorities)
 
     def state(self, assignment: Ints) -> State:
-        """Everything computed whole."""
+        """Return the state of an assignment, computed in full."""
         values = compute(self.graph, self.problem.initial, assignment)
         return start(self.tables, self.graph, values, self.problem.initial, assignment, self.goals)
 
@@ -50,8 +50,8 @@ class Program:
 def program_of(compiled: Compiled, *, to_search: bool = False, begin: Ints | None = None) -> Program:
     """Pack a compiled problem for the kernels.
 
-    to_search  also find out which objects may move and which are alike, for local search to draw from
-    begin      (N,) where the search begins; None: where the objects are
+    to_search  also find movable objects and similar objects, for local search to draw from
+    begin      (N,) the start of the search; None: the initial assignment
     """
     problem, levels = compiled.problem, compiled.levels
     graph, place = compiled.graph.settled()

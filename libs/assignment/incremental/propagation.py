@@ -1,4 +1,4 @@
-"""From what moves to the elements that read it."""
+"""Propagate moves to the elements that read them."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ from libs.assignment.incremental.tables import (
 from libs.assignment.kernels.jit import callee, part
 
 TINY = 1e-300
-"""Stands for a change that adds up to nothing, so that a touched element is told from an untouched one."""
+"""Marks a touched element whose changes add up to zero."""
 
 
 @part
 def push(g: Tables, s: State, n: int, row: int, column: int, d: float) -> None:
-    """Add d to an element of a cell, for the change under way."""
+    """Add d to an element of a cell, for the present change."""
     key, work = row * g.node[n, COLUMNS] + column, g.node[n, WORK_AT]
     touched = s.whole[work]
     if g.node[n, SLOTS] == 0:
@@ -65,7 +65,7 @@ def push(g: Tables, s: State, n: int, row: int, column: int, d: float) -> None:
 
 @callee
 def push_map(g: Tables, s: State, n: int, via: int, row: int, column: int, d: float) -> None:
-    """Add d to what a leaf or link (the node `via`) maps a row (or container) and a column (or object) to."""
+    """Add d to the images of a row (or container) and a column (or object) under a leaf or link, the node `via`."""
     g, s = borrow_tables(g), borrow_state(s)
     row_kind, column_kind = g.node[via, ROW_KIND], g.node[via, COLUMN_KIND]
     over, across = g.node[via, ROW_MAP], g.node[via, COLUMN_MAP]
@@ -97,7 +97,7 @@ def push_map(g: Tables, s: State, n: int, via: int, row: int, column: int, d: fl
 
 @part
 def push_move(g: Tables, s: State, n: int, leaf: int, o: int, a: int, b: int) -> None:
-    """Add what moving object o from a to b changes in a cell by one leaf."""
+    """Add to a cell the effect of moving object o from a to b through one leaf."""
     v = g.number[g.node[0, VALUES_AT] + o * g.node[0, VALUES_WIDTH] + g.node[leaf, VALUE]]
     if v == 0.0:
         return
@@ -133,7 +133,7 @@ def emit(g: Tables, s: State, n: int, row: int, column: int, d: float) -> None:
 
 @part
 def forget(g: Tables, s: State, n: int, since: int, touched: int) -> None:
-    """Take back what has been pushed into a cell."""
+    """Undo the changes pushed into a cell."""
     work = g.node[n, WORK_AT]
     if g.node[n, SLOTS] == 0:
         at = g.node[n, X_AT] + 1

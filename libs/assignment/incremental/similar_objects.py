@@ -1,6 +1,6 @@
-"""Which objects are alike: those that hardly differ in what is counted of them.
+"""Find similar objects: those that hardly differ in the counted quantities.
 
-Where room is short, two that change places fit only if each leaves about the room that the other needs.
+If containers are nearly full, a swap fits only if each object leaves about the room that the other needs.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from libs.assignment.graph.stacking import Stack
 from libs.assignment.language.arrays import Floats, Ints
 
 NEAREST = 17
-"""Kinds that are near one, itself among them."""
+"""Kinds near a kind, including itself."""
 DIRECTIONS = 4
-"""In which kinds are compared: those in which they differ most. A search for the nearest in many more would have to
-look at nearly all.
+"""Directions in which kinds are compared: those with the largest differences. With many more, a search for the nearest
+would read nearly all kinds.
 """
 
 
 class Alike(NamedTuple):
-    """Kinds of objects of which the same is counted, and which are near.
+    """Kinds of objects with the same counted quantities, and the kinds near each.
 
-    of       (N,) the kind of each object; 0 of those that were not compared
+    of       (N,) the kind of each object; 0 for objects that were not compared
     near     (K, min(NEAREST, K)) the kinds nearest to each
     first    (K + 1,) the members of kind k are members[first[k] : first[k + 1]]
-    members  the objects compared, by kind
+    members  the compared objects, by kind
     """
 
     of: Ints
@@ -37,7 +37,7 @@ class Alike(NamedTuple):
 
 
 def alike(stacks: list[Stack], objects: Ints) -> Alike:
-    """Compare objects by what the stacks, one or more, count. Each quantity is measured by its mean over them."""
+    """Compare objects by the quantities that the stacks (one or more) count, each relative to its mean."""
     values = np.concatenate([stack.values for stack in stacks], axis=1)
     counted = len(values)
     values = values[objects]
@@ -53,7 +53,7 @@ def alike(stacks: list[Stack], objects: Ints) -> Alike:
 
 
 def _directions(kinds: Floats) -> Floats:
-    """(K, at most DIRECTIONS) the kinds along the directions in which they differ most."""
+    """Return the kinds along the directions of the largest differences, (K, at most DIRECTIONS)."""
     centred = kinds - kinds.mean(axis=0)
     _, directions = np.linalg.eigh(centred.T @ centred)
     along: Floats = centred @ directions[:, ::-1][:, :DIRECTIONS]

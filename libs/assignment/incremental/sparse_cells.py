@@ -1,4 +1,4 @@
-"""Cells that are not dense: their elements in a hash table."""
+"""Store the elements of sparse cells in a hash table."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from libs.assignment.language.arrays import Floats, Ints
 
 EMPTY = -1
 NOTHING = 1e-9
-"""What differs by no more than this from an element's default may be forgotten."""
+"""Elements within this distance from their default may be dropped."""
 
 
 @part
 def find_slot(g: Tables, s: State, n: int, key: int) -> int:
-    """The slot of a key in a cell that is not dense, or -1 - the slot where it would go."""
+    """Return the slot of a key in a sparse cell, or -1 - the slot for it."""
     at, mask = g.node[n, SLOT_AT], g.node[n, SLOTS] - 1
     h = ((key ^ (key >> 17)) * 0x9E3779B1) & mask
     while True:
@@ -38,7 +38,7 @@ def find_slot(g: Tables, s: State, n: int, key: int) -> int:
 
 @part
 def default_x(g: Tables, n: int, key: int) -> float:
-    """What an element without a slot holds."""
+    """Return the value of an element without a slot."""
     columns = g.node[n, COLUMNS]
     of_row = g.number[g.node[n, DEFAULT_ROW_AT] + key // columns]
     return float(of_row + g.number[g.node[n, DEFAULT_COLUMN_AT] + key % columns])
@@ -46,7 +46,7 @@ def default_x(g: Tables, n: int, key: int) -> float:
 
 @callee
 def drop_defaults(g: Tables, s: State, n: int) -> None:
-    """Make room: elements that hold what they would hold without a slot lose it."""
+    """Free the slots of elements that equal their default."""
     g, s = borrow_tables(g), borrow_state(s)
     at, slot_at, slots = g.node[n, X_AT], g.node[n, SLOT_AT], g.node[n, SLOTS]
     keys, xs = s.whole[slot_at : slot_at + slots].copy(), s.part[at : at + slots].copy()
@@ -62,7 +62,7 @@ def drop_defaults(g: Tables, s: State, n: int) -> None:
 
 @compiled
 def fill_slots(g: Tables, s: State, n: int, keys: Ints, xs: Floats) -> None:
-    """Give elements of a cell that is not dense their slots."""
+    """Store elements of a sparse cell in slots."""
     for k in range(len(keys)):
         slot = -1 - find_slot(g, s, n, keys[k])
         s.whole[g.node[n, SLOT_AT] + slot], s.part[g.node[n, X_AT] + slot] = keys[k], xs[k]

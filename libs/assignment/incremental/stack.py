@@ -1,14 +1,14 @@
-"""Stacks: what many cells count in the same rows, kept side by side.
+"""Stack cells: store side by side the quantities that many cells count in the same rows.
 
-A stack has layers, the quantities that its rows hold: held[row, layer] is the sum of values[object, layer] over the
-objects in the row. Its first LAYERS_NEW layers count only objects that are not where they were at first. Cells read
-layers, each with its own constant and scale per row:
+A stack has layers, the quantities of its rows: held[row, layer] is the sum of values[object, layer] over the objects in
+the row. Its first LAYERS_NEW layers count only objects outside their initial place. Cells read layers, each with its
+own constant and scale per row:
 
-    guard   scale * held + constant <= 0, a hard constraint; over it, `weight` times it is what is broken (level 0)
-    curve   weight * function(scale * held + constant), a goal's or a soft constraint's
+    guard   scale * held + constant <= 0, a hard constraint; `weight` times any excess counts in level 0
+    curve   weight * function(scale * held + constant), of a goal or a soft constraint
 
-Where most changes fail is looked at first, so a change is checked against all guards of all stacks, then goes through
-all other hard constraints, and only then are the curves added up.
+Checks that fail often come first. A change is checked against all guards of all stacks, then against all other hard
+constraints. Only then are the curves added up.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ from libs.assignment.incremental.tables import (
 from libs.assignment.kernels.jit import part
 
 PLAIN, POSITIVE = 0, 1
-"""The functions that most curves have: cell.IDENTITY and cell.POSITIVE_PART."""
+"""Functions of most curves: cell.IDENTITY and cell.POSITIVE_PART."""
 
 
 @part
 def row_of(g: Tables, n: int, container: int) -> int:
-    """The row of a stack that a container is in, or -1."""
+    """Return the row of a stack that contains a container, or -1."""
     kind = g.node[n, ROW_KIND]
     if kind == ONE:
         return int(g.lookup[g.node[n, ROW_MAP] + container])
@@ -63,7 +63,7 @@ def row_of(g: Tables, n: int, container: int) -> int:
 
 @part
 def add_up(g: Tables, s: State, n: int, moves: int) -> int:
-    """Which rows of a stack the moves asked about touch (destinations first), and by how much. Returns how many."""
+    """Write the rows of a stack that the moves touch (destinations first), with their changes. Return their number."""
     layers, fresh, item = g.node[n, LAYERS], g.node[n, LAYERS_NEW], g.node[n, ITEM_AT]
     asked, initial, rows, count = g.node[0, MOVES_AT], g.node[0, INITIAL_AT], g.node[n, TOUCHED] + 1, 0
     for k in range(asked, asked + 3 * moves, 3):
@@ -103,10 +103,10 @@ def add_up(g: Tables, s: State, n: int, moves: int) -> int:
 
 @part
 def check_guards(g: Tables, s: State, n: int, count: int, commit: bool) -> bool:
-    """Whether no guard of a stack would be over its limit, or more so than it is. Adds what is broken to level 0.
+    """Return whether no guard of a stack would exceed its limit, or exceed it more than now. Add excess to level 0.
 
-    Where limits are bent (soft_limits.py) what is over them costs, and is forbidden only where it costs too
-    much: also where it would bring back more at the origin, so that one dear row does not outweigh all others.
+    With bent limits (soft_limits.py) an excess has a price. A change is forbidden once the price of its rows so far is
+    too high, even if its origin would lower the price again. So one expensive row does not outweigh all others.
     """
     layers, guards, layer = g.node[n, LAYERS], g.node[n, GUARDED], g.node[n, GUARD]
     overs = 2 * g.node[0, LEVELS]
@@ -138,7 +138,7 @@ def check_guards(g: Tables, s: State, n: int, count: int, commit: bool) -> bool:
 
 @part
 def check_stacks(g: Tables, s: State, moves: int, commit: bool) -> bool:
-    """Add up what the moves asked about change in all stacks, and check their guards. False: one forbids them."""
+    """Add up the changes of all stacks by the moves, and check their guards. Return False if one forbids them."""
     for n in range(g.node[0, STACK], g.node[0, STACK] + g.node[0, STACKS]):
         count = add_up(g, s, n, moves)
         if not check_guards(g, s, n, count, commit):
@@ -148,7 +148,7 @@ def check_stacks(g: Tables, s: State, moves: int, commit: bool) -> bool:
 
 @part
 def bend(g: Tables, s: State, n: int, t: int) -> None:
-    """Add to the levels by how much the curves of the t-th touched row of a stack change."""
+    """Add to the levels the changes of the curves of the t-th touched row of a stack."""
     levels, layers, curves = g.node[0, LEVELS], g.node[n, LAYERS], g.node[n, CURVES]
     row = s.whole[g.node[n, TOUCHED] + 1 + t]
     held = s.part[g.node[n, HELD] + row * layers :][:layers]
@@ -177,7 +177,7 @@ def bend(g: Tables, s: State, n: int, t: int) -> None:
 
 @part
 def settle_stacks(g: Tables, s: State, commit: bool) -> None:
-    """Add up the curves of all stacks, and change what their rows hold if that is asked for."""
+    """Add up the curves of all stacks, and with `commit` change the held amounts."""
     for n in range(g.node[0, STACK], g.node[0, STACK] + g.node[0, STACKS]):
         layers = g.node[n, LAYERS]
         for t in range(s.whole[g.node[n, TOUCHED]]):

@@ -1,1 +1,1 @@
-"""Compiled functions: how they are compiled and cached, and the little that all of them share."""
+"""Compile and cache kernels, and hold the code that all kernels share."""

@@ -1,4 +1,4 @@
-"""Compiled functions: numba, cached where that can be done."""
+"""Compile functions with numba, and cache them if possible."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 KERNELS: list[Any] = []
-"""Every compiled function of the modules that are loaded."""
+"""All compiled functions of the loaded modules."""
 
 
 def sources_of(source: Path) -> list[Path]:
-    """Return a file and, in order, all of the project that it imports at its top, by whatever way: what its kernels can
-    be made of.
+    """Return a file, and in order all project files that it imports at its top, directly or indirectly.
+
+    The kernels of the file are made from these.
     """
     found, open_ends = set[Path](), [source.resolve()]
     while open_ends:
@@ -48,24 +49,23 @@ def _imported(file: Path) -> list[Path]:
 
 @functools.cache
 def stamp_of(source: Path) -> tuple[str, int]:
-    """What the kernels of a file are made of: numba by itself would reuse a caller when only what it calls has changed.
+    """Return a hash of all sources of a file's kernels. numba alone would reuse a caller after a change of its callee.
 
-    Only what is imported counts, so that a change elsewhere compiles nothing again.
+    Only imports count, so a change elsewhere recompiles nothing.
     """
     sources = sources_of(source)
     return hashlib.blake2b(b"".join(file.read_bytes() for file in sources)).hexdigest(), len(sources)
 
 
 _INTERNAL: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-"""No entry of its own from Python."""
+"""Compile without an entry point for Python."""
 
 
 def compiled(function: F) -> F:
-    """The function, compiled at its first call, without the interpreter lock, and kept for later processes.
+    """Compile the function at its first call, without the interpreter lock, and cache it for later processes.
 
-    The cache lies beside the source, or in the user's cache folder where that cannot be written; where neither
-    can, every process compiles for itself. What is kept is used until its stamp changes. See
-    docs/adr/0015.
+    The cache lies beside the source, or in the user's cache folder if the source's is read-only. If neither is
+    writable, every process compiles for itself. A cached function is used until its stamp changes. See docs/adr/0015.
     """
     made = numba.njit(function, nogil=True, error_model="numpy")
     KERNELS.append(made)
@@ -78,12 +78,13 @@ def compiled(function: F) -> F:
 
 
 def part(function: F) -> F:
-    """A function that only compiled ones call, written into each of them: a call hands over 42 numbers, which costs
-    more than most parts do.
+    """Inline a function into the compiled functions that call it.
+
+    A call passes 42 numbers, which costs more than most small functions do.
     """
     return cast(F, numba.njit(nogil=True, error_model="numpy", forceinline=True, **_INTERNAL)(function))
 
 
 def callee(function: F) -> F:
-    """A function that only compiled ones call, but large or called from many places: it is compiled once."""
+    """Compile a function once that only compiled functions call: it is large, or has many callers."""
     return cast(F, numba.njit(nogil=True, error_model="numpy", **_INTERNAL)(function))

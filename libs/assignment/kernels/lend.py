@@ -1,5 +1,6 @@
-"""Arrays that nobody counts the holders of: numba counts at every call, with atomic instructions, array by array,
-which costs a kernel more than its work.
+"""Pass arrays without reference counts.
+
+numba counts references at every call, array by array, with atomic instructions. That costs a kernel more than its work.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from numba.np.arrayobj import make_array
 
 
 def _lend(typing: Any, array: Any) -> Any:
-    """The same array, without an owner: whoever calls must keep it alive."""
+    """Return the same array without an owner. The caller must keep the array alive."""
 
     def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         lent = arrays(signature.args[0])(context, builder, given[0])

@@ -1,4 +1,4 @@
-"""Bounds on one change, which the size of its scratch arrays follows from."""
+"""Bound one change. The sizes of its scratch arrays follow from these limits."""
 
 MOVES_MAX = 32
 """Objects that one change may move."""

@@ -1,1 +1,1 @@
-"""Ways to solve a problem, one a file."""
+"""Solve problems, with one file or folder per solver."""

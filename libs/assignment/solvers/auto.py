@@ -1,4 +1,4 @@
-"""The solver that needs no tuning: it looks at the problem, picks a solver, and says which and why."""
+"""Choose a solver by the size and structure of the problem, and note the choice with its reason."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from libs.assignment.solvers.price.solver import solve_price
 from libs.assignment.solvers.result import Outcome
 
 MIP_PAIRS = 3_000
-"""Pairs of a class of objects and a container that branch and bound copes with."""
+"""Most pairs of a class of objects and a container for branch and bound."""
 MIP_NODES = 2_000
-"""Nodes of its tree, each priority: a number, so that the answer does not hang on the clock."""
+"""Nodes of its tree per priority: a limit of work, so that the answer does not depend on the clock."""
 PART_OBJECTS = 250_000
-"""Objects that one local search copes with; with more, the problem is cut."""
+"""Most objects for one local search. A larger problem is cut into parts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """A solver, and why it is the one.
+    """A chosen solver, and the reason.
 
-    defaults  fields of Limits that are not the solver's own defaults here
+    defaults  fields of Limits for which this choice has its own defaults
     """
 
     solver: str
@@ -47,7 +47,7 @@ class Choice:
 
 
 def choose(compiled: Compiled) -> Choice:
-    """By size where that is small, then by structure: mip, price, portfolio, partitioned, local."""
+    """Choose a solver by size if the problem is small, else by structure: mip, price, portfolio, partitioned, local."""
     objects, containers = len(compiled.problem.objects), len(compiled.problem.containers)
     reading = _reading(compiled)
     priced = Choice(
@@ -90,13 +90,12 @@ def solve_auto(
     compiled: Compiled | None = None,
     deadline: Deadline | None = None,
 ) -> Outcome:
-    """Choose a solver, solve, and say in the notes which one it was and why.
+    """Choose a solver, solve, and note the choice with its reason.
 
-    limits    those that the chosen solver knows are handed on; a note names the others
-    start     (N,) where to search from, for solvers that do
-    compiled  the problem compiled, where a caller has it already
-    deadline  the clock of the solve that this one is part of; it counts instead of time_s_max, which is AUTO_S_MAX
-              unless the limits say otherwise
+    limits    the chosen solver gets the limits that it knows; a note names the others
+    start     (N,) where to search from, for solvers that can
+    compiled  the compiled problem, if the caller has it already
+    deadline  the clock of an enclosing solve; it replaces time_s_max, whose default here is AUTO_S_MAX
     """
     limits = limits or Limits()
     if limits.time_s_max is None:
@@ -121,13 +120,13 @@ def solve_auto(
 
 
 def _unused(solver: str, limits: Limits) -> tuple[str, ...]:
-    """Return a note of the limits that the chosen solver does not know."""
+    """Return a note about limits that the chosen solver does not know."""
     names = [name for name in limits.given() if name not in KNOWN[solver]]
     return (f"{solver} does not use {', '.join(names)}",) if names else ()
 
 
 def _classes(compiled: Compiled) -> tuple[int | None, str]:
-    """How many classes the objects are of, or None and why the problem has no integer form."""
+    """Return the number of classes; or None and the reason why the problem has no integer form."""
     try:
         return len(movement(compiled, wants(compiled)).classes.size), ""
     except ModelError as refused:

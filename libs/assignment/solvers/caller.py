@@ -1,4 +1,4 @@
-"""The caller of a solve: it hears how the solve goes on, and may end it."""
+"""Connect a solve with its caller, who can follow the progress and end the solve."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far a solve is, in the weights that were stated.
+    """The progress of a solve, in the stated weights.
 
     time_s  seconds since the solve began
     level   0: broken constraints; 1 and up: the priorities that occur, in order
     value   of the best assignment so far, at that level
-    bound   no assignment that is as good at all levels above takes the level below it; -inf: not known yet
+    bound   lower bound of the level, for assignments equally good at all levels above; -inf: not known yet
     """
 
     time_s: float
@@ -31,7 +31,7 @@ Cancelled = Callable[[], bool]
 
 
 class Caller:
-    """Tells the listener, and asks whether to end. Once the answer is yes, it is not asked again.
+    """Tells the listener, and asks whether to end. After the answer yes it does not ask again.
 
     began  time.perf_counter() when the solve began
     unit   (levels,) the factor from the units of a compiled problem to the stated weights
@@ -50,12 +50,12 @@ class Caller:
 
     @property
     def listens(self) -> bool:
-        """Whether progress costs anything: values are computed only for a listener."""
+        """Return whether there is a listener. Values are computed only for a listener."""
         return self._progress is not None
 
     @property
     def relay(self) -> Listener | None:
-        """The listener for a solve within this one: it hears the time of the outer solve. None without a listener."""
+        """Return the listener for an inner solve, with the times of the outer one. None without a listener."""
         heard, began = self._progress, self._began
         if heard is None:
             return None
@@ -63,7 +63,7 @@ class Caller:
 
     @property
     def cancels(self) -> Cancelled | None:
-        """The question, for solvers that ask it themselves; None where there is none to ask."""
+        """Return the question for solvers that ask it themselves; None without one."""
         return None if self._cancelled is None else self.cancelled
 
     def cancelled(self) -> bool:
@@ -73,7 +73,7 @@ class Caller:
         return self._over
 
     def silent(self) -> Caller:
-        """Return a caller that hears nothing and may end the same solve."""
+        """Return a caller without a listener that may end the same solve."""
         return Caller(self._began, self._unit, cancelled=self.cancelled)
 
     def tell(self, level: int, value: float, bound: float = -math.inf) -> None:

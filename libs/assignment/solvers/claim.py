@@ -1,7 +1,7 @@
-"""What a solver may claim: its bounds and its reason of stopping, held against its answer.
+"""Check a solver's claims, its bounds and its reason of stopping, against its answer.
 
-The answer's values are computed from the definitions, and never taken from a model: a solver is exact to its
-tolerances alone, and what these hide is neither proven nor claimed.
+The answer's values come from the definitions, never from a model. A solver is exact only up to its tolerances. Claims
+within the tolerances are not proven and therefore dropped.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from libs.assignment.solvers.limits import StoppedBy
 
 
 def is_proven(compiled: Compiled, level: int, value: float, bound: float, gap: float) -> bool:
-    """Whether a level's value is as good as a bound on it, up to a gap: a share of the value."""
+    """Return whether a level's value equals its bound up to a gap, which is a share of the value."""
     return value - bound <= gap * abs(value) + compiled.tolerance(level, value)
 
 
 def claimed(
     compiled: Compiled, values: Sequence[float], bounds: Sequence[float], stopped_by: StoppedBy, gap: float
 ) -> tuple[tuple[float, ...], StoppedBy]:
-    """The bounds (levels,) that the answer does not refute, and `optimal` only where it meets all of them.
+    """Return the bounds (levels,) that the answer does not refute, and `optimal` only if it meets all of them.
 
-    values  (levels,) of the answer. One below its bound shows that a solver was wrong: nothing is known of that level
+    values  (levels,) of the answer. A value below its bound shows an error of the solver, so the bound is dropped
     """
     kept = tuple(
         bound if bound <= value + compiled.tolerance(level, value) else -math.inf

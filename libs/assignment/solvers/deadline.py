@@ -1,4 +1,4 @@
-"""The one clock of a solve: made by the outermost solver, handed down to those that it calls."""
+"""Hold the one clock of a solve. The outermost solver makes it, and passes it to the solvers that it calls."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deadline:
-    """When a solve ends. Choosing, compiling and solving all count.
+    """The end of a solve. The time for choosing, compiling and solving counts.
 
     began       time.perf_counter() at the call of the outermost solver
     time_s_max  seconds from then on
@@ -24,10 +24,10 @@ class Deadline:
 
     @property
     def elapsed_s(self) -> float:
-        """Seconds since the solve began."""
+        """Return the seconds since the solve began."""
         return time.perf_counter() - self.began
 
     @property
     def left_s(self) -> float:
-        """Seconds that are left; 0 when the time is up."""
+        """Return the seconds left; 0 when the time is up."""
         return max(self.time_s_max - self.elapsed_s, 0.0)

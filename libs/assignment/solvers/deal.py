@@ -1,4 +1,4 @@
-"""The ways to share out objects and containers to parts."""
+"""Name the ways to distribute objects and containers to parts."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from enum import StrEnum
 
 
 class Deal(StrEnum):
-    """How containers, and objects of containers that are split, come to their part."""
+    """The way to distribute containers, and the objects of split containers, to parts."""
 
     RANDOM = "RANDOM"
-    """Shuffled, then as many to each part."""
+    """Shuffle them, and give equal numbers to each part."""
     POWER_OF_TWO = "POWER_OF_TWO"
-    """In random order, each to the less loaded of two parts that are drawn."""
+    """In random order, give each to the less loaded of two random parts."""
     BY_ATTRIBUTE = "BY_ATTRIBUTE"
-    """Those of one kind spread evenly over all parts, the heaviest first: each part is the whole made small."""
+    """Spread each kind evenly over all parts, the heaviest first. Each part then resembles the whole."""

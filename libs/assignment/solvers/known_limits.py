@@ -1,4 +1,4 @@
-"""Which limits and options each solver knows, and its own settings made of the limits."""
+"""List the limits and options that each solver knows, and turn limits into its settings."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
     "portfolio": PORTFOLIO,
     "partitioned": (*SEARCH, *PARTS),
 }
-"""The fields of Limits that each solver knows. `auto` knows all that it may hand on."""
+"""The fields of Limits that each solver knows. `auto` knows all of them."""
 OPTIONS: Mapping[str, tuple[str, ...]] = {
     "local": ("proposer",),
     "price": ("settings", "prices"),
     "partitioned": ("part_solver", "executor"),
 }
-"""Further keyword arguments of each solver: objects that are no limits."""
+"""Further keyword arguments of each solver."""
 BEGIN_AT_START = frozenset({"local", "mip"})
-"""Solvers that search from a start."""
+"""Solvers that can search from a start."""
 RENAMED = {"nodes_max": "exact_nodes_max", "relative_gap": "exact_gap"}
 """Field of Limits -> setting of the portfolio."""
 NODES_ENDLESS = 2**31 - 1
-"""The most that HiGHS takes for a number of nodes."""
+"""Largest number of nodes that HiGHS accepts."""
 
 
 def known_limits(solver: str) -> tuple[str, ...]:
@@ -61,7 +61,7 @@ def refuse_unknown(solver: str, limits: Limits, options: Mapping[str, Any]) -> N
 
 
 def settings_of(solver: str, limits: Limits) -> dict[str, Any]:
-    """Return the settings of a solver, by keyword argument. Fields that it does not know are left out."""
+    """Return the settings of a solver, by keyword argument. Unknown fields are left out."""
     given = {name: value for name, value in limits.given().items() if name in KNOWN[solver]}
     if solver == "mip":
         return {"limits": MipLimits(**_finite(given))}
@@ -78,6 +78,6 @@ def settings_of(solver: str, limits: Limits) -> dict[str, Any]:
 
 
 def _finite(given: dict[str, Any]) -> dict[str, Any]:
-    """Work without end is None in the settings."""
+    """Return the limits with unlimited work as None, as the settings have it."""
     endless = {name: None for name in ("tries_max", "nodes_max") if given.get(name) == math.inf}
     return given | endless

@@ -1,4 +1,4 @@
-"""How long and how hard a solve may try: the limits that callers give, and why a solve ended."""
+"""Define the limits of time and work of a solve, and the reasons for its end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from libs.assignment.language.specs.fields import member_of
 from libs.assignment.solvers.deal import Deal
 
 AUTO_S_MAX = 60.0
-"""Seconds that `auto` takes at most, unless its caller says otherwise."""
+"""Default seconds of `auto`."""
 PARTS_LIMIT = 4096
 
 _WHOLE = {
@@ -28,7 +28,7 @@ _WHOLE = {
     "parts": 1,
     "workers": 1,
 }
-"""Fields that are whole numbers, and the least of each."""
+"""Fields that are whole numbers, and the least value of each."""
 _ENDLESS = {"tries_max", "nodes_max"}
 """Whole numbers that may be math.inf."""
 _SWITCHES = ("first_improving", "insist")
@@ -42,31 +42,36 @@ class Limits:
     problem, seed and limits of work give the same answer on any machine, unless a limit of time was hit.
 
     Every solver:
+
     time_s_max          seconds of wall clock: compiling and solving. `auto`: 60; others: no limit
 
     `local`, `price` (which polishes by local search), `partitioned`:
-    tries_max           changes evaluated, 20,000,000; math.inf: as many as there is time for, cooling by the clock
-    threads             walks side by side, 1; the answer depends on the number
-    first_improving     a descent takes the first better container instead of the best one: faster with many containers
+
+    tries_max           changes to evaluate, 20,000,000; math.inf: until the time is up, cooling by the clock
+    threads             parallel walks, 1; the answer depends on the number
+    first_improving     a descent takes the first better container instead of the best: faster with many containers
 
     `mip`, `portfolio`:
+
     nodes_max           nodes of branch and bound, for each priority; mip: no limit, portfolio: 500
-    relative_gap        between answer and bound at which an answer is good enough; mip: 1e-4, portfolio: 1e-5
+    relative_gap        gap between answer and bound that is good enough; mip: 1e-4, portfolio: 1e-5
 
     `portfolio`:
-    neighbourhoods_max  neighbourhoods tried; twice the containers, at least 30
+
+    neighbourhoods_max  neighbourhoods to try; twice the containers, at least 30
     stall, stall_gain   end once `stall` neighbourhoods in a row gained less than `stall_gain` of the bound together;
                         12 or a 25th of the containers, and 2e-4
-    exact_columns_max   problems of at most so many count columns are solved as one, exactly; 200
+    exact_columns_max   problems with at most this many count columns are solved as one, exactly; 200
 
     `partitioned`:
+
     parts               number of parts, 1 to 4096; 4
-    deal                the way in which containers come to their part; BY_ATTRIBUTE
+    deal                the way to distribute containers to parts; BY_ATTRIBUTE
     split               containers that are in every part, by name or number; those too large for one part
     together            a scope whose items are not cut
-    workers             parts solved at once; the time is shared out by it; 1
-    polish              share of tries and time for a local search over the whole at the end, 0 to below 1; 0.2
-    insist              cut the problem also where the test says that it is not granular
+    workers             parts solved at once; they share the time; 1
+    polish              share of tries and time for a final local search over the whole, 0 to below 1; 0.2
+    insist              cut the problem even if the test finds it not granular
 
     Raises: BadValues for a value out of range; UnknownName for a deal that does not exist.
     """
@@ -135,17 +140,17 @@ def _check_number(name: str, value: Any) -> None:
 
 
 class StoppedBy(StrEnum):
-    """Why a solve ended."""
+    """The reason for the end of a solve."""
 
     WORK = "work"
     """All tries are used up."""
     TIME = "time"
-    """The clock; on another machine the answer may differ."""
+    """The time limit. On another machine the answer may differ."""
     DONE = "done"
-    """It came to the end of what it does, which no limit cut short."""
+    """The solver finished its work without reaching a limit."""
     LOCAL = "local"
-    """No single move and no swap of two improves it, and searching again from elsewhere found nothing better."""
+    """No single move and no swap of two objects improves the answer, and further searches found no better one."""
     OPTIMAL = "optimal"
-    """No goal has anything left to gain."""
+    """The answer is proven best at every level."""
     CANCELLED = "cancelled"
-    """The caller."""
+    """The caller ended the solve."""

@@ -1,4 +1,4 @@
-"""The mixed-integer solver: counts of equivalent objects, branch and bound, one priority after the other."""
+"""Solve by branch and bound over counts of equivalent objects, one priority after the other."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from libs.mip import highs
 from libs.mip.model import Model
 
 SLACK = 1e-9
-"""What a level may lose to those below it, besides: HiGHS's presolve goes wrong on rows that are wider by 1e-6."""
+"""Relative loss that a level allows to lower ones. HiGHS's presolve goes wrong on rows with a slack of 1e-6."""
 
 REFINEMENTS, COARSE, FINER = 6, 0.03, 0.5
-"""Times that a level is solved again with curves made exact where its answers lay, first to such gaps, each a share of
-the one before, and then as often to the gap asked for.
+"""Repeated solves of a level, in which curves become exact near the latest answers. The first gap, and its factor from
+solve to solve. The same number of solves to the requested gap may follow.
 """
 
 KEPT_BACK = 0.05
-"""Of the time: what solvers run over, and what comes after them."""
+"""Share of the time reserved for overruns of solvers, and for the work after them."""
 LARGE, RELAXING = 10_000, 0.25
-"""Columns from which the relaxation is solved by itself first, and the share of the time that it may take: HiGHS begins
-with simplex, which may not come to any bound at all on large models.
+"""Columns from which the relaxation is first solved by itself, and its share of the time. HiGHS begins with simplex,
+which may find no bound at all on large models.
 """
 
 
@@ -56,14 +56,15 @@ def solve_mip(
     compiled: Compiled | None = None,
     deadline: Deadline | None = None,
 ) -> Outcome:
-    """The best assignment, or the best found, with a bound on every level. Never worse than where the objects are.
+    """Return the best assignment, or the best found, with a bound on every level. Never worse than the initial one.
 
-    start     (N,) an assignment to begin from, where it is better than where the objects are (legal.begun_at)
-    compiled  the problem compiled, where a caller has it already
-    deadline  the clock of the solve that this one is part of; it counts instead of time_s_max
-    NotLowerable where the problem has no such form.
+    start     (N,) an assignment to begin from, if it is better than the initial one (legal_start.begun_at)
+    compiled  the compiled problem, if the caller has it already
+    deadline  the clock of an enclosing solve; it replaces time_s_max
+
+    Raises: NotLowerable if the problem has no such form.
     """
-    if not isinstance(limits, MipLimits):  # tries are no nodes: of limits made for a search the time is kept
+    if not isinstance(limits, MipLimits):  # tries are not nodes: of limits for a search only the time counts
         limits = MipLimits() if limits is None else MipLimits(time_s_max=limits.time_s_max)
     deadline = deadline or Deadline.after(limits.time_s_max)
     limits, began = replace(limits, time_s_max=deadline.time_s_max), deadline.began
@@ -100,8 +101,8 @@ def solve_mip(
 
 
 def _impossible(problem: Problem, until: float, build_s: float) -> tuple[str, ...]:
-    """Which hard constraints cannot all hold wherever the objects are, where there is time to prove that."""
-    left_s = until - time.perf_counter() - build_s  # the model is built again, with those constraints alone
+    """Name the hard constraints that cannot all hold for any initial assignment, if there is time to prove it."""
+    left_s = until - time.perf_counter() - build_s  # the model is built again with those constraints alone
     if left_s <= 0:
         return ("no time was left to find out whether the constraints can all hold",)
     clash = clash_of(problem, left_s)
@@ -134,7 +135,7 @@ class Tree:
         self._note()
 
     def run(self) -> StoppedBy:
-        """What is broken first, then each priority with those above it held."""
+        """Minimise broken constraints first, then each priority while higher ones are held."""
         ended = StoppedBy.OPTIMAL
         if self._left_s() <= 0:
             self.notes = ("building the model took all the time",)
@@ -164,11 +165,11 @@ class Tree:
         return ended
 
     def _left_s(self) -> float:
-        """Seconds for the solver. HiGHS looks at its clock only now and then, so some are kept back."""
+        """Return the seconds for the solver, less a reserve, because HiGHS checks its clock only rarely."""
         return (1.0 - KEPT_BACK) * self.limits.time_s_max - (time.perf_counter() - self.began)
 
     def _gaps(self, level: int) -> Iterator[float]:
-        """The gap to be reached by each solve of a level: curves coarsely at first, to learn where they matter."""
+        """Yield the gap of each solve of a level. With curves it is coarse at first, to learn which parts matter."""
         gap = self.limits.relative_gap
         if self.lowered.levels[level].error:
             yield from (max(gap, COARSE * FINER**k) for k in range(REFINEMENTS))
@@ -176,17 +177,19 @@ class Tree:
         yield gap
 
     def _held(self, level: int) -> float:
-        """What a level may be at most while those below it are made small."""
+        """Return the upper limit of a level while lower levels are minimised."""
         kept = self.lowered.values(self.lowered.point(self.best))[level]
         return kept + SLACK * max(1.0, abs(kept))
 
     def _flattered(self, level: int, gap: float) -> bool:
-        """Whether the model says its last answer is better than it is by more than the gap: tangents are missing."""
+        """Return whether the model's last value is better than the true one by more than the gap: tangents are
+        missing.
+        """
         said, true = self.lowered.values(self.lowered.point(self.seen[-1]))[level], self.true[level]
         return true - said > max(gap, TOLERANCE) * abs(true)
 
     def offer(self, assignment: Ints) -> None:
-        """Take an assignment for the best, if it is better at the first level at which they differ."""
+        """Keep an assignment as the best if it is better at the first level at which they differ."""
         value = self.lowered.compiled.values(assignment)
         for level, (new, old) in enumerate(zip(value, self.value, strict=True)):
             tolerance = self.lowered.compiled.tolerance(level, old)
@@ -215,7 +218,9 @@ class Tree:
         return found
 
     def _take(self, found: highs.Solution, error: float, least: float) -> None:
-        """Its bound, and its answer if that keeps every hard constraint: rows are kept up to a tolerance only."""
+        """Take a solution's bound, and its answer if that keeps every hard constraint: rows hold only up to a
+        tolerance.
+        """
         compiled = self.lowered.compiled
         self.bound[-1] = max(self.bound[-1], found.bound - error, least)
         if found.x is not None:
@@ -226,10 +231,10 @@ class Tree:
     def _solved(
         self, model: Model, level: int, gap: float, error: float, tolerance: float | None = None
     ) -> highs.Solution:
-        """Branch and bound from the best so far, and again where HiGHS 1.15 is known to be wrong.
+        """Solve by branch and bound from the best so far, and again in cases in which HiGHS 1.15 is known to be wrong.
 
-        Its presolve may lose the start, which is a point, and call the model infeasible; and with a start it may call
-        that optimal when it is not.
+        Its presolve may lose the start, a feasible point, and call the model infeasible. With a start it may call the
+        start optimal although it is not.
         """
         began = time.perf_counter()
         left = max(sum(one.cost.any() for one in self.lowered.levels[level:]), 1)

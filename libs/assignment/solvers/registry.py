@@ -1,4 +1,4 @@
-"""Every solver by its name. All are called alike: solve(problem, limits, seed=…) -> Outcome."""
+"""List every solver by name. All have the same call: solve(problem, limits, seed=…) -> Outcome."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SOLVERS: dict[str, Callable[..., Outcome]] = {
 
 
 def solver_named(name: str) -> Callable[..., Outcome]:
-    """The solver of a name, or an error that says which name is nearest."""
+    """Return the solver of a name. Raises UnknownName with the nearest name."""
     if name not in SOLVERS:
         raise UnknownName("solvers", "solver", str(name), SOLVERS)
     return SOLVERS[name]

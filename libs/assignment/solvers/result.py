@@ -1,4 +1,4 @@
-"""What a solve gives back."""
+"""Define the outcome of a solve."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from libs.assignment.solvers.limits import StoppedBy
 from libs.assignment.solvers.prices import Prices
 
 SHOWN = 1e-6
-"""Gaps are told from this share of the value on."""
+"""Smallest relative gap to report."""
 DUST = 1e-9
-"""What sums of floats leave of nothing broken."""
+"""Rounding residue in sums of floats that counts as unbroken."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """A point of the timeline: seconds since the start, changes tried and made, and the objective by level of the
-    assignment that the solver had then: of those that search, the best so far.
+    """A point of the timeline of a solve.
+
+    It has the seconds since the start, the changes tried and made, and the objective by level of the solver's
+    assignment at that time. For solvers that search it is the best assignment so far.
     """
 
     time_s: float
@@ -27,22 +29,24 @@ class Step:
     made: int
     objective: tuple[float, ...]
     moved: tuple[Ints, Ints] | None = None
-    """Objects that the best assignment has elsewhere than a step before (at first: than the start), and where."""
+    """Objects whose container differs from the previous step's best assignment (at first: from the start), and their
+    new one.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Outcome:
-    """An assignment, and how it came about.
+    """An assignment, and how it was found.
 
     assignment   (N,)            the container of each object
-    broken       before, after   what is broken, weighted, over all constraints: 0 where all hold
+    broken       before, after   weighted excess of all constraints: 0 if all hold
     objective    before, after   the goals by priority, each level the weighted sum of its goals
     improved     whether the answer is better than the start
-    bound        by level as in `broken` and `objective`: no assignment as good above it goes below; empty where the
-                 solver proves nothing
-    prices       what more room would gain, by shape of container and dimension; where the solver finds them
-    solver       by the name of which it is registered
-    notes        what else is to be said of how it was solved, each a clause
+    bound        by level as in `broken` and `objective`: a lower bound for assignments equally good at all levels
+                 above; empty if the solver proves nothing
+    prices       gain of more room, by shape of container and dimension; from solvers that find them
+    solver       its registered name
+    notes        further remarks on the solve, each a clause
     """
 
     assignment: Ints
@@ -62,7 +66,7 @@ class Outcome:
     notes: tuple[str, ...] = ()
 
     def as_stated(self, unit: Sequence[float]) -> Outcome:
-        """With levels in the weights that were stated, where they are now in units (levels,) of so much each."""
+        """Return the outcome in the stated weights, from levels in units (levels,)."""
         if all(one == 1.0 for one in unit):
             return self
 
@@ -78,7 +82,7 @@ class Outcome:
         )
 
     def in_words(self) -> str:
-        """What people want to know first."""
+        """Return the main results as one line of text."""
         moves = "1 object moves" if self.moved == 1 else f"{self.moved} objects move"
         what = moves if self.improved else "no better assignment was found; nothing moves"
         broken = (
@@ -98,7 +102,7 @@ class Outcome:
         return "; ".join(said)
 
     def _gaps(self) -> list[str]:
-        """How far each level may be from the best, where that is known and not nothing."""
+        """Return the gap of each level to its bound, if it is known and not negligible."""
         values = (self.broken[1], *self.objective[1])
         names = ("what is broken", *(f"priority {k}" for k in range(len(self.objective[1]))))
         return [

@@ -1,4 +1,4 @@
-"""What each solver makes of the limits of its caller: internal records, one for each kind of work."""
+"""Define the internal settings of each kind of solver, made from the caller's limits."""
 
 from __future__ import annotations
 
@@ -11,21 +11,23 @@ from libs.assignment.solvers.deal import Deal
 from libs.assignment.solvers.limits import PARTS_LIMIT
 
 POLISH = 0.2
-"""The share of tries and time that is kept for the whole."""
+"""Share of tries and time for the final search over the whole."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchLimits:
-    """Settings of a local search. The same problem, seed and tries_max give the same answer on any machine with the
-    same versions of NumPy and SciPy when no time limit was hit.
+    """Settings of a local search.
 
-    tries_max   changes that are evaluated (a sweep ends with the object at hand); None: as many as there is time
-                for, cooling down by the clock
+    Without a time limit, the same problem, seed and tries_max give the same answer on any machine. The versions of NumPy
+    and SciPy must be the same.
+
+    tries_max   changes to evaluate (a sweep finishes its present object); None: until the time is up, cooling by the
+                clock
     time_s_max  seconds of wall clock: choosing, compiling and solving
-    threads     walks side by side; the answer depends on how many there are
+    threads     parallel walks; the answer depends on their number
 
-    first_improving  in a descent an object goes to the first container found that is better, not to the best one:
-                     sooner done where there are many containers (Rebalancer's SINGLE_GREEDY)
+    first_improving  in a descent an object moves to the first better container found, not to the best: faster with
+                     many containers (Rebalancer's SINGLE_GREEDY)
     """
 
     tries_max: int | None = 20_000_000
@@ -34,7 +36,7 @@ class SearchLimits:
     first_improving: bool = False
 
     def __post_init__(self) -> None:
-        """Both must leave room for something."""
+        """Check that both limits leave room for some work."""
         if self.threads < 1:
             raise BadValues(f"threads = {self.threads}; expected 1 or more")
         if self.tries_max is None and self.time_s_max == math.inf:
@@ -47,12 +49,13 @@ class SearchLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MipLimits:
-    """When branch and bound stops. Nodes are counted per priority; the same number gives the same answer on any machine
-    when no time limit was hit.
+    """Limits of branch and bound.
 
-    time_s_max    seconds of wall clock, the building of the model included; what is left is shared by the priorities
-    nodes_max     nodes of the tree, each priority
-    relative_gap  of answer and bound at which an answer is good enough
+    Nodes are counted per priority. The same number gives the same answer on any machine, unless a time limit was hit.
+
+    time_s_max    seconds of wall clock, with the building of the model; the priorities share the rest
+    nodes_max     nodes of the tree per priority
+    relative_gap  gap between answer and bound that is good enough
     """
 
     time_s_max: float = math.inf
@@ -60,7 +63,7 @@ class MipLimits:
     relative_gap: float = 1e-4
 
     def __post_init__(self) -> None:
-        """All must make sense."""
+        """Check the ranges of numbers."""
         if not self.time_s_max > 0:
             raise BadValues(f"time_s_max = {self.time_s_max}; expected seconds above 0")
         if self.nodes_max is not None and self.nodes_max < 0:
@@ -71,15 +74,15 @@ class MipLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partitioning:
-    """How a problem is cut.
+    """The way to cut a problem.
 
-    parts     how many
-    how       the way in which containers come to their part
+    parts     number of parts
+    how       the way to distribute containers to parts
     split     containers that are in every part, by name or number; None: those too large for one part
     together  a scope whose items are not cut
-    workers   how many parts the executor solves at once: what time there is, is shared out by it
-    polish    of tries and time, the share for a local search over the whole at the end; 0: none
-    insist    cut it even where the test says that it is not granular
+    workers   parts that the executor solves at once; they share the time
+    polish    share of tries and time for a final local search over the whole; 0: none
+    insist    cut the problem even if the test finds it not granular
     """
 
     parts: int = 4
@@ -91,7 +94,7 @@ class Partitioning:
     insist: bool = False
 
     def __post_init__(self) -> None:
-        """Numbers that make sense."""
+        """Check the ranges of numbers."""
         if not 1 <= self.parts <= PARTS_LIMIT:
             raise BadValues(f"parts = {self.parts}; expected 1 to {PARTS_LIMIT}")
         if not 0 <= self.polish < 1:
@@ -102,15 +105,15 @@ class Partitioning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PortfolioLimits:
-    """When a solve stops. Where its time was not up, the same input and seed give the same answer on any machine.
+    """Limits of a portfolio. Unless time ran out, the same input and seed give the same answer on any machine.
 
-    time_s_max          seconds of the whole call; what it was doing then is dropped, the best plan so far is kept;
+    time_s_max          seconds of the whole call; unfinished work is then dropped, and the best plan so far is kept;
                         0: the start is the answer
-    neighbourhoods_max  neighbourhoods tried; None: twice as many as there are containers, at least 30
+    neighbourhoods_max  neighbourhoods to try; None: twice the number of containers, at least 30
     stall               stop once this many in a row gained less than stall_gain of the bound together;
                         None: 12, or a 25th of the containers if that is more
     stall_gain          fraction of the lower bound
-    exact_columns_max   problems of at most so many count columns are solved as one, exactly
+    exact_columns_max   problems with at most this many count columns are solved as one, exactly
     exact_nodes_max     nodes of branch and bound for that
     exact_gap           relative gap at which that counts as solved
     """
@@ -124,7 +127,7 @@ class PortfolioLimits:
     exact_gap: float = 1e-5
 
     def __post_init__(self) -> None:
-        """All must make sense."""
+        """Check the ranges of numbers."""
         whole = ("neighbourhoods_max", "exact_columns_max", "exact_nodes_max")
         least = dict.fromkeys((*whole, "time_s_max", "stall_gain", "exact_gap"), 0) | {"stall": 1}
         for field, at_least in least.items():

@@ -1,4 +1,4 @@
-"""The timeline of a solve as it is written."""
+"""Record the timeline of a solve."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from libs.assignment.solvers.result import Step
 
 
 class Record:
-    """Steps, each with what its assignment has elsewhere than the one before.
+    """Steps, each with the changes of its assignment since the previous one.
 
-    initial  (N,) where the objects are
-    began    when the solve did, by time.perf_counter
+    initial  (N,) the initial assignment
+    began    the start of the solve, by time.perf_counter
     """
 
     def __init__(self, initial: Ints, began: float) -> None:
@@ -25,9 +25,9 @@ class Record:
     def add(
         self, assignment: Ints, objective: tuple[float, ...], *, tries: int, made: int, time_s: float | None = None
     ) -> None:
-        """Write a step down.
+        """Record a step.
 
-        objective  by level, of this assignment: what is broken, and the priorities
+        objective  by level, of this assignment: the total excess, and the priorities
         time_s     since the solve began; None: now
         """
         who = np.flatnonzero(assignment != self._noted)

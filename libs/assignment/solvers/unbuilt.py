@@ -1,4 +1,4 @@
-"""The answer of a solve whose model was not built in time."""
+"""Answer a solve whose model was not built in time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from libs.assignment.solvers.timeline_record import Record
 
 
 def unbuilt(compiled: Compiled, deadline: Deadline, *, solver: str, seed: int, start: Ints | None = None) -> Outcome:
-    """Where the objects are, or the caller's start (N,) where that is no worse, and the least that levels can be."""
+    """Return the initial assignment, or the caller's start (N,) if that is no worse, with the lower bounds of
+    levels.
+    """
     initial, best = compiled.problem.initial, begun_at(compiled, start)
     first, last = compiled.values(initial), compiled.values(best)
     record = Record(initial, deadline.began)

@@ -1,1 +1,1 @@
-"""Local search: the expression graph as flat arrays, changes of it in compiled kernels, and the moves that use them."""
+"""Search locally: moves on the expression graph as flat arrays, evaluated in compiled kernels."""

@@ -1,4 +1,4 @@
-"""Annealing: changes at random, worse ones too while it is hot."""
+"""Anneal: make random changes, also worse ones while the temperature is high."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from libs.assignment.solvers.local.moves.kinds import ask_kind, draw_kind, tries
 from libs.assignment.solvers.local.random_draws import random_share, seed_random
 
 TRIED, MADE, GAINED = range(3)
-"""Columns of a tally: changes evaluated; made; by how much those that were better are better, all together."""
+"""Columns of a tally: evaluated changes; made changes; total improvement by the better ones."""
 
 COST_MAX = 30.0
-"""Temperatures that going over bent limits may cost in one change: what costs more is hardly ever let through."""
+"""Largest price of an excess over bent limits in one change, in temperatures. A higher price is hardly ever
+accepted.
+"""
 
 
 @part
 def better(s: State, levels: int, level: int, tolerance: Floats) -> int:
-    """-1: the change is better at the first priority down to `level` that it makes different; 1: worse; 0: no
-    different.
-    """
+    """Return -1 if the change is better at the first differing priority down to `level`, 1 if worse, 0 if equal."""
     for k in range(level + 1):
         d = s.part[levels + k]
         if d < -tolerance[k]:
@@ -44,13 +44,13 @@ def better(s: State, levels: int, level: int, tolerance: Floats) -> int:
 
 @part
 def allowed(g: Tables, s: State, moves: int) -> bool:
-    """Evaluate what was asked about."""
+    """Evaluate the present change."""
     return evaluate_single(g, s) if moves == 1 else evaluate(g, s, moves)
 
 
 @part
 def save(s: State, objects: int, best: Ints, journal: Ints, moved: int) -> None:
-    """Bring `best` to the assignment as it is, by the objects that have moved since, where the journal has them."""
+    """Update `best` to the present assignment, from the journal of moved objects if they fit in it."""
     if moved <= len(journal):
         for k in range(moved):
             best[journal[k]] = s.whole[journal[k]]
@@ -63,7 +63,7 @@ def save(s: State, objects: int, best: Ints, journal: Ints, moved: int) -> None:
 def sample_changes(
     g: Tables, s: State, level: int, found: Floats, tries: int, seed: int, least: float, mix: Floats, proposals: Ints
 ) -> int:
-    """Fill `found` with by how much random feasible changes make a level worse. Returns how many there are."""
+    """Fill `found` with the costs of random feasible worsening changes of a level. Return their number."""
     g, s = borrow_tables(g), borrow_state(s)
     seed_random(g, s, seed)
     levels, count = g.node[0, LEVELS], 0
@@ -95,16 +95,16 @@ def anneal(
     tally: Floats,
     spread: Floats,
 ) -> None:
-    """Try so many changes while the temperature falls from hot to cold.
+    """Try a number of changes while the temperature falls from hot to cold.
 
-    A change that makes a higher priority worse is never made. Where limits are bent, what is over them is a cost, and
+    A change that worsens a higher priority is never made. While limits are bent, an excess over them has a price, and
     no assignment counts as the best.
 
     mix         (kinds,) shares of the kinds of changes
     journal     (J,) scratch
-    best        (N,), and best_value (levels,): the best so far, which `best` must be at the start; kept up to date
-    tally       (kinds, 3) by kind, what the columns above say; given back
-    spread      (1,) the standard deviation of the level's value over the tries; given back
+    best        (N,), and best_value (levels,): the best so far, which `best` must be at the start; both are updated
+    tally       (kinds, 3) output by kind, with the columns above
+    spread      (1,) output: the standard deviation of the level's value over the tries
     """
     g, s = borrow_tables(g), borrow_state(s)
     seed_random(g, s, seed)
@@ -151,7 +151,7 @@ def anneal(
         tally[kind, GAINED] += max(-rise, 0.0)
         if bent and s.part[over + OVER_ROWS] > 0.0:
             continue
-        # what is over bent limits comes and goes, so that level 0 is true to rounding only: 0 stays 0
+        # the excess over bent limits comes and goes, so level 0 is exact only up to rounding: 0 stays 0
         first = 1 if bent and best_value[0] <= tolerance[0] else 0
         for k in range(first, level + 1):
             if s.part[k] < best_value[k] - tolerance[k]:

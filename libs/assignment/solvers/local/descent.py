@@ -1,4 +1,4 @@
-"""Descent: for each object in an order, the best single move or the first that improves; and swaps of all pairs.
+"""Descend: for each object in an order, make the best single move or the first that improves; and swap all pairs.
 
 Source: Rebalancer, A.1.1 (SINGLE, SINGLE_RANDOM, SINGLE_GREEDY, SWAP).
 """
@@ -14,7 +14,7 @@ from libs.assignment.solvers.local.anneal import better
 from libs.assignment.solvers.local.random_draws import random_below, seed_random
 
 TARGETS_MAX = 500
-"""Containers that an object is tried in by a quick sweep; where there are more, as many are drawn, and its first
+"""Containers that a quick sweep tries for an object. If there are more, it draws this many, and adds the initial
 one.
 """
 
@@ -32,11 +32,11 @@ def descend(
     tolerance: Floats,
     counts: Ints,
 ) -> None:
-    """One sweep over the objects in the order given: each goes where it makes the objective least, if that is better.
+    """Sweep once over the objects in order: each moves to its best container if that improves the objective.
 
-    targets          containers that each is tried in: all, or so many at random
-    first_improving  an object goes to the first container found that is better, from one at random on
-    `counts` is given back as (changes tried, changes made, objects looked at).
+    targets          containers to try for each object: all, or this many at random
+    first_improving  an object moves to the first better container found, from a random one on
+    counts           output: changes tried, changes made, objects examined
     """
     g, s = borrow_tables(g), borrow_state(s)
     seed_random(g, s, seed)
@@ -72,9 +72,9 @@ def descend(
 
 @compiled
 def swap_all(g: Tables, s: State, level: int, objects: Ints, tries_max: int, tolerance: Floats, counts: Ints) -> None:
-    """Each object changes places with those after it in the order with which that is better.
+    """Swap each object with later ones in the order if that improves the objective.
 
-    `counts` is given back as (swaps tried, made, objects looked at).
+    counts           output: swaps tried, made, objects examined
     """
     g, s = borrow_tables(g), borrow_state(s)
     levels = g.node[0, LEVELS]

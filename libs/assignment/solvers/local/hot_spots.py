@@ -1,10 +1,10 @@
-"""Where a search looks first: at what could gain most.
+"""Order a search by possible gain.
 
-The heat of an object is its potential: what it adds to a level less the least that it could add anywhere. Values are
-handed down the graph as slopes, with their signs: from a goal to the cells that it adds up, from a cell to the cells
-and leaves that it reads. A linear cell hands its slope on. Any other hands on its value above 0 per unit of what
-its row holds, so that what a row has too much is shared out among its objects. Which column (group) of a row is at
-fault is not followed. Source: Rebalancer, A.2 (potential: value less lower bound).
+The heat of an object is its potential: its contribution to a level less the least contribution that it could make
+anywhere. Slopes, with their signs, pass down the graph: from a goal to the cells that it adds up, from a cell to the
+cells and leaves that it reads. A linear cell passes its slope on. Any other cell passes on its value above 0 per unit
+held by its row, so a row's excess is shared among its objects. The column (group) at fault is not followed. Source:
+Rebalancer, A.2 (potential: value less lower bound).
 """
 
 from __future__ import annotations
@@ -20,17 +20,19 @@ from libs.assignment.language.arrays import Floats, Ints
 from libs.assignment.language.flavour import Flavour
 
 PLACES_MAX = 10_000_000
-"""Classes of a factor times containers that are multiplied at once."""
+"""Most classes of a factor times containers to multiply at once."""
 
 
 def container_heat(graph: Graph, goals: Sequence[Total], level: int, initial: Ints, assignment: Ints) -> Floats:
-    """(C,) the heat of all objects of each container."""
+    """Return the heat of all objects of each container, (C,)."""
     heat = object_heat(graph, goals, level, initial, assignment)
     return np.asarray(np.bincount(assignment, weights=heat, minlength=graph.containers), dtype=np.float64)
 
 
 def object_heat(graph: Graph, goals: Sequence[Total], level: int, initial: Ints, assignment: Ints) -> Floats:
-    """(N,) 0 or more, in the unit of the level. An order to look in, not a price."""
+    """Return the heat of each object, (N,), 0 or more, in the unit of the level. It is an order of search, not a
+    price.
+    """
     values = compute(graph, initial, assignment)
     slopes = [np.zeros(cell.out_shape[0]) for cell in graph.cells]
     for goal in goals:
@@ -51,7 +53,7 @@ def object_heat(graph: Graph, goals: Sequence[Total], level: int, initial: Ints,
 
 
 def object_sizes(graph: Graph) -> Floats:
-    """(N,) how large each object is: its values in all that is counted, each in units of the mean."""
+    """Return the size of each object, (N,): the sum of its counted values, each in units of the mean."""
     size = np.zeros(graph.objects)
     known: set[bytes] = set()
     for cell in graph.cells:
@@ -67,7 +69,7 @@ def object_sizes(graph: Graph) -> Floats:
 def _inside(
     graph: Graph, cell: Cell, values: list[CellValue], n: int, slope: Floats, initial: Ints, assignment: Ints
 ) -> Floats:
-    """(rows,) from the slope of a cell's value to that of what its function is applied to."""
+    """Return the slope of a cell's argument, (rows,), from the slope of its value."""
     if cell.function == IDENTITY:
         return slope
     if cell.function == MAX:
@@ -85,7 +87,9 @@ def _inside(
 
 
 def _potential(leaf: Leaf, slope: Floats, initial: Ints, assignment: Ints) -> Floats:
-    """(N,) what each object adds by a leaf, less the least that it could. `slope` is that of each container (C,)."""
+    """Return each object's contribution through a leaf less its least possible one, (N,). `slope` is per container
+    (C,).
+    """
     values = leaf.values if leaf.columns is None else leaf.values * np.asarray(leaf.columns.sum(axis=0)).ravel()
     where = initial if leaf.flavour is Flavour.OLD else assignment
     if leaf.factor is None:
@@ -104,7 +108,7 @@ def _potential(leaf: Leaf, slope: Floats, initial: Ints, assignment: Ints) -> Fl
 
 
 def _ends(leaf: Leaf, slope: Floats) -> tuple[Floats, Floats]:
-    """(N,) the least and the most that the factor of each object makes of the slopes."""
+    """Return the least and the largest product of each object's factor and the slopes, (N,)."""
     assert leaf.factor is not None
     size = len(leaf.factor.table)
     low, high = np.zeros(size), np.zeros(size)

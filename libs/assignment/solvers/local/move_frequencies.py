@@ -1,4 +1,4 @@
-"""How often each kind of change is tried: the more, the more it has gained per try."""
+"""Choose how often to try each kind of change: kinds with more gain per try come more often."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from libs.assignment.solvers.local.moves.best_of_sample import SAMPLE
 from libs.assignment.solvers.local.moves.kinds import BEST_OF_SAMPLE, NAMES, PROPOSAL, SOME_OF_CLASS, SWAP_ALIKE
 
 TRIES: Floats = np.where(np.arange(len(NAMES)) == BEST_OF_SAMPLE, SAMPLE + 1.0, 1.0)
-"""That a draw of each kind costs."""
+"""Tries that a draw of each kind costs."""
 BASE = (0.3, 0.2, 0.3, 0.3, 0.2, 0.05, 0.05, 0.1, 0.2)
-"""Shares of the tries at first, in the order of kinds.NAMES."""
+"""Initial shares of the tries, in the order of kinds.NAMES."""
 FLOOR = 0.5
-"""Of the tries: shared out so whatever the kinds gained."""
+"""Share of the tries that keeps the initial distribution, regardless of gains."""
 MEMORY = 0.9
-"""Weight of what was known before, chunk by chunk."""
+"""Weight of earlier knowledge, per chunk."""
 
 
 class Mix:
-    """How often each kind is drawn.
+    """The frequency of each kind.
 
-    base    (kinds,) shares of the tries at first: of those that can do anything
-    shares  (kinds,) of the draws, of which some cost several tries
+    base    (kinds,) initial shares of the tries, among usable kinds
+    shares  (kinds,) of the draws; some kinds cost several tries per draw
     """
 
     def __init__(self, usable: Floats) -> None:
@@ -34,7 +34,7 @@ class Mix:
         self.shares = _draws(self.base)
 
     def learn(self, tally: Floats) -> None:
-        """From what the kinds did lately: (kinds, 3), see anneal.py."""
+        """Learn from the recent results of the kinds: (kinds, 3), see anneal.py."""
         gained = tally[:, GAINED] / np.maximum(tally[:, TRIED], 1.0)
         if not gained.any():
             return
@@ -50,8 +50,10 @@ def _draws(of_tries: Floats) -> Floats:
 
 
 def usable_kinds(program: Program, *, proposals: bool) -> Floats:
-    """(kinds,) 1 for those that can do anything here: several of a class need a class of several that may move,
-    and objects that are alike something that is counted of them.
+    """Return 1 for kinds that are usable here, (kinds,).
+
+    Moving several of a class needs a class with several movable objects. Swapping similar objects needs a counted
+    quantity.
     """
     usable = np.ones(len(NAMES))
     first, until = program.tables.node[0, [CLASS_FIRST, MEMBERS]]

@@ -1,11 +1,11 @@
-"""Limits that bend: a walk may go over them at a price, and comes back to them as prices rise.
+"""Bend limits: a walk may exceed them at a price, and returns to them as prices rise.
 
-Where containers are full, few changes fit, and an annealing that only makes changes that fit stays where it began. Here
-going over the limit of a stack's row costs so much per unit. Prices begin where an object of mean size over a limit
-costs one temperature. Between two chunks the price of a row that is over its limit rises, and at first others fall, so
-that each comes to about what room is worth there; later they only rise. On the way a walk is within all limits now and
-then, and what it is then counts like any other assignment. Source: strategic oscillation, F. Glover (1977); multipliers
-that follow what is violated, as in Lagrangian relaxation.
+In nearly full containers few changes fit, and an annealing of fitting changes alone stays near its start. Here an
+excess over the limit of a stack's row costs a price per unit. Initially an object of mean size over a limit costs one
+temperature. Between two chunks the price of a row over its limit rises, and at first the other prices fall. So each
+price approaches the value of room in its row. Later, prices only rise. On the way a walk is sometimes within all
+limits, and its assignment then counts like any other. Source: strategic oscillation, F. Glover (1977); multipliers that
+follow violations, as in Lagrangian relaxation.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from libs.assignment.incremental.tables import (
 from libs.assignment.language.arrays import Floats, Ints
 
 RISE, FALL = 1.2, 0.97
-"""Of the price of a row that is over its limit, and of others, from chunk to chunk."""
+"""Factors per chunk on the price of a row over its limit, and on other prices."""
 LEAST = 0.01
-"""Of the price at first: no price falls below."""
+"""Least price, as a share of the initial one."""
 
 
 @dataclass(slots=True)
 class Guards:
-    """The limits of one stack. Where their numbers are: price, held; `layer` (guards,); `limit` (rows, guards)."""
+    """The limits of one stack. Offsets: price, held. Arrays: `layer` (guards,); `limit` (rows, guards)."""
 
     price: int
     held: int
@@ -58,7 +58,7 @@ class Bent:
         self.prices = [guards.base.copy() for guards in self.guards]
 
     def excess(self, state: State) -> list[Floats]:
-        """By stack, (rows, guards) what is over each limit."""
+        """Return the excess over each limit, (rows, guards) per stack."""
         found = []
         for one in self.guards:
             rows = len(one.limit)
@@ -67,7 +67,7 @@ class Bent:
         return found
 
     def bend(self, state: State, *, falling: bool) -> None:
-        """Let prices follow what is over, and write them into a state: from then on its limits bend."""
+        """Adapt prices to the excess, and write them into a state. From then on its limits bend."""
         total, exceeded = 0.0, 0
         for one, price, over in zip(self.guards, self.prices, self.excess(state), strict=True):
             price *= np.where(over > 0, RISE, FALL if falling else 1.0)

@@ -1,6 +1,4 @@
-"""The local search solver: first what is broken, then one priority after the other, each without losing the ones
-above.
-"""
+"""Solve by local search: first broken constraints, then each priority in turn, without loss at higher ones."""
 
 from __future__ import annotations
 
@@ -28,25 +26,25 @@ from libs.assignment.solvers.result import Outcome, Step
 from libs.assignment.solvers.settings import SearchLimits
 
 PILOT = 0.15
-"""Of the tries or the time: a quick annealing that the schedule of the other is taken from."""
+"""Share of the tries or the time for a quick annealing, which gives the schedule of the main one."""
 BENT = 0.85
-"""Of the schedule, at the first priority where containers have limits: so long they bend."""
+"""Share of the schedule with bent limits, at the first priority, if containers have limits."""
 MEND = 0.2
-"""Of what is left then: to come back to the limits."""
+"""Share of the rest for the return to the limits."""
 HOT, LUKEWARM = 0.9, 0.03
-"""Quantiles of what random changes make worse: so much is let through with a chance of 1/e at first; and where the
-start is good and is not to be melted down.
+"""Quantiles of the cost of random worsening changes. A change of that cost is accepted at first with probability 1/e.
+The second is for a good start that must not be lost.
 """
 POLISH, POLISH_S_MAX = 0.05, 5.0
-"""What is kept back of tries and time, and of time at most, to end at the bottom."""
+"""Share of tries and time, and most seconds, reserved for a final descent."""
 AFTERWARDS = 4
-"""Times that everything is computed whole after the clock has ended a search: so much of its time is kept back."""
+"""Reserve of time after the clock has ended a search, in full evaluations."""
 AFTERWARDS_SHARE = 0.1
-"""Of the time, at most: where kernels are not yet loaded, computing the first one whole takes long."""
+"""Largest share of the time for that reserve. The first full evaluation is slow if kernels are not loaded yet."""
 ROUND_TRIES, ROUND_TRIES_MIN = 10, 1_000
-"""Tries of a round: so many per object and change (a single move, a swap of two), and at least."""
+"""Tries of a round per object and kind of change (a single move, a swap of two), and at least."""
 ROUNDS_IDLE = 3
-"""Rounds without a gain after which a search looks whether it is at the bottom, and ends there."""
+"""Rounds without gain until a search checks for a local optimum, and ends there."""
 
 
 def solve_local(
@@ -62,15 +60,15 @@ def solve_local(
     deadline: Deadline | None = None,
     refine: bool = False,
 ) -> Outcome:
-    """An assignment no worse than the start, at every priority.
+    """Return an assignment no worse than the start, at every priority.
 
-    cancelled  asked after every chunk of an annealing and every sweep; the best so far is the answer
-    start     (N,) where to search from, where that is no worse than where the objects are (legal.begun_at)
-    refine    the start is legal and better than where the objects are: search near it, from a low temperature and
+    cancelled  called after every chunk of an annealing and every sweep; the answer is then the best so far
+    start     (N,) where to search from, if that is no worse than the initial assignment (legal_start.begun_at)
+    refine    the start is legal and better than the initial assignment: search near it, from a low temperature and
               within the limits
     proposer  the caller's own changes (docs/assignment/local-search.md)
-    compiled  the problem compiled, where a caller has it already
-    deadline  the clock of the solve that this one is part of; it counts instead of time_s_max
+    compiled  the compiled problem, if the caller has it already
+    deadline  the clock of an enclosing solve; it replaces time_s_max
     """
     limits = limits or SearchLimits()
     deadline = deadline or Deadline.after(limits.time_s_max)
@@ -103,7 +101,7 @@ def solve_local(
 
 
 class Search:
-    """Level by level, round after round, from `start` (N,)."""
+    """A search level by level, round after round, from `start` (N,)."""
 
     def __init__(
         self,
@@ -128,7 +126,7 @@ class Search:
         self.round_tries = max(ROUND_TRIES * movable * changes, ROUND_TRIES_MIN)
 
     def run(self, limits: SearchLimits) -> StoppedBy:
-        """Level by level, tries and time shared out evenly among those that have something to gain."""
+        """Search level by level. Levels with a possible gain share tries and time evenly."""
         self._note()
         program, walks = self.program, self.walks
         if not len(program.movable):
@@ -164,7 +162,8 @@ class Search:
     def search(self, level: int, work: Stoppable, limits: SearchLimits) -> bool:
         """Descend, then anneal from the best again and again, until that gains nothing or the work is done.
 
-        Returns whether nothing is left to gain, or no single move and no swap improves and rounds found nothing.
+        Return whether nothing is left to gain: the bound is reached, or no single move and no swap improves and rounds
+        found nothing.
         """
         walks, self._level = self.walks, level
         sweeps = self._sweeps(level)
@@ -186,7 +185,7 @@ class Search:
         return not walks.open(level)
 
     def _round(self, level: int, work: Stoppable, first_improving: bool) -> None:
-        """Anneal from the best, quickly and then slowly, and go down again from the best that is met."""
+        """Anneal from the best, quickly and then slowly, and descend from the best that was found."""
         walks = self.walks
         walks.begin_at(walks.best)
         all_tries = work.tries
@@ -207,7 +206,7 @@ class Search:
         self._kept(sweeps)
 
     def _heat_and_cool(self, level: int, work: Stoppable) -> None:
-        """Anneal quickly and then slowly; with limits that bend, where there are any, until it is cold."""
+        """Anneal quickly and then slowly, until it is cold. Bend limits meanwhile, if there are any."""
         walks = self.walks
         schedule = walks.schedule(level, work.tries, LUKEWARM if self.refine else HOT)
         hot = schedule.temperature(0.0)
@@ -224,16 +223,16 @@ class Search:
         walks.anneal(level, schedule, work, 1.0, self._note, span=(BENT, 1.0))
 
     def _may_bend(self) -> bool:
-        """While limits bend, level 0 is not looked at: only where nothing is broken at first, and nothing may be."""
+        """Return whether limits may bend. Level 0 is not checked meanwhile, so all constraints must be hard and kept."""
         if self.refine or not self.begin_excess or not all(one.hard for one in self.program.problem.constraints):
             return False
         start = self.program.state(self.program.problem.initial)
         return bool(start.part[0] <= self.walks.tolerance[0])
 
     def _mend(self, work: Stoppable) -> None:
-        """Make limits hard again: from where each walk is come back to them, what is broken being all that counts.
+        """Return each walk to hard limits by minimising broken constraints alone.
 
-        A walk that does not, or comes to less than its best, goes on from the best.
+        A walk that fails, or ends worse than its best, continues from the best.
         """
         tolerance = self.walks.tolerance
         for walk in self.walks.all:
@@ -252,11 +251,11 @@ class Search:
                 walk.go_to(self.walks.best)
 
     def _sweeps(self, level: int) -> Sweeps:
-        """From where the leader is."""
+        """Return sweeps of the leading walk."""
         return Sweeps(self.program, self.walks.leader, level, self.walks.tolerance)
 
     def _kept(self, sweeps: Sweeps) -> None:
-        """Take what sweeps came to."""
+        """Keep the result of sweeps."""
         sweeps.walk.keep(self.walks.tolerance)
         self._note()
 

@@ -1,4 +1,4 @@
-"""Sweeps over objects and containers, hot ones first: what an annealing starts from and ends with."""
+"""Sweep over objects and containers, hot ones first, before and after an annealing."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from libs.assignment.solvers.local.moves.kernighan_lin import MEMBERS_MAX, RUN_M
 from libs.assignment.solvers.local.walk import Walk
 
 UNLIMITED = int(np.iinfo(np.int64).max)
-"""Tries, where only the clock ends a search."""
+"""Number of tries if only the clock ends a search."""
 SWEEP_TRIES = 200_000
-"""Tries of a sweep, or of the runs from one container, between two looks at the clock."""
+"""Tries of a sweep, or of the runs from one container, between two checks of the clock."""
 RUN_CONTAINERS, RUN_PARTNERS = 32, 8
-"""Hot containers that Kernighan-Lin runs begin at, and others for each."""
+"""Hot containers at which Kernighan-Lin runs begin, and partners of each."""
 
 
 @dataclass(slots=True)
 class Work:
-    """What is left of it: tries, and time until `until_s` of time.perf_counter().
+    """The work left: tries, and time until `until_s` of time.perf_counter().
 
-    of     what it is a part of
-    timed  only the clock was limited: tries are at most a round's
+    of     the larger work that contains it
+    timed  only the clock is limited: tries are at most a round's
     """
 
     tries: int
@@ -38,16 +38,16 @@ class Work:
 
     @property
     def left(self) -> bool:
-        """Whether there is any."""
+        """Return whether any work is left."""
         return self.tries > 0 and time.perf_counter() < self.until_s
 
     def part(self, of_tries: float, of_time: float = 1.0) -> Work:
-        """Return a share of the tries and of the time; what is spent of it is spent of the whole."""
+        """Return a share of the tries and of the time. Tries spent on it count for the whole."""
         tries = self.tries if self.tries == UNLIMITED else int(self.tries * of_tries)
         return Work(tries, self.ends(of_time), self, timed=self.timed)
 
     def ends(self, share: float) -> float:
-        """Return when a share of the time is over."""
+        """Return the end of a share of the time."""
         now = time.perf_counter()
         return self.until_s if math.isinf(self.until_s) else now + share * (self.until_s - now)
 
@@ -60,19 +60,19 @@ class Work:
 
 
 class Sweeps:
-    """Sweeps of one walk at one level, in the order of heat; within a container large objects first."""
+    """Sweeps of one walk at one level, by falling heat of containers; within a container large objects come first."""
 
     def __init__(self, program: Program, walk: Walk, level: int, tolerance: Floats) -> None:
         self.program, self.walk, self.level, self.tolerance = program, walk, level, tolerance
 
     def descend(self, work: Work, *, first_improving: bool = False) -> None:
-        """Sweep over all objects that may move until a sweep changes nothing."""
+        """Sweep over all movable objects until a sweep changes nothing."""
         while work.left and self._open() and self._sweep(work, TARGETS_MAX, first_improving=first_improving):
             pass
 
     def at_bottom(self, work: Work) -> bool:
-        """Try every single move and every swap, and make those that improve. Returns whether none did, and all were
-        tried.
+        """Try every single move and every swap, and make those that improve. Return whether all were tried and none
+        improved.
         """
         containers, movable = len(self.program.problem.containers), len(self.program.movable)
         needed = movable * containers + movable * movable // 2
@@ -87,7 +87,7 @@ class Sweeps:
         return not gained and not len(objects) and work.left
 
     def run_between(self, work: Work) -> bool:
-        """Kernighan-Lin runs from the hottest containers to others. Returns whether they gained."""
+        """Make Kernighan-Lin runs from the hottest containers to others. Return whether they gained."""
         program, walk = self.program, self.walk
         containers, counts = len(program.problem.containers), np.zeros(3 + MEMBERS_MAX + RUN_MAX, dtype=np.int64)
         hot = np.argsort(-self._heat(), kind="stable")[:RUN_CONTAINERS]
@@ -106,7 +106,7 @@ class Sweeps:
         return gained
 
     def _sweep(self, work: Work, targets: int, *, first_improving: bool) -> bool:
-        """Sweep once. Returns whether anything moved."""
+        """Sweep once. Return whether anything moved."""
         program, walk, counts, gained = self.program, self.walk, np.zeros(3, dtype=np.int64), False
         objects = self._order()
         while len(objects) and work.left:
@@ -127,14 +127,14 @@ class Sweeps:
         return gained
 
     def _count(self, counts: Ints, work: Work) -> bool:
-        """Add what a kernel did to what the walk did. Returns whether it changed anything."""
+        """Add a kernel's counts to the walk's. Return whether it changed anything."""
         tried, made = int(counts[0]), int(counts[1])
         self.walk.tries, self.walk.made = self.walk.tries + tried, self.walk.made + made
         work.spend(tried)
         return made > 0
 
     def _order(self) -> Ints:
-        """Objects that may move: those of hot containers first, and of one container the large ones."""
+        """Return the movable objects, those of hot containers first, and within a container the large ones first."""
         movable = self.program.movable
         where, size = self.walk.assignment[movable], object_sizes(self.program.graph)[movable]
         return movable[np.lexsort((-size, where, -self._heat()[where]))]
@@ -145,6 +145,6 @@ class Sweeps:
         return container_heat(program.graph, program.goals, self.level, initial, self.walk.assignment)
 
     def _open(self) -> bool:
-        """Whether the level has anything left to gain."""
+        """Return whether the level has anything left to gain."""
         least = self.program.least[self.level]
         return bool(self.walk.value[self.level] > least + self.tolerance[self.level])

@@ -1,4 +1,4 @@
-"""One walk of a search: an assignment that changes, and the best that it came to."""
+"""Hold one walk of a search: its present assignment and its best one."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from libs.assignment.solvers.local.moves.kinds import NAMES
 from libs.assignment.solvers.local.soft_limits import Bent
 
 JOURNAL_MAX = 4096
-"""Objects that moved since the best was noted, beyond which all are copied."""
+"""Most moved objects since the last best; with more, all objects are copied."""
 
 Proposer = Callable[[Ints], Ints]
-"""The caller's own changes: from the assignment (N,) to (P, 2 k), an object and a container k times, -1 where fewer
+"""The caller's own changes: from the assignment (N,) to (P, 2 k), an object and a container k times, -1 if fewer
 move.
 """
 
@@ -27,7 +27,7 @@ NO_PROPOSALS: Ints = np.zeros((0, 2), dtype=np.int64)
 
 
 class Walk:
-    """Its state, its best, its random numbers."""
+    """The state, the best and the random numbers of a walk."""
 
     def __init__(self, program: Program, assignment: Ints, seed: int) -> None:
         self.program, self.seed = program, seed
@@ -43,16 +43,16 @@ class Walk:
 
     @property
     def assignment(self) -> Ints:
-        """(N,) where everything is now."""
+        """Return the present assignment, (N,)."""
         return self.state.whole[: len(self.best)]
 
     @property
     def value(self) -> Floats:
-        """(levels,) of the assignment as it is now."""
+        """Return the value of the present assignment, (levels,)."""
         return self.state.part[: self.program.levels]
 
     def anneal(self, level: int, hot: float, cold: float, tries: int, tolerance: Floats, mix: Floats) -> None:
-        """Try so many changes while the temperature falls."""
+        """Try a number of changes while the temperature falls."""
         self.tally[:] = 0.0
         spread = np.zeros(1)
         anneal(
@@ -77,7 +77,7 @@ class Walk:
         self.made += int(self.tally[:, 1].sum())
 
     def sample(self, level: int, size: int, tries: int, least: float, mix: Floats) -> Floats:
-        """By how much random changes that are allowed make a level worse: so many, or fewer."""
+        """Return the costs of at most `size` random allowed worsening changes of a level."""
         found = np.zeros(size)
         count = sample_changes(
             self.program.tables, self.state, level, found, tries, self.next_seed(), least, mix, self.proposals
@@ -85,15 +85,15 @@ class Walk:
         return found[:count]
 
     def propose(self, proposer: Proposer) -> None:
-        """Ask the caller for changes of the assignment as it is."""
+        """Ask the caller for changes of the present assignment."""
         self.proposals = checked_proposals(proposer(self.assignment.copy()), self.program)
 
     def recompute(self) -> None:
-        """Compute everything whole, so that no error adds up."""
+        """Compute the state in full, so that rounding errors do not add up."""
         self.state = self.program.state(self.assignment.copy())
 
     def keep(self, tolerance: Floats) -> None:
-        """Take the assignment as it is for the best, if it is no worse."""
+        """Keep the present assignment as the best if it is no worse."""
         if compare(self.value, self.best_value, tolerance) <= 0:
             self.best[:], self.best_value[:] = self.assignment, self.value
 
@@ -102,20 +102,20 @@ class Walk:
         self.state = self.program.state(assignment.copy())
 
     def begin_at(self, assignment: Ints) -> None:
-        """Start from an assignment that is the best so far, everything computed whole and limits hard."""
+        """Start from an assignment as the best so far, computed in full and with hard limits."""
         self.bent = None
         self.best = assignment.copy()
         self.go_to(assignment)
         self.best_value = self.value.copy()
 
     def next_seed(self) -> int:
-        """Another for each call of a kernel."""
+        """Return another seed for each call of a kernel."""
         self._seeds += 1
         return (self.seed * 1_000_003 + self._seeds) % 2**32
 
 
 def checked_proposals(proposals: Ints, program: Program) -> Ints:
-    """Proposals that a kernel can take without looking."""
+    """Return valid proposals, which kernels use without checks. Raises BadValues for others."""
     found = np.ascontiguousarray(proposals, dtype=np.int64)
     if found.ndim != 2 or found.shape[1] % 2 or not 0 < found.shape[1] <= 2 * MOVES_MAX:
         raise BadValues(f"proposals of shape {found.shape}; expected (P, 2 k) with k from 1 to {MOVES_MAX}")

@@ -1,4 +1,4 @@
-"""Walks side by side: annealed together, and the best assignment that any of them has come to."""
+"""Run several walks side by side, and keep the best assignment of all."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from libs.assignment.solvers.local.sweeps import Work
 from libs.assignment.solvers.local.walk import Proposer, Walk
 
 CHUNKS = 100
-"""Parts of an annealing: between them the clock is read, walks are compared, kinds of changes weighed anew and prices
-of bent limits too.
+"""Chunks of an annealing. Between them the clock is read, walks are compared, and shares of kinds and prices of bent
+limits are updated.
 """
 CHUNK_MIN = 200
-"""Tries."""
+"""Least tries of a chunk."""
 FIRST_CHUNK = 20_000
-"""Tries before anything is known about their speed."""
+"""Tries of the first chunk, before their speed is known."""
 FALLING = 0.3
-"""Of an annealing: for so long prices of bent limits also fall."""
+"""Share of an annealing in which prices of bent limits may also fall."""
 MEETINGS = 10
-"""How often, in an annealing, walks that are behind go on from where the best one is."""
+"""Times in an annealing at which walks behind continue from the best one's assignment."""
 SAMPLE, SAMPLE_TRIES = 2_000, 200_000
-"""Worsening changes that the temperatures are taken from, and tries to find them."""
+"""Worsening changes that give the temperatures, and tries to find them."""
 COLD = 1 / 45
-"""The last temperature is so much further down among those changes than the first."""
+"""Ratio of the quantiles of these changes for the last temperature and the first."""
 
 
 def _never() -> bool:
@@ -40,7 +40,7 @@ def _never() -> bool:
 
 
 class Walks:
-    """So many, from one assignment (N,)."""
+    """A number of walks from one assignment (N,)."""
 
     def __init__(
         self,
@@ -56,13 +56,13 @@ class Walks:
         before = time.perf_counter()
         self.all = [Walk(program, start, seed * 1_009 + k) for k in range(threads)]
         self.whole_s = (time.perf_counter() - before) / threads
-        """Seconds that it takes to compute everything whole."""
+        """Seconds of one evaluation in full."""
         self.tolerance: Floats = 1e-9 * np.maximum(np.abs(self.all[0].value), 1e-3)
         self.mix = Mix(usable_kinds(program, proposals=proposer is not None))
 
     @property
     def leader(self) -> Walk:
-        """The walk with the best assignment; the first of them."""
+        """Return the walk with the best assignment; of equals the first."""
         best = self.all[0]
         for walk in self.all[1:]:
             if compare(walk.best_value, best.best_value, self.tolerance) < 0:
@@ -71,35 +71,37 @@ class Walks:
 
     @property
     def best(self) -> Ints:
-        """(N,)."""
+        """Return the best assignment, (N,)."""
         return self.leader.best
 
     @property
     def best_value(self) -> Floats:
-        """(levels,)."""
+        """Return the value of the best assignment, (levels,)."""
         return self.leader.best_value
 
     @property
     def tries(self) -> int:
-        """By all walks."""
+        """Return the tries of all walks."""
         return sum(walk.tries for walk in self.all)
 
     @property
     def made(self) -> int:
-        """Changes, by all walks."""
+        """Return the changes made by all walks."""
         return sum(walk.made for walk in self.all)
 
     def open(self, level: int) -> bool:
-        """Whether a level has anything left to gain: its value is above the least that it can be."""
+        """Return whether a level's value is above its lower bound."""
         return bool(self.best_value[level] > self.program.least[level] + self.tolerance[level])
 
     def begin_at(self, assignment: Ints) -> None:
-        """Start all from an assignment that is the best so far, with hard limits."""
+        """Start all walks from an assignment as the best so far, with hard limits."""
         for walk in self.all:
             walk.begin_at(assignment)
 
     def schedule(self, level: int, tries: int, first: float) -> Schedule:
-        """From what random changes cost here: at first a quantile `first` of it, at last hardly the cheapest."""
+        """Return a schedule from the costs of random changes: from their quantile `first` down to about the
+        cheapest.
+        """
         least = float(self.tolerance[level])
         found = self.all[0].sample(level, SAMPLE, min(SAMPLE_TRIES, tries // 10 + 1), least, self.mix.base)
         if not len(found):
@@ -108,7 +110,7 @@ class Walks:
         return Schedule(float(hot), float(cold))
 
     def bend(self, hot: float) -> None:
-        """Let the limits of stacks bend, each walk at prices of its own that begin for the temperature `hot`."""
+        """Bend the limits of stacks. Each walk has its own prices, which begin for the temperature `hot`."""
         for walk in self.all:
             walk.bent = Bent(self.program, hot)
 
@@ -122,11 +124,10 @@ class Walks:
         *,
         span: tuple[float, float] = (0.0, 1.0),
     ) -> Floats:
-        """Anneal over a span of a schedule, and a part of the work that is left: of its tries or of its time, whichever
-        is over first.
+        """Anneal over a span of a schedule with a part of the remaining work, in tries or time, whichever ends first.
 
-        Where tries are what is limited, the temperature follows them alone, so that the answer is the same anywhere.
-        `note` is called after each chunk.
+        If tries are limited, the temperature follows them alone, so the answer is the same on any machine. `note` is
+        called after each chunk.
 
         Returns (K, 2): temperatures, and the spread of the level there.
         """
@@ -166,7 +167,7 @@ class Walks:
         return np.array(measured).reshape(-1, 2)
 
     def _step(self, level: int, hot: float, cold: float, chunk: int) -> None:
-        """A chunk of every walk, side by side."""
+        """Run a chunk of every walk in parallel."""
         shares, tolerance = self.mix.shares, self.tolerance
         for walk in self.all:
             if self.proposer is not None:
@@ -179,7 +180,7 @@ class Walks:
         self.mix.learn(np.sum([walk.tally for walk in self.all], axis=0))
 
     def _meet(self, level: int) -> None:
-        """The walk that is worst goes on from where the best one is; while limits bend each goes its own way."""
+        """Continue the worst walk from the assignment of the best. While limits bend, each walk keeps its own."""
         if len(self.all) < 2 or self.all[0].bent is not None:
             return
         order = sorted(self.all, key=lambda walk: tuple(walk.value[: level + 1].tolist()))

@@ -1,1 +1,1 @@
-"""A problem in parts that are solved on their own (POP): who goes where, what each may use, and back together."""
+"""Solve a problem in parts on their own (POP): distribute objects, divide limits, and join the answers."""

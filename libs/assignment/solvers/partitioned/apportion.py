@@ -1,4 +1,4 @@
-"""What is shared is divided."""
+"""Divide shared amounts among parts."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import numpy as np
 from libs.assignment.language.arrays import Bools, Floats
 
 WHOLE = 1e-9
-"""A number so near a whole one is taken for it."""
+"""Distance at which a number counts as whole."""
 
 
 def apportion(amount: Floats, weights: Floats) -> Floats:
-    """(P, ...) shares of an amount (...) by weights (P, ...) that add up to 1, and so do the shares to the amount.
+    """Return shares (P, ...) of an amount (...) by weights (P, ...) that add up to 1. The shares add up to the amount.
 
-    Slack in whole numbers (amount <= 0: as many more objects fit) is divided in whole numbers, by largest remainders:
-    half an object fits nowhere. Shortage is divided as it is: any part may mend any bit of it.
+    Slack in whole numbers (amount <= 0: room for this many objects) is divided in whole numbers, by largest remainders,
+    because half an object fits nowhere. Shortage is divided exactly, because any part may repair any fraction of it.
     """
     exact = weights * amount
     whole = (np.abs(amount - np.rint(amount)) < WHOLE) & (amount < 0)
@@ -29,17 +29,17 @@ def apportion(amount: Floats, weights: Floats) -> Floats:
 
 
 def holds_most(own: Floats) -> Bools:
-    """(P, rows, columns) whether a part is the first of those that hold most, so that one alone is."""
+    """Return whether a part is the first of those that hold most, (P, rows, columns); one part per element is."""
     first: Bools = np.arange(len(own))[:, None, None] == own.argmax(axis=0)
     return first
 
 
 def by_holding(at_start: Floats, own: Floats, weights: Floats) -> Floats:
-    """(P, rows, columns) what weighs in the division of x(0): where it stems from what the parts hold, that.
+    """Return the weights for the division of x(0), (P, rows, columns): by the parts' holdings if these cause it.
 
-    Excess over a limit lies with those who hold something, and so does what is held beyond a minimum; room below a
-    limit and what a minimum lacks are anybody's. What is held is own value less constants, these being in every part's
-    in full: sum_p own[p] = x(0) + (parts - 1) constant.
+    Excess over a limit belongs to the parts that hold something, and so does the surplus over a minimum. Room below a
+    limit and a lack under a minimum belong to all. The holding is the own value less constants, because every part has
+    the constants in full: sum_p own[p] = x(0) + (parts - 1) constant.
     """
     hand = weights > 0
     constant = (np.where(hand, own, 0.0).sum(axis=0) - at_start) / np.maximum(hand.sum(axis=0) - 1, 1)

@@ -1,4 +1,4 @@
-"""The answers of the parts as one answer for the whole, which they never make worse."""
+"""Join the answers of the parts to one answer, which is never worse than the start."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ENOUGH = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Coalesced:
-    """An assignment of the whole, and how many parts it took as they were, move by move, or not at all."""
+    """An assignment of the whole, and the numbers of parts taken as a whole, move by move, and not at all."""
 
     assignment: Ints
     whole: int
@@ -29,10 +29,10 @@ class Coalesced:
 def coalesce(
     program: Program, parts: list[Part], answers: list[Ints], late: Callable[[], bool] = lambda: False
 ) -> Coalesced:
-    """All answers at once where the whole holds and gains by that; else part by part, and at last move by move.
+    """Join all answers at once if that is legal and gains; else part by part, and at last move by move.
 
     answers  for each part (n,) the container of each of its objects, as numbered in the part
-    late     whether the time is up: what is not taken by then stays as it is
+    late     whether the time is up: later answers are not taken
     """
     start = program.problem.initial.copy()
     moves = [_moves(start, part, answer) for part, answer in zip(parts, answers, strict=True)]
@@ -58,7 +58,7 @@ Moves = tuple[Ints, Ints]
 
 
 class _Judge:
-    """Says whether an assignment is legal and no worse than the one it holds now; if so it holds that."""
+    """Accepts an assignment that is legal and no worse than the last accepted one."""
 
     def __init__(self, program: Program, start: Ints) -> None:
         self.program, self.now = program, start
@@ -74,7 +74,7 @@ class _Judge:
         return True
 
     def _breaks(self, values: list[CellValue]) -> bool:
-        """Whether any element of a hard constraint has grown."""
+        """Return whether any element of a hard constraint has grown."""
         for cell, before, after in zip(self.program.graph.cells, self.values, values, strict=True):
             if cell.hard:
                 grown = after.y - before.y
@@ -85,7 +85,7 @@ class _Judge:
 
 
 def _worse(levels: Floats, than: Floats) -> bool:
-    """By the first level that differs."""
+    """Return whether the levels are worse, by the first that differs."""
     for now, before in zip(levels, than, strict=True):
         if abs(now - before) > ENOUGH * max(1.0, abs(before)):
             return bool(now > before)
@@ -106,7 +106,7 @@ def _after(start: Ints, moves: list[Moves]) -> Ints:
 
 
 def _one_by_one(program: Program, start: Ints, moves: Moves, late: Callable[[], bool]) -> Ints:
-    """The moves that are legal and not for the worse, one after the other, while there is time."""
+    """Make the legal moves that do not worsen the assignment, one after the other, while there is time."""
     state, levels = program.state(start), program.levels
     for o, to in zip(*moves, strict=True):
         if late():

@@ -1,4 +1,4 @@
-"""Who goes to which part."""
+"""Distribute items to parts."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from libs.assignment.solvers.deal import Deal
 
 
 def deal(how: Deal, kinds: Ints, loads: Floats, parts: int, rng: np.random.Generator) -> Ints:
-    """(K,) a part for each of so many things.
+    """Return a part for each item, (K,).
 
-    kinds  (K,) those with one number are alike; only BY_ATTRIBUTE looks at them
-    loads  (K,) what each adds to its part; RANDOM does not look at them
+    kinds  (K,) items with one number are alike; only BY_ATTRIBUTE uses them
+    loads  (K,) the load that each adds to its part; RANDOM ignores them
     """
     if how is Deal.RANDOM:
         return _in_turns(rng.permutation(len(kinds)), parts)
@@ -28,7 +28,10 @@ def _in_turns(order: Ints, parts: int) -> Ints:
 
 
 def _less_loaded(loads: Floats, parts: int, rng: np.random.Generator) -> Ints:
-    """Source: Mitzenmacher, The power of two choices in randomized load balancing."""
+    """Give each item to the less loaded of two random parts.
+
+    Source: Mitzenmacher, The power of two choices in randomized load balancing.
+    """
     of, held = np.zeros(len(loads), dtype=np.int64), np.zeros(parts)
     drawn = rng.integers(parts, size=(len(loads), 2))
     for k in rng.permutation(len(loads)):
@@ -39,7 +42,7 @@ def _less_loaded(loads: Floats, parts: int, rng: np.random.Generator) -> Ints:
 
 
 def _by_kind(kinds: Ints, loads: Floats, parts: int, rng: np.random.Generator) -> Ints:
-    """Kind by kind, heaviest first: to the least loaded of the parts that have fewest of the kind."""
+    """Go kind by kind, heaviest first: to the least loaded of the parts with the fewest of the kind."""
     order = np.lexsort((rng.permutation(len(kinds)), -loads, kinds))
     if (loads == loads[:1]).all():
         return _in_turns(order, parts)

@@ -1,4 +1,4 @@
-"""Whether a problem may be cut: whether objects find in their own part as good a place as anywhere."""
+"""Test whether a problem may be cut: each part must offer its objects about as good containers as the whole."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ from libs.assignment.language.arrays import Bools, Floats, Ints
 from libs.assignment.solvers.partitioned.part import Part
 
 OBJECTS_MIN = 10
-"""Objects that a part needs on average: POP divides a crowd, not a handful."""
+"""Least average number of objects in a part: POP needs many."""
 SAMPLE_OBJECTS, SAMPLE_CONTAINERS = 200, 200
 LOST_MAX = 0.4
-"""Of what objects gain in the place that suits them best, over an average one: with more lost, cutting is refused.
+"""Largest loss of the gain of objects in their best container over an average one. With a larger loss, cutting is
+refused.
 
-Of independent likings for a hundred places a quarter of these loses a fifth; where each object has one place that
-suits it, four parts lose three quarters.
+With independent preferences for a hundred containers, a quarter of these loses a fifth. If each object has a single
+good container, four parts lose three quarters.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Granularity:
-    """The conditions of POP (section 2) as measured.
+    """The measured conditions of POP (section 2).
 
     objects     per part, on average
     containers  in the smallest part
-    lost        of what objects gain in the container that suits each best, the share that those of their part miss
+    lost        share of the gain of objects in their best container that their part does not offer
     """
 
     objects: float
@@ -37,11 +38,11 @@ class Granularity:
 
     @property
     def granular(self) -> bool:
-        """Many clients and resources, and one resource as good as another."""
+        """Return whether parts have enough objects and containers, and lose little gain."""
         return self.objects >= OBJECTS_MIN and self.containers >= 2 and self.lost <= LOST_MAX
 
     def in_words(self) -> str:
-        """What was found."""
+        """Return the finding in words."""
         if self.objects < OBJECTS_MIN:
             return f"not granular: {self.objects:.3g} objects a part are too few"
         if self.containers < 2:
@@ -51,10 +52,10 @@ class Granularity:
 
 
 def measure_granularity(program: Program, parts: tuple[Part, ...], seed: int) -> Granularity:
-    """From the changes that moving some objects alone, each to some containers, would make.
+    """Measure granularity by single moves of some objects, each to some containers.
 
-    With g[o, c] such a gain, what any object gains in c is no reason to want it in the same part: r = g - row means -
-    column means. Lost is sum_o (max_c r - max_{c in part} r) / sum_o (max_c r - mean_c r).
+    With g[o, c] such a gain, an equal gain of all objects in c does not tie any object to c's part. So take r = g - row
+    means - column means. Lost is sum_o (max_c r - max_{c in part} r) / sum_o (max_c r - mean_c r).
     """
     rng, problem = np.random.default_rng(seed), program.problem
     part_of = np.full(len(problem.objects), -1)
@@ -92,7 +93,7 @@ def _lost(gains: Floats, own: Bools) -> float:
 
 
 def _gains(program: Program, objects: Ints, containers: Ints) -> Floats:
-    """(objects, containers) what a move gains at the first level that knows any difference; nan: forbidden."""
+    """Return the gain of each move at the first level with a difference, (objects, containers); nan: forbidden."""
     state, levels = program.state(program.problem.initial), program.levels
     gains = np.full((levels, len(objects), len(containers)), np.nan)
     for i, o in enumerate(objects):

@@ -1,4 +1,4 @@
-"""How much of an expression is in the hands of each part: what its limits are divided by."""
+"""Find each part's share in an expression, by which its limits are divided."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from libs.assignment.language.matrices import Matrix, csr
 from libs.assignment.solvers.partitioned.part import Part
 
 PRESENT = 1e-12
-"""What an object weighs that takes nothing: it still is in its group."""
+"""Weight of an object with value 0, so that it still counts in its group."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Share:
-    """Of each row and each column, what lies with each part; 0: nothing that the part does changes it.
+    """The share of each part in each row and each column; 0: the part cannot change it.
 
-    rows     (P, rows)     adds up to 1 over the parts, or to 0 for what nobody changes
+    rows     (P, rows)     adds up to 1 over the parts, or to 0 if no part can change the row
     columns  (P, columns)  likewise
     """
 
@@ -32,24 +32,24 @@ class Share:
     columns: Floats
 
     def shared(self) -> tuple[Ints, Ints]:
-        """Rows and columns in which more than one part has a hand; elements outside of both are one part's own."""
+        """Return rows and columns with a share of more than one part. Elements outside of both belong to one part."""
         return _in_several(self.rows), _in_several(self.columns)
 
     def kept(self, part: int) -> tuple[Ints, Ints]:
-        """Rows and columns that a part has a hand in."""
+        """Return rows and columns in which a part has a share."""
         return np.flatnonzero(self.rows[part] > 0), np.flatnonzero(self.columns[part] > 0)
 
     def weights(self, rows: Ints, columns: Ints) -> Floats:
-        """(P, rows, columns) the share of each part in the elements of a block, in proportion to row and column."""
+        """Return the share of each part in a block's elements, (P, rows, columns), in proportion to row and column."""
         product = self.rows[:, rows, None] * self.columns[:, None, columns]
         return _fractions(product)
 
 
 class Shares:
-    """The shares of every expression of a problem, each worked out once.
+    """The shares of every expression of a problem, each computed once.
 
-    A row of a lookup lies with the parts by the number of its containers, a column by what their objects of the group
-    take; linear maps hand both on.
+    A row of a lookup is shared by the number of containers per part, a column by the values of the group's objects per
+    part. Linear maps pass both on.
     """
 
     def __init__(self, parts: Sequence[Part], objects: int, containers: int) -> None:
@@ -59,7 +59,7 @@ class Shares:
         self._known: dict[int, Share] = {}
 
     def of(self, expression: Expression) -> Share:
-        """The share of an expression."""
+        """Return the share of an expression."""
         known = self._known.get(id(expression))
         if known is None:
             known = self._known[id(expression)] = self._find(expression)
@@ -101,7 +101,7 @@ class Shares:
 
 
 def _incidence(members: Sequence[Ints], size: int) -> Matrix:
-    """(P, size) 1 where a part has a member."""
+    """Return (P, size): 1 if a part has a member."""
     part = np.repeat(np.arange(len(members)), [len(one) for one in members])
     who = np.concatenate(members) if members else np.zeros(0, dtype=np.int64)
     return csr((np.ones(len(who)), (part, who)), shape=(len(members), size))
@@ -112,7 +112,7 @@ def _through(share: Floats, given: Matrix | None) -> Floats:
 
 
 def _in_several(by: Floats) -> Ints:
-    """Of (P, n) shares the elements in which more than one part has a hand."""
+    """Return the elements of (P, n) shares in which more than one part has a share."""
     return np.flatnonzero((by > 0).sum(axis=0) > 1)
 
 

@@ -1,4 +1,4 @@
-"""A part of a problem: some objects and some containers, and no others."""
+"""Define a part of a problem: a subset of objects and containers."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from libs.assignment.language.arrays import Ints
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Part:
-    """The objects that a part assigns and the containers that it assigns them to; all start in one of these.
+    """The objects that a part assigns, and their containers. All objects start in one of these.
 
     objects     (n,) in rising order
-    containers  (c,) in rising order; a container that is split is in every part
+    containers  (c,) in rising order; a split container is in every part
     """
 
     objects: Ints
@@ -22,11 +22,11 @@ class Part:
 
 
 def parts_of(initial: Ints, part_of_container: Ints, part_of_object: Ints, parts: int) -> tuple[Part, ...]:
-    """Parts from what was dealt.
+    """Make parts from a distribution.
 
     initial            (N,) the container of each object
     part_of_container  (C,) a part, or -1: split, in every part
-    part_of_object     (N,) read for objects of split containers; the others go with their container
+    part_of_object     (N,) used for objects of split containers; the others follow their container
     """
     home = part_of_container[initial]
     of = np.where(home >= 0, home, part_of_object)

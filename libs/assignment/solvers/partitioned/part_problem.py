@@ -1,4 +1,4 @@
-"""The problem that a part solves."""
+"""State the problem of a part."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class PartOf(Spec):
-    """A spec of the whole problem as one part sees it: known by its name, and stated in expressions alone."""
+    """A part's view of a spec of the whole problem: it has the spec's name, and is stated in expressions alone."""
 
     whole: Spec
 
     @property
     def where(self) -> str:
-        """The whole one's."""
+        """Return the name of the whole spec."""
         return self.whole.where
 
 
 def part_problem(problem: Problem, restriction: Restriction, part: int) -> Problem:
-    """Goals and constraints of the whole, with its weights and scales, so that what the parts gain adds up.
+    """Return a problem with the goals and constraints of the whole, with its weights and scales, so that gains add up.
 
-    Solvers that read expressions solve it as any other; those that read specs find none that they know.
+    Solvers that read expressions solve it as usual. Solvers that read specs find none that they know.
     """
     of = restriction.parts[part]
     made = Problem(objects=len(of.objects), containers=len(of.containers), initial=restriction.starts[part])

@@ -1,4 +1,4 @@
-"""Scopes, partitions and dimensions as a part sees them; one of each for all who use it."""
+"""Restrict scopes, partitions and dimensions to a part; all users share one view of each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from libs.assignment.solvers.partitioned.part import Part
 
 
 class Views:
-    """Made when they are first asked for. Cells are merged where these are the same, not only alike."""
+    """Views made at their first use. Cells merge only if their views are the same objects."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
         self.parts = parts
@@ -23,7 +23,7 @@ class Views:
         self._kept: list[object] = []
 
     def scope(self, scope: Scope, part: int) -> Scope:
-        """Its items that have containers in the part."""
+        """Return the scope's items with containers in the part."""
         if (id(scope), part) not in self._known:
             self._kept.append(scope)
             item = scope.item[self.parts[part].containers]
@@ -35,7 +35,7 @@ class Views:
         return found
 
     def partition(self, partition: Partition, part: int, columns: Ints) -> Partition:
-        """Its groups that have objects in the part."""
+        """Return the partition's groups with objects in the part."""
         if (id(partition), part) not in self._known:
             self._kept.append(partition)
             matrix = csr(partition.matrix[columns][:, self.parts[part].objects])
@@ -46,7 +46,7 @@ class Views:
         return found
 
     def dimension(self, dimension: Dimension, part: int) -> Dimension:
-        """What the part's objects take."""
+        """Return the dimension's values for the part's objects."""
         objects = self.parts[part].objects
         return Dimension(
             name=dimension.name,

@@ -1,4 +1,4 @@
-"""From a problem to its parts."""
+"""Cut a problem into parts."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def plan_parts(
     split: Sequence[str | int] | None = None,
     together: str | None = None,
 ) -> tuple[Part, ...]:
-    """Parts of about the same load.
+    """Return parts of about the same load.
 
-    split      containers that are in every part; None: pools, and those too large for one
-    together   a scope whose items are not cut: what lies in one of them is dealt as one
+    split      containers that are in every part; None: pools, and those too large for one part
+    together   a scope whose items are not cut: all containers of an item go to the same part
     """
     problem, rng = program.problem, np.random.default_rng(seed)
     loads = _loads(program)
@@ -57,7 +57,7 @@ def plan_parts(
 
 
 def _loads(program: Program) -> Floats:
-    """(C,) what a container holds of all objects, and what of all that is wrong is wrong with it: both as shares."""
+    """Return the load of each container, (C,): its share of all objects plus its share of all excess."""
     problem = program.problem
     held = np.bincount(problem.initial, minlength=len(problem.containers)) / max(len(problem.objects), 1)
     wrong = np.zeros(len(problem.containers))
@@ -69,7 +69,7 @@ def _loads(program: Program) -> Floats:
 
 
 def _lumps(problem: Problem, containers: Ints, together: str | None) -> Ints:
-    """(c,) the number of the lump of each container."""
+    """Return the number of each container's lump, (c,)."""
     if together is None:
         return np.arange(len(containers))
     item = problem.scope("together", together).item[containers]
@@ -78,18 +78,18 @@ def _lumps(problem: Problem, containers: Ints, together: str | None) -> Ints:
 
 
 def _container_kinds(problem: Problem, containers: Ints, lumps: Ints, together: str | None) -> Ints:
-    """(lumps,) containers that lie in the same scope items and have as much of everything are of one kind."""
+    """Return the kind of each lump, (lumps,). Containers of one kind have the same scope items and capacities."""
     if together is not None:
         return np.zeros(int(lumps.max(initial=-1)) + 1, dtype=np.int64)
     marks = [scope.item[containers] for scope in problem.scopes.values() if len(scope) < len(problem.containers)]
     for dimension in problem.dimensions.values():
-        if CONTAINER in dimension.capacities:  # what a scope's items have is told apart by the item
+        if CONTAINER in dimension.capacities:  # the item already distinguishes capacities of a scope's items
             marks.append(np.unique(dimension.capacities[CONTAINER][containers], return_inverse=True)[1])
     return _numbered(marks, len(containers))
 
 
 def _object_kinds(program: Program, objects: Ints) -> Ints:
-    """(n,) objects that no leaf of the graph tells apart are of one kind."""
+    """Return the kind of each object, (n,). No leaf of the graph distinguishes objects of one kind."""
     marks = []
     for cell in program.graph.cells:
         for leaf in cell.leaves:
@@ -103,7 +103,7 @@ def _object_kinds(program: Program, objects: Ints) -> Ints:
 
 
 def _numbered(marks: list[Ints], size: int) -> Ints:
-    """Rows of marks by number: alike, one number."""
+    """Number rows of marks; equal rows have one number."""
     kinds = np.zeros(size, dtype=np.int64)
     for mark in marks:
         kinds = np.unique(kinds * (int(mark.max(initial=0)) + 2) + mark + 1, return_inverse=True)[1].astype(np.int64)

@@ -1,4 +1,4 @@
-"""Expressions as a part sees them: its own objects and containers, and its share of what all parts have in common."""
+"""Restrict expressions to a part: its own objects and containers, and its share of common elements."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ from libs.assignment.solvers.partitioned.part_views import Views
 from libs.assignment.solvers.partitioned.row_values import value_at_rows
 
 Restricted = Expression | None
-"""None: nothing that the part does changes it."""
+"""None: the part cannot change it."""
 
 
 class Restriction:
     """Every expression of a problem, for every part.
 
-    With x an element that several parts change, x_p what part p sees of it, x(0) and x_p(0) these at the start and
-    w_p the shares of `Shares`:
+    Let x be an element that several parts change, and x_p the view of part p. x(0) and x_p(0) are these at the start,
+    and w_p the shares of `Shares`:
 
-        PositivePart   x_p = own change + divided x(0)      sum_p x_p = x, so sum_p max(0, x_p) >= max(0, x): where no
+        PositivePart   x_p = own change + divided x(0)      sum_p x_p = x, so sum_p max(0, x_p) >= max(0, x): if no
                                                             part breaks a limit, the whole holds it
-        Step           x_p = own utilisation                for the part that holds most of an element, and where
-                                                            nobody holds any; others see it occupied
-        others         w_p f(x_p / w_p), by row             never below f(x) in total for convex f; where a row is one
-                                                            part's in some columns, others' objects stay as they are
+        Step           x_p = own utilisation                for the part that holds most of an element, and for empty
+                                                            elements; other parts see it occupied
+        others         w_p f(x_p / w_p), by row             never below f(x) in total for convex f; if a row belongs to
+                                                            one part in some columns, others' objects stay as they are
         Max            over the part's own rows or columns
 
-    Elements that are one part's own are what they are in the whole problem. So nothing here knows a spec: a new one is
-    divided as its expressions are. Source: POP, 3.3 (client and resource splitting), for limits of any kind.
+    Elements of a single part are the same as in the whole problem. Nothing here depends on specs: a new spec is divided
+    by its expressions. Source: POP, 3.3 (client and resource splitting), for limits of any kind.
     """
 
     def __init__(self, parts: Sequence[Part], initial: Ints, containers: int) -> None:
@@ -54,9 +54,9 @@ class Restriction:
         self._kept: list[object] = []
 
     def of(self, expression: Expression) -> list[Restricted]:
-        """(P,) an expression for each part; one node for all who use it."""
+        """Return an expression for each part, (P,). All users share one node."""
         if id(expression) not in self._known:
-            self._kept.append(expression)  # an id is only its own while the expression lives
+            self._kept.append(expression)  # an id is unique only while the expression lives
             self._known[id(expression)] = self._find(expression)
         return self._known[id(expression)]
 
@@ -142,7 +142,7 @@ class Restriction:
     def _by_rows(
         self, expression: Elementwise, children: list[Restricted], rows: Ints, at_start: Floats, own: Floats
     ) -> list[Restricted]:
-        """Each part answers for its share w of f: w f(x / w), all columns being shared."""
+        """Return w f(x / w) for each part with share w of a row, if all columns are shared."""
         share, columns = self.shares.of(expression), np.arange(expression.shape[1])
         made: list[Restricted] = []
         for part, child in enumerate(children):
@@ -157,7 +157,7 @@ class Restriction:
         return made
 
     def _own(self, children: list[Restricted], expression: Elementwise, rows: Ints, columns: Ints) -> Floats:
-        """(P, rows, columns) what the children, with constants in full, come to at the start; 0 where there is none."""
+        """Return the children's values at the start, with constants in full, (P, rows, columns); 0 without a child."""
         own = np.zeros((len(self.parts), len(rows), len(columns)))
         for part, child in enumerate(children):
             if child is None:
@@ -169,7 +169,7 @@ class Restriction:
         return own
 
     def _placed(self, values: Floats, expression: Elementwise, part: int, rows: Ints, columns: Ints) -> Constant:
-        """A block of values as a constant of the shape that the part sees."""
+        """Return a block of values as a constant in the part's shape."""
         kept_rows, kept_columns = self.shares.of(expression).kept(part)
         r, c = np.isin(rows, kept_rows), np.isin(columns, kept_columns)
         block = sparse.coo_array(values[np.ix_(r, c)])
@@ -191,7 +191,7 @@ def _constant_term(term: Term, constant: Constant, rows: Ints, columns: Ints) ->
 
 
 def _between(given: Matrix | None, rows: Ints, of: Ints, size: int) -> Matrix | None:
-    """A map, cut to the rows that remain and to the sources that remain; None where it leaves all as it is."""
+    """Return a map cut to the remaining rows and sources; None if it is the identity."""
     if given is None:
         if len(rows) == len(of) and (rows == of).all():
             return None

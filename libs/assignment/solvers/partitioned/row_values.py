@@ -1,4 +1,4 @@
-"""Some rows of an expression's value, where the whole would be too large to write out."""
+"""Evaluate some rows of an expression whose whole value is too large."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from libs.assignment.language.expressions.max import Max, Over
 
 
 def value_at_rows(expression: Expression, assignment: Ints, rows: Ints) -> Floats:
-    """(len(rows), columns) of the value of an expression."""
+    """Return the value of an expression at some rows, (len(rows), columns)."""
     if len(rows) * expression.shape[1] > DENSE_MAX:
         raise ModelError(f"{len(rows)} rows of an expression of shape {expression.shape} are too many to write out")
     if isinstance(expression, Lookup):

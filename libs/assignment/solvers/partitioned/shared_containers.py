@@ -1,4 +1,4 @@
-"""Which containers are in every part: pools, and those too large to be in one."""
+"""Choose the containers that are in every part: pools, and those too large for one part."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ from libs.assignment.language.flavour import Flavour
 from libs.assignment.language.problem import Problem
 
 LARGE, UNLIKE = 0.25, 4.0
-"""A container is split that has more than this of a part's fair share, and this many times what one has on average."""
+"""A container is split if its load exceeds this share of a part's fair load, and this multiple of the average load."""
 
 
 def large_containers(loads: Floats, parts: int) -> Ints:
-    """The containers that hold, or lack, so much that the part with them would be unlike the others.
+    """Return the containers whose holdings or excess would make their part unlike the others.
 
-    In the words of POP this is client splitting where containers are what asks, and resource splitting where objects
-    are.
+    In the words of POP this is client splitting if containers are the clients, and resource splitting if objects are.
     """
     total = float(loads.sum())
     most = max(LARGE * total / parts, UNLIKE * total / max(len(loads), 1))
@@ -29,7 +28,7 @@ def large_containers(loads: Floats, parts: int) -> Ints:
 
 
 def pools(program: Program) -> Ints:
-    """Containers in which nothing counts: whoever is there is free to go anywhere, or is nowhere yet."""
+    """Return the containers in which nothing counts: their objects are free to go anywhere, or are not placed yet."""
     counts = np.zeros(len(program.problem.containers), dtype=np.bool_)
     for cell in program.graph.cells:
         for leaf in cell.leaves:
@@ -41,9 +40,9 @@ def pools(program: Program) -> Ints:
 
 
 def used_or_not(problem: Problem) -> tuple[Bools, dict[int, str]]:
-    """(C,) containers of which some goal or constraint asks whether they are used at all, and by whom.
+    """Return the containers (C,) whose use itself counts in a goal or constraint, and its name.
 
-    Two parts would both pay for opening such a container, and neither could close it: it is not split.
+    Such a container is not split: two parts would both pay for opening it, and neither could close it.
     """
     asked = np.zeros(len(problem.containers), dtype=np.bool_)
     by: dict[int, str] = {}
@@ -65,7 +64,7 @@ def _all(problem: Problem) -> list[tuple[str, tuple[Expression, ...]]]:
 
 
 def _under_steps(expressions: tuple[Expression, ...]) -> list[Lookup]:
-    """Lookups of all objects that a Step or Ceil is applied to."""
+    """Return the lookups of all objects under a Step or Ceil."""
     found: dict[int, Lookup] = {}
     todo, seen = [(one, False) for one in expressions], set()
     while todo:

@@ -1,4 +1,4 @@
-"""The partitioned solver (POP): parts solved on their own, put together, and polished as a whole."""
+"""Solve in parts (POP): solve parts on their own, join their answers, and polish the whole."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from libs.assignment.solvers.settings import Partitioning, SearchLimits
 from libs.assignment.solvers.timeline_record import Record
 
 POLL_S = 0.1
-"""Seconds between two questions whether the caller has cancelled, while parts are solved elsewhere."""
+"""Seconds between two checks for cancellation while other workers solve parts."""
 CUT_SHORT = (StoppedBy.TIME, StoppedBy.WORK)
-"""What ended some part says why the whole ended, where it is not polished."""
+"""Reasons for the end of a part that are also reasons for the whole, unless it is polished."""
 
 
 def solve_partitioned(
@@ -49,14 +49,14 @@ def solve_partitioned(
     compiled: Compiled | None = None,
     deadline: Deadline | None = None,
 ) -> Outcome:
-    """An assignment that holds on the whole what held at the start, and is no worse than the start at any priority.
+    """Return an assignment that keeps all constraints that held at the start, and is no worse at any priority.
 
-    solver    for the parts, or for a whole that is not cut: any that takes (problem, limits, seed=…, compiled=…,
-              deadline=…), and `cancelled` and `progress` where the caller gave one; for an executor of processes one
-              that can be imported by its name
+    solver    for the parts, or for a whole that is not cut: a callable of (problem, limits, seed=…, compiled=…,
+              deadline=…), and of `cancelled` and `progress` if the caller gave one; an executor of processes needs
+              one that can be imported by its name
     executor  None: in this process, one part after the other
-    compiled  the problem compiled, where a caller has it already
-    deadline  the clock of the solve that this one is part of; it counts instead of time_s_max
+    compiled  the compiled problem, if the caller has it already
+    deadline  the clock of an enclosing solve; it replaces time_s_max
     """
     limits, options = limits or SearchLimits(), options or Partitioning()
     deadline = deadline or Deadline.after(limits.time_s_max)
@@ -108,7 +108,7 @@ class _Cut:
         self.stopped_by: set[StoppedBy] = set()
 
     def solve(self, solver: Callable[..., Outcome], executor: Executor | None) -> Outcome:
-        """Divide, solve, put together, polish."""
+        """Divide, solve, join, polish."""
         problem = self.program.problem
         restriction = Restriction(self.parts, problem.initial, len(problem.containers))
         stated = [part_problem(problem, restriction, part) for part in range(len(self.parts))]
@@ -146,7 +146,7 @@ class _Cut:
     def _solve_parts(
         self, stated: list[Problem], solver: Callable[..., Outcome], executor: Executor | None
     ) -> list[Ints]:
-        """(P,) for each part the container of each of its objects."""
+        """Return for each part the container of each of its objects, (P,)."""
         asked = [
             (solver, one, self._limits_of(one), self.seed * PARTS_LIMIT + number) for number, one in enumerate(stated)
         ]
@@ -163,7 +163,7 @@ class _Cut:
         return [answer.assignment for answer in answers]
 
     def _in_turn(self, solver: Callable[..., Outcome], problem: Problem, limits: Any, seed: int) -> _Answer:
-        """Solve a part here, unless the caller has ended the solve: the part then stays as it is."""
+        """Solve a part here. If the caller has ended the solve, leave the part unchanged."""
         if self.caller.cancelled():
             return _stays(problem, "")
         answer = _solve_part(solver, problem, limits, seed, self.caller.cancels)
@@ -171,18 +171,18 @@ class _Cut:
         return answer
 
     def _awaited(self, part: Future[_Answer], problem: Problem) -> _Answer:
-        """Wait for a part. Once the caller ends the solve, a part that has not begun stays as it is."""
+        """Wait for a part. If the caller ends the solve, a part that has not begun stays unchanged."""
         while True:
             if self.caller.cancelled() and part.cancel():
                 return _stays(problem, "")
             try:
                 return part.result(timeout=None if self.caller.cancels is None else POLL_S)
             except TimeoutError:
-                if part.done():  # then it is the part that raised it
+                if part.done():  # then the part itself raised it
                     raise
 
     def _limits_of(self, part: Problem) -> SearchLimits:
-        """Tries by the number of objects; time evenly among the parts that take turns."""
+        """Divide tries by the number of objects, and time evenly among parts in turn."""
         share = (1.0 - self.options.polish) * len(part.objects) / sum(len(one.objects) for one in self.parts)
         tries = None if self.limits.tries_max is None else max(int(self.limits.tries_max * share), 1)
         left = self.limits.time_s_max - self._time_s()
@@ -190,7 +190,7 @@ class _Cut:
         return replace(self.limits, tries_max=tries, time_s_max=max(left * (1.0 - self.options.polish) / turns, 1e-3))
 
     def _polish(self, start: Ints) -> Outcome:
-        """Local search over the whole from where the parts have come to."""
+        """Search locally over the whole from the joined answers."""
         tries = None if self.limits.tries_max is None else max(int(self.limits.tries_max * self.options.polish), 1)
         left = max(self.limits.time_s_max - self._time_s(), 1e-3)
         polished = solve_local(
@@ -236,7 +236,9 @@ class _Answer:
 def _solve_part(
     solver: Callable[..., Outcome], problem: Problem, limits: Any, seed: int, cancelled: Cancelled | None = None
 ) -> _Answer:
-    """A part's answer, and no more: it may come from another process. One that cannot be stated stays as it is."""
+    """Return only the answer of a part, because another process may send it. A part that cannot be stated stays
+    unchanged.
+    """
     more = {} if cancelled is None else {"cancelled": cancelled}
     try:
         result = solver(problem, limits, seed=seed, **more)
@@ -246,5 +248,5 @@ def _solve_part(
 
 
 def _stays(problem: Problem, failed: str) -> _Answer:
-    """A part that stays as it is."""
+    """Return an answer that leaves a part unchanged."""
     return _Answer(assignment=np.asarray(problem.initial), tries=0, stopped_by=StoppedBy.DONE, failed=failed)

@@ -1,1 +1,1 @@
-"""The phases of the portfolio, on the counts of a lowered problem: relaxation, rounding, restoring, neighbourhoods."""
+"""Run the phases of the portfolio on counts of a lowered problem: relaxation, rounding, restoring, neighbourhoods."""

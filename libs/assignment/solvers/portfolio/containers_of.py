@@ -1,4 +1,4 @@
-"""Which containers a row or a column of a lowered problem is about."""
+"""Find the containers that a row or a column of a lowered problem belongs to."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from libs.assignment.language.matrices import Matrix, csr
 from libs.assignment.model.lowered import Lowered
 
 HOPS_MAX = 10
-"""Columns that are further from any count than this belong to nobody."""
+"""Columns at a larger distance from all counts belong to no container."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Shares:
     """K containers; C columns of the model, the first Q of them counts.
 
-    columns    (C, K)  the part of each column's cost that is a container's: a count is its container's alone, another
-                       column that of the containers whose rows it is in, in equal parts
+    columns    (C, K)  each container's part of a column's cost: a count belongs to its container; another column
+                       belongs in equal parts to the containers of the rows that contain it
     rows       (N, K)  likewise; 0 for supply rows
-    separable  bool    no column and no row but supply is about more than one container
-    sink       int     the container whose counts are in no row that matters but supply: what is in it costs so much
-                       an object and nothing else, as for what is placed nowhere; -1 where there is none
+    separable  bool    no column, and no row except supply, belongs to more than one container
+    sink       int     the container whose counts are in no relevant row except supply: its objects have a cost each
+                       and no other effect, as for unplaced objects; -1 if there is none
     """
 
     columns: Matrix
@@ -34,19 +34,21 @@ class Shares:
     _by_container: Matrix
 
     def of(self, containers: Ints) -> Bools:
-        """(C,) the columns that any of the containers has part in."""
+        """Return the columns in which any of the containers has a part, (C,)."""
         chosen = np.zeros(self.columns.shape[0], dtype=np.bool_)
         for k in containers:
             chosen[self._by_container.indices[slice(*self._by_container.indptr[k : k + 2])]] = True
         return chosen
 
     def costs(self, cost: Floats, x: Floats) -> Floats:
-        """(K,) what each container costs at a point."""
+        """Return the cost of each container at a point, (K,)."""
         return np.asarray(self.columns.T @ (cost * x), dtype=np.float64)
 
 
 def shares_of(lowered: Lowered, cost: Floats) -> Shares:
-    """From which rows the counts are in, through the columns of these to others. `cost` (C,) says what matters."""
+    """Derive shares from the rows of the counts, and through their columns to other rows. `cost` (C,) is the relevant
+    cost.
+    """
     matrix, counts, classes = lowered.model.matrix, len(lowered.kind), len(lowered.classes.size)
     containers = len(lowered.problem.containers)
     pattern = csr(matrix)
@@ -77,12 +79,12 @@ def _equal_parts(found: Matrix) -> Matrix:
 
 
 def _where_none(found: Matrix, known: Matrix) -> Matrix:
-    """The rows of `found` for which nothing is known yet."""
+    """Return the rows of `found` without a known entry."""
     return csr(sparse.diags_array((np.diff(known.indptr) == 0).astype(np.float64)) @ found)
 
 
 def _sink(lowered: Lowered, pattern: Matrix, cost: Floats) -> int:
-    """A row does not matter where a column that is in no other and costs nothing can make up for it."""
+    """Return the sink. A row is irrelevant if a free column that is in no other row can balance it."""
     counts = len(lowered.kind)
     alone = np.bincount(pattern.indices, minlength=len(cost)) == 1
     idle = alone & (cost == 0.0)

@@ -1,7 +1,8 @@
-"""Neighbourhoods: free the counts of a few containers, solve that exactly, keep the rest; worst first, several at once.
+"""Improve neighbourhoods: free the counts of a few containers, and solve them exactly while all others stay.
 
-The order in which results are applied does not depend on how fast they come: neighbourhood k is formed from the state
-after the first k - IN_FLIGHT results, over containers and objects of the sink that none of those under way has.
+The containers with the largest excess come first, and several neighbourhoods are solved at once. The order in which
+results are applied does not depend on their speed. Neighbourhood k is formed from the state after the first k -
+IN_FLIGHT results. It uses no containers and no objects of the sink that an unfinished neighbourhood has.
 """
 
 from __future__ import annotations
@@ -27,21 +28,22 @@ from libs.mip.highs import Limits, solve_lp, solve_mip
 from libs.mip.model import Model
 
 IN_FLIGHT = 4
-"""Neighbourhoods under way at once, on however many processors: part of what makes an answer reproducible."""
+"""Neighbourhoods solved at once, on any number of processors: a fixed number keeps answers reproducible."""
 COULD = 0.1
-"""What a container that could use a class then counts as a partner, of what one counts that has some of it."""
+"""Weight of a partner that could use a class, relative to one that uses it."""
 TIRED = 0.3
-"""Fatigue of a container that few partners did not help: from then on more are asked, for what they are likeliest to
-give."""
+"""Fatigue of a container that a few partners did not help. From then on it gets more partners, by their likely
+value.
+"""
 WHOLE = 1e-6
-"""By which a whole number may be missed: what solvers do."""
+"""Tolerance of solvers for whole numbers."""
 LEAST_GAIN = 1e-9
-"""Relative to the objective: less is noise."""
+"""Least gain relative to the objective; a smaller one is rounding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
-    """How hard one neighbourhood is tried. All are counts of work, not times."""
+    """The work limits of one neighbourhood, in counts and not in times."""
 
     columns: int = 150
     containers: int = 5
@@ -51,7 +53,7 @@ class Effort:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Found:
-    """What a neighbourhood came to: the point of its columns, or None where it found nothing better."""
+    """The result of a neighbourhood: the point of its columns, or None if no better one was found."""
 
     x: Floats | None
     gained: float
@@ -70,9 +72,9 @@ class _Neighbourhood:
 class Search:
     """A whole point under improvement.
 
-    x, activity   (C,), (N,)  the point, and what its rows come to
-    free          (K,)        objects of each class that are in the sink and lent to nobody
-    excess        (containers,) what each costs above the relaxation, its objects paid for: see rounding_cost.py
+    x, activity   (C,), (N,)  the point, and the values of its rows
+    free          (K,)        objects of each class in the sink that are not lent
+    excess        (containers,) cost of each above the relaxation, with its objects paid for: see rounding_cost.py
     """
 
     def __init__(
@@ -104,7 +106,7 @@ class Search:
 
     @property
     def counts(self) -> Ints:
-        """(Q,) whole counts."""
+        """Return whole counts, (Q,)."""
         return np.asarray(np.rint(self.x[: self.width]), dtype=np.int64)
 
     def run(
@@ -116,7 +118,9 @@ class Search:
         time_left: Callable[[], float],
         improved: Callable[[float], None],
     ) -> None:
-        """Try `count` neighbourhoods; fewer where `stop` says so, or the last `stall` gained less than `stall_gain`."""
+        """Try `count` neighbourhoods. End earlier if `stop` returns True or the last `stall` gained less than
+        `stall_gain`.
+        """
         under_way: deque[_Neighbourhood] = deque()
         totals = deque([self.total], stall + 1)
         with ThreadPoolExecutor(min(IN_FLIGHT, os.cpu_count() or 1)) as pool:
@@ -136,7 +140,7 @@ class Search:
                     count = 0
 
     def _choose(self) -> Ints:
-        """The worst container, and others that use what it could use, the worse the likelier."""
+        """Choose the worst container and partners that use what it could use, worse ones with higher probability."""
         score = np.where(self.busy, 0.0, self.excess * self.fatigue)
         if score.max(initial=0.0) <= LEAST_GAIN * max(1.0, abs(self.total)):
             return np.zeros(0, np.int64)
@@ -144,7 +148,7 @@ class Search:
         tired = bool(self.fatigue[worst] < TIRED)
         weight = self._overlap(worst, tired=tired) * (score + 0.02 * score.max()) * ~self.busy
         weight[worst] = np.inf
-        # smallest first: sampling without replacement
+        # the smallest keys are a sample without replacement
         key = -np.log(self.rng.random(len(weight))) / np.maximum(weight, 1e-300)
         order = np.argsort(key)[: self.effort.containers]
         order = order[weight[order] > 0]
@@ -153,7 +157,7 @@ class Search:
         return np.sort(order[: max(1 + tired, int(np.searchsorted(size, self.effort.columns, "right")))])
 
     def _overlap(self, worst: int, *, tired: bool) -> Floats:
-        """(containers,) how much of what one could use, by worth, each of the others could use too."""
+        """Return the worth of the classes that both one container and each other one could use, (containers,)."""
         kind, size = self.lowered.kind, self.lowered.classes.size
         mine = np.zeros(self.classes)
         used = kind[self._columns_of(worst)]
@@ -170,9 +174,10 @@ class Search:
         return self._of_container[self._first[container] : self._first[container + 1]]
 
     def _counts_of(self, chosen: Ints, budget: float) -> Ints:
-        """The counts that a better plan for these could use: in it none has a reduced cost above `budget`.
+        """Return the counts that a better plan for these containers could use: those with a reduced cost up to
+        `budget`.
 
-        Where these are too many, those in use and the cheapest of the others.
+        If there are too many, return those in use and the cheapest others.
         """
         columns = np.concatenate([self._columns_of(int(k)) for k in chosen])
         reduced = np.where(self.x[columns] > 0.5, -np.inf, self.relaxation.reduced[columns])
@@ -199,7 +204,7 @@ class Search:
         return _Neighbourhood(chosen=chosen, counts=columns[: len(counts)], columns=columns, lent=lent, result=result)
 
     def _idle_worth(self, lent: Ints) -> float:
-        """What lent objects could be worth at most."""
+        """Return the largest possible worth of lent objects."""
         return float(np.maximum(-self.relaxation.price, 0.0) @ lent)
 
     def _apply(self, done: _Neighbourhood) -> bool:
@@ -216,7 +221,7 @@ class Search:
         return gained > 0
 
     def _move_to(self, done: _Neighbourhood, x: Floats) -> float:
-        """Take a neighbourhood's answer; what it gained, 0 where others have changed so that it gains nothing."""
+        """Apply a neighbourhood's answer. Return its gain; 0 if other answers have made it useless."""
         kind = self.lowered.kind[done.counts]
         after, total = self.x.copy(), self.total
         after[done.columns] = x
@@ -241,7 +246,9 @@ class Search:
 
 
 def _solve(sub: Submodel, start: Floats, counts: int, classes: int, limits: Limits, seed: int) -> Found:
-    """A better point of a neighbourhood: whole counts by branch and bound, all else as these imply, exactly."""
+    """Find a better point of a neighbourhood: whole counts by branch and bound, other columns as these imply,
+    exactly.
+    """
     began, model = time.perf_counter(), sub.model
     rows = np.flatnonzero(sub.rows >= classes)
     found = solve_mip(loosened(model, rows), limits, start=start, seed=seed, restarts=False, heuristics=0.2)
@@ -263,9 +270,9 @@ def _solve(sub: Submodel, start: Floats, counts: int, classes: int, limits: Limi
 
 
 def _implied(model: Model, time_s_max: float) -> Floats | None:
-    """The cheapest point where the counts are fixed: what branch and bound leaves slack within its gap is not in it.
+    """Return the cheapest point for fixed counts, without the slack that branch and bound leaves within its gap.
 
-    None where that takes too long.
+    Return None if that takes too long.
     """
     found = solve_lp(model, "simplex", Limits(time_s_max=time_s_max))
     x = found.x if found.optimal else None

@@ -1,4 +1,6 @@
-"""The phases of a portfolio on one objective: a rounded start, then steps and neighbourhoods, or branch and bound."""
+"""Run the phases of a portfolio on one objective: a rounded start, then steps and neighbourhoods, or branch and
+bound.
+"""
 
 from __future__ import annotations
 
@@ -25,25 +27,25 @@ from libs.mip.model import Model
 
 LEAST_GAIN = 1e-9
 RELAXATION_SHARE = 0.7
-"""Of the time: a relaxation that takes longer is cut short, and the search goes without its prices."""
+"""Share of the time for the relaxation. After that the search continues without its prices."""
 PARTS_SHARE = 0.4
-"""Likewise in parts: those that are done by then count."""
+"""Share of the time for the relaxation in parts. Parts that are done by then count."""
 
 
 class Watch(Protocol):
-    """Who listens to a solve under way, and may end it."""
+    """The observer of a running solve, which may end it."""
 
     def stop(self) -> bool:
-        """Whether to end now."""
+        """Return whether to end now."""
 
     def time_left(self) -> float:
-        """Seconds, inf without a limit."""
+        """Return the seconds left, inf without a limit."""
 
     def note(self, *, timed_out: bool) -> None:
-        """Say that a solver was stopped by the clock or the caller."""
+        """Record that the clock or the caller stopped a solver."""
 
     def found(self, point: Floats, bound: float) -> None:
-        """Hear of the best point (C,) so far, and of a bound on the objective; -inf where there is none."""
+        """Receive the best point (C,) so far, and a bound on the objective; -inf without one."""
 
 
 class Clock:
@@ -54,29 +56,29 @@ class Clock:
         self.timed_out = False
 
     def stop(self) -> bool:
-        """When the time is up."""
+        """Return whether the time is up."""
         self.timed_out |= self.time_left() <= 0
         return self.timed_out
 
     def time_left(self) -> float:
-        """Seconds."""
+        """Return the seconds left."""
         return self.until - time.perf_counter()
 
     def note(self, *, timed_out: bool) -> None:
-        """Remember it."""
+        """Record that a solver was stopped."""
         self.timed_out |= timed_out
 
     def found(self, point: Floats, bound: float) -> None:
-        """Nobody listens."""
+        """Ignore the point: there is no listener."""
 
 
 class Phases:
     """One objective of a lowered problem: `model` has the columns of `lowered.model`, and its rows first.
 
-    tried, improved  neighbourhoods, and how many of them helped
+    tried, improved  neighbourhoods, and the number that gained
     proven           the answer is optimal within the exact gap
-    tree_bound       of branch and bound on the whole; -inf where there was none
-    not_followed     specs whose columns steps cannot follow, so that there were none
+    tree_bound       of branch and bound on the whole; -inf without it
+    not_followed     specs whose columns steps cannot follow, so there were no steps
     """
 
     def __init__(self, lowered: Lowered, model: Model, limits: PortfolioLimits, seed: int, watch: Watch) -> None:
@@ -88,7 +90,7 @@ class Phases:
         self.not_followed: tuple[str, ...] = ()
 
     def relax(self, model: Model, *, cancelled: Callable[[], bool] | None = None) -> Relaxation:
-        """The relaxation of a model with the same columns and rows; in parts where the whole would take too long."""
+        """Relax a model with the same columns and rows; in parts if the whole would take too long."""
         left_s, parts = self.watch.time_left(), in_parts(self.lowered, model, self.shares)
         if parts == 1:
             return relax(self.lowered, model, RELAXATION_SHARE * left_s, cancelled=cancelled)
@@ -97,11 +99,11 @@ class Phases:
         )
 
     def cost(self, counts: Ints) -> float:
-        """What counts cost."""
+        """Return the cost of counts."""
         return self.model.objective(self.lowered.point_of(counts))
 
     def start(self, relaxation: Relaxation, known: Ints) -> Ints:
-        """(Q,) the better of the rounded relaxation and of what is known already. Ties stay."""
+        """Return the better of the rounded relaxation and the known counts, (Q,). Ties keep the known ones."""
         if relaxation.fractional is None:
             return known
         left_s = self.watch.time_left()
@@ -112,7 +114,7 @@ class Phases:
         return self.better(self._restored(counts, known), known)
 
     def better(self, found: Ints, known: Ints) -> Ints:
-        """The cheaper of two, the known one where what was found breaks a row or gains nothing."""
+        """Return the cheaper of two counts, or the known ones if the found ones break a row or gain nothing."""
         point = self.lowered.point_of(found)
         before = self.cost(known)
         gains = self.model.objective(point) < before - LEAST_GAIN * max(1.0, abs(before))
@@ -122,7 +124,7 @@ class Phases:
         return restored(self.lowered, self.model, self.shares, counts, known)
 
     def improve(self, relaxation: Relaxation, counts: Ints, bound: float) -> Ints:
-        """(Q,) better counts, until limits, the watch or `bound` end it."""
+        """Improve counts (Q,) until limits, the watch or `bound` end it."""
         cost = self.cost(counts)
         self.watch.found(self.lowered.point_of(counts), -np.inf)
         if cost <= bound + self.limits.exact_gap * max(1.0, abs(bound)):
@@ -150,23 +152,24 @@ class Phases:
         )
         self.tried, self.improved = search.solved, search.improved
         self.watch.note(timed_out=search.timed_out)
-        found = self.better(self._restored(search.counts, counts), counts)  # a solver's tolerance lets some by
+        # a solver's tolerance lets some violations pass
+        found = self.better(self._restored(search.counts, counts), counts)
         return found if found is counts else self._down(walk, relaxation, found)
 
     def _down(self, walk: Walk, relaxation: Relaxation, counts: Ints) -> Ints:
-        """By steps; the clock ends them where they are."""
+        """Improve counts by steps, until the clock ends them."""
         excess = Excess(self.lowered, self.model, self.shares, relaxation)
         least = LEAST_GAIN * self._size(relaxation, counts, relaxation.bound)
         return self.better(walk.down(counts, least, excess, self.watch.stop), counts)
 
     def _size(self, relaxation: Relaxation, counts: Ints, bound: float) -> float:
-        """What gains are measured by: the bound, or where there is none what comes closest to it."""
+        """Return the scale of gains: the bound, or without one the closest known value."""
         if not (np.isfinite(bound) and bound > 0):
             bound = self.cost(counts) if relaxation.point is None else self.model.objective(relaxation.point)
         return max(1.0, abs(bound))
 
     def _whole(self, counts: Ints) -> Ints:
-        """Few enough columns: branch and bound on all of them."""
+        """Solve all columns by branch and bound, if they are few enough."""
         limits = Limits(
             nodes_max=self.limits.exact_nodes_max,
             relative_gap=self.limits.exact_gap,

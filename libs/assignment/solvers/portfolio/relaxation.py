@@ -1,4 +1,4 @@
-"""The relaxation: a fractional plan, a price for an object of each class, and a bound."""
+"""Solve the relaxation: a fractional plan, a price for an object of each class, and a bound."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from libs.mip.model import Model
 class Relaxation:
     """K classes, Q counts.
 
-    fractional  (Q,) or None   the plan in fractions of objects; None where the solve was cut short before it had one
-    price       (K,)           cost of one object more of a class: below 0 where it would be of use
-    reduced     (Q,)           what one object more in a count costs beyond its price, at least
-    cost        (C,)           the objective that was relaxed
-    bound       float          no assignment is cheaper; from the prices alone, so that no solver's precision is trusted
+    fractional  (Q,) or None   the plan in fractions of objects; None if the solve was cut short before it had one
+    price       (K,)           cost of one more object of a class: below 0 if it would be useful
+    reduced     (Q,)           least cost of one more object in a count beyond its price
+    cost        (C,)           the relaxed objective
+    bound       float          lower bound for all assignments, from the prices alone, so independent of a solver's
+                               precision
     """
 
     fractional: Floats | None
@@ -40,7 +41,7 @@ def relax(
     *,
     cancelled: Callable[[], bool] | None = None,
 ) -> Relaxation:
-    """By interior point without crossover: prices and a central point cost a tenth of a basis.
+    """Relax by an interior point method without crossover: prices and a central point cost a tenth of a basis.
 
     model   `lowered.weighted` or `lowered.at` of it, or one with the same columns and rows
     """

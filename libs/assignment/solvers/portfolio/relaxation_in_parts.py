@@ -1,4 +1,4 @@
-"""The relaxation in parts, for problems whose whole relaxation takes too long. Source: POP, section 3."""
+"""Relax in parts, for problems whose whole relaxation takes too long. Source: POP, section 3."""
 
 from __future__ import annotations
 
@@ -24,14 +24,18 @@ from libs.mip.model import Model
 PART_COUNTS = 20_000
 """Count columns of a part: its relaxation takes seconds."""
 ROUNDS = 2
-"""Each deals the containers anew, so that what one part had too much of goes where it is wanted."""
+"""Each round distributes the containers again, so that one part's surplus can reach another."""
 PATIENCE = 3.0
-"""Times the last round that must be left for another, or for a bound: the search after it gains more than they do."""
+"""Time left, in lengths of the last round, that another round or a bound needs. The later search gains more than
+these.
+"""
 
 
 def in_parts(lowered: Lowered, model: Model, shares: Shares) -> int:
-    """How many parts a relaxation should have: 1 where it is small enough, or containers share more than objects, as
-    they do the rows that hold a higher priority.
+    """Return the number of parts of a relaxation.
+
+    It is 1 if the problem is small, or if containers share more than objects. They do in rows that hold a higher
+    priority.
     """
     parts = -(-len(lowered.kind) // PART_COUNTS)
     separable = shares.separable and model.matrix.shape[0] == lowered.model.matrix.shape[0]
@@ -41,8 +45,8 @@ def in_parts(lowered: Lowered, model: Model, shares: Shares) -> int:
 class PartedRelaxation:
     """A fractional point under improvement, part by part.
 
-    x      (C,)  the point; it starts where the objects are; no round makes it worse where nothing steps
-    price  (N,)  of rows: those of a container by its part; those of classes the mean of the parts that use them
+    x      (C,)  the point; it starts at the initial assignment; without step functions no round makes it worse
+    price  (N,)  of rows: those of a container from its part; those of classes as the mean of the parts that use them
     """
 
     def __init__(
@@ -68,7 +72,7 @@ class PartedRelaxation:
         self._real = self._real[self._real != shares.sink]
 
     def run(self, seed: int, rounds: int = ROUNDS) -> Relaxation:
-        """Rounds while there is time for them, and a bound."""
+        """Do rounds while there is time, and compute a bound."""
         rng, bound, took_s = np.random.default_rng(seed), -np.inf, 0.0
         for _ in range(rounds):
             began = time.perf_counter()
@@ -88,7 +92,7 @@ class PartedRelaxation:
         )
 
     def _late(self, took_s: float) -> bool:
-        """Whether there is no time for another round: then the answer hangs on the clock, and says so."""
+        """Return whether there is no time for another round. Then the answer depends on the clock, and is marked so."""
         self.timed_out |= self._left_s() < PATIENCE * took_s
         return self.timed_out
 
@@ -96,7 +100,7 @@ class PartedRelaxation:
         return self._until - time.perf_counter()
 
     def _round(self, rng: np.random.Generator) -> None:
-        """Each part does its best with what its containers have and its share of what is placed nowhere."""
+        """Optimise each part with its containers' objects and its share of the unplaced ones."""
         lowered, model, known = self.lowered, self.model, self._known
         activity = model.matrix @ self.x
         lent = np.where(known, self.x[self._sink_of], 0.0) / self.parts
@@ -123,7 +127,9 @@ class PartedRelaxation:
         self.x = lowered.point_of(np.maximum(self.x[: self.width], 0.0))
 
     def _bound(self, rng: np.random.Generator) -> float:
-        """Lagrangian: every container does its best at the prices of the classes, whoever else wants the objects."""
+        """Return a Lagrangian bound: every container is optimised at the prices of the classes, regardless of
+        supply.
+        """
         model, classes = self.model, self.classes
         activity = model.matrix @ self.x
         subs = [self._at_prices(restrict(model, columns, self.x, activity)) for columns in self._dealt(rng)]
@@ -134,7 +140,7 @@ class PartedRelaxation:
         return bound_from_prices(model, price)
 
     def _at_prices(self, sub: Submodel) -> Submodel:
-        """Without the rows of classes, but objects paid for."""
+        """Return a submodel without the rows of classes, with objects paid for."""
         own = np.flatnonzero(sub.rows >= self.classes)
         cost = sub.model.cost.copy()
         counts = sub.columns < self.width
@@ -149,7 +155,7 @@ class PartedRelaxation:
         return replace(sub, model=part, rows=sub.rows[own])
 
     def _dealt(self, rng: np.random.Generator) -> list[Ints]:
-        """The columns of each part: its containers are drawn."""
+        """Return the columns of each part, for random containers."""
         groups = np.array_split(rng.permutation(self._real), self.parts)
         return [np.flatnonzero(self.shares.of(np.sort(group))) for group in groups]
 
@@ -173,9 +179,9 @@ def relax_in_parts(
     seed: int = 0,
     cancelled: Callable[[], bool] | None = None,
 ) -> Relaxation:
-    """A feasible fractional plan close to the best, prices and a bound, from parts that divide the objects.
+    """Return a feasible near-optimal fractional plan, prices and a bound, from parts that divide the objects.
 
-    model  `lowered.weighted` or `lowered.at` of it, in which containers share nothing but objects, and any object can
-           go to `shares.sink` as far as that takes its class
+    model  `lowered.weighted` or `lowered.at` of it, in which containers share only objects, and any object can go to
+           `shares.sink` if that accepts its class
     """
     return PartedRelaxation(lowered, model, shares, parts, time_s_max, cancelled=cancelled).run(seed)

@@ -1,4 +1,4 @@
-"""Counts that break what must hold are mended, and not thrown away."""
+"""Repair counts that break a row or a bound."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from libs.assignment.solvers.portfolio.containers_of import Shares
 from libs.mip.model import Model
 
 TOLERANCE = 1e-10
-"""Relative: what sums of floats may differ by."""
+"""Relative tolerance for rounding in sums of floats."""
 
 
 def restored(lowered: Lowered, model: Model, shares: Shares, counts: Ints, known: Ints) -> Ints:
-    """(Q,) the counts, with containers that break a row or a bound of the model given back what they have in `known`.
+    """Return the counts (Q,), in which containers that break a row or a bound have their `known` counts again.
 
-    What is known breaks nothing. A row beyond those of the lowered problem says that a level above may not grow: those
-    give back who make it grow. What they take back comes from whoever gains of that class: all of what is known fits,
-    so it is there. Those who lose by it may be next; each is given back but once, so this ends. Nothing changes where
-    nothing is broken.
+    The known counts break nothing. A row beyond those of the lowered problem forbids growth of a higher level; then the
+    containers that cause the growth are reset. The objects that they regain come from containers that gained of that
+    class: all known counts fit together, so the objects exist. Containers that lose objects by it may be next. Each is
+    reset at most once, so this ends. Unbroken counts are returned unchanged.
     """
     counts, kind = counts.copy(), lowered.kind
     done = np.zeros(len(lowered.problem.containers), dtype=np.bool_)
     height, before = shares.rows.shape[0], lowered.point_of(known)
     levels = model.matrix[height:].toarray()
     by_kind = np.argsort(kind, kind="stable")
-    first = np.searchsorted(kind[by_kind], kind[by_kind])  # where each count's class begins
+    first = np.searchsorted(kind[by_kind], kind[by_kind])  # position of each count's class
     size = lowered.classes.size
     while True:
         point = lowered.point_of(counts)
@@ -48,7 +48,7 @@ def restored(lowered: Lowered, model: Model, shares: Shares, counts: Ints, known
 
 
 def broken(model: Model, x: Floats) -> tuple[Bools, Bools]:
-    """(N,) rows and (C,) bounds of columns that a point does not keep to."""
+    """Return the rows (N,) and the columns' bounds (C,) that a point violates."""
     activity = model.matrix @ x
     size, most = TOLERANCE * np.maximum(1.0, np.abs(activity)), TOLERANCE * np.maximum(1.0, np.abs(x))
     rows = (activity < model.row_lower - size) | (activity > model.row_upper + size)
@@ -56,12 +56,12 @@ def broken(model: Model, x: Floats) -> tuple[Bools, Bools]:
 
 
 def is_broken(model: Model, x: Floats) -> bool:
-    """Whether a point breaks anything."""
+    """Return whether a point violates a row or bound."""
     return any(bool(where.any()) for where in broken(model, x))
 
 
 def _fill(lowered: Lowered, shares: Shares, counts: Ints, known: Ints, missing: Ints) -> None:
-    """Put objects that are nowhere into the sink, or else where they are known to fit."""
+    """Put missing objects into the sink, or else into containers in which they are known to fit."""
     kind = lowered.kind
     for room in (
         np.where(lowered.container == shares.sink, missing[kind], 0),

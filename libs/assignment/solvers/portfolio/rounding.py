@@ -1,4 +1,6 @@
-"""Rounding is a network: whole counts within the floors and ceilings of a fractional plan and of its sums."""
+"""Round a fractional plan to whole counts by a network flow, within the floors and ceilings of the plan and of its
+sums.
+"""
 
 from __future__ import annotations
 
@@ -12,22 +14,22 @@ from libs.mip.highs import Limits, SolverError, solve_lp
 from libs.mip.model import Mip
 
 FUZZ = 1e-6
-"""An interior point is whole only to about this precision."""
+"""Precision of whole numbers in an interior point."""
 
 
 def round_counts(lowered: Lowered, fractional: Floats, sink: int = -1, *, time_s_max: float = np.inf) -> Ints | None:
-    """(Q,) whole counts whose sums stay within the floor and the ceiling of the fractional sums f; None: out of time.
+    """Return whole counts (Q,) whose sums stay within the floor and ceiling of the fractional sums f; None: out of
+    time.
 
         floor(f[q])               <=  n[q]               <=  ceil(f[q])               for all counts
         floor(sum_{q in F} f[q])  <=  sum_{q in F} n[q]  <=  ceil(sum_{q in F} f[q])  for all F of a nested family
         sum_{q of class k} n[q]   =   size[k]                                         for all classes
 
-    The family: the counts of a container, and those that one row of the model adds up, as far as any two of these are
-    nested or disjoint; larger ones first. The sums of one class are disjoint. Two laminar families make a
-    transportation problem, whose vertices are whole; the fractional plan itself satisfies it, so there is one. Of the
-    vertices it takes one nearest to the fractional plan. What the values of objects lose by it, and rows that are not
-    nested, is mended next. What a relaxation that was cut short leaves out goes to the container `sink`, where there
-    is one.
+    The family has the counts of a container, and the counts in one row of the model. Larger sets come first, and a set
+    must be nested in or disjoint from each earlier one. The sums of one class are disjoint. Two laminar families make a transportation
+    problem, whose vertices are whole. The fractional plan satisfies it, so a vertex exists. The result is a vertex
+    nearest to the plan. The phases after this repair rows that are not nested, and lost values. Objects that a
+    truncated relaxation leaves out go to the container `sink`, if there is one.
     """
     f = _fitted(lowered, fractional, sink)
     low, high = np.floor(f + FUZZ), np.ceil(f - FUZZ)
@@ -60,10 +62,10 @@ def round_counts(lowered: Lowered, fractional: Floats, sink: int = -1, *, time_s
 
 
 def nested_family(sets: Matrix) -> Matrix:
-    """(F, columns) those of the sets (rows, columns), the larger first, of which any two are nested or disjoint.
+    """Return the sets (F, columns) of (rows, columns), larger ones first, of which any two are nested or disjoint.
 
-    Each column knows the smallest set so far that it is in; a smaller one fits in where all of its columns know the
-    same. Sets of one column, and sets that are there already, are left out.
+    Each column stores the smallest chosen set that contains it. A smaller set fits if all its columns store the same
+    set. Sets of one column and repeated sets are left out.
     """
     mark = np.random.default_rng(0).integers(1, 2**62, sets.shape[1])  # equal sets have equal sums of marks
     sizes = np.diff(sets.indptr)
@@ -84,7 +86,7 @@ def nested_family(sets: Matrix) -> Matrix:
 
 
 def _sums(lowered: Lowered, open_: Ints) -> Matrix:
-    """(sets, open counts) 1 where a container or a row of the model, supply aside, has part in a count."""
+    """Return (sets, open counts): 1 if a container, or a row of the model except supply, contains a count."""
     rows = csr(lowered.model.matrix[:, open_])[len(lowered.classes.size) :]
     shape = len(lowered.problem.containers), len(open_)
     whole = csr((np.ones(len(open_)), (lowered.container[open_], np.arange(len(open_)))), shape=shape)
@@ -94,7 +96,7 @@ def _sums(lowered: Lowered, open_: Ints) -> Matrix:
 
 
 def _fitted(lowered: Lowered, fractional: Floats, sink: int) -> Floats:
-    """(Q,) the plan made to add up to what there is: an interior point is off by a little, one cut short by more."""
+    """Return the plan scaled to the supply, (Q,): an interior point misses it slightly, a truncated one by more."""
     kinds, size, most = lowered.kind, lowered.classes.size, lowered.model.upper[: len(fractional)]
     f = np.clip(np.nan_to_num(fractional), 0.0, most)
     f *= np.minimum(1.0, size / np.maximum(np.bincount(kinds, f, len(size)), 1e-12))[kinds]

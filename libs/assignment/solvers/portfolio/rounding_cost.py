@@ -1,4 +1,4 @@
-"""How much more a container pays in whole objects than in the relaxation."""
+"""Compute the additional cost of whole objects over the relaxation, per container."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from libs.mip.model import Model
 
 
 class Excess:
-    """Classes couple containers only through the prices of objects, so where nothing else does, the gap of whole counts
-    to the bound is the sum of these (Lagrangian relaxation of supply).
+    """The excess of each container's cost over its cost in the relaxation.
 
-    least  (containers,) what each pays in the relaxation: its costs, and its objects at their prices
+    Assume that classes couple containers only through the prices of objects. Then the gap between whole counts and the
+    bound is the sum of these excesses (Lagrangian relaxation of supply).
+
+    least  (containers,) cost of each in the relaxation, with its objects at their prices
     """
 
     def __init__(self, lowered: Lowered, model: Model, shares: Shares, relaxation: Relaxation) -> None:
@@ -25,14 +27,16 @@ class Excess:
             self.least = self._paid(lowered.point_of(relaxation.fractional))
 
     def at(self, x: Floats) -> Floats:
-        """(containers,) at a point (C,); 0 of the sink."""
+        """Return the excess at a point (C,), (containers,); 0 for the sink."""
         excess = np.maximum(self._paid(x) - self.least, 0.0)
         if self.shares.sink >= 0:
             excess[self.shares.sink] = 0.0
         return excess
 
     def open(self, x: Floats) -> Bools:
-        """(Q,) the counts that could be of use: one whose reduced cost is above its container's excess cannot."""
+        """Return the counts that could be useful, (Q,). A reduced cost above its container's excess rules a count
+        out.
+        """
         return np.asarray(self.relaxation.reduced <= self.at(x)[self.lowered.container])
 
     def _paid(self, x: Floats) -> Floats:

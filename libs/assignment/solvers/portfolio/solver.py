@@ -1,5 +1,5 @@
-"""The portfolio: relaxation, network rounding, restoring, steps on counts, exact neighbourhoods; the best so far, with
-a bound.
+"""Solve by a portfolio: relaxation, network rounding, restoring, steps on counts, exact neighbourhoods; with a
+bound.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from libs.assignment.solvers.timeline_record import Record
 from libs.assignment.solvers.unbuilt import unbuilt
 
 ALIKE = 4
-"""Objects of a class, on average, from which on counting them is worth more than looking at each."""
+"""Average objects of a class from which counts pay off over single objects."""
 KEPT_BACK = 0.05
-"""Of the time: what solvers run over, and what comes after them."""
+"""Share of the time reserved for overruns of solvers, and for the work after them."""
 TWINS = 2
-"""Objects of a class, on average, below which the result warns."""
+"""Average objects of a class below which the result carries a warning."""
 MOMENTS_MAX, MOMENTS_MIN = 100, 2
-"""Steps of a timeline."""
+"""Most and least steps of a timeline."""
 MOMENTS_SHARE, MOMENTS_S = 0.02, 0.1
-"""Of the time, or seconds if that is more: what may go into turning steps into moves of objects at the end."""
+"""Share of the time, or seconds if that is more, for turning steps into moves of objects at the end."""
 
 
 def solve_portfolio(
@@ -49,15 +49,16 @@ def solve_portfolio(
     compiled: Compiled | None = None,
     deadline: Deadline | None = None,
 ) -> Outcome:
-    """An assignment no worse than the start at every priority, and a bound on each.
+    """Return an assignment no worse than the start at every priority, and a bound on each.
 
-    With enough time the same problem and seed give the same answer on any machine. NotLowerable where the problem has
-    no form as a mixed-integer program.
+    With enough time the same problem and seed give the same answer on any machine. Raises NotLowerable if the problem
+    has no form as a mixed-integer program.
 
-    compiled  the problem compiled, where a caller has it already
-    deadline  the clock of the solve that this one is part of; it counts instead of time_s_max
+    compiled  the compiled problem, if the caller has it already
+    deadline  the clock of an enclosing solve; it replaces time_s_max
     """
-    if not isinstance(limits, PortfolioLimits):  # tries are no neighbourhoods: of a search's limits the time is kept
+    # tries are not neighbourhoods: of limits for a search only the time counts
+    if not isinstance(limits, PortfolioLimits):
         limits = PortfolioLimits() if limits is None else PortfolioLimits(time_s_max=limits.time_s_max)
     deadline = deadline or Deadline.after(limits.time_s_max)
     limits, began = replace(limits, time_s_max=deadline.time_s_max), deadline.began
@@ -71,7 +72,7 @@ def solve_portfolio(
     for level in range(len(lowered.levels)):
         run.solve(level)
     placing = time.perf_counter()
-    best = begun_at(lowered.compiled, lowered.assignment(run.counts))  # rows are kept up to a solver's tolerance only
+    best = begun_at(lowered.compiled, lowered.assignment(run.counts))  # rows hold only up to a solver's tolerance
     timeline = run.timeline(time.perf_counter() - placing)
     first, last = lowered.compiled.values(problem.initial), lowered.compiled.values(best)
     bound, stopped_by = claimed(lowered.compiled, last, run.bound, run.stopped_by, limits.exact_gap)
@@ -94,7 +95,7 @@ def solve_portfolio(
 
 
 class _Moment(NamedTuple):
-    """A point of the search: its values by level, and the counts that are other than at the start."""
+    """A point of the search: its values by level, and the counts that differ from the start."""
 
     time_s: float
     tries: int
@@ -105,7 +106,7 @@ class _Moment(NamedTuple):
 
 
 class _Run:
-    """The levels one after the other: who watches them, and the best counts so far."""
+    """The levels one after the other, with their observer, and the best counts so far."""
 
     def __init__(
         self,
@@ -129,7 +130,7 @@ class _Run:
         self._not_followed: tuple[str, ...] = ()
 
     def solve(self, level: int) -> None:
-        """Make one level small while those above it stay what they have become."""
+        """Minimise one level while higher ones keep their values."""
         lowered, self._level = self.lowered, level
         model = lowered.at(level, self._most)
         value = model.objective(lowered.point_of(self.counts))
@@ -160,10 +161,10 @@ class _Run:
             least = lowered.levels[level].least(lowered.model)
         self.bound.append(least - (0.0 if lowered.sound else lowered.levels[level].error))
         room = tolerance(level, value)
-        self._most.append(value if value <= none + room else value + room)  # at its least it is held by bounds
+        self._most.append(value if value <= none + room else value + room)  # at its least value bounds hold it
 
     def notes(self) -> tuple[str, ...]:
-        """What kept the answer from being better, where it may be."""
+        """Return the reasons why the answer may not be the best."""
         found, size = [], self.lowered.classes.size
         if self._not_followed:
             found.append(f"without steps on counts, which cannot follow {', '.join(self._not_followed)}")
@@ -175,7 +176,7 @@ class _Run:
         return tuple(found)
 
     def _remember(self, point: Floats) -> tuple[float, ...]:
-        """A moment; of very many every other one is forgotten."""
+        """Record a moment. If there are too many, drop every other one."""
         values, held = self.lowered.values(point), self.lowered.held
         counts = np.rint(point[: len(held)]).astype(np.int64)
         other = np.flatnonzero(counts != held)
@@ -186,9 +187,9 @@ class _Run:
         return values
 
     def timeline(self, placing_s: float) -> tuple[Step, ...]:
-        """The moments with what has moved: found out when the search is over, which would wait for it.
+        """Return the moments with their moved objects, computed only after the search, so that it does not wait.
 
-        placing_s  seconds that one takes; as many are left out as make all of them quick beside the search
+        placing_s  seconds for one; moments are left out until all together are quick compared with the search
         """
         lowered, record = self.lowered, Record(self.lowered.problem.initial, self.began)
         exact = not any(level.error for level in lowered.levels)
@@ -204,22 +205,22 @@ class _Run:
         return tuple(record.steps)
 
     def stop(self) -> bool:
-        """Whether the caller or the clock ends it."""
+        """Return whether the caller or the clock ends it."""
         asked = self.caller.cancelled()
         if asked or self.time_left() <= 0:
             self.note(timed_out=True)
         return asked or self.time_left() <= 0
 
     def time_left(self) -> float:
-        """Seconds, of the level."""
+        """Return the seconds left for the level."""
         return self._until - time.perf_counter()
 
     def note(self, *, timed_out: bool) -> None:
-        """A solver was stopped by the clock or the caller."""
+        """Record that the clock or the caller stopped a solver."""
         if timed_out and self.stopped_by in (StoppedBy.OPTIMAL, StoppedBy.WORK):
             self.stopped_by = StoppedBy.CANCELLED if self.caller.cancelled() else StoppedBy.TIME
 
     def found(self, point: Floats, bound: float) -> None:
-        """Write it down, and tell."""
+        """Record the point, and tell the caller."""
         values = self._remember(point)
         self.caller.tell(self._level, values[self._level], bound)

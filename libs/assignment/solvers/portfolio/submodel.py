@@ -1,4 +1,4 @@
-"""A model with most of its columns fixed where they are."""
+"""Fix most columns of a model at their present values."""
 
 from __future__ import annotations
 
@@ -11,26 +11,27 @@ from libs.assignment.language.arrays import Floats, Ints
 from libs.mip.model import Model
 
 FEASIBLE = 1e-6
-"""By which rows of whole answers may be missed in a solver: less, and it takes what just meets them for infeasible."""
+"""Tolerance for rows of whole answers in a solver. With less, it finds answers that just meet them infeasible."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Submodel:
-    """A model over the columns that are free; columns (c,) and rows (n,) are which of the whole these are."""
+    """A model over the free columns; columns (c,) and rows (n,) are their numbers in the whole."""
 
     model: Model
     columns: Ints
     rows: Ints
 
     def with_bounds(self, lower: Floats, upper: Floats) -> Model:
-        """The same with other bounds on the columns."""
+        """Return the model with other bounds on the columns."""
         return replace(self.model, lower=lower, upper=upper)
 
 
 def restrict(model: Model, columns: Ints, x: Floats, activity: Floats) -> Submodel:
-    """Free some columns (c,) of a model; all others stay as in the point x (C,), whose rows come to `activity` (N,).
+    """Free some columns (c,) of a model. All others stay as in the point x (C,), whose rows have the values `activity`
+    (N,).
 
-    Rows without a free column are left out: they stay as they are.
+    Rows without a free column are left out, because they do not change.
     """
     part = model.matrix[:, columns]
     rows, index = np.unique(part.indices, return_inverse=True)
@@ -52,7 +53,7 @@ def restrict(model: Model, columns: Ints, x: Floats, activity: Floats) -> Submod
 
 
 def loosened(model: Model, rows: Ints) -> Model:
-    """The model with some rows that may be missed by FEASIBLE."""
+    """Return the model with some rows widened by FEASIBLE."""
     lower, upper = model.row_lower.copy(), model.row_upper.copy()
     lower[rows] -= FEASIBLE
     upper[rows] += FEASIBLE

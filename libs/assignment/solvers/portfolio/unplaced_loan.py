@@ -1,4 +1,4 @@
-"""What is placed nowhere, lent to a part of the model."""
+"""Lend unplaced objects to a part of the model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from libs.mip.model import Model
 
 
 def sink_columns(lowered: Lowered, sink: int) -> Ints:
-    """(K,) the count of each class in the sink; -1 where there is none."""
+    """Return the count of each class in the sink, (K,); -1 if there is none."""
     found = np.full(len(lowered.classes.size), -1)
     columns = np.flatnonzero(lowered.container == sink)
     found[lowered.kind[columns]] = columns
@@ -21,7 +21,7 @@ def sink_columns(lowered: Lowered, sink: int) -> Ints:
 
 
 def with_lent(lowered: Lowered, model: Model, sub: Submodel, sink_of: Ints, lent: Floats | Ints) -> Submodel:
-    """Objects may go to the sink, and `lent` (K,) come from it: its columns are put into the others' costs and rows."""
+    """Let objects go to the sink, and `lent` (K,) come from it: its columns merge into the others' costs and rows."""
     classes, width = len(lowered.classes.size), len(lowered.kind)
     supply = sub.rows < classes
     kinds = sub.rows[supply]
@@ -29,7 +29,7 @@ def with_lent(lowered: Lowered, model: Model, sub: Submodel, sink_of: Ints, lent
     lower, upper = sub.model.row_lower.copy(), sub.model.row_upper.copy()
     at = np.flatnonzero(supply)[sunk]
     lower[at] = -np.inf
-    upper[at] += lent[kinds[sunk]]  # what is left of a class with all others fixed is what the containers have of it
+    upper[at] += lent[kinds[sunk]]  # with all others fixed, the rest of a class is the containers' own part
     cost = sub.model.cost.copy()
     counts = sub.columns < width
     sink = sink_of[lowered.kind[sub.columns[counts]]]

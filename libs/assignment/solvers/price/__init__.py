@@ -1,1 +1,1 @@
-"""Prices for what containers offer, and placing by them: what `solvers/price/solver.py` is made of."""
+"""Place objects by prices of room in containers: the parts of `solvers/price/solver.py`."""

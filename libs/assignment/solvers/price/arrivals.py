@@ -1,4 +1,4 @@
-"""Objects that come and go: each round places what has arrived, and moves nothing that runs."""
+"""Place objects that arrive and leave over time. Each round places new ones, and moves no placed one."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from libs.assignment.solvers.prices import Prices
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Round:
-    """What one round did.
+    """The result of one round.
 
     placed      (n,) int   objects, among those that waited
-    containers  (n,) int   where each of them is now
-    waiting     (m,) int   objects that found no place
-    prices      Prices     of this round: where the next one starts
-    bound       float      no placement of those that waited into what was left gains more
+    containers  (n,) int   the container of each
+    waiting     (m,) int   objects without a place
+    prices      Prices     of this round, the start of the next one
+    bound       float      upper bound of the gain of placing the waiting objects in the remaining room
     steps       int        evaluations of the dual function
     """
 
@@ -41,9 +41,9 @@ class Round:
 
 
 class Stream:
-    """A problem whose objects arrive and leave. At first those run that are not outside at the start.
+    """A problem whose objects arrive and leave. At first, objects count as placed if they are not outside at the start.
 
-    After a restart: state the problem anew, with what runs in its containers and held by AvoidMovingSpec.
+    After a restart state the problem again, with placed objects in their containers and held by AvoidMovingSpec.
     """
 
     def __init__(self, problem: Problem, settings: PriceSettings | None = None, *, seed: int = 0) -> None:
@@ -56,11 +56,13 @@ class Stream:
 
     @property
     def assignment(self) -> Ints:
-        """(N,) the container of each object; where it is not placed, the one that stands for that."""
+        """Return the container of each object, (N,). Unplaced objects are in the container that stands for
+        "unplaced".
+        """
         return np.where(self._state.at >= 0, self._state.at, self.market.outside)
 
     def place(self, arriving: ArrayLike = ()) -> Round:
-        """Place what arrives and what still waits, as far as there is room.
+        """Place arriving and waiting objects, as far as there is room.
 
         Raises: BadValues for an object that is there already.
         """
@@ -92,7 +94,7 @@ class Stream:
         )
 
     def leave(self, objects: ArrayLike) -> None:
-        """Free what these objects hold; one that waits is forgotten."""
+        """Free the room of these objects. One that waits is dropped."""
         gone = np.unique(np.asarray(objects, dtype=np.int64))
         self._waits[gone] = False
         self.market.fixed[gone] = False

@@ -1,4 +1,4 @@
-"""What is on offer at a moment: room by shape, and the penalty for standing in the way."""
+"""Compute the offer at a moment: room by shape, and the penalty for blocking scarce dimensions."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from libs.assignment.solvers.price.state import State
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Offer:
-    """Room that is left.
+    """The remaining room.
 
-    most    (S, D)  the most that one container of a shape has left; -1: there is none
-    supply  (P, D)  what the containers of a pool have left together
-    rent    (S, D)  what an object pays that takes nothing of a dimension which other shapes lack
+    most    (S, D)  the largest remaining room of one container of a shape; -1: there is none
+    supply  (P, D)  the remaining room of a pool's containers together
+    rent    (S, D)  price for an object that does not use a dimension which other shapes lack
     first   (S + 1,), listed (C',)  the containers of shape s are listed[first[s]:first[s + 1]]
     """
 
@@ -29,7 +29,7 @@ class Offer:
 
 
 def offer_of(market: Market, state: State, rent: float) -> Offer:
-    """From what is left now. `rent` is a share of the least that any object is worth."""
+    """Return the present offer. `rent` is a share of the least worth of an object."""
     listed = np.argsort(market.shape, kind="stable")
     listed = listed[market.shape[listed] >= 0]
     first = np.searchsorted(market.shape[listed], np.arange(market.shapes + 1))
@@ -44,7 +44,7 @@ def offer_of(market: Market, state: State, rent: float) -> Offer:
 
 
 def _rent(market: Market, share: float) -> Floats:
-    """A dimension that some shapes lack (accelerators, say) is kept for those who need it, where all else is equal."""
+    """Return the rents. They keep a dimension that some shapes lack (such as accelerators) for objects that need it."""
     has = np.zeros((market.shapes, len(market.dimensions)), dtype=bool)
     inside = market.shape >= 0
     np.logical_or.at(has, market.shape[inside], (market.bounded & (market.capacity > 0.0))[inside])

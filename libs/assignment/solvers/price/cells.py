@@ -1,4 +1,4 @@
-"""What the cells of a problem say of a market: room, groups, places, and what objects are worth where."""
+"""Read a market from the cells of a problem: room, groups, forbidden places, and the worth of objects by place."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from libs.assignment.language.matrices import Matrix, csr
 from libs.assignment.language.partition import Partition
 
 TINY = 1e-9
-"""What sums of floats may be off, of 1."""
+"""Relative rounding error of sums of floats."""
 LIMITS_MAX = 16
-"""More different limits on sums over several containers are left out."""
+"""Most different limits on sums over several containers; with more, they are left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -33,9 +33,9 @@ class Room:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Crowd:
-    """At most limit[g] of group g in each item; item (C,) is -1 where there is no limit.
+    """At most limit[g] of group g in each item; item (C,) is -1 without a limit.
 
-    partition  whose groups these are, where it is one of the problem's
+    partition  the partition of these groups, if it is one of the problem's
     """
 
     name: str
@@ -49,10 +49,10 @@ class Crowd:
 class Ban:
     """Objects that may not be in some containers.
 
-    who     (N,) bool   those that it is about
-    where   (C,) bool   containers that it is about
-    factor  ByItem | None  banned where that is above 0
-    new     those that are there at the start may stay
+    who     (N,) bool   the objects concerned
+    where   (C,) bool   the containers concerned
+    factor  ByItem | None  banned if it is above 0
+    new     objects that are there at the start may stay
     """
 
     who: Bools
@@ -61,14 +61,14 @@ class Ban:
     new: bool
 
     def of(self, objects: Ints, containers: Ints) -> Bools:
-        """(n,) whether each object is banned from the container given for it."""
+        """Return whether each object is banned from its given container, (n,)."""
         found = self.who[objects] & self.where[containers]
         return found if self.factor is None else found & (self.factor.of(objects, containers) > 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Worth:
-    """An object o gains value[o] * scale[c] * factor(o, c) in container c."""
+    """The gain value[o] * scale[c] * factor(o, c) of object o in container c."""
 
     name: str
     value: Floats
@@ -76,26 +76,28 @@ class Worth:
     factor: ByItem | None
 
     def of(self, objects: Ints, containers: Ints) -> Floats:
-        """(n,) what each object gains in the container given for it."""
+        """Return the gain of each object in its given container, (n,)."""
         found = self.value[objects] * self.scale[containers]
         return found if self.factor is None else found * self.factor.of(objects, containers)
 
     @property
     def most(self) -> float:
-        """No assignment gains more."""
+        """Return an upper bound of the gain of all assignments."""
         table = 1.0 if self.factor is None else float(np.abs(self.factor.table).max(initial=0.0))
         return float(np.abs(self.value).sum() * np.abs(self.scale).max(initial=0.0) * table)
 
     @property
     def places(self) -> bool:
-        """Whether it says that being in some containers is better than not, for objects of any class."""
+        """Return whether some containers are better than others for objects of any class."""
         uneven = bool((self.scale >= 0).all() and self.scale.min(initial=0.0) < self.scale.max(initial=0.0))
         return self.factor is None and uneven and bool((self.value > 0).any() or not len(self.value))
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Read:
-    """All that was read. `left_out` names the specs of what was not; `rest` is the least that it adds to the level."""
+    """The result of reading. `left_out` names specs that were not read fully; `rest` is their least part of the
+    level.
+    """
 
     level: int
     worth: list[Worth]
@@ -149,13 +151,15 @@ def _worth(compiled: Compiled) -> Read:
 
 
 def constant_of(cell: Cell) -> Floats:
-    """(rows, columns) the constant of a dense cell."""
+    """Return the constant of a dense cell, (rows, columns)."""
     whole = cell.by_row[:, None] + cell.by_column[None, :]
     return whole if cell.grid is None else np.asarray(whole + cell.grid.toarray())
 
 
 def _read_limits(compiled: Compiled, found: Read, number: int, cell: Cell) -> bool:
-    """Whether all of a hard cell was read. Each leaf of what only adds up is within the limit by itself."""
+    """Return whether a hard cell was read fully. In a cell that only adds up, each leaf is within the limit by
+    itself.
+    """
     adds = all(
         (leaf.values >= 0).all()
         and (leaf.rows.data > 0).all()
@@ -239,7 +243,7 @@ def _read_groups(compiled: Compiled, found: Read, name: str, cell: Cell, leaf: L
 
 
 def _row_of(leaf: Leaf) -> tuple[Ints, Floats]:
-    """(C,) the row of each container, -1 for none, and what it is multiplied by there."""
+    """Return the row of each container, -1 for none, and its factor there, (C,)."""
     entries = leaf.rows.tocoo()
     row, scale = np.full(leaf.rows.shape[1], -1, dtype=np.int64), np.ones(leaf.rows.shape[1])
     row[entries.coords[1]], scale[entries.coords[1]] = entries.coords[0], entries.data

@@ -1,4 +1,4 @@
-"""What objects would take at given prices: the dual function of the relaxation, and its smooth double."""
+"""Compute the demand of objects at given prices: the dual function of the relaxation, and a smooth version of it."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from libs.assignment.kernels.jit import compiled
 from libs.assignment.language.arrays import Bools, Floats, Ints
 
 FAR = 40.0
-"""e to the minus that is nothing."""
+"""Exponent beyond which exp(-x) counts as 0."""
 TRACE = 1e-9
-"""Shares below that are nothing."""
+"""Smaller shares count as 0."""
 
 
 @compiled
 def gains_by_shape(
     need: Floats, worth: Floats, kind: Ints, factor: Floats, opened: Bools, most: Floats, rent: Floats, gain: Floats
 ) -> None:
-    """What each object gains in each shape, less rent; minus infinity where it may not go, fits not or gains nothing.
+    """Compute each object's gain in each shape, less rent; minus infinity if it is forbidden, does not fit or gains
+    nothing.
 
-    gain  (n, S)  out; the other arrays as in Market (rows of the same n objects) and Offer
+    gain  (n, S)  output; the other arrays as in Market (rows of the same n objects) and Offer
     """
     objects, shapes = gain.shape
     for o in range(objects):
@@ -54,18 +55,18 @@ def smooth_dual(
     bend: Floats,
     share: Floats,
 ) -> float:
-    """The dual function with its largest gains made soft, its slope, its curvature, and what it places of whom.
+    """Compute the smoothed dual function, its slope and curvature, and the placed share of each object.
 
         f(y) = sum_pd y[p,d] supply[p,d] + sum_o T log(1 + sum_s exp((gain[o,s] - sum_d y[pool s, d] need[o,d]) / T))
 
     need    (n, D), gain (n, S)
     pool    (S,)
     price   (P, D)        y
-    supply  (P, D)        what the pools have
+    supply  (P, D)        the room of the pools
     warmth                T
-    slope   (P D,)        out: df / dy = supply - what is taken
-    bend    (P D, P D)    out: second derivatives
-    share   (n,)          out: how much of each object is placed, 0 to 1
+    slope   (P D,)        output: df / dy = supply - sold room
+    bend    (P D, P D)    output: second derivatives
+    share   (n,)          output: placed share of each object, 0 to 1
     """
     objects, shapes = gain.shape
     dimensions = need.shape[1]
@@ -111,11 +112,11 @@ def smooth_dual(
 
 @compiled
 def rank_shapes(need: Floats, gain: Floats, pool: Ints, price: Floats, rank: Ints, net: Floats, paid: Floats) -> None:
-    """The shapes of each object by net gain, what it gains in the first, and what it pays there.
+    """Rank the shapes of each object by net gain, with its net gain and payment in the first.
 
-    rank  (n, W) int  out: the best W shapes; -1: no more
-    net   (n,)        out: minus infinity where it fits nowhere
-    paid  (n,)        out
+    rank  (n, W) int  output: the best W shapes; -1: no more
+    net   (n,)        output: minus infinity if it fits nowhere
+    paid  (n,)        output
     """
     objects, shapes = gain.shape
     found, cost = np.empty(shapes), np.empty(shapes)

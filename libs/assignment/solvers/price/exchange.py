@@ -1,4 +1,4 @@
-"""Making room: an object takes the place of others that are worth less, or that may give way."""
+"""Make room for an object by removing objects of less worth, or of a level that may give way."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from libs.assignment.language.arrays import Bools, Floats, Ints
 from libs.assignment.solvers.price.group_counts import RANDOM, Held, add, allowed
 
 OUT_MAX = 64
-"""Objects that one may take the place of."""
+"""Most objects that one may replace."""
 SHAPES_TRIED = 3
-"""Shapes that are looked at for one object, best first."""
+"""Shapes to try for one object, best first."""
 BETTER = 1e-9
-"""An exchange must gain that share of what comes in."""
+"""Least gain of an exchange, as a share of the new object's gain."""
 
 
 @part
 def gain_in(o: int, s: int, worth: Floats, kind: Ints, factor: Floats) -> float:
-    """What a placed object gains in its shape."""
+    """Return the gain of a placed object in its shape."""
     found = 0.0
     for g in range(worth.shape[1]):
         found += worth[o, g] * factor[kind[o], s, g]
@@ -50,7 +50,7 @@ def link(o: int, c: int, head: Ints, ahead: Ints, behind: Ints) -> None:
 
 @part
 def share_below(l: int, level: int, gone: Ints, placed: Ints, members: Ints) -> float:
-    """The largest placed share of the levels under l, once one of `level` has come in and `gone` have left."""
+    """Return the largest placed share of the levels under l, after one of `level` has come in and `gone` have left."""
     most = 0.0
     for k in range(l):
         if members[k] > 0:
@@ -61,7 +61,7 @@ def share_below(l: int, level: int, gone: Ints, placed: Ints, members: Ints) -> 
 
 @part
 def may_go(r: int, o: int, level: Ints, gone: Ints, placed: Ints, members: Ints) -> bool:
-    """Whether r may give way to o without its own level falling behind; without levels anything may."""
+    """Return whether r may give way to o without its own level falling behind. Without levels any object may."""
     if len(level) == 0:
         return True
     l = level[r]
@@ -90,10 +90,10 @@ def who_gives_way(
     out: Ints,
     worth_it: float,
 ) -> tuple[int, float]:
-    """Objects of a container that together leave enough room, and what they gain there; -1: none found.
+    """Find objects of a container that together leave enough room, and their gain there; -1: none found.
 
-    The one that loses least for the part of the lack that it fills goes first; then those that are not needed stay.
-    Once they gain more than `worth_it` there is no use in going on.
+    First the object with the least loss for its part of the missing room goes. Then objects that are not needed stay
+    after all. Stop once their gain exceeds `worth_it`.
     """
     dimensions, count, loss = need.shape[1], 0, 0.0
     lack = np.empty(dimensions)
@@ -174,16 +174,16 @@ def exchange(
     left: Floats,
     held: Held,
 ) -> int:
-    """Let unplaced objects take the place of placed ones. How many did.
+    """Let unplaced objects replace placed ones. Return the number of objects that came in.
 
-    who      (n,) int     in order; each that is not placed is tried once
+    who      (n,) int     in order; each unplaced one is tried once
     rank     (n, W) int   their shapes, best first
-    rising   an object comes in only while its level's share is below that of a lower one, whatever that costs, and
-             nobody goes whose level would then fall behind; else an exchange must gain
+    rising   an object comes in only while its level's share is below that of a lower one, at any loss of gain, and
+             no object goes whose level would then fall behind; else an exchange must gain
     level    (N,) int     priorities; empty without `rising`
-    placed, members  (L,) int  how many of a level are placed, and are there
+    placed, members  (L,) int  numbers of placed and of all objects of a level
 
-    The table of groups must have room for as many more keys as `who` have entries.
+    The table of groups must have room for all entries of `who` as additional keys.
     """
     head = np.full(len(left), -1, dtype=np.int64)
     ahead, behind = np.full(len(at), -1, dtype=np.int64), np.full(len(at), -1, dtype=np.int64)

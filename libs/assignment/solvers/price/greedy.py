@@ -1,4 +1,4 @@
-"""Placing objects one after the other, each where its best shape has room and stays in balance."""
+"""Place objects one after the other in their best shape with room, in the best balanced container."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from libs.assignment.language.arrays import Floats, Ints
 from libs.assignment.solvers.price.group_counts import RANDOM, Held, add, allowed
 
 TIE = 1e-6
-"""Of two containers that stay in equal balance the fuller one is taken."""
+"""Difference of balance below which the fuller container is taken."""
 
 
 @part
 def roomy(o: int, c: int, need: Floats, left: Floats) -> bool:
-    """Whether an object fits into what is left."""
+    """Return whether an object fits into the remaining room."""
     fits = True
     for d in range(need.shape[1]):
         fits = fits and need[o, d] <= left[c, d]
@@ -22,7 +22,7 @@ def roomy(o: int, c: int, need: Floats, left: Floats) -> bool:
 
 @part
 def imbalance(o: int, c: int, need: Floats, left: Floats, inverse: Floats) -> float:
-    """How unevenly the container would be filled: a dimension that runs out first strands the others.
+    """Return how unevenly the container would be filled: a dimension that runs out first strands the others.
 
     max_d f[d] - min_d f[d]  with  f[d] = (left[c, d] - need[o, d]) / capacity[c, d]
     """
@@ -47,7 +47,7 @@ def best_container(
     left: Floats,
     held: Held,
 ) -> int:
-    """The container of shape s that stays best in balance, out of all or of so many drawn at random; -1: none."""
+    """Return the best balanced container of shape s, among all or `tries` random ones; -1: none."""
     size = first[s + 1] - first[s]
     if size == 0:
         return -1
@@ -76,7 +76,7 @@ def place(
     left: Floats,
     held: Held,
 ) -> int:
-    """Place objects in the order given. How many were looked at: all, unless the table of groups fills up.
+    """Place objects in the given order. Return the number of examined ones: all, unless the table of groups fills up.
 
     who   (n,) int     objects, in order
     rank  (n, W) int   the shapes of each, best first; -1: no more

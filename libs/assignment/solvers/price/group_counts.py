@@ -1,4 +1,4 @@
-"""How much of a group is in a scope item: a hash table in flat arrays, looked up in constant time."""
+"""Count each group in each scope item, in a hash table of flat arrays with constant-time lookups."""
 
 from __future__ import annotations
 
@@ -8,26 +8,27 @@ from libs.assignment.kernels.jit import compiled, part
 from libs.assignment.language.arrays import Floats, Ints
 
 SLACK = 1e-9
-"""What sums of floats may be off."""
+"""Tolerance for rounding in sums of floats."""
 MIX = 0x1E3779B97F4A7C15
 """Spreads keys over the table; odd, and below 2 ** 63."""
 
 
 RANDOM = 1
-"""Where, in `counter`, the state of the random numbers is."""
+"""Offset in `counter` of the state of the random numbers."""
 
 
 class Held(NamedTuple):
-    """The groups of objects, their limits, and how much of each group is in each scope item; kernels write the last
-    three.
+    """The groups of objects, their limits, and the amount of each group in each scope item.
 
     start    (N + 1,) int  where an object's entries begin
     entry    (M, 2) int    group and rule of an entry
-    number   (M, 2)        what the object counts for there, and the group's limit
+    number   (M, 2)        the object's amount there, and the group's limit
     item     (R, C) int    the scope item of each container by rule; -1: no limit there
-    keys     (H,) int      group * C + item, -1 where free; H is a power of two
-    amount   (H,)          how much of the group is in the item
+    keys     (H,) int      group * C + item, -1 if free; H is a power of two
+    amount   (H,)          amount of the group in the item
     counter  (2,) int      used keys; state of the random numbers
+
+    Kernels write the last three.
     """
 
     start: Ints
@@ -41,7 +42,7 @@ class Held(NamedTuple):
 
 @part
 def slot(keys: Ints, key: int) -> int:
-    """Where a key is, or would be."""
+    """Return the slot of a key, or the free slot for it."""
     mask = len(keys) - 1
     mixed = key * MIX
     k = (mixed ^ (mixed >> 29)) & mask
@@ -52,7 +53,7 @@ def slot(keys: Ints, key: int) -> int:
 
 @part
 def allowed(o: int, c: int, held: Held) -> bool:
-    """Whether object o in container c keeps all its groups within their limits."""
+    """Return whether all groups of object o stay within their limits if it is in container c."""
     for e in range(held.start[o], held.start[o + 1]):
         i = held.item[held.entry[e, 1], c]
         if i >= 0:
@@ -80,7 +81,7 @@ def add(o: int, c: int, sign: float, held: Held) -> None:
 
 @compiled
 def add_all(at: Ints, held: Held) -> None:
-    """Count in everything that is placed."""
+    """Add all placed objects."""
     for o in range(len(at)):
         if at[o] >= 0:
             add(o, at[o], 1.0, held)

@@ -1,4 +1,4 @@
-"""The relaxation with anti-affinity in it: a linear program, for the groups that bind even between whole pools."""
+"""Relax with anti-affinity: a linear program, for groups that bind even between whole pools."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from libs.mip.model import Mip
 
 
 def relax_with_groups(market: Market, offer: Offer, who: Ints) -> Relaxed | None:
-    """Prices for dimensions and for groups; None where no group binds: without them the dual alone is quicker.
+    """Return prices for dimensions and for groups; None if no group binds, because the dual alone is faster then.
 
         max  sum_os gain[o,s] x[o,s]
         sum_s x[o,s]                         <= 1                              for all o        objects
         sum_{o, s in p} need[o,d] x[o,s]     <= supply[p,d]                    for all p, d     pools x dimensions
-        sum_{o in g, s in p} amount[o] x[o,s] <= limit[g] * items of p         for g, p where that can bind
+        sum_{o in g, s in p} amount[o] x[o,s] <= limit[g] * items of p         for g, p if that can bind
 
-    An item of a pool is a scope item of the group's rule with a container of the pool.
-    Source: CvxCluster, 3.3, expression 4 summed over a shape's servers.
+    An item of a pool is a scope item of the group's rule with a container of the pool. Source: CvxCluster, 3.3,
+    expression 4 summed over a shape's servers.
     """
     items = _items(market)
     group, pool = _binding(market, who, items)
@@ -55,7 +55,7 @@ def relax_with_groups(market: Market, offer: Offer, who: Ints) -> Relaxed | None
 
 
 def toll(market: Market, who: Ints, group_price: Floats) -> Floats:
-    """(n, S) what objects pay for being in their groups."""
+    """Return the payments of objects for their groups, (n, S)."""
     groups = market.groups
     column, entry = _entries(groups.start, who)
     found = np.zeros((len(who), market.shapes))
@@ -65,7 +65,7 @@ def toll(market: Market, who: Ints, group_price: Floats) -> Floats:
 
 
 def _entries(start: Ints, objects: Ints) -> tuple[Ints, Ints]:
-    """For each entry of each object: the position of the object, and the entry."""
+    """Return for each entry of each object: the position of the object, and the entry."""
     count = start[objects + 1] - start[objects]
     position = np.repeat(np.arange(len(objects)), count)
     within = np.arange(len(position)) - np.repeat(np.cumsum(count) - count, count)
@@ -73,7 +73,7 @@ def _entries(start: Ints, objects: Ints) -> tuple[Ints, Ints]:
 
 
 def _items(market: Market) -> Ints:
-    """(R, P) scope items of a rule with a container of a pool; without a limit there are enough for all."""
+    """Return the number of a rule's scope items with a container of a pool, (R, P); a large number without a limit."""
     found = np.zeros((len(market.groups.item), market.pools), dtype=np.int64)
     inside = np.flatnonzero(market.shape >= 0)
     pool = market.pool[market.shape[inside]]
@@ -86,7 +86,7 @@ def _items(market: Market) -> Ints:
 
 
 def _binding(market: Market, who: Ints, items: Ints) -> tuple[Ints, Ints]:
-    """The pairs of group and pool in which the objects would be too many if all came."""
+    """Return the pairs of group and pool in which all objects together would exceed the limit."""
     groups = market.groups
     _, entry = _entries(groups.start, who)
     total = np.bincount(groups.group[entry], weights=groups.amount[entry], minlength=len(groups.limit))

@@ -1,4 +1,4 @@
-"""After the rounds: exchanges that gain, and priorities in order."""
+"""Improve after the rounds: make exchanges that gain, and put priorities in order."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from libs.assignment.solvers.price.settings import PriceSettings
 from libs.assignment.solvers.price.state import State, rehash
 
 PASSES = 4
-"""Over those that are not placed: one that goes lets another one in."""
+"""Passes over unplaced objects: one that leaves makes room for another."""
 NOBODY: Ints = np.zeros(0, dtype=np.int64)
 
 
 def improve(market: Market, offer: Offer, state: State, ranking: Ranking, settings: PriceSettings) -> int:
-    """Exchange placed objects for unplaced ones that gain more. How many came in.
+    """Exchange placed objects for unplaced ones that gain more. Return the number of objects that came in.
 
-    Only those are tried that gain at the prices: the others would pay for room what it is worth to those who have it.
+    Only objects with a positive net gain at the prices are tried: the room of others is worth more to its holders.
 
-    offer    of containers before anything was placed
+    offer    of containers before any placement
     ranking  of all objects that may be placed
     """
     waiting = ranking.only((state.at[ranking.who] < 0) & (ranking.net > 0.0))
@@ -32,9 +32,9 @@ def improve(market: Market, offer: Offer, state: State, ranking: Ranking, settin
 
 
 def raise_shares(market: Market, offer: Offer, state: State, ranking: Ranking, settings: PriceSettings) -> bool:
-    """Let objects in, in place of others, until no priority has a smaller share placed than a lower one.
+    """Replace objects until no priority has a smaller placed share than a lower one.
 
-    Whether that was reached: nobody is turned out for nobody, and nothing is left idle for it.
+    Return whether that was reached. An object leaves only for another one, and no room is left idle.
     """
     for _ in range(PASSES):
         members, placed = shares(market, state, ranking)
@@ -52,13 +52,15 @@ def raise_shares(market: Market, offer: Offer, state: State, ranking: Ranking, s
 
 
 def rising(members: Ints, placed: Ints) -> bool:
-    """Whether the placed share never falls with rising priority."""
+    """Return whether the placed share never falls with rising priority."""
     share = placed[members > 0] / members[members > 0]
     return bool((np.diff(share) >= 0.0).all())
 
 
 def shares(market: Market, state: State, ranking: Ranking) -> tuple[Ints, Ints]:
-    """By level: how many could be placed at all, and how many are. Fixed objects count as they are."""
+    """Return per level the number of objects that could be placed, and of those that are. Fixed objects count
+    unchanged.
+    """
     able = market.fixed & (market.initial != market.outside)
     able[ranking.who[ranking.net > -np.inf]] = True
     size = int(market.level.max(initial=-1)) + 1

@@ -1,4 +1,4 @@
-"""What objects think of the shapes on offer."""
+"""Rank shapes for objects."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from libs.assignment.solvers.price.demand import gains_by_shape, rank_shapes
 from libs.assignment.solvers.price.market import Market
 
 WIDTH_MAX = 32
-"""Shapes that are tried for an object."""
+"""Shapes to try for an object."""
 
 
 class Ranking:
-    """What the objects `who` think of the shapes on offer at a price (P, D); see rank_shapes.
+    """The ranked shapes of the objects `who` at a price (P, D); see rank_shapes.
 
-    toll  (n, S)  what they pay besides
+    toll  (n, S)  further payments
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class Ranking:
         rank_shapes(market.need[who], gain, market.pool, price, self.rank, self.net, self.paid)
 
     def only(self, some: Bools) -> Ranking:
-        """Of some of the objects."""
+        """Return the ranking of some of the objects."""
         found = object.__new__(Ranking)
         found.who, found.rank = self.who[some], self.rank[some]
         found.net, found.paid = self.net[some], self.paid[some]
@@ -41,7 +41,7 @@ class Ranking:
 
 
 def gains_of(market: Market, offer: Offer, who: Ints, rent: Floats) -> Floats:
-    """(n, S) see gains_by_shape."""
+    """Return the gains, (n, S); see gains_by_shape."""
     gain = np.empty((len(who), market.shapes))
     gains_by_shape(
         market.need[who], market.worth[who], market.kind[who], market.factor, market.open, offer.most, rent, gain

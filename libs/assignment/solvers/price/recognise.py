@@ -1,4 +1,4 @@
-"""A compiled problem as a market, and what of the problem the market leaves out."""
+"""Recognise a market in a compiled problem, and the specs that the market leaves out."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from libs.assignment.solvers.price.market import Groups, Market
 from libs.assignment.solvers.price.shapes import places_of
 
 LEVELS_MAX = 16
-"""More different worths than that are not priorities."""
+"""With more different worths, they are not priorities."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Priced:
-    """A market, and what of the level it prices.
+    """A market, and its part of the priced level.
 
-    worth  the gains that the market has; others were left out, as they make too many shapes
-    exact  whether every assignment that breaks nothing is one of the market's
-    rest   the least that what is left out adds to the level
+    worth  the gains in the market; others were left out, because they make too many shapes
+    exact  whether the market allows every assignment that breaks nothing
+    rest   least part of the level from terms outside the market
     """
 
     market: Market
@@ -36,24 +36,24 @@ class Priced:
     rest: float
 
     def least(self, gain: float) -> float:
-        """The least that the level can be where no placement gains more than `gain`."""
+        """Return a lower bound of the level if no placement gains more than `gain`."""
         apart = np.where(self.market.fixed, self.market.initial, self.market.outside)
         return self.rest - gain_of(self.worth, apart) - gain
 
 
 def gain_of(worth: Sequence[Worth], assignment: Ints) -> float:
-    """What all objects gain together."""
+    """Return the total gain of all objects."""
     everyone = np.arange(len(assignment))
     return sum(float(one.of(everyone, assignment).sum()) for one in worth)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Reading:
-    """What was read of a problem.
+    """The market of a problem.
 
-    strict    to place in: what it allows is legal as far as it was read; residents of closed containers stay
-    read      what the cells say
-    left_out  names of the specs that the prices know nothing of, or not all
+    strict    for placing: all that it allows is legal as far as it was read; residents of closed containers stay
+    read      the contents of the cells
+    left_out  names of specs that the prices do not cover fully
     """
 
     compiled: Compiled
@@ -63,13 +63,13 @@ class Reading:
 
     @cached_property
     def relaxed(self) -> Priced:
-        """The market with every freedom that an assignment has which breaks nothing more than the start does."""
+        """Return the market with every freedom of an assignment that breaks no more than the start does."""
         return _market(self.compiled, self.read, relaxed=True)
 
 
 def read_market(compiled: Compiled) -> Reading:
-    """Read a market. Raises: ModelError where nothing says what being placed is worth, or unplaced objects have no
-    place to be.
+    """Read a market. Raises ModelError if no goal values placement, or if there is no container for unplaced
+    objects.
     """
     found = read(compiled)
     strict = _market(compiled, found, relaxed=False)
@@ -132,7 +132,7 @@ def _market(compiled: Compiled, found: Read, *, relaxed: bool) -> Priced:
 
 
 def _outside(found: Read, need: Floats, limit: Floats, groups: Groups, bans: list[Ban]) -> Bools:
-    """(C,) containers for what is not placed: with room for everything, and worth least of these."""
+    """Return the containers for unplaced objects, (C,): with room for all objects, and of these the least worth."""
     free = np.asarray((limit >= need.sum(axis=0)).all(axis=1))
     for item in groups.item:
         free &= item < 0
@@ -159,13 +159,13 @@ def _banned_somebody(ban: Ban) -> Bools:
 
 
 def _table(one: Worth) -> Floats:
-    """(K, C) the factor of each class in each container, with the scale."""
+    """Return the factor of each class in each container times the scale, (K, C)."""
     assert one.factor is not None
     return np.asarray(one.factor.by_container() * one.scale)
 
 
 def _value_of_all(one: Worth) -> Floats:
-    """(C,) what all objects would gain in each container."""
+    """Return the gain of all objects in each container, (C,)."""
     if one.factor is None:
         return np.asarray(one.scale * one.value.sum())
     by_class = np.bincount(one.factor.classes, weights=one.value, minlength=len(one.factor.table))
@@ -173,7 +173,7 @@ def _value_of_all(one: Worth) -> Floats:
 
 
 def _groups(compiled: Compiled, crowds: list[Crowd]) -> Groups:
-    """The groups whose objects together exceed their limit: no other one is ever broken."""
+    """Return the groups whose objects together exceed their limit. Other groups are never broken."""
     entries: list[Matrix] = [csr((0, len(compiled.problem.objects)))]
     limits, rules = [np.zeros(0)], [np.zeros(0, np.int64)]
     items: list[Ints] = []

@@ -1,4 +1,4 @@
-"""Stage one: prices from the relaxation over pools of containers, by its dual."""
+"""Find prices from the dual of a relaxation over pools of containers (stage one)."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ WARMTHS: Sequence[tuple[float, int | None]] = (
     (0.01, 20_000),
     (0.003, None),
 )
-"""How soft the largest gains are made, step by step, as shares of what an object is worth on average; and how many
-objects each step looks at: None for all.
+"""Temperatures of the smoothing, step by step, as shares of an object's average worth. The second number of each is the
+sample of objects of the step: None for all.
 """
 KNOWN_FROM = 3
-"""The step to begin with where there are prices from before."""
+"""The first step if earlier prices are known."""
 LOST = 0.05
-"""Prices that in the end oversell a pool by more than that share, or leave as much, were begun from the wrong place."""
+"""Final over- or underselling of a pool, as a share, that shows a wrong start of prices."""
 STEPS_MAX, TOLERANCE = 25, 1e-3
-"""Newton steps at one warmth, and the share of a pool by which it may be oversold at the end of them."""
+"""Newton steps at one temperature, and the allowed overselling of a pool at their end."""
 SHORTEST, SHORTER, ENOUGH = 1e-4, 0.3, 1e-4
-"""Line search: the shortest step, how it is shortened, and the share of the promised descent that will do."""
+"""Line search: the shortest step, the factor between steps, and the required share of the promised descent."""
 RIDGE, TINY = 1e-6, 1e-12
-"""Added to the curvature, as a share of what it would be if everybody hesitated: where nobody does it is flat."""
+"""Added to the curvature, relative to the curvature if all objects were undecided: with none undecided it is flat."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Relaxed:
-    """Prices, and what they say.
+    """Prices, and the values that follow from them.
 
     price  (P, D)  objective per unit of a dimension
-    share  (n,)    how much of each object the relaxation places
-    bound          no placement of these objects gains more
-    steps          evaluations of the dual function, of whatever number of objects
-    group_price  (G, P)  what one unit of a group costs in a pool; None: not priced
+    share  (n,)    placed share of each object in the relaxation
+    bound          upper bound of the gain of placing these objects
+    steps          evaluations of the dual function, for any number of objects
+    group_price  (G, P)  price of one unit of a group in a pool; None: not priced
     """
 
     price: Floats
@@ -56,7 +56,7 @@ class Relaxed:
 
 
 class Dual:
-    """The dual function of some objects and what is on offer; `rent` as in Offer."""
+    """The dual function of some objects and an offer; `rent` as in Offer."""
 
     def __init__(self, market: Market, offer: Offer, who: Ints, portion: float = 1.0) -> None:
         self.market, self.supply = market, offer.supply * portion
@@ -66,7 +66,7 @@ class Dual:
         self.steps = 0
 
     def at(self, price: Floats, warmth: float) -> tuple[float, Floats, Floats]:
-        """Value, slope and curvature."""
+        """Return value, slope and curvature."""
         slope, bend = np.zeros(price.size), np.zeros((price.size, price.size))
         self.steps += 1
         value = smooth_dual(self.need, self.gain, self.market.pool, price, self.supply, warmth, slope, bend, self.share)
@@ -74,14 +74,14 @@ class Dual:
 
 
 def relax(market: Market, offer: Offer, who: Ints, start: Floats | None = None) -> Relaxed:
-    """Prices at which the objects `who` take about what there is.
+    """Find prices at which the demand of the objects `who` about equals the supply.
 
         min_y>=0  sum_pd y[p,d] supply[p,d] + sum_o max(0, max_s gain[o,s] - sum_d y[pool s, d] need[o,d])
 
-    is the dual of placing parts of objects in pools. It has pools x dimensions variables, whatever the number of
-    objects: a projected Newton method on its smooth double, from warm to cold, on a sample first. `start` are prices
-    from before: where they lead nowhere, because much has changed, it begins anew.
-    Source: CvxCluster, 3.1 and 4.3 (there the primal, by a solver); ADR 0022.
+    is the dual of placing fractions of objects in pools. It has pools x dimensions variables, for any number of
+    objects. A projected Newton method minimises its smoothed version, from warm to cold, on a sample first. `start` has
+    earlier prices; if they do not converge, because much has changed, it starts again without them. Source: CvxCluster,
+    3.1 and 4.3 (there the primal, by a solver); ADR 0022.
     """
     whole = Dual(market, offer, who)
     best = whole.gain.max(axis=1, initial=0.0)
@@ -109,7 +109,7 @@ def _cool(
     worth: float,
     warmths: Sequence[tuple[float, int | None]],
 ) -> tuple[Floats, float, int]:
-    """Prices from warm to cold, by how much they oversell in the end, and the steps that took."""
+    """Return prices after cooling, their final overselling, and the number of steps."""
     dual, off, steps = whole, 0.0, 0
     for warmth, sample in warmths:
         size = len(who) if sample is None else min(sample, len(who))
@@ -125,13 +125,13 @@ def _cool(
 
 
 def bound_by(market: Market, offer: Offer, who: Ints, price: Floats) -> float:
-    """No placement of these objects gains more: weak duality, which holds at any prices."""
+    """Return an upper bound of the gain of placing these objects, by weak duality. It holds at any prices."""
     ranking = Ranking(market, offer, who, price, rent=False)
     return float(np.maximum(ranking.net, 0.0).sum() + (price * offer.supply).sum())
 
 
 def descend(dual: Dual, price: Floats, warmth: float) -> tuple[Floats, float]:
-    """Newton steps with line search, never below 0: prices, and how far a pool's sales are off at most, as a share.
+    """Make projected Newton steps with line search. Return prices, and the largest error of a pool's sales, as a share.
 
     Source: Bertsekas, Nonlinear Programming, 2.4 (two metrics).
     """
@@ -161,14 +161,14 @@ def descend(dual: Dual, price: Floats, warmth: float) -> tuple[Floats, float]:
 
 
 def _off(price: Floats, slope: Floats, supply: Floats) -> float:
-    """The largest share of a pool that is oversold, or left over although it costs something."""
+    """Return the largest share of a pool that is oversold, or unsold at a positive price."""
     sold = supply > 0.0
     gap = np.where(price > 0.0, np.abs(slope), np.maximum(-slope, 0.0))
     return float((gap[sold] / supply[sold]).max(initial=0.0))
 
 
 def _even(market: Market, offer: Offer, who: Ints, best: Floats) -> Floats:
-    """A start: the dimensions share evenly in what all objects are worth, and pools cost the same."""
+    """Return start prices: the worth of all objects divided evenly among dimensions, and equal in all pools."""
     supply = offer.supply.sum(axis=0)
     wanted = market.need[who].sum(axis=0)
     even = best.sum() / offer.supply.shape[1] / np.maximum(np.maximum(supply, wanted), 1e-300)

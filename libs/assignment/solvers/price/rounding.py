@@ -1,4 +1,4 @@
-"""Stage two: from prices to a placement, in two orders and several rounds."""
+"""Turn prices into a placement (stage two), in two orders and several rounds."""
 
 from __future__ import annotations
 
@@ -17,17 +17,19 @@ from libs.assignment.solvers.price.settings import PriceSettings
 from libs.assignment.solvers.price.state import State, rehash, unplaced
 
 LAST_TRIES = 16
-"""So many times more containers are looked at once most of them are full."""
+"""Factor on the number of containers to try once most are full."""
 
 
 def by_net_gain(ranking: Ranking, share: Floats, size: Floats) -> Ints:
-    """The paper's order: who gains most first."""
+    """Order objects by falling net gain, as in the paper."""
     return np.argsort(-ranking.net, kind="stable")
 
 
 def chosen_ones_first(ranking: Ranking, share: Floats, size: Floats) -> Ints:
-    """Those that the relaxation places, in whole numbers, by the largest part of a container that they take; then the
-    others by net gain. Better where many are worth just what they cost, as with scarce accelerators.
+    """Order first the objects that the relaxation places, by their largest share of a container; then others by net
+    gain.
+
+    This is better if the worth of many objects equals their price, as with scarce accelerators.
     """
     large = np.argsort(-size, kind="stable")
     so_far = np.cumsum(share[large])
@@ -42,13 +44,13 @@ ORDERS: tuple[Order, ...] = (by_net_gain, chosen_ones_first)
 
 
 def price_of(market: Market, offer: Offer, who: Ints, settings: PriceSettings, start: Floats | None = None) -> Relaxed:
-    """Stage one, with prices for groups where asked and where any binds."""
+    """Find prices, with prices for groups if `group_prices` is set and any group binds."""
     found = relax_with_groups(market, offer, who) if settings.group_prices else None
     return found or relax(market, offer, who, start)
 
 
 def rank_at(market: Market, offer: Offer, who: Ints, relaxed: Relaxed) -> Ranking:
-    """What objects think of shapes at the relaxation's prices."""
+    """Rank shapes for objects at the relaxation's prices."""
     more = None if relaxed.group_price is None else toll(market, who, relaxed.group_price)
     return Ranking(market, offer, who, relaxed.price, toll=more)
 
@@ -62,7 +64,7 @@ def round_prices(
     order: Order,
     settings: PriceSettings,
 ) -> State:
-    """Place the ranked objects in one order, beside what is placed."""
+    """Place the ranked objects in one order, in addition to the placed ones."""
     tried = state.copy()
     found = order(ranking, relaxed.share, _size(market, ranking.who))
     _place(market, offer, tried, ranking, found, settings.tries)
@@ -70,7 +72,7 @@ def round_prices(
 
 
 def fill(market: Market, state: State, who: Ints, settings: PriceSettings) -> bool:
-    """Price what is left again, and place what fits, by net gain. Whether anything was placed."""
+    """Price the remaining room again, and place objects by net gain. Return whether any was placed."""
     offer = offer_of(market, state, settings.rent)
     rest = who[unplaced(market, state)[who]]
     rest = rest[Ranking(market, offer, rest, np.zeros_like(offer.supply)).net > -np.inf]
@@ -85,7 +87,7 @@ def fill(market: Market, state: State, who: Ints, settings: PriceSettings) -> bo
 
 
 def placed_gain(market: Market, state: State) -> float:
-    """What the placed objects gain together."""
+    """Return the total gain of the placed objects."""
     on = np.flatnonzero(state.at >= 0)
     return float(market.gain(on, state.at[on]).sum())
 
@@ -112,7 +114,7 @@ def _place(market: Market, offer: Offer, state: State, ranking: Ranking, order: 
 
 
 def _size(market: Market, who: Ints) -> Floats:
-    """(n,) the largest part that an object takes of what the largest container holds of any dimension."""
+    """Return the largest share that an object takes of the largest container in any dimension, (n,)."""
     whole = np.where(market.bounded, market.capacity, 0.0).max(axis=0, initial=0.0)
-    with np.errstate(over="ignore"):  # of what no container has any, an object takes an infinite part
+    with np.errstate(over="ignore"):  # if no container has a dimension, the share is infinite
         return np.asarray((market.need[who] / np.maximum(whole, 1e-300)).max(axis=1, initial=0.0))

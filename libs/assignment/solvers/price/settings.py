@@ -1,4 +1,4 @@
-"""What a caller may choose of price-and-round."""
+"""Hold the settings of price-and-round."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from libs.assignment.language.errors import BadValues
 
 
 class Granularity(StrEnum):
-    """What shares a price."""
+    """The containers that share a price."""
 
     SHAPE = "SHAPE"
     """Containers of one shape."""
     GLOBAL = "GLOBAL"
-    """All containers: fewer prices, sooner found, and one to two per cent worse in the paper."""
+    """All containers: fewer prices, found sooner, and one to two per cent worse in the paper."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriceSettings:
-    """Defaults serve.
+    """Settings with useful defaults.
 
-    granularity   what shares a price
-    group_prices  also price anti-affinity where it binds; the relaxation is then solved as a linear program
-    rent          what an object pays, as a share of the least worth, where it stands in the way of a dimension that
-                  other containers lack and that it does not need: the paper's GPU penalty
-    tries         containers of a shape that are looked at for one object, where there are more
-    rounds        times that what is left is priced again and filled
-    rising        whether to exchange objects, whatever that costs the goal, until the placed share does not fall
-                  from one priority (up to 16 distinct worths) to the next higher one
-    polish        whether local search looks for more where prices do not say all
+    granularity   the containers that share a price
+    group_prices  also price anti-affinity that binds; the relaxation is then solved as a linear program
+    rent          price, as a share of the least worth, for an object that blocks a dimension which it does not need
+                  and other containers lack: the paper's GPU penalty
+    tries         containers of a shape to try for one object, if there are more
+    rounds        rounds of pricing and filling the remaining room
+    rising        whether to exchange objects, at any loss of the goal, until the placed share does not fall from one
+                  priority (up to 16 distinct worths) to the next higher one
+    polish        whether local search improves the answer if prices do not cover all goals
     """
 
     granularity: Granularity = Granularity.SHAPE
@@ -41,7 +41,7 @@ class PriceSettings:
     polish: bool = True
 
     def __post_init__(self) -> None:
-        """Numbers in their ranges."""
+        """Check the ranges of numbers."""
         if not 0.0 <= self.rent <= 1.0:
             raise BadValues(f"rent = {self.rent}; expected a share from 0 to 1")
         if self.tries < 1:

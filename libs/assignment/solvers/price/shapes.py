@@ -1,4 +1,4 @@
-"""Containers that only their free room tells apart are of one shape, objects that may go to the same of one kind."""
+"""Group containers that differ only in free room into shapes, and objects with the same allowed shapes into kinds."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from libs.assignment.solvers.price.cells import Ban, Worth
 Column = NDArray[Any]
 
 SHAPES_MAX = 256
-"""With more, containers whose room is nearly the same are of one shape."""
+"""Most shapes; with more, containers with nearly the same room share one."""
 PER_OCTAVE = (8, 4, 2, 1, 0)
-"""How nearly, as steps to a doubling: the first that leaves few enough; 0: room tells no containers apart."""
+"""Resolution of room in steps per doubling: the first that gives few enough shapes; 0: room is ignored."""
 POOLS_MAX = 24
-"""Shapes beyond that share prices with those that are nearest in the ratios of what they hold."""
+"""Most pools; further shapes share prices with those of the nearest mix of capacities."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Places:
-    """See Market."""
+    """Shapes and kinds; see Market."""
 
     kind: Ints
     shape: Ints
@@ -37,9 +37,9 @@ class Places:
 def places_of(
     worth: list[Worth], bans: list[Ban], capacity: Floats, outs: Bools
 ) -> tuple[list[Worth], list[Ban], Places]:
-    """Shapes and kinds, and the worth and bans that they keep.
+    """Return shapes and kinds, and the worth and bans that they respect.
 
-    Where worth by place makes too many shapes it is left out, and then bans are.
+    If worth by place makes too many shapes it is left out; if that is not enough, bans are left out too.
     """
     plain = [one for one in worth if one.factor is None]
     for kept, banned in ((worth, bans), (plain, bans), (plain, [])):
@@ -72,7 +72,7 @@ def places_of(
 
 
 def _shapes(worth: list[Worth], bans: list[Ban], capacity: Floats, outs: Bools) -> tuple[Ints, Ints] | None:
-    """(C,) and one container of each shape, or None where there are too many."""
+    """Return the shape of each container, (C,), and one container of each shape; None if there are too many."""
     columns: list[Column] = [one.scale for one in worth] + [ban.where for ban in bans]
     factors = [one.factor for one in worth] + [ban.factor for ban in bans]
     columns += [_alike_items(one) for one in factors if one is not None]
@@ -87,20 +87,20 @@ def _shapes(worth: list[Worth], bans: list[Ban], capacity: Floats, outs: Bools) 
 
 
 def _alike_items(one: ByItem) -> Ints:
-    """(C,) the same number for containers in which every class of objects has the same factor."""
+    """Return equal numbers for containers in which every class of objects has the same factor, (C,)."""
     number = np.unique(one.table.T, axis=0, return_inverse=True)[1].reshape(-1)
     return np.append(number, -1)[one.scope.item]
 
 
 def _factor(by_item: ByItem | None, objects: Ints, containers: Ints) -> Floats:
-    """(objects, containers) what an object's value is multiplied by."""
+    """Return the factor on each object's value in each container, (objects, containers)."""
     if by_item is None:
         return np.ones((len(objects), len(containers)))
     return np.asarray(by_item.by_container(by_item.classes[objects])[:, containers])
 
 
 def _alike(columns: Sequence[Column], size: int) -> tuple[Ints, Ints]:
-    """(size,) the same number for rows that agree in all columns, and one row of each number."""
+    """Return equal numbers for rows that agree in all columns, (size,), and one row of each number."""
     code = np.zeros(size, dtype=np.int64)
     for column in columns:
         values = np.unique(column, return_inverse=True)[1]
@@ -109,8 +109,9 @@ def _alike(columns: Sequence[Column], size: int) -> tuple[Ints, Ints]:
 
 
 def _pools(capacity: Floats) -> Ints:
-    """(S,) each its own; where there are too many, shapes of one capacity are one pool, and then neighbours by the mix
-    of what they hold.
+    """Return the pool of each shape, (S,): its own if there are few shapes.
+
+    With too many shapes, those of one capacity share a pool, and then neighbours by the mix of their capacities.
     """
     if len(capacity) <= POOLS_MAX:
         return np.arange(len(capacity))

@@ -1,5 +1,6 @@
-"""Price and round: prices from a relaxation over shapes of containers, then greedy placing by net gain, then local
-search under the full objective where prices do not say all.
+"""Price and round: find prices by a relaxation, place greedily by net gain, then search locally if needed.
+
+The relaxation is over shapes of containers. The local search uses the full objective, if prices do not cover it.
 """
 
 from __future__ import annotations
@@ -33,15 +34,15 @@ from libs.assignment.solvers.settings import SearchLimits
 from libs.assignment.solvers.timeline_record import Record
 
 CLOSE = 1e-9
-"""An answer that is this share of the bound away from it is the best. What is broken by less is not broken."""
+"""Relative distance to the bound at which an answer is the best. A smaller excess counts as none."""
 WIDE = 0.01
-"""A gap to the bound, as a share, from which on local search looks for more."""
+"""Gap to the bound, as a share, from which local search looks for more."""
 FEW_TRIES, WORTH_FEW = 20, 0.001
-"""Tries of a local search, for each object, where what it can gain is slight: so many from that share of the value on,
-and fewer in proportion where what prices leave out costs less.
+"""Tries of a local search per object if its possible gain is slight: this many from this share of the value on, and
+proportionally fewer below.
 """
 POLISHED_MAX = 250_000
-"""Objects that one local search copes with."""
+"""Most objects for one local search."""
 
 
 def solve_price(
@@ -57,14 +58,14 @@ def solve_price(
     deadline: Deadline | None = None,
     reading: Reading | None = None,
 ) -> Outcome:
-    """A placement no worse than the start, the relaxation's prices, and a bound.
+    """Return a placement no worse than the start, the relaxation's prices, and a bound.
 
-    prices    of an earlier solve: where the new ones are looked for
-    compiled  the problem compiled, where a caller has it already
-    deadline  the clock of the solve that this one is part of; it counts instead of time_s_max
-    reading   the problem read as a market, where a caller has it already
+    prices    of an earlier solve, the start of the new ones
+    compiled  the compiled problem, if the caller has it already
+    deadline  the clock of an enclosing solve; it replaces time_s_max
+    reading   the problem read as a market, if the caller has it already
 
-    Tries count only where local search polishes. Raises: ModelError where nothing says what being placed is worth.
+    Tries count only for the local search at the end. Raises: ModelError if no goal values placement.
     """
     limits = limits or SearchLimits()
     deadline = deadline or Deadline.after(limits.time_s_max)
@@ -95,7 +96,7 @@ class Run:
         self.moments: list[tuple[float, int, Ints]] = []
 
     def place(self, prices: Prices | None) -> None:
-        """Relax, round in each order, fill what is left, exchange; priorities in order where asked."""
+        """Relax, round in each order, fill the rest, exchange; put priorities in order if `rising`."""
         market, settings = self.market, self.settings
         known = None if prices is None or prices.price.shape != self.offer.supply.shape else prices.price / market.unit
         self.relaxed = price_of(market, self.offer, self.who, settings, known)
@@ -120,7 +121,7 @@ class Run:
             self._note()
 
     def result(self, build_s: float, limits: SearchLimits) -> Outcome:
-        """The placement, polished where prices do not say all; or the start where that is no worse."""
+        """Return the placement, polished if prices do not cover all goals; or the start if that is no worse."""
         problem, compiled, initial = self.compiled.problem, self.compiled, self.market.initial
         first: Floats = np.array(compiled.values(initial))
         best = made_legal(compiled, np.where(self.state.at >= 0, self.state.at, self.market.outside))
@@ -186,7 +187,7 @@ class Run:
         return (0.0 if found[0] <= residue else float(found[0]), *map(float, found[1:]))
 
     def _copy(self, steps: Sequence[Step], record: Record) -> None:
-        """Write down what the polish did, after what the prices did."""
+        """Append the steps of the polish to the timeline."""
         at = self.market.initial.copy()
         for step in steps:
             if step.moved is not None:
@@ -200,7 +201,9 @@ class Run:
                 )
 
     def _bound(self, broken: float) -> Floats:
-        """By level; where anything is broken, or residents of closed containers may leave, of the relaxed market."""
+        """Return the bound by level. Use the relaxed market if anything is broken or residents of closed containers may
+        leave.
+        """
         bound: Floats = np.array(self.compiled.least)
         priced, gain = self.reading.strict, self.relaxed.bound
         if not priced.exact or broken > CLOSE:
@@ -214,7 +217,7 @@ class Run:
         return bound
 
     def _polish_tries(self, last: Floats, bound: Floats, limits: SearchLimits) -> int | None:
-        """None: as the limits say; 0: there is nothing for local search to find."""
+        """Return the tries for the polish. None: as in the limits; 0: local search has nothing to find."""
         level, size = self.reading.read.level, len(self.market.initial)
         if not 0 < size <= POLISHED_MAX or self.settings.rising or not self.settings.polish:
             return 0
@@ -229,7 +232,7 @@ class Run:
         return max(int(few * min(left_out, 1.0)), min(few, size), 1)  # what is left out may gain without end
 
     def _note(self) -> None:
-        """Keep what is placed now; its value is computed at the end, so that placing does not wait for it."""
+        """Record the present placement. Its value is computed at the end, so that placing does not wait for it."""
         self.looked_at += len(self.who)
         found = np.where(self.state.at >= 0, self.state.at, self.market.outside)
         self.moments.append((self.deadline.elapsed_s, self.looked_at, found))
@@ -239,7 +242,7 @@ class Run:
             self.caller.tell(level, self.compiled.values(found)[level], max(bound, self.compiled.least[level]))
 
     def _late(self) -> bool:
-        """Whether the time is up, or the caller has ended the solve: asked between phases."""
+        """Return whether the time is up or the caller has ended the solve. Called between phases."""
         self.cut = self.cut or self.deadline.left_s <= 0 or self.caller.cancelled()
         return self.cut
 

@@ -1,4 +1,4 @@
-"""Who is placed where, what room is left, and how much of each group is in each scope item."""
+"""Hold the placement, the remaining room, and the amount of each group in each scope item."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from libs.assignment.solvers.price.group_counts import Held, add_all
 from libs.assignment.solvers.price.market import Market
 
 ROOM_FOR = 4
-"""Slots of the table for each entry that can be in it at once: lookups stay short, and keys that fell out may stay."""
+"""Slots of the table per entry. Free slots keep lookups short, and allow stale keys to stay."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class State:
-    """What placing changes; kernels write into it.
+    """The state that placing changes; kernels write into it.
 
     at    (N,) int  the container of each object; -1: not placed
-    left  (C, D)    room
-    held  Held      how much of each group is in each scope item
+    left  (C, D)    remaining room
+    held  Held      amount of each group in each scope item
     """
 
     at: Ints
@@ -28,18 +28,18 @@ class State:
     held: Held
 
     def take(self, other: State) -> None:
-        """What was tried counts."""
+        """Adopt the state of a trial."""
         self.at, self.left, self.held = other.at, other.left, other.held
 
     def copy(self) -> State:
-        """To try something on."""
+        """Return a copy for a trial."""
         held = self.held
         held = held._replace(keys=held.keys.copy(), amount=held.amount.copy(), counter=held.counter.copy())
         return State(at=self.at.copy(), left=self.left.copy(), held=held)
 
 
 def start(market: Market, seed: int) -> State:
-    """Fixed objects alone are placed."""
+    """Return a state in which only fixed objects are placed."""
     groups = market.groups
     state = State(
         at=np.where(market.fixed, market.initial, -1),
@@ -60,7 +60,7 @@ def start(market: Market, seed: int) -> State:
 
 
 def rehash(state: State) -> None:
-    """The table anew, from where everything is: without the keys of what has left."""
+    """Rebuild the table from the placed objects, without stale keys."""
     entries = len(state.held.entry)
     size = 1 << max(ROOM_FOR * entries, 8).bit_length() if entries else 1
     state.held = state.held._replace(keys=np.full(size, -1, dtype=np.int64), amount=np.zeros(size))
@@ -69,14 +69,14 @@ def rehash(state: State) -> None:
 
 
 def release(market: Market, state: State, objects: Ints) -> None:
-    """Take placed objects out."""
+    """Remove placed objects."""
     state.at[objects] = -1
     _count_room(market, state)
     rehash(state)
 
 
 def _count_room(market: Market, state: State) -> None:
-    """Anew, so that no error adds up."""
+    """Recompute the room, so that rounding errors do not add up."""
     on = np.flatnonzero(state.at >= 0)
     for d in range(market.need.shape[1]):
         taken = np.bincount(state.at[on], weights=market.need[on, d], minlength=len(state.left))
@@ -84,5 +84,5 @@ def _count_room(market: Market, state: State) -> None:
 
 
 def unplaced(market: Market, state: State) -> Bools:
-    """(N,) who could be placed and is not."""
+    """Return the objects that are not placed and not fixed, (N,)."""
     return np.asarray((state.at < 0) & ~market.fixed)

@@ -1,1 +1,3 @@
-"""Kinds of changes that a search tries, one a file: each asks about one at random and says how many objects move."""
+"""Hold the kinds of changes of a search, one per file. Each puts a random change and returns the number of moved
+objects.
+"""

@@ -1,4 +1,4 @@
-"""One object to the best of some containers drawn at random (the paper's SINGLE_RANDOM)."""
+"""Move one object to the best of some random containers (the paper's SINGLE_RANDOM)."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from libs.assignment.kernels.jit import part
 from libs.assignment.solvers.local.random_draws import draw_object, random_below
 
 SAMPLE = 8
-"""Containers looked at; each counts as a try."""
+"""Containers to evaluate; each counts as a try."""
 
 
 @part
 def ask_best_of_sample(g: Tables, s: State, level: int) -> int:
-    """Ask about it, after evaluating each. 0: none is allowed."""
+    """Put the best of the evaluated moves. Return 0 if none is allowed."""
     o, best, least = draw_object(g, s), -1, 0.0
     for _ in range(SAMPLE):
         container = random_below(g, s, g.node[0, CONTAINERS])

@@ -1,4 +1,4 @@
-"""One object to where another is, and that one on: home, or where that is where it is, anywhere."""
+"""Move one object to another's container, and that one to its initial container, or anywhere if it is there already."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from libs.assignment.solvers.local.random_draws import draw_object, random_below
 
 @part
 def ask_chain(g: Tables, s: State) -> int:
-    """Ask about it. 0: one of them would stay."""
+    """Put a random chain of two. Return 0 if one object would stay."""
     o, other = draw_object(g, s), draw_object(g, s)
     there, container = s.whole[other], g.lookup[g.node[0, INITIAL_AT] + other]
     if container == there:

@@ -1,6 +1,4 @@
-"""One object to where a second is, that one to where a third is, and the third to where the first was (a ring) or
-anywhere.
-"""
+"""Move one object to a second's container, that one to a third's, and the third to the first's (a ring) or anywhere."""
 
 from __future__ import annotations
 
@@ -10,12 +8,12 @@ from libs.assignment.kernels.jit import part
 from libs.assignment.solvers.local.random_draws import draw_object, random_below, random_share
 
 RINGS = 0.5
-"""Of them."""
+"""Share of rings."""
 
 
 @part
 def ask_chain_of_three(g: Tables, s: State) -> int:
-    """Ask about it. 0: one of them would stay."""
+    """Put a random chain of three. Return 0 if one object would stay."""
     one, two, three = draw_object(g, s), draw_object(g, s), draw_object(g, s)
     a, b, c = s.whole[one], s.whole[two], s.whole[three]
     last = a if random_share(g, s) < RINGS else random_below(g, s, g.node[0, CONTAINERS])

@@ -1,8 +1,8 @@
-"""Kernighan-Lin: between two containers, a run of moves that may get worse before it gets better.
+"""Move objects between two containers in a run that may get worse before it gets better (Kernighan-Lin).
 
-From a container and one other, the best move of an object that has not moved in this run is made, be it worse, again
-and again; then what came after the best point of the run is taken back. Source: B. W. Kernighan, S. Lin, An efficient
-heuristic procedure for partitioning graphs (1970); Rebalancer, A.1.1 (KL_SEARCH).
+A run repeatedly makes the best move of an object that has not moved in it, even for the worse. Then it undoes the moves
+after its best point. Source: B. W. Kernighan, S. Lin, An efficient heuristic procedure for partitioning graphs (1970);
+Rebalancer, A.1.1 (KL_SEARCH).
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from libs.assignment.language.arrays import Floats, Ints
 from libs.assignment.solvers.local.random_draws import random_below, seed_random
 
 RUN_MAX = 12
-"""Moves in a run."""
+"""Most moves in a run."""
 MEMBERS_MAX = 200
-"""Objects of both containers that a run looks at; of more, some at random."""
+"""Most objects of both containers that a run considers. From more it draws some at random."""
 
 
 class Members(NamedTuple):
-    """Who is in each container, as lists that a move changes in a few steps; -1 ends one.
+    """Linked lists of the objects in each container, which a move updates in a few steps; -1 ends a list.
 
     first   (C,) an object of the container
     after   (N,) the next object of the same container
-    before  (N,) the one before it
+    before  (N,) the previous one
     """
 
     first: Ints
@@ -51,7 +51,7 @@ def members_of(assignment: Ints, objects: Ints, containers: int) -> Members:
 
 @part
 def relist(m: Members, o: int, a: int, b: int) -> None:
-    """Take an object out of the list of container a and put it into that of b."""
+    """Move an object from the list of container a to that of b."""
     before, after = m.before[o], m.after[o]
     if before >= 0:
         m.after[before] = after
@@ -67,9 +67,7 @@ def relist(m: Members, o: int, a: int, b: int) -> None:
 
 @part
 def collect(g: Tables, s: State, m: Members, a: int, b: int, members: Ints) -> int:
-    """Put the objects of two containers into `members`, of more than it holds some at random. Returns how many there
-    are.
-    """
+    """Collect the objects of two containers in `members`, a random sample if they do not fit. Return their number."""
     seen = 0
     for container in (a, b):
         o = m.first[container]
@@ -87,7 +85,9 @@ def collect(g: Tables, s: State, m: Members, a: int, b: int, members: Ints) -> i
 
 @part
 def best_move(g: Tables, s: State, level: int, a: int, b: int, members: Ints, count: int, tolerance: Floats) -> int:
-    """Where in `members` the object is whose change of side costs least and nothing above, or -1."""
+    """Return the index in `members` of the cheapest object to move across, with no loss at higher priorities; -1:
+    none.
+    """
     levels, best, least = g.node[0, LEVELS], -1, 0.0
     for k in range(count):
         ask(g, s, 0, members[k], b if s.whole[members[k]] == a else a)
@@ -123,10 +123,10 @@ def run_between(
     tolerance: Floats,
     counts: Ints,
 ) -> None:
-    """One run for each pair of containers (P, 2), as long as tries last; an object that is looked at counts as a try.
+    """Run once for each pair of containers (P, 2), while tries last. Each evaluated object is a try.
 
-    `m` are the objects that may move, kept up to date. `counts` is given back as (changes tried, changes kept, pairs
-    looked at).
+    m        lists of the movable objects; updated
+    counts   output: changes tried, changes kept, pairs examined
     """
     g, s = borrow_tables(g), borrow_state(s)
     seed_random(g, s, seed)

@@ -1,4 +1,4 @@
-"""All kinds of changes, by number."""
+"""Number all kinds of changes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SINGLE, HOME, SWAP, SWAP_ALIKE, CHAIN, CHAIN_OF_THREE, BEST_OF_SAMPLE, SOME_OF_C
 
 @part
 def draw_kind(g: Tables, s: State, mix: Floats) -> int:
-    """A kind, each as often as its share of `mix` (adding up to 1) says."""
+    """Draw a kind with the probabilities `mix`, which add up to 1."""
     left, kind = random_share(g, s), 0
     while kind < len(mix) - 1 and left >= mix[kind]:
         left -= mix[kind]
@@ -42,7 +42,7 @@ def draw_kind(g: Tables, s: State, mix: Floats) -> int:
 
 @part
 def ask_kind(g: Tables, s: State, kind: int, level: int, proposals: Ints) -> int:
-    """Ask about a change of a kind. Returns how many objects move; 0: there is nothing to ask."""
+    """Put a change of a kind. Return the number of moved objects; 0: no change is possible."""
     if kind == SINGLE:
         return ask_single(g, s)
     if kind == HOME:
@@ -64,5 +64,5 @@ def ask_kind(g: Tables, s: State, kind: int, level: int, proposals: Ints) -> int
 
 @part
 def tries_of(kind: int) -> int:
-    """How many changes are evaluated for one of a kind."""
+    """Return the number of evaluations for one change of a kind."""
     return SAMPLE + 1 if kind == BEST_OF_SAMPLE else 1

@@ -1,4 +1,4 @@
-"""The caller's own changes: one of those that were proposed, at random."""
+"""Make one of the caller's proposed changes, at random."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from libs.assignment.solvers.local.random_draws import random_below
 
 @part
 def ask_proposal(g: Tables, s: State, proposals: Ints) -> int:
-    """Ask about it. 0: there is none, or it would move nothing.
+    """Put a random proposal. Return 0 if there is none, or it would move nothing.
 
-    proposals   (P, 2 k) object and container, k times, -1 where fewer move; no object twice
+    proposals   (P, 2 k) object and container, k times, -1 if fewer move; no object twice
     """
     if len(proposals) == 0:
         return 0

@@ -1,6 +1,6 @@
-"""One object back to where it was at first.
+"""Move one object back to its initial container.
 
-A move like any other, but one container among many: where objects under way occupy both ends, little can move until
+Among many containers this move would rarely be drawn. But if moving objects occupy both ends, little can move until
 some have gone back.
 """
 
@@ -14,7 +14,7 @@ from libs.assignment.solvers.local.random_draws import draw_object
 
 @part
 def ask_home(g: Tables, s: State) -> int:
-    """Ask about it. 0: it is there."""
+    """Put a random return. Return 0 if the object is at home."""
     o = draw_object(g, s)
     home = g.lookup[g.node[0, INITIAL_AT] + o]
     if home == s.whole[o]:

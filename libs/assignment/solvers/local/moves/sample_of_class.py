@@ -1,5 +1,6 @@
-"""Some objects that no term tells apart, from one container to another: what one of them is worth, several are worth
-more, where a function has steps.
+"""Move several equivalent objects from one container to another.
+
+If a function has steps, moving several may gain where moving one does not.
 """
 
 from __future__ import annotations
@@ -10,14 +11,14 @@ from libs.assignment.kernels.jit import part
 from libs.assignment.solvers.local.random_draws import draw_object, random_below
 
 TOGETHER_MAX = 8
-"""Objects that move at once."""
+"""Most objects that move at once."""
 LOOKED_AT_MAX = 64
-"""Members of the class that are looked at for such that are in the container."""
+"""Members of the class that are checked for being in the container."""
 
 
 @part
 def ask_some_of_class(g: Tables, s: State) -> int:
-    """Ask about it: two objects or more. 0: there are not as many there."""
+    """Put a move of two objects or more. Return 0 if the container has fewer."""
     o, container = draw_object(g, s), random_below(g, s, g.node[0, CONTAINERS])
     here, kind = s.whole[o], g.lookup[g.node[0, CLASS_OF] + o]
     first = g.lookup[g.node[0, CLASS_FIRST] + kind]

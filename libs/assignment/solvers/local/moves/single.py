@@ -1,4 +1,4 @@
-"""One object to any container."""
+"""Move one object to any container."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from libs.assignment.solvers.local.random_draws import draw_object, random_below
 
 @part
 def ask_single(g: Tables, s: State) -> int:
-    """Ask about it. 0: it is there."""
+    """Put a random move. Return 0 if the object is there already."""
     o, container = draw_object(g, s), random_below(g, s, g.node[0, CONTAINERS])
     if container == s.whole[o]:
         return 0

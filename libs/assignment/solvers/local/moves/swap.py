@@ -1,4 +1,4 @@
-"""Two objects change places."""
+"""Swap two objects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from libs.assignment.solvers.local.random_draws import draw_object
 
 @part
 def ask_swap(g: Tables, s: State) -> int:
-    """Ask about it. 0: they are in one container."""
+    """Put a random swap. Return 0 if both are in one container."""
     o, other = draw_object(g, s), draw_object(g, s)
     here, there = s.whole[o], s.whole[other]
     if here == there:

@@ -1,1 +1,1 @@
-"""Steps on the counts of a lowered problem: k objects of a class at once, every change of the cost exact."""
+"""Make steps on the counts of a lowered problem: k objects of a class at once, with the exact change of cost."""

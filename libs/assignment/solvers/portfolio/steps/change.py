@@ -1,4 +1,4 @@
-"""What a change of a few counts costs, every column and limit that hangs on them included."""
+"""Compute the cost of a change of a few counts, with all dependent columns and limits."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from libs.assignment.solvers.portfolio.steps.network import CLIP, LIMIT, MOST, S
 from libs.assignment.solvers.portfolio.steps.state import State
 
 FITS = 5e-11
-"""By which limits may be missed, as a share of the numbers at hand: half of what repair.py lets pass."""
+"""Relative tolerance of limits: half of repair.py's."""
 SAME = 1e-12
-"""A change that is smaller is none."""
+"""A smaller change counts as none."""
 
 
 @part
 def pass_on(n: Network, s: State, column: int, by: float) -> None:
-    """A column becomes other: tell the elements that read it."""
+    """Change a column, and tell the elements that read it."""
     at = s.makes[0]
     s.made[at], s.by[at] = column, by
     s.makes[0] = at + 1
@@ -33,9 +33,9 @@ def pass_on(n: Network, s: State, column: int, by: float) -> None:
 
 @callee
 def cost_of(n: Network, s: State, moves: int) -> float:
-    """What the objective changes by when counts move[i] change by amount[i]; inf where a limit or a bound forbids it.
+    """Return the change of the objective if counts move[i] change by amount[i]; inf if a limit or a bound forbids it.
 
-    The change stays noted until `keep` or `drop`.
+    The change stays recorded until `keep` or `drop`.
     """
     total, fits = 0.0, True
     s.tried[0] += 1
@@ -54,7 +54,7 @@ def cost_of(n: Network, s: State, moves: int) -> float:
             x = s.x[e] + s.change[e]
             if function == LIMIT:
                 size = FITS * max(1.0, abs(x))
-                # what was a hair over already may stay so
+                # a slight excess that exists already may stay
                 fits &= x <= max(n.high[e] + size, s.x[e]) and x >= min(n.low[e] - size, s.x[e])
                 continue
             if function == CLIP:
@@ -78,7 +78,7 @@ def cost_of(n: Network, s: State, moves: int) -> float:
 
 @callee
 def drop(n: Network, s: State) -> None:
-    """Forget the change that is noted."""
+    """Discard the recorded change."""
     for depth in range(1, len(s.listed)):
         for k in range(s.listed[depth]):
             e = s.list[depth, k]
@@ -91,7 +91,7 @@ def drop(n: Network, s: State) -> None:
 
 @callee
 def keep(n: Network, s: State) -> None:
-    """Make the change that is noted."""
+    """Apply the recorded change."""
     for k in range(s.makes[0]):
         s.value[s.made[k]] += s.by[k]
     for depth in range(1, len(s.listed)):
@@ -104,7 +104,7 @@ def keep(n: Network, s: State) -> None:
 
 @part
 def try_one(n: Network, s: State, column: int, by: float) -> float:
-    """What one count costs that changes by so much, where the others of its class may be what they like."""
+    """Return the cost of changing one count, without regard to its class's supply."""
     s.move[0], s.amount[0] = column, by
     cost = cost_of(n, s, 1)
     drop(n, s)
@@ -113,7 +113,7 @@ def try_one(n: Network, s: State, column: int, by: float) -> float:
 
 @part
 def try_two(n: Network, s: State, giver: int, taker: int, k: float) -> float:
-    """What it costs that k objects go from one count to another of their class. The change stays noted."""
+    """Return the cost of moving k objects from one count to another of their class. The change stays recorded."""
     s.move[0], s.amount[0] = giver, -k
     s.move[1], s.amount[1] = taker, k
     return cost_of(n, s, 2)

@@ -1,4 +1,4 @@
-"""Whole counts go down by steps, and by two steps that meet, until neither saves anything or the caller ends it."""
+"""Descend in whole counts by single and double steps, until neither saves anything or the caller ends it."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from libs.assignment.solvers.portfolio.steps.transfer import transfer
 from libs.mip.model import Model
 
 STEPS = 2_000
-"""Steps between two looks at the clock."""
+"""Steps between two checks of the clock."""
 TRIES = 1_000_000
-"""Likewise, of changes that are looked at for two steps."""
+"""Evaluated changes for double steps between two checks of the clock."""
 
 
 class Guide(Protocol):
-    """Who knows where there is something to gain."""
+    """A guide to containers and counts with a possible gain."""
 
     def at(self, x: Floats) -> Floats:
-        """(containers,) what each could save at most, at a point (C,)."""
+        """Return the largest possible saving of each container at a point (C,), (containers,)."""
 
     def open(self, x: Floats) -> Bools:
-        """(Q,) the counts that are worth taking objects into."""
+        """Return the counts that are worth filling, (Q,)."""
 
 
 class Walk:
-    """A model in which steps are followed. Nothing is done where they cannot follow the columns of some spec.
+    """A model in which steps are followed. Without steps if they cannot follow the columns of some spec.
 
     not_followed  the names of such specs
     """
@@ -44,7 +44,7 @@ class Walk:
         self.network: Network | None = None if self.not_followed else network_of(lowered, model)
 
     def down(self, counts: Ints, least: float, guide: Guide, stop: Callable[[], bool]) -> Ints:
-        """(Q,) counts that cost no more, with all limits kept that were kept; a change must save `least`."""
+        """Return counts (Q,) that cost no more and break no further limit. A change must save at least `least`."""
         n = self.network
         if n is None or stop():
             return counts
@@ -62,7 +62,9 @@ class Walk:
         return np.asarray(np.rint(s.value[: len(counts)]), dtype=np.int64)
 
     def _worst_first(self, s: State, guide: Guide, least: float) -> Ints:
-        """Containers to go through. Not the sink: its counts cost what they cost on their own."""
+        """Return the containers to visit, the most promising first. The sink is left out, because its counts do not
+        interact.
+        """
         saves = np.where(s.waiting > 0, guide.at(s.value), 0.0)
         if self.sink >= 0:
             saves[self.sink] = 0.0

@@ -1,4 +1,4 @@
-"""Downhill by two steps at once that meet in one container: it gives one and takes another, takes two, or gives two."""
+"""Descend by two steps at once that meet in one container: it gives one and takes another, takes two, or gives two."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from libs.assignment.solvers.portfolio.steps.state import State, borrow_network,
 from libs.assignment.solvers.portfolio.steps.transfer import go_down
 
 STEPS_MAX = 1_000_000
-"""Steps of one descent: far more than any takes."""
+"""Most steps of one descent; practically never reached."""
 
 
 @callee
 def go_through(n: Network, s: State, container: int, begin: int, opened: Bools, least: float, until: int) -> int:
-    """For each step of a container the best to go with it; made at once, where both together save anything.
+    """For each step of a container, find the best second step, and make both at once if they save anything.
 
-    Begins at its count `begin`, and stops after one or more when `until` changes have been tried in all. Returns where
-    to go on; -1 at its end.
+    Begin at its count `begin`, and stop after `until` changes in all, but not before one. Return the next count; -1 at
+    the end.
     """
     s.waiting[container] = 0
     first, last = n.containers_at[container], n.containers_at[container + 1]
@@ -41,9 +41,9 @@ def go_through(n: Network, s: State, container: int, begin: int, opened: Bools, 
 def exchange_with(
     n: Network, s: State, a: int, sign: float, first: int, last: int, opened: Bools, least: float
 ) -> bool:
-    """Make the best of the later steps of a's container to go with one of a, if both save anything.
+    """Make a step of a with the best later step of its container, if both save anything.
 
-    What the other containers pay is taken from their margins, and worked out whole before anything is done.
+    The costs in other containers come from their margins, and are computed exactly before the change.
     """
     paid, best, one, way = outside(n, s, a, sign), -least, -1, 1.0
     for at in range(first, last):
@@ -76,7 +76,7 @@ def exchange_with(
 
 @callee
 def may(n: Network, s: State, q: int, sign: float, opened: Bools) -> bool:
-    """Whether a count has room for one more or less, somebody gives or takes it, and it is worth looking at."""
+    """Return whether a count has room for a step, a partner for it, and a possible gain."""
     after = s.value[q] + sign
     fits = n.least[q] - 0.5 < after < n.most[q] + 0.5
     return fits and (sign < 0 or opened[q]) and not math.isinf(outside(n, s, q, sign))
@@ -84,24 +84,24 @@ def may(n: Network, s: State, q: int, sign: float, opened: Bools) -> bool:
 
 @callee
 def partner(n: Network, s: State, q: int, sign: float) -> int:
-    """Who gives what q takes, or takes what it gives."""
+    """Return the partner that gives what q takes, or takes what it gives."""
     kind = n.kind[q]
     return other(s.giver[kind], q) if sign > 0 else other(s.taker[kind], q)
 
 
 @callee
 def outside(n: Network, s: State, q: int, sign: float) -> float:
-    """What the partner pays."""
+    """Return the partner's cost."""
     p = partner(n, s, q, sign)
     return cost_at(s.less if sign > 0 else s.more, p)
 
 
 @compiled
 def exchange(n: Network, s: State, order: Ints, place: Ints, opened: Bools, least: float, tries_max: int) -> None:
-    """Go through containers in order until so many changes were tried. Margins must be known.
+    """Visit containers in order until `tries_max` changes were tried. Margins must be known.
 
-    place   (2,) the container of `order` to begin with, and its count; given back as where to go on
-    opened  (Q,) counts that are worth taking objects into
+    place   (2,) the container of `order` to begin with, and its count; output: where to continue
+    opened  (Q,) counts that are worth filling
     """
     n, s = borrow_network(n), borrow_state(s)
     until = s.tried[0] + tries_max

@@ -1,4 +1,4 @@
-"""Cost of one object more or less in each count, and of each class the cheapest way from one container to another."""
+"""Keep the cost of one more and one less object in each count, and the cheapest step of each class."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from libs.assignment.solvers.portfolio.steps.state import State, borrow_network,
 
 @compiled
 def measure(n: Network, s: State) -> None:
-    """All margins."""
+    """Compute all margins."""
     n, s = borrow_network(n), borrow_state(s)
     for container in range(len(n.containers_at) - 1):
         refresh(n, s, container)
@@ -21,7 +21,7 @@ def measure(n: Network, s: State) -> None:
 
 @callee
 def refresh(n: Network, s: State, container: int) -> None:
-    """The margins of a container's counts, and the best steps of their classes."""
+    """Update the margins of a container's counts, and the best steps of their classes."""
     s.waiting[container] = 1
     for at in range(n.containers_at[container], n.containers_at[container + 1]):
         q = n.of_container[at]
@@ -32,7 +32,7 @@ def refresh(n: Network, s: State, container: int) -> None:
 
 @callee
 def enter(n: Network, s: State, q: int) -> None:
-    """A count's margins are new. Giver and taker of a step are two counts, so the second best may be needed."""
+    """Enter a count's new margins. Giver and taker of a step must differ, so the second best may be needed."""
     kind = n.kind[q]
     first = 2 * n.kinds_at[kind]
     count = n.kinds_at[kind + 1] - n.kinds_at[kind]
@@ -50,7 +50,7 @@ def enter(n: Network, s: State, q: int) -> None:
 
 @part
 def lift(tree: Ints, cost: Floats, at: int, q: int) -> None:
-    """A leaf of a tournament is new: who is cheaper goes up. The winner is at 1."""
+    """Update a leaf of a tournament: the cheaper one advances. The winner is at 1."""
     tree[at] = q
     while at > 1:
         one, two = tree[at], tree[at ^ 1]
@@ -63,7 +63,7 @@ def lift(tree: Ints, cost: Floats, at: int, q: int) -> None:
 
 @part
 def second(tree: Ints, cost: Floats, at: int) -> int:
-    """The cheapest of those whom the winner, whose leaf is `at`, met; -1: it is alone."""
+    """Return the cheapest opponent of the winner, whose leaf is `at`; -1: there is none."""
     best = -1
     while at > 1:
         met = tree[at ^ 1]
@@ -75,12 +75,12 @@ def second(tree: Ints, cost: Floats, at: int) -> int:
 
 @part
 def cost_at(cost: Floats, q: int) -> float:
-    """Infinite where there is none."""
+    """Return the cost of a count, infinite for -1."""
     return cost[q] if q >= 0 else math.inf
 
 
 @part
 def other(best: Ints, q: int) -> int:
-    """The cheapest count but q."""
+    """Return the cheapest count other than q."""
     found: int = best[0] if best[0] != q else best[1]
     return found

@@ -1,11 +1,11 @@
-"""A lowered problem as flat arrays in which a change of a few counts can be followed to what it costs.
+"""Flatten a lowered problem into arrays that give the cost of a change of a few counts.
 
-Every column that is not a count follows from columns before it: it is a function of a linear combination. These are the
-*elements* of the network; rows that nothing follows from are elements that only limit.
+Every column that is not a count is a function of a linear combination of earlier columns. These are the *elements* of
+the network. Rows that determine no column are elements that only limit.
 
     x[e]  =  constant[e]  +  sum_c coefficient[e,c] value[c]
     value[out[e]]  =  min(max(x[e], low[e]), high[e])        CLIP
-                      1 where x[e] > low[e], else 0          STEP
+                      1 if x[e] > low[e], else 0             STEP
                       x[e] - low[e] rounded up               CEIL
                       the largest x of the elements with this out     MOST
     low[e] <= x[e] <= high[e], and no column                 LIMIT
@@ -38,7 +38,7 @@ CLIP, STEP, CEIL, MOST, LIMIT = range(5)
 
 
 class Network(NamedTuple):
-    """C columns, the first Q of them counts; E elements, rising in depth, those of one maximum next to each other.
+    """C columns, the first Q of them counts; E elements by rising depth, those of one maximum next to each other.
 
     function, out, depth  (E,)   out -1: none
     constant, low, high   (E,)
@@ -46,7 +46,7 @@ class Network(NamedTuple):
     start                 (C + 1,)  entries of a column: element[start[c]:start[c + 1]], by
     cost, least, most     (C,)   of the columns, and their bounds
     kind, container       (Q,)
-    kinds_at, of_kind     (K + 1,), (Q,)  counts by class; place (Q,): of a count among those of its class
+    kinds_at, of_kind     (K + 1,), (Q,)  counts by class; place (Q,): position of a count among those of its class
     containers_at, of_container          likewise by container
     """
 
@@ -74,7 +74,7 @@ class Network(NamedTuple):
 
 
 class _Parts:
-    """Elements as they are gathered."""
+    """Elements under collection."""
 
     def __init__(self) -> None:
         self.matrices: list[Matrix] = []
@@ -82,7 +82,7 @@ class _Parts:
         self.labels: list[Ints] = []
 
     def add(self, matrix: Matrix, constant: Floats, function: int, out: Ints, low: ArrayLike, high: ArrayLike) -> None:
-        """A row of the matrix each."""
+        """Add an element per row of the matrix."""
         count = len(constant)
         self.matrices.append(csr(matrix))
         low, high = (np.broadcast_to(np.asarray(each, np.float64), (count,)) for each in (low, high))
@@ -91,14 +91,14 @@ class _Parts:
 
 
 def not_followed(lowered: Lowered) -> tuple[str, ...]:
-    """The specs of columns that have no such form: n-th largest values, and curves. () where all have one."""
+    """Return the specs with columns without such a form: n-th largest values, and curves. () if there are none."""
     return tuple(sorted({one.name for one in lowered.completions if isinstance(one, Pieces) or _nth_largest(one)}))
 
 
 def network_of(lowered: Lowered, model: Model) -> Network:
-    """Of a problem in which nothing is `not_followed`.
+    """Return the network of a problem without `not_followed` specs.
 
-    model  has the columns of `lowered.model`, and its rows first; its cost is what counts
+    model  has the columns of `lowered.model`, and its rows first; its cost is the objective
     """
     width, counts = len(model.cost), len(lowered.kind)
     parts = _Parts()
@@ -147,12 +147,14 @@ def network_of(lowered: Lowered, model: Model) -> Network:
 
 
 def _starts(label: Ints, labels: int) -> Ints:
-    """(labels + 1,) where each label begins among those that are sorted."""
+    """Return the first position of each label in sorted order, (labels + 1,)."""
     return np.append(0, np.cumsum(np.bincount(label, minlength=labels))).astype(np.int64)
 
 
 def _leaving(parts: _Parts, leaving: Leaving, width: int) -> None:
-    """The cheapest leave first: leave[j] = min(max(held - sum of those before - there, 0), size[j])."""
+    """Add the elements of leaving, cheapest first: leave[j] = min(max(held - sum of those before - there, 0),
+    size[j]).
+    """
     if not len(leaving.column):
         return
     group, size = leaving.group[leaving.order], leaving.size[leaving.order].astype(np.float64)
@@ -190,7 +192,7 @@ def _some(x: Affine, some: Ints, width: int) -> tuple[Matrix, Floats]:
 
 
 def _limits(parts: _Parts, model: Model, counts: int, classes: int) -> None:
-    """Rows that say more than what their last column follows from. Rows of classes hold whatever steps do."""
+    """Add rows that do more than determine their last column. Rows of classes hold after any step."""
     rows = csr(model.matrix)
     rows.sort_indices()
     filled = np.diff(rows.indptr) > 0
@@ -205,7 +207,7 @@ def _limits(parts: _Parts, model: Model, counts: int, classes: int) -> None:
 
 
 def _depths(matrix: Matrix, function: Ints, out: Ints, width: int) -> Ints:
-    """(E,) one more than the deepest of the columns that an element reads; all of a maximum alike."""
+    """Return for each element one more than the largest depth of its columns, (E,); equal within a maximum."""
     depth = np.ones(len(out), dtype=np.int64)
     of_column = np.zeros(width, dtype=np.int64)
     entry = np.repeat(np.arange(len(out)), np.diff(matrix.indptr))

@@ -1,4 +1,4 @@
-"""Where steps are: the columns' values, the elements' arguments, margins, and room to try changes in."""
+"""Hold the state of steps: the columns' values, the elements' arguments, margins, and room to try changes."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from libs.assignment.language.arrays import Floats, Ints
 from libs.assignment.solvers.portfolio.steps.network import Network
 
 MOVES_MAX = 4
-"""Counts that one change begins with."""
+"""Most counts that one change begins with."""
 
 
 class State(NamedTuple):
     """C columns, E elements of D depths, Q counts, K classes, S containers.
 
     value, x          (C,), (E,)
-    change            (E,)  of the arguments, in the change that is tried; 0 between changes
-    marked            (E,)  1 where an element, or a maximum's first, is on the list of what to look at
-    list, listed      (D + 1, E), (D + 1,)  what to look at, by depth, and how many
-    made, by, makes   (C,), (C,), (1,)  columns that the change makes other, and by how much
-    move, amount      (MOVES_MAX,)  counts that it begins with
-    more, less        (Q,)  cost of one object more and of one less in a count; inf where there is no room
-    step              (K,)  of each class the cost of the cheapest way of one object from one container to another
+    change            (E,)  of the arguments, in the change under trial; 0 between changes
+    marked            (E,)  1 if an element, or a maximum's first, is on the list of elements to visit
+    list, listed      (D + 1, E), (D + 1,)  elements to visit, by depth, and their number
+    made, by, makes   (C,), (C,), (1,)  changed columns, their changes, and their number
+    move, amount      (MOVES_MAX,)  counts that the change begins with
+    more, less        (Q,)  cost of one more and of one less object in a count; inf without room
+    step              (K,)  of each class the cost of the cheapest move of one object between two containers
     givers, takers    (2 Q,)  of each class a tournament of its counts, by less and by more: leaves after inner places
-    giver, taker      (K, 2)  the two counts that give, and that take, one at the least cost; -1: none
-    waiting           (S,)  1 where margins have changed since a container was last gone through
-    tried             (1,)  changes whose cost was worked out
+    giver, taker      (K, 2)  the two counts that give, and that take, one object at the least cost; -1: none
+    waiting           (S,)  1 if margins have changed since the last visit of a container
+    tried             (1,)  number of evaluated changes
     """
 
     value: Floats
@@ -55,7 +55,7 @@ class State(NamedTuple):
 
 
 def state_of(n: Network, value: Floats) -> State:
-    """At a point (C,) of the model, margins unknown."""
+    """Return the state at a point (C,) of the model, without margins."""
     columns, elements, counts, kinds = len(n.cost), len(n.out), len(n.kind), len(n.kinds_at) - 1
     depths = int(n.depth.max(initial=0)) + 1
     column = np.repeat(np.arange(columns), np.diff(n.start))
@@ -85,7 +85,7 @@ def state_of(n: Network, value: Floats) -> State:
 
 @part
 def borrow_network(n: Network) -> Network:
-    """The same arrays, for as long as the caller's live: see incremental/borrow.py."""
+    """Return the same arrays, valid as long as the caller's exist: see incremental/borrow.py."""
     return Network(
         lend(n.function),
         lend(n.out),
@@ -113,7 +113,7 @@ def borrow_network(n: Network) -> Network:
 
 @part
 def borrow_state(s: State) -> State:
-    """Likewise."""
+    """Return the same arrays, valid as long as the caller's exist."""
     return State(
         lend(s.value),
         lend(s.x),

@@ -1,4 +1,4 @@
-"""Downhill by steps within classes: always the one that saves most, with as many objects as that saves more."""
+"""Descend by steps within classes: always the step that saves most, with more objects while that saves more."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from libs.assignment.solvers.portfolio.steps.state import State, borrow_network,
 
 @callee
 def take_step(n: Network, s: State, giver: int, taker: int, least: float) -> float:
-    """One object, two, four, while more save more. What it costs: 0 where none is moved."""
+    """Move one object, two, four, while more save more. Return the change of cost; 0 if none is moved."""
     best, k = 0.0, 0.0
     tried = 1.0
     while s.value[giver] - tried > n.least[giver] - 0.5 and s.value[taker] + tried < n.most[taker] + 0.5:
@@ -30,7 +30,7 @@ def take_step(n: Network, s: State, giver: int, taker: int, least: float) -> flo
 
 @part
 def step_of(s: State, kind: int) -> tuple[int, int]:
-    """Giver and taker of a class's best step."""
+    """Return giver and taker of a class's best step."""
     giver, taker = s.giver[kind, 0], s.taker[kind, 0]
     if giver != taker:
         return giver, taker
@@ -42,7 +42,7 @@ def step_of(s: State, kind: int) -> tuple[int, int]:
 
 @callee
 def go_down(n: Network, s: State, least: float, steps_max: int) -> int:
-    """Until no step saves more than `least`. How many it took."""
+    """Make steps until none saves more than `least`. Return their number."""
     for step in range(steps_max):
         best, kind = -least, -1
         for k in range(len(s.step)):
@@ -52,8 +52,8 @@ def go_down(n: Network, s: State, least: float, steps_max: int) -> int:
             return step
         giver, taker = step_of(s, kind)
         if take_step(n, s, giver, taker, least) == 0.0:
-            # Containers share something: both cost together what neither does alone. The class waits for a step of
-            # another that changes its margins: only steps that save wake anyone, so this ends.
+            # Both containers share something, so both steps together cost more than each alone. The class waits for a
+            # step of another class that changes its margins. Only saving steps wake a class, so this ends.
             s.step[kind] = math.inf
             continue
         refresh(n, s, n.container[giver])
@@ -63,5 +63,5 @@ def go_down(n: Network, s: State, least: float, steps_max: int) -> int:
 
 @compiled
 def transfer(n: Network, s: State, least: float, steps_max: int) -> int:
-    """Down from known margins; how many steps it took."""
+    """Descend from known margins. Return the number of steps."""
     return go_down(borrow_network(n), borrow_state(s), least, steps_max)
