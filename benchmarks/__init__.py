@@ -1,1 +1,1 @@
-"""What `./scripts/bench` runs: a file per benchmark. It may use everything; nothing uses it."""
+"""Benchmarks for `./scripts/bench`, one per file. They may import everything, and nothing imports them."""

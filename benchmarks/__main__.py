@@ -1,4 +1,4 @@
-"""Run the benchmark that the first argument names, and print one JSON object."""
+"""Run the benchmark named in the first argument, and print one JSON object."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BENCHES = {
     "placement": "benchmarks.placement:bench_placement",
     "fuzz": "benchmarks.fuzz.bench:bench_fuzz",
 }
-"""By name; imported when it is run, so that its peak memory is its own."""
+"""Benchmarks by name. Each is imported when it runs, so that its peak memory is its own."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""`bench broker`: a region into the database and out of it again, as arrays."""
+"""`bench broker`: write a region to the database, and read it as arrays."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from services.standalone.postgres import running_postgres
 
 
 def bench_broker(argv: list[str]) -> dict[str, object]:
-    """Seconds of each bulk path, the median of `--runs` regions of the same content; durable, caches warm.
+    """Return the seconds of each bulk path: the median of `--runs` regions of the same content; durable, caches warm.
 
     commit_s is a solve that changes every tenth server.
     """

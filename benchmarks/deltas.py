@@ -1,5 +1,5 @@
-"""`./scripts/bench deltas`: how fast changes of a machine reassignment are evaluated, and whether increments stay
-true.
+"""`./scripts/bench deltas`: measure the evaluation speed of changes in a machine reassignment, and the error of
+increments.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from libs.assignment.solvers.local.walk import Walk
 
 @compiled
 def evaluate_moves(g: Tables, s: State, moves: int, seed: int) -> int:
-    """Evaluate so many random single moves, making none. Returns how many no constraint forbids."""
+    """Evaluate random single moves without making them. Return the number of allowed ones."""
     g, s = borrow_tables(g), borrow_state(s)
     seed_random(g, s, seed)
     allowed = 0
@@ -46,7 +46,7 @@ def evaluate_moves(g: Tables, s: State, moves: int, seed: int) -> int:
 
 
 def bench_deltas(argv: list[str]) -> dict[str, object]:
-    """Rates per second of processor time on one core, and the error of the objective after a long walk."""
+    """Return rates per second of processor time on one core, and the error of the objective after a long walk."""
     parser = argparse.ArgumentParser(prog="bench deltas")
     parser.add_argument("model", type=Path)
     parser.add_argument("assignment", type=Path)
@@ -74,7 +74,7 @@ def bench_deltas(argv: list[str]) -> dict[str, object]:
 
 
 def full_deltas_per_s(problem: Problem, changes: int = 200_000) -> float:
-    """How many random moves a second of processor time are evaluated in every term, on one core."""
+    """Return the number of random moves per second of processor time that are evaluated in every term, on one core."""
     program = compile_problem(problem)
     tables, state = without_limits(program.tables), program.state(problem.initial)
     evaluate_moves(tables, state, 1, 0)
@@ -82,7 +82,7 @@ def full_deltas_per_s(problem: Problem, changes: int = 200_000) -> float:
 
 
 def without_limits(tables: Tables) -> Tables:
-    """The same, with nothing forbidden: every term of every change is evaluated."""
+    """Return the tables without limits, so that every term of every change is evaluated."""
     node, number = tables.node.copy(), tables.number.copy()
     node[1 : 1 + node[0, CELLS], HARD] = 0
     first = node[0, STACK]

@@ -1,4 +1,4 @@
-"""`bench flux` and `bench traces`: a world folder modelled and planned, and how fast spans are read and attributed."""
+"""`bench flux` and `bench traces`: model and plan a world folder, and read and attribute spans."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from services.cli.flux.offline import WINDOW_SPANS, make_models, make_plan
 
 
 def bench_flux(argv: list[str]) -> dict[str, object]:
-    """Model and plan one world. plan_cpu_s is of this process: one core, whatever else is running."""
+    """Model and plan one world. plan_cpu_s is of this process: one core, independent of other processes."""
     parser = argparse.ArgumentParser(prog="bench flux")
     parser.add_argument("world", type=Path)
     parser.add_argument("--out", type=Path, help="a folder for model.json, plan.json and dag.json; left out: not kept")
@@ -48,7 +48,9 @@ def bench_flux(argv: list[str]) -> dict[str, object]:
 
 
 def bench_traces(argv: list[str]) -> dict[str, object]:
-    """Read one trace file and attribute its spans. cpu_s is of this process: one core, whatever else is running."""
+    """Read one trace file and attribute its spans. cpu_s is of this process: one core, independent of other
+    processes.
+    """
     parser = argparse.ArgumentParser(prog="bench traces")
     parser.add_argument("file", type=Path)
     parser.add_argument(

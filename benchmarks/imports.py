@@ -1,4 +1,4 @@
-"""`bench imports`: lists of servers read, compared with a region, and confirmed."""
+"""`bench imports`: read lists of servers, compare them with a region, and confirm."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ RACK, MSB_RACKS = 40, 25
 
 
 def bench_imports(argv: list[str]) -> dict[str, object]:
-    """Seconds of each step, once; of reading files, of the processor. The region has the first 90 % of the servers.
+    """Return the seconds of each step, once; for reading files, processor seconds.
 
-    The list lacks the first 5 % of all (which retire, being free), has another type for the next 5 %, and the last 10 %
-    are new.
+    The region has the first 90 % of the servers. The list lacks the first 5 % of all; these are free and retire. It has
+    another type for the next 5 %, and its last 10 % are new.
     """
     parser = argparse.ArgumentParser(prog="bench imports")
     parser.add_argument("--servers", type=int, default=100_000)

@@ -1,4 +1,4 @@
-"""`bench mover`: one tick of the mover with many steps under way."""
+"""`bench mover`: measure one tick of the mover with many running steps."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _DONE = StepOutcome(state=StepState.DONE, call="done")
 
 
 class _Says:
-    """Says one thing of every step, at once: what is measured is the mover."""
+    """Answers every step in the same way at once, because the mover is measured."""
 
     def __init__(self) -> None:
         self.outcome = _UNDER_WAY
@@ -45,11 +45,11 @@ class _Says:
 
 
 def bench_mover(argv: list[str]) -> dict[str, object]:
-    """Seconds of a tick with `--moves` under way, the median of `--runs`, by what the actuator says of all of them.
+    """Return the seconds of a tick with `--moves` running moves, the median of `--runs`, by the actuator's answer.
 
-    start_s        they start, with twice as many more waiting
-    under_way_s    nothing new of any;  accepted_s   each is to be asked for again at its own time
-    done_s         each is done and the next step, or the end, is written
+    start_s        moves start, with twice as many more waiting
+    under_way_s    no step has changed;  accepted_s   each step has its own time of the next call
+    done_s         each step is done, and the next step, or the end, is written
     """
     parser = argparse.ArgumentParser(prog="bench mover")
     parser.add_argument("region", type=Path)
@@ -82,7 +82,7 @@ def bench_mover(argv: list[str]) -> dict[str, object]:
 
 
 def _retarget(database: Database, number: int) -> None:
-    """Free so many servers that are bound and up: each has to leave and be cleaned."""
+    """Free this many servers that are bound and up: each has to leave and be cleaned."""
     with database.snapshot() as tx:
         snapshot = load_fleet_snapshot(tx, _REGION)
     servers = snapshot.servers

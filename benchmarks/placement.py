@@ -1,4 +1,6 @@
-"""`./scripts/bench placement`: tasks on servers, stated in specs and solved by price-and-round or local search."""
+"""`./scripts/bench placement`: place tasks on servers, stated in specs and solved by price-and-round or local
+search.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,7 @@ SOLVERS = ("price", "local", "auto")
 def bench_placement(argv: list[str]) -> dict[str, object]:
     """Load, solve and write one instance; `gap` is by the solver's own bound.
 
-    The first compiled function of a process takes half a second, whatever it does: that is `kernels_s`, and not
-    counted in `solve_s`.
+    The first compiled function of a process takes half a second. That is `kernels_s`, and `solve_s` excludes it.
     """
     parser = argparse.ArgumentParser(prog="bench placement")
     parser.add_argument("folder", type=Path)

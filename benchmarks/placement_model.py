@@ -1,4 +1,4 @@
-"""Tasks on servers, stated in specs."""
+"""State the placement of tasks on servers in specs."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from libs.assignment.language.specs.maximize_allocation import MaximizeAllocatio
 from libs.interchange.placement.read import RESOURCES, PlacementFolder
 
 UNPLACED = "unplaced"
-"""The container for tasks that are on no server."""
+"""The container of tasks without a server."""
 
 
 def placement_problem(folder: PlacementFolder, *, balance_weight: float | None = None) -> Problem:
-    """Tasks are objects, servers and UNPLACED (the last) containers; at first nothing is placed.
+    """Return a problem with tasks as objects, and servers and UNPLACED (the last) as containers. At first no task is
+    placed.
 
-    The goal counts priorities as they are, so that the objective is the score of the format, negative. A balance_weight
-    adds a goal that servers are equally full of CPU, which prices alone cannot state.
+    The goal uses priorities unchanged, so the objective is the negative score of the format. A balance_weight adds a
+    goal of equal CPU utilisation, which prices alone cannot express.
     """
     servers = len(folder.server_name)
     problem = Problem(

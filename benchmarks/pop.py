@@ -1,4 +1,4 @@
-"""`./scripts/bench pop`: what cutting a problem into parts costs in quality and saves in time."""
+"""`./scripts/bench pop`: measure the loss of quality and the saving of time from cutting a problem into parts."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from libs.assignment.warm import warm
 
 @dataclass(slots=True)
 class Clocked:
-    """A solver of parts that notes the processor seconds of each."""
+    """A solver of parts that records the processor seconds of each."""
 
     name: str
     gap: float
     each_s: list[float] = field(default_factory=list)
 
     def __call__(self, problem: Problem, limits: Limits, *, seed: int) -> Result:
-        """As the solver itself, with the limits that it knows."""
+        """Solve with the limits that the solver knows."""
         began = time.process_time()
         given = {name: value for name, value in limits.given().items() if name in known_limits(self.name)}
         if self.name == "mip":
@@ -37,10 +37,10 @@ class Clocked:
 
 
 def bench_pop(argv: list[str]) -> dict[str, object]:
-    """One run for each number of parts, in this process and one part after the other.
+    """Run once for each number of parts, in this process and one part after the other.
 
-    `cpu_s` is all of it; `critical_s` what would be left if every part had a core of its own: all but the parts, and
-    the longest of these. Speed-ups are against one part.
+    `cpu_s` is the total. `critical_s` is the time if every part had a core of its own: all except the parts, plus the
+    longest part. Speed-ups are against one part.
     """
     parser = argparse.ArgumentParser(prog="bench pop")
     parser.add_argument("problem", help=KINDS)

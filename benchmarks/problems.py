@@ -1,4 +1,4 @@
-"""Problems of assignment by one word each: KIND:PATH[:PATH]."""
+"""Load problems of assignment by one word each: KIND:PATH[:PATH]."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KINDS = "roadef:MODEL:ASSIGNMENT, region:DIR, placement:DIR or replay:FILE"
 
 
 def load_problem(word: str) -> Problem:
-    """The problem of a word."""
+    """Return the problem of a word."""
     kind, _, rest = word.partition(":")
     if kind == "roadef":
         model, _, assignment = rest.partition(":")

@@ -1,4 +1,4 @@
-"""`./scripts/bench region`: one solve of a region folder, measured."""
+"""`./scripts/bench region`: measure one solve of a region folder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from libs.ras.solve_limits import SolveLimits
 
 
 def bench_region(argv: list[str]) -> dict[str, object]:
-    """Load, solve and write a region; gap is by our own bound."""
+    """Load, solve and write a region. The gap is by our own bound."""
     parser = argparse.ArgumentParser(prog="bench region")
     parser.add_argument("region", type=Path)
     parser.add_argument("--out", type=Path, required=True)

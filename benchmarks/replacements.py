@@ -1,4 +1,4 @@
-"""`bench replacements`: from the report of a failure to the committed plan that makes it good."""
+"""`bench replacements`: measure the time from the report of a failure to the committed replacements."""
 
 from __future__ import annotations
 
@@ -36,9 +36,10 @@ _REGION, _WAIT_S_MAX = "bench", 120.0
 
 
 def bench_replacements(argv: list[str]) -> dict[str, object]:
-    """Seconds from the commit of an event to that of its replacements, with a scheduler and a worker as in `up`.
+    """Return the seconds from the commit of an event to that of its replacements, with a scheduler and a worker as in
+    `up`.
 
-    The first event finds the servers that were down before it: `first_drawn` of them are replaced with it.
+    The first event also finds servers that were down before it: `first_drawn` of them are replaced with it.
     """
     parser = argparse.ArgumentParser(prog="bench replacements")
     parser.add_argument("region", type=Path)
@@ -86,7 +87,7 @@ def bench_replacements(argv: list[str]) -> dict[str, object]:
 
 
 def _fill_buffers(database: Database, share: float) -> FleetSnapshot:
-    """Bind free servers to shared buffers, as a solve would: as many as there are."""
+    """Bind all available free servers to shared buffers up to their size, as a solve would."""
     now = datetime.now(UTC)
     with database.write() as tx:
         size_shared_buffers(tx, load_stored(tx, _REGION).region_id, share=share, now=now)
@@ -108,7 +109,7 @@ def _fill_buffers(database: Database, share: float) -> FleetSnapshot:
 
 
 def _victims(snapshot: FleetSnapshot, number: int) -> list[tuple[str, str]]:
-    """(server, rack) pairs, spread over the region; the servers are up and bound."""
+    """Return (server, rack) pairs, spread over the region; the servers are up and bound."""
     rows = np.flatnonzero(snapshot.servers.available & (snapshot.servers.target >= 0))
     chosen = np.random.default_rng(1).choice(rows, 2 * number, replace=False)
     racks = snapshot.topology.racks[snapshot.servers.rack[chosen[number:]]]
@@ -118,7 +119,9 @@ def _victims(snapshot: FleetSnapshot, number: int) -> list[tuple[str, str]]:
 
 
 def _fail(database: Database, scope: UnavailabilityScope, name: str) -> tuple[float, Plan | None]:
-    """Seconds until a plan of replacements follows the event; None: the job ended without one, nothing was short."""
+    """Return the seconds from an event to its plan of replacements; None: the job ended without a plan, nothing was
+    short.
+    """
     before = _latest(database)
     now = datetime.now(UTC)
     with database.write() as tx:

@@ -1,4 +1,4 @@
-"""Solvers that are not ours, on the model that lowering makes: what our own phases, starts and prices are worth."""
+"""Run other solvers on the model that lowering makes, to measure the value of our phases, starts and prices."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from libs.mip import highs
 from libs.mip.model import Model
 
 BROKEN = 1e3
-"""What a unit of what is broken weighs against one of the goals: these solvers know one objective."""
+"""Weight of a unit of excess against a unit of the goals: these solvers have only one objective."""
 HERE = Path(__file__).parent / "ortools"
 
 
 def solve_with_highs(problem: Problem, limits: Limits, *, seed: int = 0) -> Outcome:
-    """HiGHS as it comes: one model, no start."""
+    """Solve with plain HiGHS: one model, no start."""
     return _solve(problem, limits, seed, "highs", _highs)
 
 
 def solve_with_cpsat(problem: Problem, limits: Limits, *, seed: int = 0) -> Outcome:
-    """OR-Tools CP-SAT in an environment of its own, one worker; see benchmarks/ortools."""
+    """Solve with OR-Tools CP-SAT in an environment of its own, with one worker; see benchmarks/ortools."""
     return _solve(problem, limits, seed, "cpsat", _cpsat)
 
 
@@ -103,4 +103,4 @@ def _cpsat(model: Model, time_s: float, seed: int) -> Found:
         subprocess.run(command, check=True)
         with np.load(answered) as answer:
             x = answer["x"] if len(answer["x"]) else None
-            return x, -math.inf, bool(answer["proven"])  # its bound is that of a rounded model
+            return x, -math.inf, bool(answer["proven"])  # its bound is for a rounded model

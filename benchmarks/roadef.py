@@ -1,6 +1,4 @@
-"""`./scripts/bench roadef`: a machine reassignment (ROADEF/EURO challenge 2012), stated in specs and solved by
-local search.
-"""
+"""`./scripts/bench roadef`: solve a machine reassignment (ROADEF/EURO challenge 2012) in specs by local search."""
 
 from __future__ import annotations
 
@@ -17,8 +15,8 @@ from libs.assignment import Limits, solve
 
 
 def bench_roadef(argv: list[str]) -> dict[str, object]:
-    """Load, solve and write one instance. The time limit counts from the start of the program's work, loading
-    included.
+    """Load, solve and write one instance. The time limit counts from the start of the program's work, and includes
+    loading.
     """
     parser = argparse.ArgumentParser(prog="bench roadef")
     parser.add_argument("model", type=Path)
@@ -57,4 +55,4 @@ def bench_roadef(argv: list[str]) -> dict[str, object]:
 
 
 MARGIN_S = 0.5
-"""Left for starting the interpreter and writing the answer."""
+"""Seconds left for starting the interpreter and writing the answer."""

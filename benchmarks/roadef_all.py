@@ -1,5 +1,5 @@
-"""`./scripts/bench roadef-all`: all machine reassignments of a folder, each from several seeds, and how much seeds
-differ by.
+"""`./scripts/bench roadef-all`: solve all machine reassignments of a folder from several seeds, and show their
+spread.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from benchmarks.roadef import bench_roadef
 def bench_roadef_all(argv: list[str]) -> dict[str, object]:
     """Solve model_NAME.txt and assignment_NAME.txt for each NAME, and write NAME_SEED.txt for a judge.
 
-    A score is (cost - best known) / initial cost in percent, the costs of reference.csv of the same folder.
+    A score is (cost - best known) / initial cost in percent, with the costs of reference.csv of the same folder.
     """
     parser = argparse.ArgumentParser(prog="bench roadef-all")
     parser.add_argument("data", type=Path)
@@ -51,5 +51,5 @@ def bench_roadef_all(argv: list[str]) -> dict[str, object]:
 
 
 def score(cost: float, known: dict[str, str]) -> float:
-    """Percent of the initial cost by which a cost is above the best known; below 0: better."""
+    """Return the cost above the best known, in percent of the initial cost; below 0: better."""
     return 100 * (cost - float(known["best_known_unverified"])) / float(known["initial_cost"])

@@ -1,4 +1,4 @@
-"""The ROADEF/EURO 2012 machine reassignment problem: its files, and how it is said in specs."""
+"""Read files of the ROADEF/EURO 2012 machine reassignment problem, and state it in specs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _Numbers:
     def __init__(self, path: Path) -> None:
         self.path = path
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # a word that is no number would end it there
+            warnings.simplefilter("error")  # a word that is no number would otherwise end the reading silently
             self.all = np.fromstring(path.read_text(), dtype=np.int64, sep=" ")
         self.at = 0
 
@@ -44,7 +44,7 @@ class _Numbers:
 
 
 def load_roadef(model: Path, assignment: Path) -> Problem:
-    """The problem of two files of the challenge. Goals are as the challenge adds them up: weights of its own, no
+    """Return the problem of two files of the challenge. Goals are summed as in the challenge: its own weights, no
     scales.
     """
     numbers = _Numbers(model)
@@ -89,7 +89,7 @@ def load_roadef(model: Path, assignment: Path) -> Problem:
 
 
 def _services(numbers: _Numbers) -> tuple[Floats, list[tuple[int, int]]]:
-    """(S,) locations that each service must be in, and pairs: a service and one that it depends on."""
+    """Return the least number of locations of each service, (S,), and pairs of a service and one that it depends on."""
     spread: list[int] = []
     depends: list[tuple[int, int]] = []
     for service in range(numbers.one()):
@@ -101,7 +101,7 @@ def _services(numbers: _Numbers) -> tuple[Floats, list[tuple[int, int]]]:
 def _add_balance(
     problem: Problem, name: str, need: Ints, capacity: Ints, one: int, other: int, target: float, weight: float
 ) -> None:
-    """max(0, target * free of one resource - free of another), which is a load over a limit."""
+    """Add max(0, target * free of one resource - free of another), which is a load over a limit."""
     used = need[:, other] - target * need[:, one]
     most = capacity[:, other] - target * capacity[:, one]
     problem.add_dimension(name, used, containers=most, signed=True)

@@ -1,4 +1,4 @@
-"""`./scripts/bench solve`: one problem, one solver, one run in a process of its own."""
+"""`./scripts/bench solve`: run one solver on one problem in a process of its own."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from libs.assignment.solvers.result import Outcome
 from libs.assignment.warm import warm
 
 RIVALS: dict[str, Callable[..., Outcome]] = {"highs": solve_with_highs, "cpsat": solve_with_cpsat}
-"""Plain HiGHS and OR-Tools CP-SAT on the model that lowering makes, without start, phases or prices of ours."""
+"""Plain HiGHS and OR-Tools CP-SAT on the model that lowering makes, without our starts, phases or prices."""
 TRIES = {"local", "partitioned", "auto"}
 """Solvers that fill a time limit with tries."""
 
 
 def bench_solve(argv: list[str]) -> dict[str, object]:
-    """Seconds of wall clock and of processor, peak memory, objective and bound."""
+    """Return seconds of wall clock and of processor, peak memory, objective and bound."""
     parser = argparse.ArgumentParser(prog="bench solve")
     parser.add_argument("problem", help=KINDS)
     parser.add_argument("--solver", choices=[*SOLVERS, *RIVALS], default="auto")
@@ -55,17 +55,17 @@ def bench_solve(argv: list[str]) -> dict[str, object]:
 
 
 LATE, LATE_S = 0.1, 2.0
-"""By what share, and how many seconds besides, a solver may miss its limit."""
+"""Allowed overrun of a time limit, as a share and in additional seconds."""
 WHO = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
 
 
 def _cpu_s() -> float:
-    """Of this process and of those that it has waited for."""
+    """Return the processor seconds of this process and of children that it has waited for."""
     return sum(resource.getrusage(who).ru_utime + resource.getrusage(who).ru_stime for who in WHO)
 
 
 def numbers_of(problem: Problem, result: Outcome) -> dict[str, Any]:
-    """What a run comes to; `bound` where the solver has one for a single priority and nothing is broken."""
+    """Return the numbers of a run; `bound` if the solver has one for a single priority and nothing is broken."""
     single = len(result.bound) == 2 and math.isfinite(result.bound[1])
     return {
         "objects": len(problem.objects),

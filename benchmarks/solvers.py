@@ -1,4 +1,6 @@
-"""`./scripts/bench solvers`: every solver on every problem, each run in a process of its own; lines and a table."""
+"""`./scripts/bench solvers`: run every solver on every problem, each in a process of its own; print lines and a
+table.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,15 @@ from benchmarks.problems import KINDS
 
 Run = dict[str, Any]
 PATIENCE, PATIENCE_S = 3.0, 60.0
-"""How long a run may take that does not keep to its limit, loading included: so many times the limit, and more."""
+"""Time for a run that misses its limit, loading included: a multiple of the limit, plus seconds."""
 REFUSED = "libs.assignment.language.errors.ModelError: "
-"""How a solver begins that says what it cannot take."""
+"""Beginning of a solver's refusal."""
 
 
 def bench_solvers(argv: list[str]) -> dict[str, object]:
-    """A run that fails or refuses is a line too. Gaps are to the best bound that any solver has for the problem."""
+    """Return a line per run, also for a failure or refusal. Gaps are to the best bound of any solver for the
+    problem.
+    """
     parser = argparse.ArgumentParser(prog="bench solvers")
     parser.add_argument("problems", nargs="+", help=KINDS)
     parser.add_argument("--solvers", default="auto,local,mip,partitioned,highs", help="names, with commas between")
@@ -34,7 +38,7 @@ def bench_solvers(argv: list[str]) -> dict[str, object]:
             runs.append(_run(problem, solver, given.time_limit, given.seed))
             for run in runs:
                 _judge(run, [one for one in runs if one["problem"] == run["problem"]])
-            if given.out:  # all again after each: a gap changes when a better bound is known
+            if given.out:  # write all again after each run, because gaps change with a better bound
                 given.out.write_text("".join(json.dumps(run) + "\n" for run in runs))
             if given.table:
                 given.table.write_text(table_of(runs))
@@ -57,7 +61,9 @@ def _run(problem: str, solver: str, time_limit: float, seed: int) -> Run:
 
 
 def _judge(run: Run, alike: list[Run]) -> None:
-    """`gap` to the best bound, and `over_best` to the best answer of this table, both as shares of the objective."""
+    """Set `gap` to the best bound, and `over_best` to the best answer of this table, both as shares of the
+    objective.
+    """
     good = [one for one in alike if "failed" not in one and one["broken"] <= 1e-6]
     if run not in good:
         return
@@ -69,7 +75,7 @@ def _judge(run: Run, alike: list[Run]) -> None:
 
 
 def table_of(runs: list[Run]) -> str:
-    """One row a run."""
+    """Return a table with one row per run."""
     lines = [
         "| problem | solver | limit s | wall s | kept | CPU s | peak MiB | objective | gap to bound | over best |",
         "|---|---|---|---|---|---|---|---|---|---|",

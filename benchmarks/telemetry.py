@@ -1,4 +1,4 @@
-"""`bench spans`: exports over HTTP until their sums are in PostgreSQL; `bench window`: measurements into arrays."""
+"""`bench spans`: measure exports over HTTP up to their sums in PostgreSQL; `bench window`: measurements into arrays."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ _POSTGRES = "postgres"
 
 
 def bench_spans(argv: list[str]) -> dict[str, object]:
-    """Send spans to one API process on an embedded, durable PostgreSQL, then sum them. Seconds of CPU by process."""
+    """Send spans to one API process on an embedded, durable PostgreSQL, then sum them. Return CPU seconds by
+    process.
+    """
     parser = argparse.ArgumentParser(prog="bench spans")
     parser.add_argument("--spans", type=int, default=200_000)
     parser.add_argument(
@@ -99,7 +101,7 @@ def bench_spans(argv: list[str]) -> dict[str, object]:
 
 
 def bench_window(argv: list[str]) -> dict[str, object]:
-    """Fill days of minutes of random use, then load them as a model does."""
+    """Store days of minutes of random usage, then load them as a model does."""
     parser = argparse.ArgumentParser(prog="bench window")
     parser.add_argument("--services", type=int, default=1000)
     parser.add_argument("--regions", type=int, default=20)
@@ -159,7 +161,7 @@ def _words(services: int, regions: int) -> Vocabulary:
 
 
 def _body(form: str, number: int, spans: int, services: int) -> bytes:
-    """An export of whole traces: in each a chain of calls through services, a resource per service."""
+    """Return an export of whole traces: each has a chain of calls through services, with a resource per service."""
     by_service: dict[int, list[dict[str, Any]]] = {}
     for n in range(spans):
         trace, depth = divmod(n, TRACE_SPANS)
@@ -195,7 +197,7 @@ def _body(form: str, number: int, spans: int, services: int) -> bytes:
 
 
 def _proto(document: dict[str, Any]) -> bytes:
-    """The same request in protobuf, whose own JSON form has ids in base64 where that of OTLP has hexadecimal."""
+    """Return the request in protobuf. Protobuf's own JSON form has ids in base64, but OTLP's in hexadecimal."""
     for resource_spans in document["resourceSpans"]:
         for span in resource_spans["scopeSpans"][0]["spans"]:
             for name in ("traceId", "spanId", "parentSpanId"):
@@ -207,7 +209,7 @@ def _proto(document: dict[str, Any]) -> bytes:
 
 @contextmanager
 def _api(home: Path, url: str) -> Iterator[tuple[str, int]]:
-    """One process of the planner's API: its address and its pid."""
+    """Run one process of the planner's API, and yield its address and pid."""
     env = {**os.environ, "DATABASE_URL": url, "PLIMSOLL_RATE_PER_S": "1e6", "PLIMSOLL_RATE_BURST": "1000000"}
     env["PLIMSOLL_LOG_LEVEL"] = "WARNING"
     with listen("127.0.0.1", 0) as sock:
@@ -229,7 +231,7 @@ def _api(home: Path, url: str) -> Iterator[tuple[str, int]]:
 
 
 def _put_gateways(database: Database, services: int) -> None:
-    """Every service is the entry point of one of five products."""
+    """Make every service the entry point of one of five products."""
     names = [f"service-{service}" for service in range(services)]
     products = [f"product-{service % 5}" for service in range(services)]
     table = pa.table({"product": products, "service": names, "operation": ["GET /"] * services})
@@ -249,7 +251,7 @@ def _headers(database: Database, form: str) -> dict[str, str]:
 
 
 def _cpu_s(process: int | str) -> float:
-    """CPU seconds so far of a process by its id, or of our descendants of that name, those that ended included."""
+    """Return the CPU seconds of a process by id, or of our descendants of a name, also those that have ended."""
     parents, ticks, names = {}, {}, {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:

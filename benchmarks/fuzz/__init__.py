@@ -1,1 +1,3 @@
-"""Tiny random problems from every spec, solved by every solver and judged by definitions written out again."""
+"""Draw tiny random problems from every spec, solve them by every solver, and judge them by a second set of
+definitions.
+"""

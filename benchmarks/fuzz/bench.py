@@ -27,20 +27,20 @@ from benchmarks.fuzz.words import draw_case, draw_market
 from libs.assignment.language.errors import ModelError
 
 ASSIGNMENTS, ASSIGNMENTS_MOST = 300, 16_384
-"""Of a case: mostly at most so many, one time in twenty the most."""
+"""Assignments of a case: usual limit, and the limit of one case in twenty."""
 MARKETS = 0.25
 """The share of cases that are markets."""
 STATING = "problem"
-"""Stands for a solver where stating the problem fails."""
+"""Takes the place of a solver's name if stating the problem fails."""
 Key = tuple[str, str]
 """Solver and kind."""
 
 
 @dataclass
 class Tally:
-    """What came of the runs.
+    """The results of the runs.
 
-    scripts  by solver and kind: what the first finding of it says, and its case as small as it gets
+    scripts  by solver and kind: the text of the first finding, and its case in the smallest form
     """
 
     cases: int = 0
@@ -52,7 +52,7 @@ class Tally:
     scripts: dict[Key, str] = field(default_factory=dict)
 
     def add(self, other: Tally) -> None:
-        """Those of other cases too."""
+        """Add the results of other cases."""
         self.cases += other.cases
         for name in ("runs", "answered", "best", "refused", "kinds"):
             getattr(self, name).update(getattr(other, name))
@@ -60,7 +60,7 @@ class Tally:
 
 
 def bench_fuzz(argv: list[str]) -> dict[str, object]:
-    """Counts by kind. The same seed draws the same problems."""
+    """Return counts by kind. The same seed draws the same problems."""
     parser = argparse.ArgumentParser(prog="bench fuzz")
     parser.add_argument("--minutes", type=float, default=1.0)
     parser.add_argument("--cases", type=int, help="instead of minutes")
@@ -91,7 +91,7 @@ _worker: tuple[Connection, BaseProcess] | None = None
 
 
 def _apart(seed: int, number: int, known: set[Key], solver: str | None) -> Tally:
-    """One case in a process of its own, which goes on to the next: should a kernel end it, that is a finding."""
+    """Run cases in a process of its own, from one case on. A kernel that ends the process is a finding."""
     global _worker
     if _worker is None:
         context = get_context("fork")
@@ -132,10 +132,10 @@ def fuzz_one(
     known: Collection[Key] = (),
     say: Callable[[str], None] = lambda _: None,
 ) -> list[Finding]:
-    """Case `number` of a seed, by every solver and one odd run.
+    """Run case `number` of a seed by every solver, and one odd run.
 
-    known  kinds of findings of which there is a script already
-    say    told the script of each run before it begins
+    known  kinds of findings that have a script already
+    say    takes the script of each run before it begins
     """
     case, rng = case_of(seed, number)
     tally.cases += 1
@@ -160,7 +160,7 @@ def fuzz_one(
 
 
 def case_of(seed: int, number: int) -> tuple[Case, np.random.Generator]:
-    """Drawn from seed and number alone."""
+    """Return the case of a seed and number; no other state counts."""
     rng = np.random.default_rng([seed, number])
     most = ASSIGNMENTS_MOST if rng.random() < 0.05 else ASSIGNMENTS
     drawn = draw_market if rng.random() < MARKETS else draw_case
@@ -168,7 +168,7 @@ def case_of(seed: int, number: int) -> tuple[Case, np.random.Generator]:
 
 
 def look(case: Case, run: Run, seed: int, *, twice: bool) -> Judged:
-    """State a case and judge a run of it. What the library refuses to state is nothing to judge."""
+    """State a case and judge a run of it. A problem that the library refuses to state is not judged."""
     try:
         case.problem()
     except ModelError:
@@ -179,13 +179,13 @@ def look(case: Case, run: Run, seed: int, *, twice: bool) -> Judged:
 
 
 def _smallest(case: Case, run: Run, seed: int, finding: Finding, *, twice: bool, say: Callable[[str], None]) -> str:
-    """What the smallest case of a finding says, and its script."""
+    """Return the finding of the smallest case, and its script."""
 
     def same(one: Case) -> list[str]:
         try:
             say(script_of(one, run, seed))
             findings = look(one, run, seed, twice=twice).findings
-        except (IndexError, KeyError, ValueError):  # what was left out is still named
+        except (IndexError, KeyError, ValueError):  # a removed item is still named
             return []
         return [new.what for new in findings if new.kind == finding.kind]
 
@@ -205,7 +205,7 @@ def _count(tally: Tally, run: Run, judged: Judged) -> None:
 
 
 def scripts_of(tally: Tally) -> str:
-    """A section each."""
+    """Return one section per script."""
     lines = []
     for (solver, kind), script in sorted(tally.scripts.items()):
         lines.append(f"\n## {solver}: {kind} ({tally.kinds[solver, kind]} in {tally.cases} cases)\n\n{script}")

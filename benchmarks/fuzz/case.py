@@ -1,4 +1,4 @@
-"""A problem as plain data: what a generator draws, the definitions judge, and a script states."""
+"""Hold a problem as plain data: generators draw it, definitions judge it, and scripts state it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Indices = tuple[int, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class ScopeWords:
-    """The scope item of each container, -1 for none, and how many items there are."""
+    """The scope item of each container, -1 for none, and the number of items."""
 
     item: Indices
     items: int
@@ -33,9 +33,9 @@ class PartitionWords:
 
 @dataclass(frozen=True, kw_only=True)
 class DimensionWords:
-    """What `Problem.add_dimension` is given. `by_item`: scope, class of each object, and a row of factors per class.
+    """The arguments of `Problem.add_dimension`. `by_item`: scope, class of each object, and a row of factors per class.
 
-    unit  what amounts are multiples of, for limits to be drawn in
+    unit  amounts and limits are multiples of it
     """
 
     objects: Numbers
@@ -60,7 +60,7 @@ class Wish:
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """Everything that a problem is stated with. Things are named by their noun and number where `named`."""
+    """All statements of a problem. Items have names made of noun and number if `named`."""
 
     objects: int
     containers: int
@@ -72,11 +72,11 @@ class Case:
     wishes: tuple[Wish, ...] = ()
 
     def labels(self, noun: str, size: int) -> int | list[str]:
-        """Names of things, or their number."""
+        """Return names of items, or their number."""
         return [f"{noun}-{k}" for k in range(size)] if self.named else size
 
     def problem(self) -> Problem:
-        """State it. Raises what the library raises."""
+        """State the problem. Raises the library's errors."""
         problem = Problem(
             objects=self.labels("object", self.objects),
             containers=self.labels("container", self.containers),
@@ -107,10 +107,10 @@ class Case:
 
 
 def number_of(given: str | int) -> int:
-    """The index behind a name, or an index itself."""
+    """Return the index of a name, or of an index itself."""
     return int(given.rpartition("-")[2]) if isinstance(given, str) else int(given)
 
 
 def numbers_of(given: Sequence[str | int]) -> list[int]:
-    """The indices behind names."""
+    """Return the indices of names."""
     return [number_of(one) for one in given]

@@ -1,4 +1,4 @@
-"""Whether what a result says is so."""
+"""Judge whether the claims of a result are true."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from libs.assignment.solvers.limits import StoppedBy
 from libs.assignment.solvers.result import Outcome
 
 FAR = 0.01
-"""Of a level's value: `auto` on a tiny problem is no farther from the best."""
+"""Largest gap of `auto` on a tiny problem, as a share of a level's value."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """Something that is wrong. Findings of one solver and kind are thought to have one cause."""
+    """A wrong claim. Findings of one solver and kind are assumed to have one cause."""
 
     solver: str
     kind: str
@@ -31,7 +31,7 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """Of one run: findings, the refusal if there was one, and how far each level is from its best."""
+    """The findings of one run, the refusal if there was one, and the gap of each level to its best value."""
 
     findings: tuple[Finding, ...] = ()
     refused: str = ""
@@ -39,7 +39,7 @@ class Judged:
 
 
 def judge(case: Case, truth: Truth, run: Run, seed: int, *, twice: bool = False) -> Judged:
-    """Solve, and compare with the truth."""
+    """Solve, and compare the result with the truth."""
     try:
         problem = case.problem()
         result = run.of(problem, seed)
@@ -58,7 +58,7 @@ def judge(case: Case, truth: Truth, run: Run, seed: int, *, twice: bool = False)
 
 
 def crash(solver: str, error: Exception) -> Finding:
-    """By the place in the library where it happened."""
+    """Return a finding with the place in the library at which a solver crashed."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "/libs/" in frame.filename]
     last = frames[-1] if frames else traceback.extract_tb(error.__traceback__)[-1]
     place = f"{'/'.join(last.filename.split('/')[-2:])}:{last.name}"
@@ -66,8 +66,10 @@ def crash(solver: str, error: Exception) -> Finding:
 
 
 def _refused(truth: Truth, run: Run, refused: ModelError) -> Judged:
-    """What a solver may refuse: no integer form, no market, a container that cannot be split, hard constraints that
-    rule each other out.
+    """Judge a refusal.
+
+    A solver may refuse a problem for these reasons: it has no integer form, no market, or a container that cannot be
+    split, or its hard constraints exclude each other.
     """
     said = f"{type(refused).__name__}: {refused}"
     if isinstance(refused, Contradiction):
@@ -82,7 +84,7 @@ def _refused(truth: Truth, run: Run, refused: ModelError) -> Judged:
 
 
 def _wrong(case: Case, truth: Truth, run: Run, result: Outcome) -> list[tuple[str, str]]:
-    """Kinds of findings, and what each is."""
+    """Return kind and text of each finding."""
     found: list[tuple[str, str]] = []
     assignment = result.assignment
     if assignment.shape != (case.objects,) or ((assignment < 0) | (assignment >= case.containers)).any():
@@ -120,7 +122,7 @@ def _wrong(case: Case, truth: Truth, run: Run, result: Outcome) -> list[tuple[st
 
 
 def _not_local(case: Case, here: Truth) -> list[tuple[str, str]]:
-    """An allowed move, or a swap of two, that improves what is said to be improved by none."""
+    """Find an allowed move or swap that improves an answer claimed to be a local optimum."""
     assignment = here.world.assignments[0]
     around = [assignment]
     for o in range(case.objects):
@@ -137,7 +139,7 @@ def _not_local(case: Case, here: Truth) -> list[tuple[str, str]]:
 
 
 def _wrong_explained(case: Case, truth: Truth, result: Outcome, seed: int) -> list[tuple[str, str]]:
-    """Of one move from the answer: whether terms add up to the levels before and after, and what is said of it."""
+    """Check the explanation of one move from the answer: its verdict, and the sums of its terms before and after."""
     if not case.objects:
         return []
     o, c = np.random.default_rng([seed, result.moved]).integers([case.objects, case.containers])
@@ -163,7 +165,9 @@ def _wrong_explained(case: Case, truth: Truth, result: Outcome, seed: int) -> li
 
 
 def _not_best(truth: Truth, now: Floats, near: Floats, gap: float, kind: str) -> list[tuple[str, str]]:
-    """The first level that could be better by more than a gap, a share of its value, with those above as they are."""
+    """Return the first level that could improve by more than a gap, a share of its value, with higher levels
+    unchanged.
+    """
     for level, value in enumerate(now):
         least = truth.least(level, now)
         if value > least + near[level] + gap * abs(value):
@@ -172,13 +176,13 @@ def _not_best(truth: Truth, now: Floats, near: Floats, gap: float, kind: str) ->
 
 
 def _verdicts(one: Floats, other: Floats, truth: Truth) -> set[int]:
-    """What may be said of two: small differences may count, and need not."""
+    """Return the allowed verdicts on two assignments. Small differences may count or not."""
     slacks = NEAR * truth.size, ROUNDING * truth.size, ROUNDING * np.maximum(np.abs(one), np.abs(other))
     return {_compare(one, other, slack) for slack in slacks}
 
 
 def _compare(one: Floats, other: Floats, near: Floats) -> int:
-    """Lexicographic: below 0 where `one` is better."""
+    """Compare lexicographically: below 0 if `one` is better."""
     for a, b, tolerance in zip(one, other, near, strict=True):
         if abs(a - b) > tolerance:
             return -1 if a < b else 1

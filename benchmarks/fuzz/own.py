@@ -1,4 +1,4 @@
-"""A spec as a user writes one: functions of utilisation that no spec of the library puts together."""
+"""Define a spec as a user would: functions of utilisation in combinations that no spec of the library has."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from libs.assignment.language.problem import Problem
 
 SHAPES = ("line", "positive", "step", "ceil", "log", "root", "square", "largest", "second", "range", "stairs", "kink")
-"""What is made of x = a * util + b, element by element unless a maximum is taken."""
+"""Functions of x = a * util + b, element by element unless a maximum is taken."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class OwnSpec(Spec):
-    """sign * f(a * util + b), and of it, as a constraint, what is above c."""
+    """sign * f(a * util + b); as a constraint its part above c."""
 
     shape: str
     dimension: str
@@ -42,11 +42,11 @@ class OwnSpec(Spec):
     sign: float = 1.0
 
     def excess(self, problem: Problem) -> tuple[Expression, ...]:
-        """(rows, columns) of the function."""
+        """Return the excess, (rows, columns) of the function."""
         return (PositivePart(self._value(problem) * self.sign - self.c),)
 
     def cost(self, problem: Problem) -> Expression:
-        """(1, 1)."""
+        """Return the cost, (1, 1)."""
         return self._value(problem).total() * self.sign
 
     def _value(self, problem: Problem) -> Expression:
@@ -75,7 +75,7 @@ class OwnSpec(Spec):
 
 
 def own(world: World, s: OwnSpec) -> tuple[Floats, Floats]:
-    """(A, elements) the excess and (A,) the cost, from the words of README.md on expressions."""
+    """Return the excess, (A, elements), and the cost, (A,), from the text on expressions in README.md."""
     x = s.a * world.util(s.scope, s.dimension, s.partition, s.flavour) + s.b
     flat = x.reshape(len(x), -1)
     step, part = np.where(x > 1e-6, 1.0, 0.0), np.maximum(x, 0.0)

@@ -1,4 +1,4 @@
-"""How each solver is called."""
+"""List the ways to call each solver."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ TRIES = 600
 
 
 def drawn_start(objects: int, containers: int, seed: int) -> Ints:
-    """(N,) any assignment, be it legal or not."""
+    """Return a random assignment (N,), legal or not."""
     return np.random.default_rng([seed, objects]).integers(containers, size=objects)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """One way of calling a solver.
+    """One way to call a solver.
 
-    cut    a limit keeps it from coming to its end, so that it need not be as good as it can be
-    begun  it is given a start, drawn with the seed
+    cut    a limit ends it early, so its answer need not be the best
+    begun  it gets a start, drawn with the seed
     """
 
     solver: str
@@ -38,11 +38,11 @@ class Run:
 
     @property
     def splits(self) -> bool:
-        """Whether it asks for containers to be split."""
+        """Return whether it splits containers."""
         return self.limits is not None and bool(self.limits.split)
 
     def of(self, problem: Problem, seed: int) -> Outcome:
-        """Its answer."""
+        """Return its answer."""
         more: dict[str, Any] = dict(self.options)
         if self.solve is solve:
             more["solver"] = self.solver
@@ -51,7 +51,7 @@ class Run:
         return self.solve(problem, self.limits, seed=seed, **more)
 
     def text(self, write: Callable[[Any], str], problem: str, seed: int) -> str:
-        """The call as Python."""
+        """Return the call as Python."""
         more = [f"solver={self.solver!r}", *(f"{name}={write(value)}" for name, value in self.options.items())]
         if self.begun:
             more.append(f"start={write(drawn_start)}(len({problem}.objects), len({problem}.containers), {seed})")
@@ -71,7 +71,7 @@ PLAIN = (
         limits=Limits(tries_max=TRIES, parts=2, insist=True),
     ),
 )
-"""Every solver as it is meant to be called."""
+"""Every solver in its normal use."""
 ODD = (
     Run(solver="auto", limits=Limits(tries_max=1), cut=True),
     Run(solver="auto", limits=Limits(time_s_max=1e-3), cut=True, timed=True),
@@ -105,4 +105,4 @@ ODD = (
         cut=True,
     ),
 )
-"""Limits that cut short, gaps, threads and other cuts into parts."""
+"""Runs with early limits, gaps, threads and other cuts into parts."""

@@ -1,4 +1,4 @@
-"""A case as the Python that states it, so that a finding can be pasted and run."""
+"""Write a case as Python that states it, so that a finding can be pasted and run."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from benchmarks.fuzz.runs import Run
 
 
 class Writer:
-    """Python for values, and the imports that it needs."""
+    """Writes Python for values, and collects the imports."""
 
     def __init__(self) -> None:
         self.imports: set[str] = set()
 
     def of(self, value: Any) -> str:
-        """Of a value: fields that have their default are left out."""
+        """Return the Python of a value, without fields that have their default."""
         if isinstance(value, Enum):
             self.use(type(value))
             return f"{type(value).__name__}.{value.name}"
@@ -44,12 +44,12 @@ class Writer:
         return "float('inf')" if isinstance(value, float) and math.isinf(value) else repr(value)
 
     def use(self, thing: Any) -> None:
-        """Import it."""
+        """Import a name."""
         self.imports.add(f"from {thing.__module__} import {thing.__name__}")
 
 
 def script_of(case: Case, run: Run, seed: int) -> str:
-    """States the problem, solves it, and prints what the result says."""
+    """Return a script that states the problem, solves it, and prints the claims of the result."""
     write = Writer()
     write.imports |= {"import numpy as np", "from libs.assignment.language.problem import Problem"}
     objects, containers = (

@@ -1,4 +1,4 @@
-"""The smallest case that still shows a finding: leave out and simplify as long as it stays."""
+"""Find a smaller case with the same finding, by leaving out and simplifying."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROUNDS_MAX = 40
 
 
 def shrink(case: Case, shows: Callable[[Case], bool]) -> Case:
-    """Greedy: the first simpler case that still shows it, until none does."""
+    """Take the first simpler case that still shows the finding, until there is none."""
     for _ in range(ROUNDS_MAX):
         for simpler in simpler_cases(case):
             if shows(simpler):
@@ -26,7 +26,7 @@ def shrink(case: Case, shows: Callable[[Case], bool]) -> Case:
 
 
 def simpler_cases(case: Case) -> Iterator[Case]:
-    """One thing less each; some may make no sense, which whoever shows them finds out."""
+    """Yield cases with one simplification each. Some are invalid, and the caller must test them."""
     for k in range(len(case.wishes)):
         yield replace(case, wishes=_without(case.wishes, k))
     if case.named:
@@ -53,7 +53,7 @@ def _without(values: tuple[Any, ...], k: int) -> tuple[Any, ...]:
 
 
 def _without_object(case: Case, o: int) -> Case:
-    """Whatever names objects by number may then mean others."""
+    """Remove an object. Later numbers then mean other objects."""
     dimensions = {}
     for name, words in case.dimensions.items():
         by_item = words.by_item
@@ -76,7 +76,7 @@ def _without_object(case: Case, o: int) -> Case:
 
 
 def _without_container(case: Case, c: int) -> Case:
-    """Its objects begin in the first that is left."""
+    """Remove a container. Its objects begin in the first remaining one."""
     dimensions = {}
     for name, words in case.dimensions.items():
         by_item, containers = words.by_item, words.containers
@@ -101,7 +101,7 @@ def _simpler_wishes(wish: Wish) -> Iterator[Wish]:
 
 
 def _simpler_specs(spec: Spec) -> Iterator[Spec]:
-    """A member instead of the whole; a field at its default; fewer of what is listed."""
+    """Yield simpler specs: a member instead of the whole, a field at its default, or shorter lists."""
     members = getattr(spec, "specs", None)
     if members is not None:
         yield from members
@@ -124,7 +124,7 @@ def _simpler_specs(spec: Spec) -> Iterator[Spec]:
 def _tried(spec: Spec, field: str, value: Any) -> Iterator[Spec]:
     try:
         yield replace(spec, **{field: value})
-    except ValueError:  # a field that checks itself
+    except ValueError:  # a field checks itself
         return
 
 

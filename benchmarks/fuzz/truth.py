@@ -1,4 +1,4 @@
-"""What is so of every assignment of a case: its levels, and which hard constraints it makes worse."""
+"""Evaluate every assignment of a case: its levels, and the hard constraints that it worsens."""
 
 from __future__ import annotations
 
@@ -14,17 +14,15 @@ from libs.assignment.language.arrays import Bools, Floats, Ints
 from libs.assignment.language.specs.spec import Spec
 
 NEAR = 1e-6
-"""What counts as equal, as a share of a level's size, and of what an element of a constraint comes to (or of 1, if it
-comes to more).
-"""
+"""Relative tolerance: of a level's size, and of an element of a constraint (absolute for elements below 1)."""
 ROUNDING = 1e-12
-"""Of the largest amount that a spec reads: the error of a sum of floats."""
+"""Rounding error of a sum of floats, relative to the largest amount that a spec reads."""
 
 TINY = 1e-300
 
 
 class Truth:
-    """Of the assignments of a world: by default all there are.
+    """The values of a world's assignments; by default all assignments.
 
     priorities  those that occur, in order
     """
@@ -37,7 +35,7 @@ class Truth:
 
     @cached_property
     def at_start(self) -> Truth:
-        """Of the start alone."""
+        """Return the values of the start alone."""
         return Truth(self.case, self.world.initial[None, :])
 
     @cached_property
@@ -62,7 +60,7 @@ class Truth:
 
     @cached_property
     def size(self) -> Floats:
-        """(L,) how large the numbers are that a level is the sum of: what floats and solvers are exact to."""
+        """Return the size of the numbers that a level sums, (L,). Floats and solvers are exact relative to it."""
         found = np.full(1 + len(self.priorities), TINY)
         for level, by, values, spec in self._parts:
             found[level] += abs(by) * (np.abs(values).max(initial=0.0) + ROUNDING / NEAR * self._largest(spec))
@@ -79,51 +77,53 @@ class Truth:
         return found
 
     def _largest(self, spec: Spec) -> float:
-        """The largest amount that a spec reads: an excess is made of the amounts of its own dimensions."""
+        """Return the largest amount that a spec reads. Its excess consists of amounts of its own dimensions."""
         read = [words for name, words in self.case.dimensions.items() if name in _texts(spec)]
         return float(np.abs([1.0, *(one for words in read for one in words.objects)]).max())
 
     @cached_property
     def hard(self) -> Floats:
-        """(A, elements) excess of the hard constraints."""
+        """Return the excess of the hard constraints, (A, elements)."""
         return np.concatenate([np.zeros((len(self.world), 0)), *(excess for _, excess in self._hard)], axis=1)
 
     @cached_property
     def _hard(self) -> list[tuple[Spec, Floats]]:
-        """Each hard constraint and its (A, elements) excess."""
+        """Return each hard constraint and its excess, (A, elements)."""
         found = zip(self.case.wishes, self.meanings, strict=True)
         return [(wish.spec, excess_of(means)) for wish, means in found if not wish.goal and wish.hard]
 
     @cached_property
     def _rounding(self) -> Floats:
-        """(elements,) the error of the sums of floats in an element of a hard constraint."""
+        """Return the rounding error of an element of a hard constraint, (elements,)."""
         amounts = [np.full(excess.shape[1], self._largest(spec)) for spec, excess in self._hard]
         most = np.abs(self.hard).max(axis=0, initial=0.0)
         return np.asarray(ROUNDING * np.maximum(most, np.concatenate([np.zeros(0), *amounts])))
 
     @cached_property
     def worse(self) -> Floats:
-        """(A,) by how much any hard element is above what it is at the start."""
+        """Return the largest growth of a hard element over the start, (A,)."""
         return np.asarray((self.hard - self.at_start.hard).max(axis=1, initial=0.0))
 
     @cached_property
     def slack(self) -> Floats:
-        """(elements,) by how much a hard element may be larger and count as equal."""
+        """Return the growth of a hard element that counts as equal, (elements,)."""
         most = np.abs(self.hard).max(axis=0, initial=0.0)
         return np.asarray(NEAR * np.minimum(most, 1.0) + self._rounding)
 
     @cached_property
     def allowed(self) -> Bools:
-        """(A,) no hard element is worse than at the start, up to what may count as equal."""
+        """Return whether no hard element is worse than at the start, within the tolerance, (A,)."""
         return np.asarray((self.hard - self.at_start.hard <= self.slack).all(axis=1))
 
     @cached_property
     def legal(self) -> Bools:
-        """(A,) likewise up to sums of floats alone: what bounds and optima must hold for."""
+        """Return whether no hard element is worse, within rounding only, (A,). Bounds and optima must hold for
+        these.
+        """
         return np.asarray((self.hard - self.at_start.hard <= self._rounding).all(axis=1))
 
     def least(self, level: int, above: Floats) -> float:
-        """The least that a level is among legal assignments that are as good as `above` (L,) on all levels before."""
+        """Return the least value of a level among legal assignments as good as `above` (L,) on all higher levels."""
         among = self.legal.copy()
         for k in range(level):
             among &= self.levels[:, k] <= above[k] + ROUNDING * self.added[:, k]
@@ -131,7 +131,7 @@ class Truth:
 
     @cached_property
     def best(self) -> Floats:
-        """(L,) the best there is, level by level."""
+        """Return the best value of each level in turn, (L,)."""
         found = np.zeros(self.levels.shape[1])
         for level in range(len(found)):
             found[level] = self.least(level, found)
@@ -139,7 +139,7 @@ class Truth:
 
 
 def _texts(value: object) -> set[str]:
-    """Every string in the fields of a spec, of the specs in it too: names of dimensions are among them."""
+    """Return every string in the fields of a spec and of its members. Names of dimensions are among them."""
     if isinstance(value, str):
         return {value}
     if dataclasses.is_dataclass(value):

@@ -1,4 +1,4 @@
-"""All assignments of a tiny problem at once, and utilisation in each of them from its definition."""
+"""Hold all assignments of a tiny problem, and compute utilisation in each from its definition."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from libs.assignment.language.specs.filter import Filter
 
 
 class World:
-    """A case, and (A, N) assignments of its objects to its containers; by default every one there is.
+    """A case, and assignments (A, N) of its objects to its containers; by default all of them.
 
-    Written from docs/assignment alone: of the library it uses the words (enums, fields of specs), and no computation.
+    Written from docs/assignment alone: it uses enums and fields of specs from the library, and none of its
+    computations.
     """
 
     def __init__(self, case: Case, assignments: Ints | None = None) -> None:
@@ -30,30 +31,30 @@ class World:
 
     @cached_property
     def at_start(self) -> World:
-        """The same case, where nothing has moved."""
+        """Return the same case with the start alone."""
         return World(self.case, self.initial[None, :])
 
     def __len__(self) -> int:
         return len(self.assignments)
 
     def item(self, scope: str) -> Ints:
-        """(C,) the scope item of each container, -1 for none."""
+        """Return the scope item of each container, (C,); -1 for none."""
         if scope == "container":
             return np.arange(self.case.containers)
         return np.array(self.case.scopes[scope].item, dtype=np.int64)
 
     def items(self, scope: str) -> int:
-        """How many items a scope has."""
+        """Return the number of items of a scope."""
         return self.case.containers if scope == "container" else self.case.scopes[scope].items
 
     def kept(self, scope: str, by: Filter) -> Ints:
-        """The items that a filter keeps, in order."""
+        """Return the kept items of a filter, in order."""
         every = set(range(self.items(scope)))
         left = every - set(numbers_of(by.but or ())) if by.items is None else set(numbers_of(by.items))
         return np.array(sorted(left), dtype=np.int64)
 
     def value(self, dimension: str, where: Ints) -> Floats:
-        """(A, N) what each object takes of a dimension in containers (A, N)."""
+        """Return each object's value in a dimension in containers (A, N), (A, N)."""
         if dimension == "count":
             return np.ones(where.shape)
         words = self.case.dimensions[dimension]
@@ -68,7 +69,7 @@ class World:
         return np.where(item >= 0, value * factors[np.array(classes, dtype=np.int64), item], 0.0)
 
     def largest(self, dimension: str) -> Floats:
-        """(N,) the most, by size, that each object takes anywhere: 0 where there is nowhere."""
+        """Return the largest absolute value of each object in any place, (N,); 0 if there is no place."""
         if dimension == "count":
             return np.ones(self.case.objects)
         words = self.case.dimensions[dimension]
@@ -80,7 +81,7 @@ class World:
         return np.asarray(value * factors.max(axis=1, initial=0.0)[np.array(classes, dtype=np.int64)])
 
     def members(self, partition: str) -> list[list[int]]:
-        """The objects of each group."""
+        """Return the objects of each group."""
         words = self.case.partitions[partition]
         of: list[list[int]] = [[] for _ in range(words.groups)]
         for member, group in zip(words.member, words.group, strict=True):
@@ -88,7 +89,7 @@ class World:
         return of
 
     def capacity(self, dimension: str, scope: str) -> Floats | None:
-        """(I,) as given for the scope, else the sum over its containers; None where it is not known."""
+        """Return the capacity, (I,), as given for the scope, else the sum over its containers; None if unknown."""
         if dimension == "count":
             return None
         words = self.case.dimensions[dimension]
@@ -107,19 +108,21 @@ class World:
     def util(
         self, scope: str, dimension: str, partition: str | None = None, flavour: Flavour = Flavour.AFTER
     ) -> Floats:
-        """(A, I, G): the sum over the objects of a group that count towards an item; one group without a partition."""
+        """Return the utilisation, (A, I, G): the sum over a group's objects that count towards an item."""
         key = (scope, dimension, partition, flavour)
         if key not in self._known:
             self._known[key] = self._util(self.item(scope), self.items(scope), dimension, partition, flavour)
         return self._known[key]
 
     def outside_new(self, scope: str, dimension: str) -> Floats:
-        """(A,) what moved into containers of no scope item from an item."""
+        """Return the amount that moved from an item into containers of no scope item, (A,)."""
         outside = np.where(self.item(scope) < 0, 0, -1)
         return self._util(outside, 1, dimension, None, Flavour.NEW)[:, 0, 0]
 
     def _util(self, item: Ints, items: int, dimension: str, partition: str | None, flavour: Flavour) -> Floats:
-        """An object counts at its end where it is AFTER, STAYED or NEW, and at its beginning where it is OLD."""
+        """Return the utilisation. An object counts at its end for AFTER, STAYED and NEW, and at its beginning for
+        OLD.
+        """
         groups = [list(range(self.case.objects))] if partition is None else self.members(partition)
         total = np.zeros((len(self), items, len(groups)))
         began = np.broadcast_to(self.initial, self.assignments.shape)

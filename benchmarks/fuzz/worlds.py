@@ -1,4 +1,4 @@
-"""Tiny random worlds: objects, containers, sets of both, and amounts of every magnitude."""
+"""Draw tiny random worlds: objects, containers, sets of both, and amounts of every magnitude."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from benchmarks.fuzz.case import Case, DimensionWords, Numbers, PartitionWords, 
 from benchmarks.fuzz.draw import Draw
 
 ODD = 0.08
-"""How often something is of a shape that few problems have: no group, no capacity, one container."""
+"""Probability of a rare shape: no group, no capacity, one container."""
 UNITS = (1e9, 1e9, 1e6, 1e-3, 1e-9)
-"""What amounts may be multiples of other than 1: bytes, say, or shares."""
+"""Units of amounts other than 1: bytes, for example, or shares."""
 APART = (1e9, 1e6, 1e-6)
-"""How many times as much some objects take as others, where they are unlike."""
+"""Factors between the values of large and small objects, if they differ."""
 
 
 def draw_world(draw: Draw, assignments_max: int) -> Case:
-    """At most so many assignments. The case is also the draw's."""
+    """Return a world with at most this many assignments. It becomes the draw's case."""
     containers = 1 if draw.maybe(ODD / 2) else int(draw.rng.integers(2, 5))
     most = 7 if containers == 1 else min(7, int(np.log(assignments_max + 0.5) / np.log(containers)))
     objects = 0 if draw.maybe(ODD / 4) else int(draw.rng.integers(1, most + 1))
     initial = tuple(int(c) for c in draw.rng.integers(containers, size=objects))
-    if draw.maybe(0.2):  # everything waits in one place
+    if draw.maybe(0.2):  # all objects start in one container
         initial = (containers - 1,) * objects
     draw.case = Case(
         objects=objects,
@@ -42,7 +42,7 @@ def draw_world(draw: Draw, assignments_max: int) -> Case:
 
 
 def draw_scopes(draw: Draw, containers: int) -> dict[str, ScopeWords]:
-    """Up to two; some containers may be in no item, and some items empty."""
+    """Draw up to two scopes. Some containers may be in no item, and some items empty."""
     scopes = {}
     for name in ("rack", "zone")[: int(draw.rng.integers(3))]:
         items = 0 if draw.maybe(ODD / 2) else int(draw.rng.integers(1, 4))
@@ -52,7 +52,7 @@ def draw_scopes(draw: Draw, containers: int) -> dict[str, ScopeWords]:
 
 
 def in_unit(words: DimensionWords, unit: float) -> DimensionWords:
-    """So many times all amounts."""
+    """Return the dimension with all amounts multiplied by a unit."""
 
     def times(values: Numbers) -> Numbers:
         return tuple(unit * value for value in values)
@@ -67,7 +67,7 @@ def in_unit(words: DimensionWords, unit: float) -> DimensionWords:
 
 
 def unlike(draw: Draw, words: DimensionWords) -> DimensionWords:
-    """Some objects take far more than others, and some containers have room for them."""
+    """Return a dimension in which some objects are far larger, and some containers have room for them."""
     by = draw.one(APART)
 
     def some(values: Numbers, share: float) -> Numbers:
@@ -90,7 +90,7 @@ def _partition(draw: Draw, objects: int, *, overlap: bool) -> PartitionWords:
 
 
 def _dimension(draw: Draw, name: str) -> DimensionWords:
-    """`debt` has a sign, `like` differs by place, the others are what machines have."""
+    """Draw a dimension: `debt` has a sign, `like` differs by place, the others are typical of machines."""
     objects, containers = draw.case.objects, draw.case.containers
     signed = name == "debt" or (name == "like" and draw.maybe(0.4))
     least = -3 if signed else 0
@@ -105,17 +105,17 @@ def _dimension(draw: Draw, name: str) -> DimensionWords:
         capacity = draw.numbers(containers, 8) if draw.maybe(0.4) else None
         return DimensionWords(objects=values, containers=capacity, signed=signed, by_item=(scope, of, table))
     values = draw.numbers(objects, 4, 0 if draw.maybe(0.3) else 1)
-    if draw.maybe(0.2):  # all alike
+    if draw.maybe(0.2):  # all equal
         values = (2.0,) * objects
     room = draw.numbers(containers, 9) if draw.maybe(0.85) else None
-    if room is not None and draw.maybe(ODD / 2):  # as good as no limit
+    if room is not None and draw.maybe(ODD / 2):  # effectively no limit
         room = tuple(1e9 * value for value in room)
     capacities = tuple((scope, draw.numbers(draw.items(scope), 12)) for scope in draw.case.scopes if draw.maybe(0.3))
     return _of_magnitude(draw, DimensionWords(objects=values, containers=room, capacities=capacities))
 
 
 def _of_magnitude(draw: Draw, words: DimensionWords) -> DimensionWords:
-    """Mostly as it is."""
+    """Draw a magnitude, mostly 1."""
     if draw.maybe(ODD):
         return unlike(draw, words)
     return in_unit(words, draw.one(UNITS)) if draw.maybe(2 * ODD) else words

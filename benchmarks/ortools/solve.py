@@ -1,7 +1,7 @@
-"""CP-SAT on a mixed-integer model from a file; run by the environment that `setup` makes.
+"""Run CP-SAT on a mixed-integer model from a file, in the environment that `setup` makes.
 
-CP-SAT knows whole numbers alone: continuous columns count in units of 1/UNIT, and rows are multiplied until their
-coefficients are whole, or rounded where that does not happen soon.
+CP-SAT knows only whole numbers. Continuous columns count in units of 1/UNIT. Rows are multiplied until their
+coefficients are whole, or rounded if no small factor does that.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import numpy as np
 from ortools.sat.python import cp_model
 
 UNIT = 1000
-"""Parts that a unit of a continuous column is counted in."""
+"""Units per 1 of a continuous column."""
 FACTORS = (1, 2, 4, 5, 10, 20, 50, 100, 1000, 10_000)
 LARGE = 10**12
 
 
 def whole(coefficients: np.ndarray) -> int:
-    """The least factor that makes them whole; the largest where none does."""
+    """Return the least factor that makes the coefficients whole; the largest allowed one if none does."""
     for factor in FACTORS:
         scaled = coefficients * factor
         if np.abs(scaled - np.rint(scaled)).max(initial=0.0) < 1e-6:
@@ -27,7 +27,7 @@ def whole(coefficients: np.ndarray) -> int:
 
 
 def main(asked: str, answered: str, time_s: float, seed: int) -> None:
-    """Read, state, solve, write."""
+    """Read, state, solve and write."""
     m = np.load(asked)
     unit = np.where(m["integer"], 1, UNIT)
     model = cp_model.CpModel()

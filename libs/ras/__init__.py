@@ -1,1 +1,1 @@
-"""The RAS model: its phases, and its extraction to servers. Pure."""
+"""Solve the RAS model: its phases, and the extraction to servers. Pure."""

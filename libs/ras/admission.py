@@ -1,4 +1,4 @@
-"""Can this reservation have what it asks for: ever, and now? Pure; answers while somebody waits."""
+"""Decide whether a reservation can have its capacity, ever and now. Pure, and fast enough for a waiting client."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from libs.ras.single_reservation import alone, own_and_free
 from libs.ras.solve_limits import SolveLimits
 
 QUICK = SolveLimits(exact_columns_max=2000, exact_nodes_max=1, exact_gap=1e-2)
-"""Admission needs an answer, not the last cent."""
+"""Limits of the first search: admission needs an answer, not the last cent."""
 THOROUGH = SolveLimits(exact_columns_max=2000, exact_nodes_max=200, exact_gap=1e-4)
-"""Before saying that something is missing, look twice."""
+"""Limits of the second search, before a reservation counts as short."""
 
 
 def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], bool] | None = None) -> Verdict:
-    """The verdict on one reservation of a snapshot, as it stands in it.
+    """Return the verdict on one reservation of a snapshot.
 
-    Rejected where it could not be met even if no other reservation existed and no server were down; else granted or
-    degraded by what its own and the free servers give it, with the plan that does so. No other reservation's servers
-    are touched: whether they should be is for the next solve.
+    Reject it if the region could not meet it without other reservations and with all servers up. Otherwise grant or
+    degrade it by its own and the free servers, with a plan. The plan touches no other reservation's servers, because
+    only a solve may do that.
     """
     survives = bool(snapshot.reservations.survives_msb_loss[reservation])
     potential = potential_of(snapshot, reservation)
@@ -75,7 +75,7 @@ def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], 
 
 
 def refusal_of(snapshot: FleetSnapshot, reservation: int) -> Verdict | None:
-    """The verdict on a reservation that no state of the region could meet; None for any other."""
+    """Return the verdict on a reservation that no state of the region could meet; None for any other."""
     potential = potential_of(snapshot, reservation)
     return _rejected(snapshot, reservation, potential) if _beyond(potential) else None
 
@@ -91,7 +91,7 @@ def plan_with_free_servers(
     *,
     cancelled: Callable[[], bool] | None = None,
 ) -> TargetPlan:
-    """The best plan for one reservation that uses only its own servers and free ones."""
+    """Return the best plan for one reservation that uses only its own servers and free ones."""
     servers = snapshot.servers
     rows = own_and_free(snapshot, reservation)
     found = plan_target_bindings(alone(snapshot, reservation, rows), limits, cancelled=cancelled).plan.target
@@ -101,7 +101,7 @@ def plan_with_free_servers(
 
 
 def _rejected(snapshot: FleetSnapshot, r: int, p: Potential) -> Verdict:
-    """Say what the region could give at most, and which of its limits decides."""
+    """Name the most that the region could give, and the limit that decides."""
     name, asked = snapshot.reservations.name[r], f"{p.asked_rru:g} RRU"
     least = p.asked_rru * (1 - ROUNDING)
     if p.eligible_rru <= 0:
@@ -120,7 +120,7 @@ def _rejected(snapshot: FleetSnapshot, r: int, p: Potential) -> Verdict:
 
 
 def _beyond_affinity(snapshot: FleetSnapshot, r: int, p: Potential) -> tuple[str, str]:
-    """Which share is in the way, and what to do about it."""
+    """Name the affinity share that prevents it, and what to do."""
     q = snapshot.reservations
     name, asked, share = q.name[r], p.asked_rru, q.affinity_share[r]
     value, tolerance = q.rru[r, snapshot.servers.hardware_type], snapshot.policy.affinity_tolerance
@@ -134,7 +134,8 @@ def _beyond_affinity(snapshot: FleetSnapshot, r: int, p: Potential) -> tuple[str
         )
         return message, "Lower that share, allow more types, or ask for less."
     could = f"Within its datacenter shares {name} could have {p.most_rru:.6g} of {asked:g} RRU"
-    if (share.sum() + tolerance * len(share)) * asked < p.least_held_rru * (1 - ROUNDING):  # nan: a datacenter is free
+    # nan: the datacenter has no band
+    if (share.sum() + tolerance * len(share)) * asked < p.least_held_rru * (1 - ROUNDING):
         times = p.least_held_rru / asked
         message = f"{could}: every datacenter has one, and they add up to {share.sum():.4g} of the capacity"
         if q.survives_msb_loss[r]:

@@ -1,4 +1,4 @@
-"""What a what-if changes: the region as it is, the same the moment it happens, and after the solve that answers it."""
+"""Compare the present region with a what-if, at once and after the solve that answers it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SAME_RRU = 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Costs:
-    """Costs by term. now: the region as it is; at_once: as imagined, nothing moved yet; after: with the answer."""
+    """Costs by term. now: the present region; at_once: as imagined, before any move; after: with the answer."""
 
     now: Score
     at_once: Score
@@ -26,7 +26,7 @@ class Costs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReservationDifference:
-    """A reservation that differs or is short; one that is new has nothing now. gained, lost: servers."""
+    """A reservation that differs or is short. A new one has nothing now. gained, lost: servers."""
 
     reservation: str
     capacity_rru_now: float
@@ -42,7 +42,7 @@ class ReservationDifference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HardwareTypeDifference:
-    """Servers of a type that are up, bound and free; a server that is to be retired is not free."""
+    """Servers of a type that are up, bound and free. A server announced for retirement is not free."""
 
     hardware_type: str
     bound_now: int
@@ -63,9 +63,9 @@ class ShownMove:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """What a what-if changes.
+    """The effects of a what-if.
 
-    reservations   those that differ or are short; None: left out, as on a page of simulations
+    reservations   those that differ or are short; None: omitted, as on a page of simulations
     moves          servers that the answer binds elsewhere; moves_shown: the first MOVES_SHOWN_MAX of them
     """
 
@@ -77,9 +77,9 @@ class Difference:
 
 
 def difference(before: FleetSnapshot, imagined: FleetSnapshot, target: Indices) -> Difference:
-    """Compare the region as it is with the answer to a what-if.
+    """Compare the present region with the answer to a what-if.
 
-    target   (S',) the answer, for the servers of `imagined`: those of `before` and then those that it adds
+    target   (S',) the answer, for the servers of `imagined`: those of `before` and then the added ones
     """
     present = np.maximum(before.servers.target, FREE)
     stay = np.maximum(imagined.servers.target, FREE)
@@ -96,7 +96,7 @@ def difference(before: FleetSnapshot, imagined: FleetSnapshot, target: Indices) 
 def _reservations(
     before: FleetSnapshot, imagined: FleetSnapshot, present: Indices, stay: Indices, target: Indices
 ) -> tuple[ReservationDifference, ...]:
-    """Return those of which anything differs, or that are short."""
+    """Return the reservations that differ or are short."""
     was, shocked, becomes = coverage_of(before, present), coverage_of(imagined, stay), coverage_of(imagined, target)
     lacked, lacks, will_lack = (np.where(c.shortfall > _SAME_RRU, c.shortfall, 0.0) for c in (was, shocked, becomes))
     old, new = len(before.reservations), len(imagined.reservations)

@@ -1,4 +1,4 @@
-"""What a binding of servers is worth: expressions 1 to 7 on raw servers, by definition, without grouping or solver."""
+"""Evaluate a binding of servers: expressions 1 to 7 on single servers, by definition, without grouping or solver."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from libs.domain.reservation import ROUNDING
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Coverage:
-    """What each reservation has. Servers that are down or leaving count for nothing.
+    """The capacity of each reservation. Servers that are down or leaving do not count.
 
     total      (R,) RRU   bound, up and not leaving
-    worst_msb  (R,) RRU   in the MSB that holds most of it
-    surviving  (R,) RRU   total, less the worst MSB where the reservation must survive one
-    shortfall  (R,) RRU   asked and not surviving
+    worst_msb  (R,) RRU   in the MSB with most of it
+    surviving  (R,) RRU   total, less the worst MSB if the reservation must survive its loss
+    shortfall  (R,) RRU   capacity that does not survive
     by_msb     (R, M) RRU
     off_affinity (R, D) RRU  outside the band of expression 7
     """
@@ -33,7 +33,9 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """The terms of the objective, in the policy's currency; short and affinity: penalties of expressions 6, 7."""
+    """The terms of the objective, in the policy's currency. short and affinity are the penalties of expressions 6 and
+    7.
+    """
 
     stability: float
     rack_spread: float
@@ -49,27 +51,27 @@ class Score:
 
     @property
     def objective(self) -> float:
-        """Expressions 1 to 4."""
+        """Return the sum of expressions 1 to 4."""
         return self.stability + self.rack_spread + self.msb_spread + self.buffer
 
     @property
     def penalty(self) -> float:
-        """Shortfall and affinity."""
+        """Return the penalties for shortfall and affinity."""
         return self.short + self.affinity
 
     @property
     def total(self) -> float:
-        """Objective and penalty."""
+        """Return objective plus penalty."""
         return self.objective + self.penalty
 
     @property
     def total_without_rack(self) -> float:
-        """All but expression 2: what the lower bound of a solve bounds."""
+        """Return the total without expression 2, which the lower bound of a solve leaves out."""
         return self.total - self.rack_spread
 
 
 def coverage_of(snapshot: FleetSnapshot, binding: Indices) -> Coverage:
-    """What each reservation has under a binding (S,) of servers (index of a reservation, or negative)."""
+    """Return the coverage under a binding (S,) of servers: index of a reservation, or negative."""
     q, topology = snapshot.reservations, snapshot.topology
     R, M, D = len(q), len(topology.msbs), len(topology.datacenters)
     rows, value = _usable(snapshot, binding)
@@ -98,12 +100,12 @@ def coverage_of(snapshot: FleetSnapshot, binding: Indices) -> Coverage:
 
 
 def short_rru(snapshot: FleetSnapshot, covered: Coverage) -> Floats:
-    """(R,) RRU that each reservation is short of; 0 where the shortfall is nothing but rounding."""
+    """Return the RRU that each reservation lacks, (R,); 0 for rounding residue."""
     return np.where(covered.shortfall > ROUNDING * snapshot.reservations.capacity_rru, covered.shortfall, 0.0)
 
 
 def costs_by_reservation(snapshot: FleetSnapshot, covered: Coverage) -> Floats:
-    """(R,) expressions 3 and 4 and the penalties of 6 and 7 of what each reservation has."""
+    """Return expressions 3 and 4 and the penalties of 6 and 7 for each reservation, (R,)."""
     q, policy = snapshot.reservations, snapshot.policy
     buffer = np.where(q.survives_msb_loss, covered.worst_msb, 0.0)
     spread = _above(covered.by_msb, q.msb_spread_limit[:, None], q.capacity_rru[:, None]).sum(1)
@@ -112,7 +114,7 @@ def costs_by_reservation(snapshot: FleetSnapshot, covered: Coverage) -> Floats:
 
 
 def evaluate(snapshot: FleetSnapshot, binding: Indices) -> Score:
-    """Score a binding (S,) against the snapshot's targets, from which leaving is measured. Source: RAS, 3.5.3."""
+    """Score a binding (S,). Leaving is measured against the snapshot's targets. Source: RAS, 3.5.3."""
     s, q, policy = snapshot.servers, snapshot.reservations, snapshot.policy
     covered = coverage_of(snapshot, binding)
     moved = (s.target >= 0) & (binding != s.target)
@@ -123,7 +125,7 @@ def evaluate(snapshot: FleetSnapshot, binding: Indices) -> Score:
     by_rack, of = np.bincount(inverse, value, len(keys)).astype(np.float64, copy=False), keys // max(racks, 1)
     buffer = np.where(q.survives_msb_loss, covered.worst_msb, 0.0)
     return Score(
-        stability=float(leave[moved & ~s.leaving].sum()),  # that a leaving server goes is not the plan's choice
+        stability=float(leave[moved & ~s.leaving].sum()),  # a leaving server's move is not the plan's choice
         rack_spread=policy.spread_cost * float(_above(by_rack, q.rack_spread_limit[of], q.capacity_rru[of]).sum()),
         msb_spread=policy.spread_cost
         * float(_above(covered.by_msb, q.msb_spread_limit[:, None], q.capacity_rru[:, None]).sum()),
@@ -139,13 +141,13 @@ def evaluate(snapshot: FleetSnapshot, binding: Indices) -> Score:
 
 
 def _usable(snapshot: FleetSnapshot, binding: Indices) -> tuple[np.ndarray[tuple[int], np.dtype[np.intp]], Floats]:
-    """Rows of servers that are bound, up and not leaving, and the RRU of each."""
+    """Return the rows of servers that are bound, up and not leaving, and the RRU of each."""
     usable: Bools = (binding >= 0) & snapshot.servers.lasting
     rows = np.flatnonzero(usable)
     return rows, snapshot.reservations.rru[binding[rows], snapshot.servers.hardware_type[rows]]
 
 
 def _above(load: Floats, share: Floats, capacity: Floats) -> Floats:
-    """RRU above a spread limit; an infinite share is no limit, whatever the capacity."""
+    """Return the RRU above a spread limit. An infinite share is no limit, for any capacity."""
     limit = np.where(np.isinf(share), np.inf, np.where(np.isinf(share), 0.0, share) * capacity)
     return np.maximum(load - limit, 0.0)

@@ -1,4 +1,4 @@
-"""Counts -> individual servers: deterministic, nobody moves who need not."""
+"""Turn counts into single servers. Deterministic, and without unnecessary moves."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from libs.ras.server_classes import Counts, Index, Places
 
 
 def extract_targets(snapshot: FleetSnapshot, places: Places, wanted: Counts) -> Indices:
-    """(S,) target bindings with exactly these counts (R, K).
+    """Return target bindings (S,) with exactly these counts (R, K).
 
-    Servers that are down or leaving keep their target (a deleted reservation's are freed), but for leaving ones that
-    can be given up, see give_up_leaving. Of each (reservation, place), the dearest to move stay first. A place's other
-    servers are handed to the reservations that grow there: first those that are bound to it already (a move under way
-    is called off), then free ones, then idle, then in use; among equals, those of the rack in which the reservation has
-    least, then the lowest row.
+    Servers that are down or leaving keep their target, except for those that give_up_leaving releases. The servers of a
+    deleted reservation become free. Of each (reservation, place), the most expensive servers to move stay first. The
+    others go to reservations that grow there. Servers bound to such a reservation already come first, which cancels a
+    running move. Then come free servers, idle ones and used ones. Among equals, the rack with the fewest servers of the
+    reservation comes first, then the lowest row.
     """
     servers, place = snapshot.servers, places.of
     K = wanted.shape[1]
@@ -46,9 +46,9 @@ def extract_targets(snapshot: FleetSnapshot, places: Places, wanted: Counts) -> 
 
 
 def _stays(snapshot: FleetSnapshot, held: Index, place: Index, wanted: Counts) -> Bools:
-    """(len(held),) whether each server stays: of every (reservation, place) as many as wanted, the best of them.
+    """Return whether each server stays, (len(held),): the best of every (reservation, place), as many as wanted.
 
-    The dearest to move are best, then those that are where they should be, then those that keep racks even.
+    The most expensive to move are best, then those at their target, then those that keep racks even.
     """
     servers = snapshot.servers
     dear = servers.in_use if snapshot.policy.move_cost_in_use >= snapshot.policy.move_cost_idle else ~servers.in_use
@@ -62,7 +62,9 @@ def _stays(snapshot: FleetSnapshot, held: Index, place: Index, wanted: Counts) -
 
 
 def _nth(order: Index, *keys: Counts | Indices) -> Counts:
-    """For each entry, how many come before it in `order` with the same keys; equal keys are neighbours there."""
+    """Return for each entry the number of earlier entries in `order` with the same keys. Equal keys are neighbours
+    there.
+    """
     new = np.zeros(len(order), bool)
     new[:1] = True
     for key in keys:
@@ -74,7 +76,7 @@ def _nth(order: Index, *keys: Counts | Indices) -> Counts:
 
 
 def _best(snapshot: FleetSnapshot, candidates: Index, r: int, crowd: _RackCrowd) -> Index:
-    """Positions of the candidates, the best for reservation r first."""
+    """Return the positions of the candidates, the best for reservation r first."""
     servers = snapshot.servers
     rack = servers.rack[candidates]
     churn = np.where(
@@ -87,7 +89,7 @@ def _best(snapshot: FleetSnapshot, candidates: Index, r: int, crowd: _RackCrowd)
 
 
 class _RackCrowd:
-    """How many servers of each rack a reservation has before anything is handed out."""
+    """The number of servers in each rack that a reservation has before the distribution."""
 
     def __init__(self, snapshot: FleetSnapshot, target: Indices, usable: Bools) -> None:
         self._racks = len(snapshot.topology.racks)
@@ -96,7 +98,7 @@ class _RackCrowd:
         self._keys, self._counts = np.unique(keys, return_counts=True)
 
     def of(self, r: int, rack: Indices) -> Counts:
-        """(k,) servers that reservation r has in each of the racks."""
+        """Return the number of servers that reservation r has in each of the racks, (k,)."""
         if not len(self._keys):
             return np.zeros(len(rack), np.int64)
         key = r * self._racks + rack.astype(np.int64)

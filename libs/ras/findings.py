@@ -1,4 +1,4 @@
-"""What targets mean for each reservation. Pure."""
+"""Derive a finding for each reservation from its targets. Pure."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from libs.ras.shortage import describe_shortage, stock_of
 def findings_of(snapshot: FleetSnapshot, plan: TargetPlan, coverage: Mapping[int, Coverage]) -> list[NewFinding]:
     """Return a finding for every reservation of the snapshot, in the snapshot's order.
 
-    plan       says which servers are free
-    coverage   id of a reservation -> what its targets give it, as they are now. It is not taken from the plan:
-               servers that changed under a solve were left alone
+    plan       gives the free servers
+    coverage   id of a reservation -> the capacity of its present targets. It does not come from the plan, because the
+               plan leaves alone servers that changed during the solve
     """
     free = (plan.target == FREE) & snapshot.servers.lasting
     free_by_type = np.bincount(snapshot.servers.hardware_type[free], minlength=len(snapshot.hardware_types))

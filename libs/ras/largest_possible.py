@@ -1,4 +1,4 @@
-"""What a region could give one reservation at most, if it had the region to itself."""
+"""Compute the most that a region could give one reservation if there were no others."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from libs.mip.model import Mip
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Potential:
-    """In RRU of the reservation: servers that are down included (an outage is no reason to refuse for ever).
+    """The largest possible capacity, in RRU of the reservation.
 
-    Not those that are leaving.
+    Servers that are down count, because an outage must not cause a refusal. Leaving servers do not count.
 
     eligible_rru     all servers it may use
-    largest_msb_rru  of those, in the MSB that has most; largest_msb its name
-    surviving_rru    eligible, less the largest MSB where it must survive one
-    most_rru         likewise within the affinity bands; 0 where they cannot be met
-    least_held_rru   what it must hold, wherever, so that asked_rru survive; inf where that cannot be
+    largest_msb_rru  of those, in the largest MSB; largest_msb its name
+    surviving_rru    eligible, less the largest MSB if it must survive its loss
+    most_rru         likewise within the affinity bands; 0 if they cannot be met
+    least_held_rru   least RRU to hold, in any MSBs, so that asked_rru survive; inf if that is impossible
     """
 
     asked_rru: float
@@ -34,7 +34,7 @@ class Potential:
     least_held_rru: float
 
     def numbers(self) -> dict[str, float]:
-        """For a verdict."""
+        """Return the numbers for a verdict."""
         return {
             "asked_rru": self.asked_rru,
             "eligible_rru": self.eligible_rru,
@@ -45,7 +45,9 @@ class Potential:
 
 
 def potential_of(snapshot: FleetSnapshot, reservation: int) -> Potential:
-    """Without affinity it is best to hold everything: one more server never lowers what survives the worst MSB."""
+    """Return the potential. Without affinity, hold all servers: another one never lowers the capacity after an MSB
+    loss.
+    """
     q, M = snapshot.reservations, len(snapshot.topology.msbs)
     value = q.rru[reservation, snapshot.servers.hardware_type] * ~snapshot.servers.leaving
     by_msb = np.bincount(snapshot.server_msb, value, M).astype(np.float64, copy=False)
@@ -71,13 +73,13 @@ def potential_of(snapshot: FleetSnapshot, reservation: int) -> Potential:
 
 
 def _least_held(by_msb: Floats, capacity: float) -> float:
-    """The least sum_m x[m] with x <= by_msb and sum_m x[m] - max_m x[m] >= capacity: as level as can be.
+    """Return the least sum_m x[m] with x <= by_msb and sum_m x[m] - max_m x[m] >= capacity: the most even choice.
 
-    With w in the largest MSB, sum_m min(by_msb[m], w) - w survive, which rises with w until one MSB alone exceeds it.
+    With w in the largest MSB, sum_m min(by_msb[m], w) - w survive. That rises with w until one MSB alone exceeds it.
     """
     level = np.sort(by_msb)
-    below = np.append(0.0, np.cumsum(level))[:-1]  # (M,) in the MSBs that hold less than level[m]
-    others = np.arange(len(level))[::-1]  # (M,) MSBs with at least that much, less the one that may fail
+    below = np.append(0.0, np.cumsum(level))[:-1]  # (M,) in MSBs with less than level[m]
+    others = np.arange(len(level))[::-1]  # (M,) MSBs with at least level[m], less the one that may fail
     enough = np.flatnonzero(below + others * level >= capacity - 1e-9)
     if not len(enough) or others[enough[0]] == 0:
         return float("inf")
@@ -88,12 +90,12 @@ def _least_held(by_msb: Floats, capacity: float) -> float:
 def _most_within_bands(
     snapshot: FleetSnapshot, by_msb: Floats, wanted: Floats, capacity: float, survives: bool
 ) -> float:
-    """The most RRU that survive, with every datacenter within its band.
+    """Return the most RRU that survive with every datacenter within its band; 0 if the bands cannot be met.
 
-        max  sum_m x[m] - worst     x[m] <= by_msb[m],   worst >= x[m] (where it must survive),
+        max  sum_m x[m] - worst     x[m] <= by_msb[m],   worst >= x[m] (if it must survive),
         wanted[d] - theta C  <=  sum_{m in d} x[m]  <=  wanted[d] + theta C      for all d with an affinity
 
-    In fractions of servers: what even that cannot have is out of reach. 0 where the bands cannot be met.
+    In fractions of servers: a request beyond even that is impossible.
     """
     m = Mip()
     x = m.add_columns(len(by_msb), cost=-1.0, upper=by_msb)

@@ -1,4 +1,4 @@
-"""Which spare server takes the place of which lost one: the quick decision between two solves (RAS, 3.2 and 3.3.1)."""
+"""Choose spare servers for lost ones: the quick decision between two solves (RAS, 3.2 and 3.3.1)."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ from libs.domain.fleet import FREE, TargetPlan
 from libs.domain.replacement import FailuresSnapshot, LossVerdict, Replacements
 
 MSB_LOST_SHARE = 0.5
-"""An MSB of whose servers more than this share is down is lost, whatever scope its events have (ADR 0011)."""
+"""Share of an MSB's servers that are down, above which the MSB counts as lost, for any scope of its events (ADR
+0011).
+"""
 _TOLERANCE = 1e-9
 
 
 def plan_replacements(failures: FailuresSnapshot) -> Replacements:
     """Swap lost servers for spare ones of their hardware type, while their reservation is short. ADR 0011.
 
-    The reservation that lacks the larger share of its capacity comes first. A spare server is chosen by what its MSB
-    would cost the reservation: short and off its affinity first, then whether it is ready, then spread and buffer; of
-    equals the one whose MSB keeps the most spares. The same snapshot gives the same plan.
+    The reservation that lacks the larger share of its capacity comes first. A spare server is chosen by the cost of its
+    MSB to the reservation. Shortfall and affinity count first, then whether it is ready, then spread and buffer. Of
+    equals the MSB that keeps the most spares wins. The same snapshot gives the same plan.
     """
     fleet = failures.fleet
     servers, q, M = fleet.servers, fleet.reservations, len(fleet.topology.msbs)
@@ -51,7 +53,7 @@ def _types(failures: FailuresSnapshot) -> list[int]:
 
 
 def _lost_msbs(failures: FailuresSnapshot) -> Bools:
-    """(M,) MSBs that are as good as lost."""
+    """Return the MSBs that count as lost, (M,)."""
     fleet = failures.fleet
     M = len(fleet.topology.msbs)
     all_servers = np.bincount(fleet.server_msb, minlength=M)
@@ -75,14 +77,14 @@ def _verdict(
 
 
 def _choose(failures: FailuresSnapshot, r: int, held: Floats, spares: NDArray[np.intp]) -> int:
-    """The row of the spare server (of N, all of one type) that reservation r is to get.
+    """Return the row of the spare server (of N, all of one type) for reservation r.
 
     held   (M,) RRU that it has in each MSB
     """
     fleet = failures.fleet
     q, policy, topology = fleet.reservations, fleet.policy, fleet.topology
     msbs, of_spare, kept = np.unique(fleet.server_msb[spares], return_inverse=True, return_counts=True)
-    after = np.repeat(held[None], len(msbs), 0)  # (m, M): what it holds if the server comes from that MSB
+    after = np.repeat(held[None], len(msbs), 0)  # (m, M): its RRU per MSB if the server comes from that MSB
     after[np.arange(len(msbs)), msbs] += q.rru[r, fleet.servers.hardware_type[spares[0]]]
     by_datacenter = np.zeros((len(msbs), len(topology.datacenters)))
     np.add.at(by_datacenter.T, topology.msb_datacenter, after.T)
@@ -98,7 +100,7 @@ def _choose(failures: FailuresSnapshot, r: int, held: Floats, spares: NDArray[np
 
 
 def _missing(failures: FailuresSnapshot, r: int, held: Floats) -> Floats:
-    """(N,) RRU that reservation r lacks (RAS, expression 6) if it holds each of (N, M) `held`."""
+    """Return the RRU that reservation r lacks (RAS, expression 6), (N,), for each row of `held` (N, M)."""
     q = failures.fleet.reservations
     surviving = held.sum(1) - (held.max(1, initial=0.0) if q.survives_msb_loss[r] else 0.0)
     return np.asarray(np.maximum(q.capacity_rru[r] - surviving, 0.0))

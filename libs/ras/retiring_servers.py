@@ -1,4 +1,4 @@
-"""When a reservation lets go of servers that are to be retired."""
+"""Release servers announced for retirement from their reservations."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from libs.domain.fleet import FREE, FleetSnapshot
 from libs.ras.evaluate import coverage_of
 
 _ROUNDING_RRU = 1e-7
-"""Less than plan_check tolerates: what this gives up, that lets pass."""
+"""Tighter than the tolerance of plan_check, so that the checker accepts every release."""
 
 
 def give_up_leaving(snapshot: FleetSnapshot, target: Indices) -> Indices:
-    """(S,) the targets, without the leaving servers of each reservation that is covered without them already.
+    """Return the targets (S,) without the leaving servers of each reservation that is covered without them.
 
-        r gives them up  where  shortfall_r(y) <= 0,   y[s] = target[s] where current[s] = target[s], else FREE
+        r gives them up  if  shortfall_r(y) <= 0,   y[s] = target[s] if current[s] = target[s], else FREE
 
-    Covered by servers that are there, and not by such as are on their way: so what a reservation has never dips. One
-    solve finds the servers that take over, a later one gives up those that leave. docs/adr/0013.
+    Only present servers count, not those on their way, so a reservation's capacity never dips. One solve finds the
+    successors, and a later one releases the leaving servers. docs/adr/0013.
     """
     servers = snapshot.servers
     leaving = servers.leaving & (target >= 0)

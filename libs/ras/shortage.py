@@ -1,4 +1,4 @@
-"""What a reservation that is short needs, in words and numbers: the answer to "why not"."""
+"""Describe the need of a short reservation, in words and numbers: the answer to "why not"."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ROUNDING_RRU = 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shortage:
-    """A reason for clients, a message for people, and the numbers behind it."""
+    """A reason for clients, a message for people, and its numbers."""
 
     reason: str
     message: str
@@ -32,12 +32,13 @@ def describe_shortage(
     worst_msb: str | None,
     free_servers: int,
 ) -> Shortage:
-    """Say how many servers are missing, of which type, where not, and how many of its types are free.
+    """Name the number and type of missing servers, the MSB to avoid, and the number of free servers.
 
     stock          (T,) servers of each hardware type in the region
-    worst_msb      name of the MSB that holds most of the reservation: more servers there would not help
+    worst_msb      name of the MSB with most of the reservation: more servers there would not help
     free_servers   free servers of its types, of which it may get some and still be short
-    The type named is the one of its types that the region's servers hold most RRU of.
+
+    The type is the one with the most RRU for the reservation in the region.
     """
     q = snapshot.reservations
     rru = q.rru[reservation]
@@ -70,6 +71,6 @@ def describe_shortage(
 
 
 def stock_of(snapshot: FleetSnapshot) -> Ints:
-    """(T,) servers of each hardware type in the region that are to stay."""
+    """Count the servers of each hardware type in the region that stay, (T,)."""
     staying = snapshot.servers.hardware_type[~snapshot.servers.leaving]
     return np.bincount(staying, minlength=len(snapshot.hardware_types)).astype(np.int64)

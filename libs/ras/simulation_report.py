@@ -1,4 +1,4 @@
-"""What a simulation stores of its answer, and the only place where that becomes JSON and is read back."""
+"""Define the stored report of a simulation, and convert it to JSON and back."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from libs.ras.evaluate import Score
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """A reservation of the what-if that no state of the region could meet, with the verdict of admission."""
+    """A reservation of the what-if that no state of the region could meet, with admission's verdict."""
 
     reservation: str
     reason: str
@@ -29,7 +29,7 @@ class SimulationReport:
 
 
 def report_as_json(report: SimulationReport) -> dict[str, Any]:
-    """Return the document that is stored and shown."""
+    """Return the document to store and show."""
     found = asdict(report.difference)
     for moment in fields(Costs):
         score: Score = getattr(report.difference.cost, moment.name)
@@ -40,7 +40,7 @@ def report_as_json(report: SimulationReport) -> dict[str, Any]:
 
 
 def report_of_json(found: Mapping[str, Any]) -> SimulationReport:
-    """Return the report of such a document. Raises KeyError and TypeError for another document."""
+    """Return the report of a document. Raises KeyError and TypeError for another document."""
     rows = found.get("reservations")
     return SimulationReport(
         difference=Difference(

@@ -1,4 +1,4 @@
-"""One reservation with its own and the free servers: what a request or an explanation looks at."""
+"""Cut a snapshot to one reservation with its own and the free servers, for requests and explanations."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from libs.domain.fleet import FREE, FleetSnapshot
 
 
 def own_and_free(snapshot: FleetSnapshot, reservation: int) -> Indices:
-    """Rows of the servers that it has by target, and of those that are free, not down and not to be retired."""
+    """Return the rows of its servers by target, and of free servers that are neither down nor announced for
+    retirement.
+    """
     servers = snapshot.servers
     mine = (servers.target == reservation) | ((servers.target < 0) & servers.lasting)
     return np.flatnonzero(mine).astype(np.int32)
 
 
 def alone(snapshot: FleetSnapshot, reservation: int, rows: Indices) -> FleetSnapshot:
-    """The snapshot with one reservation and some servers; whatever else they are bound to reads FREE."""
+    """Return the snapshot with one reservation and some servers. Bindings to other reservations become FREE."""
     q, own = snapshot.reservations, slice(reservation, reservation + 1)
     some = with_servers(snapshot, rows)
     current, target = (
@@ -33,6 +35,6 @@ def alone(snapshot: FleetSnapshot, reservation: int, rows: Indices) -> FleetSnap
 
 
 def with_servers(snapshot: FleetSnapshot, rows: Indices) -> FleetSnapshot:
-    """The snapshot with some servers alone."""
+    """Return the snapshot with some servers only."""
     s = snapshot.servers
     return replace(snapshot, servers=replace(s, **{field.name: getattr(s, field.name)[rows] for field in fields(s)}))

@@ -1,4 +1,4 @@
-"""What a solve hands back: the plan, and what there is to say about it."""
+"""Define the result of a solve: the plan and its report."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from libs.ras.evaluate import Score
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSize:
-    """Of the whole grouped model."""
+    """The size of the whole grouped model."""
 
     counts: int
     columns: int
@@ -27,13 +27,13 @@ class SolveReport:
     step_s         seconds of each phase
     peak_mib       the process's largest resident memory so far
     score          the plan, term by term;  stay  keeping the present targets, likewise
-    lower_bound    no plan's total_without_rack is below it: the relaxation's, as the interchange format defines it
-    best_bound     likewise, the better of that and of branch and bound where that was run on the whole
-    least_penalty  no plan's penalty is below it
+    lower_bound    of every plan's total_without_rack: the relaxation's, as the interchange format defines it
+    best_bound     likewise, the better of that and of branch and bound on the whole, if it was run
+    least_penalty  lower bound of every plan's penalty
     shortfall_rru  (R,) by reservation, in the snapshot's order; reservation  (R,) their names
-    neighbourhoods tried, and improved: how many of them helped
+    neighbourhoods tried, and improved: the number that gained
     stopped_by     "finished", "time" or "cancelled": only "finished" is reproducible
-    proven         the plan is optimal within the exact gap asked for
+    proven         the plan is optimal within the exact gap
     """
 
     step_s: dict[str, float]
@@ -54,7 +54,7 @@ class SolveReport:
 
     @property
     def gap(self) -> float:
-        """(total_without_rack - lower_bound) / (lower_bound - least_penalty); nan where nothing costs anything."""
+        """Return (total_without_rack - lower_bound) / (lower_bound - least_penalty); nan if all costs are 0."""
         above, scale = self.score.total_without_rack - self.lower_bound, self.lower_bound - self.least_penalty
         if scale <= 1e-9:
             return 0.0 if above <= 1e-6 else math.nan
@@ -62,11 +62,11 @@ class SolveReport:
 
     @property
     def limit_hit(self) -> bool:
-        """Whether a limit of time, or the caller, ended it."""
+        """Return whether a time limit or the caller ended it."""
         return self.stopped_by != "finished"
 
     def as_dict(self) -> dict[str, object]:
-        """The report as JSON holds it; only reservations that are short are named."""
+        """Return the report for JSON. It names only short reservations."""
         short = [(str(n), float(s)) for n, s in zip(self.reservation, self.shortfall_rru, strict=True) if s > 1e-6]
         gap = self.gap
         return {

@@ -1,4 +1,4 @@
-"""What each spec means, written once more from its page in docs/assignment, in plain Python."""
+"""Define each spec a second time, in plain Python, from its page in docs/assignment."""
 
 from benchmarks.fuzz.definitions import composed, groups, limits, movement, use
 from benchmarks.fuzz.definitions.meaning import DEFINITIONS, Meaning, excess_of, meaning

@@ -1,4 +1,4 @@
-"""Specs made of specs."""
+"""Define specs made of specs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def no_regression(world: World, s: Any) -> Meaning:
 
 
 def by_item(world: World, s: Any, weights: Sequence[float]) -> Floats:
-    """(A, I) the weighted excess of the members; items that a member's filter leaves out count 0 for it."""
+    """Return the weighted excess of the members, (A, I). Items outside a member's filter count 0 for it."""
     total = np.zeros((len(world), world.items(s.scope)))
     for weight, one in zip(weights, s.specs, strict=True):
         excess, kept = excess_of(meaning(world, one)), world.kept(s.scope, getattr(one, "filter", Filter()))

@@ -1,4 +1,4 @@
-"""What is wanted of groups of objects."""
+"""Define the specs of groups of objects."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def largest_group(world: World, s: Any) -> Meaning:
 
 
 def pair_limits(world: World, s: Any) -> Floats:
-    """(I, G) by default, item, group or pair."""
+    """Return the limits, (I, G), by default, item, group or pair."""
     items, groups = world.items(s.scope), world.case.partitions[s.partition].groups
     by_item, by_group = each(s.limit.items, s.limit.default, items), each(s.limit.groups, s.limit.default, groups)
     limit = np.full((items, groups), s.limit.default)

@@ -1,4 +1,4 @@
-"""Limits on what items hold."""
+"""Define the specs that limit scope items."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def single_group_failure_buffer(world: World, s: Any) -> Meaning:
 
 
 def counted(flavour: Flavour, before: int, after: Ints, i: int) -> Floats:
-    """(A,) whether an object counts towards an item, as docs/assignment and `Flavour` say."""
+    """Return whether an object counts towards an item, (A,), by docs/assignment and `Flavour`."""
     was, now, stays = before == i, after == i, (after == i) & (before == i)
     return np.asarray(
         {

@@ -1,4 +1,4 @@
-"""What a spec comes to in every assignment, and the words that definitions are written in."""
+"""Evaluate specs in every assignment, with helpers for their definitions."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from libs.assignment.language.specs.spec import Spec
 class Meaning:
     """A spec in every assignment.
 
-    excess  (A, elements) as a constraint: 0 where it holds; None where it can only be a goal
+    excess  (A, elements) as a constraint: 0 if it holds; None if it can only be a goal
     cost    (A,) as a goal
-    scale   what the cost of a normalised goal is divided by, 0 for itself
+    scale   divisor of the cost of a normalised goal; 0: the cost is not divided
     """
 
     excess: Floats | None
@@ -32,37 +32,37 @@ class Meaning:
 
 Definition = Callable[[World, Any], Meaning]
 DEFINITIONS: dict[str, Definition] = {}
-"""By the name of the spec: a spec without one fails a test."""
+"""Definitions by name of the spec. A test fails for a spec without one."""
 
 
 def over(values: Floats) -> Floats:
-    """max(0, x)."""
+    """Return max(0, x)."""
     return np.maximum(values, 0.0)
 
 
 def present(values: Floats) -> Floats:
-    """Step(x): sums of floats seldom hit 0, so a millionth counts as 0."""
+    """Return Step(x). Sums of floats seldom give 0, so up to a millionth counts as 0."""
     return np.where(values > 1e-6, 1.0, 0.0)
 
 
 def flat(*parts: Floats) -> Floats:
-    """(A, elements) of arrays (A, …)."""
+    """Return arrays (A, …) as (A, elements)."""
     return np.concatenate([part.reshape(len(part), -1) for part in parts], axis=1)
 
 
 def broken(*parts: Floats, scale: float) -> Meaning:
-    """A spec that is a constraint first: as a goal, the sum of its excess."""
+    """Return the meaning of a constraint. As a goal it is the sum of its excess."""
     excess = flat(*parts)
     return Meaning(excess=excess, cost=excess.sum(axis=1), scale=scale)
 
 
 def wished(cost: Floats, scale: float) -> Meaning:
-    """A spec that can only be a goal."""
+    """Return the meaning of a spec that can only be a goal."""
     return Meaning(excess=None, cost=cost, scale=scale)
 
 
 def each(given: Any, default: float, size: int) -> Floats:
-    """A number for each: an array, a mapping from names, or the default."""
+    """Return a number for each item, from an array, a mapping from names, or the default."""
     if given is None:
         return np.full(size, default)
     if isinstance(given, dict):
@@ -74,7 +74,7 @@ def each(given: Any, default: float, size: int) -> Floats:
 
 
 def item_limits(world: World, limit: Limit, scope: str, dimension: str) -> Floats:
-    """(I,) RELATIVE: shares of the items' capacity."""
+    """Return the limits of items, (I,). RELATIVE limits are shares of the items' capacity."""
     values = each(limit.items, limit.default, world.items(scope))
     if limit.type is LimitType.RELATIVE:
         capacity = world.capacity(dimension, scope)
@@ -83,25 +83,25 @@ def item_limits(world: World, limit: Limit, scope: str, dimension: str) -> Float
 
 
 def group_totals(world: World, partition: str, dimension: str) -> Floats:
-    """(G,) what the objects of each group take together, at most."""
+    """Return the largest possible demand of each group's objects together, (G,)."""
     largest = world.largest(dimension)
     return np.array([largest[members].sum() for members in world.members(partition)])
 
 
 def excess_of(found: Meaning) -> Floats:
-    """As a constraint."""
+    """Return the excess of a constraint."""
     if found.excess is None:
         raise ValueError("a spec that can only be a goal")
     return found.excess
 
 
 def scale_of(found: Meaning) -> float:
-    """As it is."""
+    """Return the scale."""
     return found.scale
 
 
 def means(kind: type[Spec]) -> Callable[[Definition], Definition]:
-    """Note what a kind of spec means."""
+    """Register the definition of a kind of spec."""
 
     def note(definition: Definition) -> Definition:
         DEFINITIONS[kind.__name__] = definition
@@ -111,7 +111,7 @@ def means(kind: type[Spec]) -> Callable[[Definition], Definition]:
 
 
 def meaning(world: World, spec: Spec) -> Meaning:
-    """Of a spec in every assignment of a world."""
+    """Return the meaning of a spec in every assignment of a world."""
     if isinstance(spec, OwnSpec):
         excess, cost = own(world, spec)
         return Meaning(excess=excess, cost=cost, scale=float(world.case.objects))

@@ -1,4 +1,4 @@
-"""What moves."""
+"""Define the specs of movement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How full items are."""
+"""Define the specs of utilisation."""
 
 from __future__ import annotations
 
@@ -85,7 +85,9 @@ def assignment_affinities(world: World, s: Any) -> Meaning:
 def relative(
     world: World, scope: str, dimension: str, by: Filter, flavour: Flavour = Flavour.AFTER
 ) -> tuple[Floats, Floats]:
-    """(A, kept) util / capacity, and (kept,) capacities: 1 each where none is known; without those of 0."""
+    """Return util / capacity, (A, kept), and capacities, (kept,): 1 if none is known. Items with capacity 0 are left
+    out.
+    """
     capacity = world.capacity(dimension, scope)
     if capacity is None:
         capacity = np.ones(world.items(scope))

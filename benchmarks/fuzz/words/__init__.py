@@ -1,4 +1,4 @@
-"""Random words for each spec, and random wishes of them."""
+"""Draw random arguments for each spec, and random goals and constraints."""
 
 from benchmarks.fuzz.words import composed, groups, limits, movement, use
 from benchmarks.fuzz.words.book import GENERATORS

@@ -1,4 +1,4 @@
-"""Generators of random words, by kind of spec."""
+"""Register generators of random arguments by kind of spec."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from libs.assignment.language.specs.spec import Spec
 
 Generator = Callable[[Draw], Spec]
 GENERATORS: dict[str, Generator] = {}
-"""By the name of the spec: a spec without one fails a test."""
+"""Generators by name of the spec. A test fails for a spec without one."""
 GOALS_ONLY: set[str] = set()
-"""Specs that can be no constraints."""
+"""Specs that cannot be constraints."""
 
 
 def draws(kind: type[Spec], *, goal_only: bool = False) -> Callable[[Generator], Generator]:
-    """Note how words for a kind of spec are drawn."""
+    """Register the generator of a kind of spec."""
 
     def note(generator: Generator) -> Generator:
         GENERATORS[kind.__name__] = generator

@@ -1,4 +1,4 @@
-"""Specs made of specs."""
+"""Draw specs made of specs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from libs.assignment.language.specs.no_regression import NoRegressionSpec
 from libs.assignment.language.specs.spec import Spec
 
 DEPTH_MAX = 2
-"""How deep specs of specs go."""
+"""Largest depth of nested specs."""
 
 
 @draws(LogicalAndSpec)
@@ -43,7 +43,7 @@ def no_regression(draw: Draw) -> Spec:
 
 
 def _members(draw: Draw, depth: int = 1) -> list[Spec]:
-    """Specs that can be constraints, of which some may be made of specs in turn."""
+    """Return specs that can be constraints. Some may be made of specs again."""
     names = sorted(set(GENERATORS) - GOALS_ONLY - {"LogicalAndSpec", "LogicalOrSpec"})
     found: list[Spec] = []
     for _ in range(int(draw.rng.integers(1, 4))):

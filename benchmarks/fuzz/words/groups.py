@@ -1,4 +1,4 @@
-"""What is wanted of groups of objects."""
+"""Draw specs of groups of objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits on what items hold."""
+"""Draw specs that limit scope items."""
 
 from __future__ import annotations
 

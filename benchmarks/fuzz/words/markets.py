@@ -1,6 +1,4 @@
-"""Problems that are markets: objects of few shapes, worth something, to be placed within capacities; and at most one
-wish that prices do not know.
-"""
+"""Draw markets: objects of few shapes with a worth, to be placed within capacities; and at most one unpriced spec."""
 
 from __future__ import annotations
 
@@ -30,7 +28,7 @@ SHAPES_MAX = 3
 
 
 def draw_market(draw: Draw, assignments_max: int) -> Case:
-    """The last container is outside: what waits there is not placed."""
+    """Return a market. Its last container is outside: objects there are not placed."""
     containers = int(draw.rng.integers(2, 5))
     most = min(7, int(np.log(assignments_max + 0.5) / np.log(containers)))
     objects = int(draw.rng.integers(2, most + 1))
@@ -97,7 +95,7 @@ def _ban(draw: Draw, flavour: Flavour) -> AvoidAssignmentsSpec:
 
 
 def _unpriced(draw: Draw) -> Wish:
-    """One thing that prices know nothing of, or not all."""
+    """Return a goal or constraint that prices do not cover fully."""
     soft = Wish(spec=CapacitySpec(dimension="cpu", limit=Limit(default=draw.number(6))), goal=False, hard=False)
     small = draw.one((1e-6, 1e-3, 0.1, 1.0))
     movement = Wish(spec=MinimizeMovementSpec(), goal=True, weight=draw.one((1e-3, 0.1, 1.0, 3.0)))

@@ -1,4 +1,4 @@
-"""What moves."""
+"""Draw specs of movement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Specs as users write them."""
+"""Draw specs as users write them."""
 
 from __future__ import annotations
 

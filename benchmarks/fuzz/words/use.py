@@ -1,4 +1,4 @@
-"""How full items are."""
+"""Draw specs of utilisation."""
 
 from __future__ import annotations
 

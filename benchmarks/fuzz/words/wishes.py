@@ -1,4 +1,4 @@
-"""Wishes for a random world."""
+"""Draw goals and constraints for a random world."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ WISHES_MAX = 5
 
 
 def draw_case(draw: Draw, assignments_max: int) -> Case:
-    """A world with up to five wishes."""
+    """Return a world with at most five goals and constraints."""
     case = draw_world(draw, assignments_max)
     return stated(case, (draw_wish(draw) for _ in range(int(draw.rng.integers(1, WISHES_MAX + 1)))))
 
 
 def stated(case: Case, wishes: Iterable[Wish]) -> Case:
-    """The case with those wishes that the library takes."""
+    """Return the case with those goals and constraints that the library accepts."""
     taken = []
     for wish in wishes:
         try:
             replace(case, wishes=(wish,)).problem()
-        except ModelError:  # the words do not fit this world, and the library says so
+        except ModelError:  # the arguments do not fit this world, and the library refuses them
             continue
         except Exception:  # a finding: the case is judged by its statement alone
             return replace(case, wishes=(wish,))
@@ -38,9 +38,9 @@ def stated(case: Case, wishes: Iterable[Wish]) -> Case:
 
 
 def draw_wish(draw: Draw) -> Wish:
-    """Any spec, as a goal or a constraint."""
+    """Return a random spec, as a goal or a constraint."""
     name = draw.one(sorted(GENERATORS))
-    if draw.maybe(0.25):  # what real problems have most of
+    if draw.maybe(0.25):  # the most frequent specs of real problems
         name = draw.one(("CapacitySpec", "MaximizeAllocationSpec", "BalanceSpec", "GroupCountSpec"))
     made = own_spec(draw) if draw.maybe(0.12) else GENERATORS[name](draw)
     if draw.maybe(0.1):

@@ -18,8 +18,8 @@ POLISH = 0.2
 class SearchLimits:
     """Settings of a local search.
 
-    Without a time limit, the same problem, seed and tries_max give the same answer on any machine. The versions of NumPy
-    and SciPy must be the same.
+    Without a time limit, the same problem, seed and tries_max give the same answer on any machine. The versions of
+    NumPy and SciPy must be the same.
 
     tries_max   changes to evaluate (a sweep finishes its present object); None: until the time is up, cooling by the
                 clock

@@ -1,1 +1,1 @@
-"""Why a reservation has the servers that it has. Every claim is made by solving again."""
+"""Explain the servers of a reservation. Every claim comes from another solve."""

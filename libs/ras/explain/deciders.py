@@ -1,4 +1,4 @@
-"""Which constraint or cost decides: solve a reservation's own problem again without each of them."""
+"""Find the constraint or cost that decides: solve a reservation's own problem again without each of them."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from libs.ras.single_reservation import alone, own_and_free
 from libs.ras.statement import Statement, state_region
 
 NODES_MAX = 500
-"""Of branch and bound, per question."""
+"""Nodes of branch and bound per question."""
 SERVER_COST = 0.01
-"""What a server weighs where moves are free: without it, one that is of no use might as well be held as not."""
+"""Cost of a server with free moves. Without it, a useless server could as well be held as not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlaceChange:
-    """Servers of one hardware type in one MSB, with everything as it is and without what was left out."""
+    """Servers of one hardware type in one MSB: in the best answers with and without the omitted term."""
 
     msb: str
     hardware_type: str
@@ -38,13 +38,13 @@ class PlaceChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What the best answer would be without one thing, all other reservations' servers as they are.
+    """The best answer without one constraint or cost, with the servers of all other reservations fixed.
 
-    decides        True: there is a better answer without it, by more than the present one may be off. False: proven
-                   that there is none. None: not settled within the limits
-    saves          by how much the better answer is cheaper in all other costs of the policy; 0 where it does not decide
-    short_rru      what the answer without it would be short of; short_rru_now: the answer with it
-    changes        where the two answers differ
+    decides        True: a better answer without it exists, beyond the error of the present one. False: proven that
+                   none exists. None: not settled within the limits
+    saves          saving of the better answer in all other costs of the policy; 0 if it does not decide
+    short_rru      shortfall of the answer without it; short_rru_now: of the answer with it
+    changes        the places where the two answers differ
     """
 
     decides: bool | None
@@ -58,9 +58,9 @@ class Outcome:
 class Decider:
     """One constraint or cost.
 
-    now     with moves at their price: why it stays as it is
-    afresh  as if moves were free, and of equally good answers the one with fewest servers were taken: why it has this
-            shape at all; None for the price of moves itself
+    now     with priced moves: why the reservation keeps its present servers
+    afresh  with free moves, and the fewest servers among equally good answers: why it has this shape at all; None for
+            the price of moves itself
     """
 
     name: str
@@ -73,7 +73,7 @@ class Decider:
 class Deciders:
     """The answer to "what decides".
 
-    could_save  how much cheaper than the present servers the best of its own and the free ones are; 0: none is better
+    could_save  saving of the best choice among its own and the free servers; 0: none is better
     settled     whether that is proven
     """
 
@@ -83,9 +83,9 @@ class Deciders:
 
 
 class _View:
-    """The region of one reservation as a search sees it, with what each server that it holds costs beside.
+    """The region of one reservation as a search sees it, with an additional cost for each held server.
 
-    penalty_most   (1,)  what the reservation's penalties may come to, whatever the region is without
+    penalty_most   (1,)  upper limit of the reservation's penalties, in any relaxed region
     """
 
     def __init__(self, snapshot: FleetSnapshot, server_cost: float, penalty_most: Floats) -> None:
@@ -98,25 +98,25 @@ class _View:
         self.model: Model = replace(model, cost=cost)
 
     def without(self, relaxation: Relaxation) -> _View:
-        """The same without one thing."""
+        """Return the view without one constraint or cost."""
         return _View(relaxation.relax(self.snapshot), self.server_cost, self.penalty_most)
 
     def point(self, binding: Indices) -> Floats:
-        """(C,) what a binding (S,) of the first S servers implies; further ones are free."""
+        """Return the point of a binding (S,) of the first S servers, (C,). Further servers are free."""
         more = np.full(len(self.snapshot.servers) - len(binding), FREE, np.int32)
         assignment = self.statement.assignment(np.concatenate([binding, more]))
         return self.lowered.point_of(self.lowered.counts(assignment))
 
     def value(self, binding: Indices) -> float:
-        """What the search makes small."""
+        """Return the value that the search minimises."""
         return self.model.objective(self.point(binding))
 
     def tolerance(self, binding: Indices) -> float:
-        """Values that differ by less are the same: what a solver of floats can tell apart."""
+        """Return the difference below which two values count as equal, because of rounding in solvers."""
         return max(1e-4, 1e-9 * self.value(binding))
 
     def best(self, start: Indices, time_s: float) -> _Answer:
-        """The best binding, or `start` where none is better by more than can be told apart."""
+        """Return the best binding, or `start` if none is better by more than the tolerance."""
         tolerance = self.tolerance(start)
         limits = Limits(nodes_max=NODES_MAX, time_s_max=time_s, absolute_gap=0.1 * tolerance, relative_gap=0.0)
         found = solve_mip(self.model, limits, start=self.point(start), restarts=False)
@@ -131,7 +131,7 @@ class _View:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Answer:
-    """The best binding found for a view, and by how much better ones might still be missing."""
+    """The best binding found for a view, and how much better ones might still be missing."""
 
     view: _View
     binding: Indices
@@ -139,10 +139,10 @@ class _Answer:
 
 
 def decide(snapshot: FleetSnapshot, reservation: int, *, time_s_max: float = 10.0) -> Deciders:
-    """Solve the reservation's neighbourhood, its own and the free servers, with each thing left out in turn.
+    """Solve the reservation with its own and the free servers, with each constraint or cost left out in turn.
 
-    A claim that something decides rests on an answer in hand that is better without it; a claim that something does not
-    rests on a bound. What takes longer than its share of time_s_max is not settled, and says so.
+    A claim that a term decides rests on a better answer without it. A claim that it does not decide rests on a bound. A
+    question that exceeds its share of time_s_max stays unsettled.
     """
     deadline = time.monotonic() + time_s_max
     own = of_use(alone(snapshot, reservation, own_and_free(snapshot, reservation)))
@@ -185,7 +185,9 @@ def _without(answer: _Answer, relaxation: Relaxation, time_s: float) -> Outcome:
 
 
 def _outcome(answer: _Answer, start: Indices, without: _Answer) -> Outcome:
-    """What the answer without it says about the one with it: `start`, among the servers of the region without it."""
+    """Compare the answer without a term with the one with it: `start`, among the servers of the region without the
+    term.
+    """
     view, binding = without.view, without.binding
     gain, tolerance = view.value(start) - view.value(binding), view.tolerance(start)
     decides: bool | None = None
@@ -213,12 +215,12 @@ def _outcome(answer: _Answer, start: Indices, without: _Answer) -> Outcome:
 
 
 def _plain(snapshot: FleetSnapshot, binding: Indices) -> float:
-    """At the policy's own costs; racks are not in it."""
+    """Return the cost by the policy's own costs, without racks."""
     return evaluate(snapshot, binding).total_without_rack
 
 
 def _by_place(snapshot: FleetSnapshot, binding: Indices) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
-    """(M, T) lasting servers that are bound, of each MSB and hardware type."""
+    """Count the bound lasting servers of each MSB and hardware type, (M, T)."""
     counts = np.zeros((len(snapshot.topology.msbs), len(snapshot.hardware_types)), np.int64)
     rows = snapshot.servers.lasting & (binding >= 0)
     np.add.at(counts, (snapshot.server_msb[rows], snapshot.servers.hardware_type[rows]), 1)

@@ -1,4 +1,4 @@
-"""Why a reservation has the mix of hardware and the spread over MSBs that it has."""
+"""Explain the hardware mix of a reservation, and its spread over MSBs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from libs.ras.single_reservation import alone
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holding:
-    """Servers of one hardware type in one MSB, and what those that are not down are worth."""
+    """Servers of one hardware type in one MSB, and the RRU of those that are up."""
 
     msb: str
     hardware_type: str
@@ -28,7 +28,9 @@ class Holding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypeUse:
-    """A hardware type that the reservation may use, or has servers of: how many it has, and how many are free."""
+    """A hardware type that the reservation may use, or has servers of: the numbers of its own and of the free
+    servers.
+    """
 
     hardware_type: str
     rru_per_server: float
@@ -38,7 +40,7 @@ class TypeUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastSolve:
-    """What the region's last solve that changed anything did for the reservation, by today's spec and servers.
+    """The effect of the region's last changing solve on the reservation, by today's spec and servers.
 
     gained, lost   servers
     before, after  its costs by term
@@ -53,7 +55,9 @@ class LastSolve:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """All of it, by targets. cost: the reservation's own costs by term; nothing in it is moved, so that is 0."""
+    """The whole explanation, by targets. cost: the reservation's own costs by term; moving is 0, because nothing
+    moves.
+    """
 
     reservation: str
     capacity_rru: float
@@ -72,7 +76,7 @@ class Explanation:
 def explain(
     snapshot: FleetSnapshot, reservation: int, *, last_solve: LastSolve | None, time_s_max: float = 10.0
 ) -> Explanation:
-    """Look at one reservation (row): what it has, what that costs, and what decides it."""
+    """Explain one reservation (row): its servers, their cost, and the deciders."""
     servers, q = snapshot.servers, snapshot.reservations
     mine = np.flatnonzero(servers.target == reservation).astype(np.int32)
     covered = coverage_of(snapshot, servers.target)
@@ -109,7 +113,7 @@ def explain(
 def last_solve_of(
     snapshot: FleetSnapshot, reservation: int, plan_id: int, changed: Mapping[int, tuple[int, int | None]]
 ) -> LastSolve:
-    """What a plan did for a reservation.
+    """Return the effect of a plan on a reservation.
 
     changed   server id -> its target before the plan and after it, as reservation ids (0: none; after None: as now)
     """
@@ -132,7 +136,7 @@ def last_solve_of(
 
 
 def _own_cost(snapshot: FleetSnapshot, reservation: int, before: Indices, after: Indices) -> Score:
-    """The costs that are one reservation's: of having the servers of `after` where it had those of `before`."""
+    """Return one reservation's own costs with the servers of `after`, moved from those of `before`."""
     rows = np.flatnonzero((before == reservation) | (after == reservation)).astype(np.int32)
     own = alone(snapshot, reservation, rows)
     old, new = (np.where(binding[rows] == reservation, 0, FREE).astype(np.int32) for binding in (before, after))

@@ -1,4 +1,4 @@
-"""What would become better and what worse if one server were somewhere else: by recomputation, not by estimate."""
+"""Compute the effect of binding one server elsewhere, by evaluation and not by estimate."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from libs.ras.single_reservation import with_servers
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """What a reservation has: RRU in all, in its largest MSB, missing, and outside its datacenters' bands."""
+    """The RRU of a reservation: in all, in its largest MSB, missing, and outside its datacenters' bands."""
 
     total_rru: float
     worst_msb_rru: float
@@ -26,7 +26,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Affected:
-    """A reservation that the move takes from or gives to."""
+    """A reservation that gains or loses a server by the move."""
 
     reservation: str
     before: Standing
@@ -35,10 +35,10 @@ class Affected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveEffect:
-    """One server bound elsewhere, all others as they are; None: free.
+    """One server bound elsewhere, with all others unchanged; None: free.
 
     before, after  the whole region's costs by term
-    violations     why no plan may do this, if there is anything
+    violations     reasons that forbid it in any plan
     """
 
     server: str
@@ -51,22 +51,23 @@ class MoveEffect:
 
     @property
     def costs(self) -> float:
-        """What all terms together grow by; below 0: the region would be better off."""
+        """Return the increase of all terms together; below 0: the region would be better off."""
         return self.after.total - self.before.total
 
 
 def move_effect(snapshot: FleetSnapshot, server: int, to: int) -> MoveEffect:
-    """The effect of binding a server (row) to a reservation (row) or FREE."""
+    """Return the effect of binding a server (row) to a reservation (row) or FREE."""
     return _effects(snapshot, server, [to])[0]
 
 
 def alternatives(snapshot: FleetSnapshot, server: int, *, most: int = 3) -> tuple[MoveEffect, ...]:
-    """Free, and the reservations that one more server of its type in its MSB costs least, each by its exact effect."""
+    """Return the effects of freeing the server, and of the reservations for which it would cost least."""
     here, rru = np.maximum(snapshot.servers.target, FREE), snapshot.reservations.rru
     home = int(here[server])
     before = costs_by_reservation(snapshot, coverage_of(snapshot, here))
     takers = np.flatnonzero((rru[:, snapshot.servers.hardware_type[server]] > 0) & (np.arange(len(rru)) != home))
-    rows = np.concatenate([np.arange(len(here)), np.full(len(takers), server)])  # as if each of them had one like it
+    # each reservation as if it had one more such server
+    rows = np.concatenate([np.arange(len(here)), np.full(len(takers), server)])
     imagined = with_servers(snapshot, rows.astype(np.int32))
     after = costs_by_reservation(imagined, coverage_of(imagined, np.concatenate([here, takers]).astype(np.int32)))
     nearest = takers[np.argsort((after - before)[takers], kind="stable")][:most]
@@ -75,7 +76,7 @@ def alternatives(snapshot: FleetSnapshot, server: int, *, most: int = 3) -> tupl
 
 
 def _effects(snapshot: FleetSnapshot, server: int, elsewhere: Sequence[int]) -> tuple[MoveEffect, ...]:
-    """Each of some moves of one server, on its own."""
+    """Return the effect of each of some moves of one server."""
     here = np.maximum(snapshot.servers.target, FREE)
     names, home = snapshot.reservations.name, int(here[server])
     before, has = evaluate(snapshot, here), coverage_of(snapshot, here)
@@ -104,7 +105,7 @@ def _effects(snapshot: FleetSnapshot, server: int, elsewhere: Sequence[int]) -> 
 
 
 def standing_of(covered: Coverage, r: int) -> Standing:
-    """What a reservation (row) has."""
+    """Return the standing of a reservation (row)."""
     return Standing(
         total_rru=float(covered.total[r]),
         worst_msb_rru=float(covered.worst_msb[r]),
@@ -114,5 +115,5 @@ def standing_of(covered: Coverage, r: int) -> Standing:
 
 
 def _more_than_rounding(rru: float) -> float:
-    """Sums of floats leave what is no shortfall."""
+    """Return 0 for a rounding residue, else the RRU."""
     return float(rru) if rru > 1e-9 else 0.0

@@ -1,4 +1,4 @@
-"""What may decide, and the region of one reservation without it."""
+"""List the constraints and costs that may decide, and make the region of one reservation without each."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from libs.ras.single_reservation import with_servers
 
 @dataclass(frozen=True, slots=True)
 class Relaxation:
-    """One thing that may decide. Without it no answer costs more than it did, so what is best with it stays possible.
+    """A constraint or cost that may decide. Without it no answer costs more, so the best answer with it stays possible.
 
     name      identifier that clients may match, CamelCase
-    subject   the hardware type, where it is about one
-    applies   whether there is such a thing to be without
-    relax     the region without it: the same servers, and maybe more of them after these
+    subject   the hardware type, if it is about one
+    applies   whether the region has it
+    relax     the region without it: the same servers, and perhaps more after these
     """
 
     name: str
@@ -83,25 +83,26 @@ ALWAYS = (
         lambda s: _asking(s, "affinity_share", np.nan),
     ),
 )
-"""A shortfall costs nothing (6); the loss of an MSB need not be survived (4, 6); the embedded buffer is free (4);
-no limit to what one MSB holds (3); no datacenter is wanted (7)."""
+"""A shortfall costs nothing (6); the loss of an MSB need not be survived (4, 6); the embedded buffer is free (4); an
+MSB may hold any share (3); no datacenter is preferred (7).
+"""
 
 
 def supply_of(snapshot: FleetSnapshot, hardware_type: int) -> Relaxation:
-    """As many more free servers of a type in every MSB as the reservation could use (5)."""
+    """Add as many free servers of a type in every MSB as the reservation could use (5)."""
     name = str(snapshot.hardware_types[hardware_type])
     return Relaxation("Supply", name, lambda s: True, lambda s: with_plenty(s, hardware_type))
 
 
 def enough_of(snapshot: FleetSnapshot, hardware_type: int) -> int:
-    """Servers of a type of which the last could still be of use to the reservation if they stood in one MSB."""
+    """Return the largest number of servers of a type that the reservation could use if all stood in one MSB."""
     q = snapshot.reservations
     share = float(np.nanmax(q.affinity_share, initial=1.0)) + snapshot.policy.affinity_tolerance
     return math.ceil(share * float(q.capacity_rru[0]) / float(q.rru[0, hardware_type])) + 1
 
 
 def of_use(snapshot: FleetSnapshot) -> FleetSnapshot:
-    """The region of one reservation without free servers that could not be of use to it: its MSBs look alike then."""
+    """Return the region of one reservation without useless free servers, so that its MSBs look alike."""
     s, T = snapshot.servers, len(snapshot.hardware_types)
     useful = np.array([enough_of(snapshot, t) if snapshot.reservations.rru[0, t] > 0 else 0 for t in range(T)])
     place = snapshot.server_msb.astype(np.int64) * T + s.hardware_type
@@ -115,7 +116,9 @@ def of_use(snapshot: FleetSnapshot) -> FleetSnapshot:
 
 
 def with_plenty(snapshot: FleetSnapshot, hardware_type: int) -> FleetSnapshot:
-    """The region of one reservation with `enough_of` a hardware type free in every MSB, in a rack of its own there."""
+    """Return the region of one reservation with `enough_of` a hardware type free in every MSB, each in a rack of its
+    own.
+    """
     s, topology, M = snapshot.servers, snapshot.topology, len(snapshot.topology.msbs)
     racks = len(topology.racks)
     rack = np.repeat(np.arange(racks, racks + M), enough_of(snapshot, hardware_type))

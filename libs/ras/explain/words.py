@@ -1,4 +1,4 @@
-"""An explanation as a paragraph."""
+"""Write an explanation as a paragraph."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _MEANS = {
 
 
 def paragraph(e: Explanation) -> str:
-    """Summarise an explanation: what is needed and held, what decides it, and what the last solve did."""
+    """Summarise an explanation: need, servers, deciders, and the last solve's changes."""
     return " ".join(part for part in (_needs(e), _mix(e), _decides(e), _better(e), _last(e.last_solve)) if part)
 
 
 def claim(decider: Decider) -> str:
-    """State what would change without one thing, in a sentence that solving again can check."""
+    """State the change without one constraint or cost, in a sentence that another solve can check."""
     condition = _IF[decider.name].format(decider.subject)
     if decider.afresh is not None and (decider.afresh.decides or decider.now.decides is None):
         return _sentence(condition + _FREE_MOVES, decider.afresh)
@@ -50,11 +50,11 @@ TERMS = {
     "msb_spread": "spread over MSBs",
     "rack_spread": "spread over racks",
 }
-"""Term of a score -> what it is called."""
+"""Term of a score -> its name for people."""
 
 
 def effect_words(effect: MoveEffect) -> str:
-    """State what one move would change, worst first."""
+    """State the effects of one move, the worst first."""
     there = "free" if effect.to_reservation is None else f"in {effect.to_reservation}"
     if effect.violations:
         message = effect.violations[0].message
@@ -71,7 +71,7 @@ def effect_words(effect: MoveEffect) -> str:
 
 
 def server_words(effects: Sequence[MoveEffect], *, asked: bool) -> str:
-    """State why a server is where it is, or what the one move that was asked about would change."""
+    """State why a server is in its place, or the effect of the requested move."""
     if not effects:
         return "No reservation could use it."
     if asked:

@@ -223,7 +223,7 @@ class Search:
         walks.anneal(level, schedule, work, 1.0, self._note, span=(BENT, 1.0))
 
     def _may_bend(self) -> bool:
-        """Return whether limits may bend. Level 0 is not checked meanwhile, so all constraints must be hard and kept."""
+        """Return whether limits may bend. All constraints must be hard and kept, because level 0 is not checked."""
         if self.refine or not self.begin_excess or not all(one.hard for one in self.program.problem.constraints):
             return False
         start = self.program.state(self.program.problem.initial)

@@ -26,10 +26,10 @@ def round_counts(lowered: Lowered, fractional: Floats, sink: int = -1, *, time_s
         sum_{q of class k} n[q]   =   size[k]                                         for all classes
 
     The family has the counts of a container, and the counts in one row of the model. Larger sets come first, and a set
-    must be nested in or disjoint from each earlier one. The sums of one class are disjoint. Two laminar families make a transportation
-    problem, whose vertices are whole. The fractional plan satisfies it, so a vertex exists. The result is a vertex
-    nearest to the plan. The phases after this repair rows that are not nested, and lost values. Objects that a
-    truncated relaxation leaves out go to the container `sink`, if there is one.
+    must be nested in or disjoint from each earlier one. The sums of one class are disjoint. Two laminar families make a
+    transportation problem, whose vertices are whole. The fractional plan satisfies it, so a vertex exists. The result
+    is a vertex nearest to the plan. The phases after this repair rows that are not nested, and lost values. Objects
+    that a truncated relaxation leaves out go to the container `sink`, if there is one.
     """
     f = _fitted(lowered, fractional, sink)
     low, high = np.floor(f + FUZZ), np.ceil(f - FUZZ)
