@@ -1,11 +1,11 @@
-"""What every test may ask for."""
+"""Provide fixtures for all tests."""
 
 from pathlib import Path
 
 import hypothesis
 import pytest
 
-# How long an example takes depends on who else uses the machine.
+# The time of an example depends on other users of the machine.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
 
@@ -24,5 +24,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def shared() -> Path:
-    """Instances and judges beside the repository: for tests marked shared."""
+    """Instances and judges beside the repository, for tests marked shared."""
     return SHARED

@@ -1,7 +1,7 @@
-"""Schemathesis over every operation of all services: none answers 5xx, most of them are really reached.
+"""Run Schemathesis over every operation of all services: none answers 5xx, and most are really reached.
 
-Half of the cases are what the schema allows, half what it forbids. Routes that take files get files besides, good
-ones and damaged ones. `./scripts/soak api` does the same for as long as one likes.
+Half of the cases follow the schema, half break it. Routes that take files also get files, good and damaged ones.
+`./scripts/soak api` runs the same for any length of time.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ PLANNED = (
     "/plan-overrides",
     "/metric-sources",
 )
-"""Nouns of which every operation must be reached. What takes files or spans has tests of its own."""
+"""Nouns of which every operation must be reached. Routes for files or spans have tests of their own."""
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def client(app: FastAPI, database: Database) -> Iterator[TestClient]:  # noqa: F
 
 @pytest.fixture
 def planned(client: TestClient, database: Database, tmp_path: Path) -> Callable[[], int]:  # noqa: F811
-    """Puts the inputs of a small world and plans it; the id of the plan."""
+    """Put the inputs of a small world and plan it; return the id of the plan."""
 
     def planned() -> int:
         clock, world = ManualClock(), write_world(tmp_path / "world")
@@ -129,7 +129,7 @@ def test_every_operation_by_every_other_role(
             fuzz.upload(operation, UPLOADS_EACH)
     broken = {label: seen for label, seen in fuzz.statuses.items() if any(status >= 500 for status in seen)}
     assert not broken
-    for label in ("POST /v1/traces", "POST /v1/usage"):  # some of them may report, and what they sent was read
+    for label in ("POST /v1/traces", "POST /v1/usage"):  # some of them may report, and these bodies were read
         assert fuzz.statuses[label] & {200, 422}, label
     assert 403 in fuzz.statuses["PUT /v1/regions/{region}/approval-limits"]
 

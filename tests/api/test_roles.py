@@ -1,4 +1,6 @@
-"""Every role × every operation of all services, against one table. An operation that is not in it fails the test."""
+"""Check every role × every operation of all services against one table. An operation outside the table fails the
+test.
+"""
 
 from collections.abc import Iterator
 
@@ -152,7 +154,7 @@ def app(database: Database) -> FastAPI:
 
 
 def operations(app: FastAPI) -> dict[str, tuple[str, str]]:
-    """Label -> method, and a path about something that is not there."""
+    """Return label -> method, and a path to a missing object."""
     found = {}
     for path, item in app.openapi()["paths"].items():
         if path not in PUBLIC_PATHS:
@@ -170,7 +172,7 @@ def test_the_table_is_complete(app: FastAPI) -> None:
 
 @pytest.mark.parametrize("role", list(Role))
 def test_each_role_may_do_what_the_table_says(role: Role, app: FastAPI, database: Database) -> None:
-    """Whoever may not gets 403 whatever else is wrong with the request; whoever may is told what is."""
+    """A forbidden role gets 403 for any request, even an invalid one. An allowed role gets the actual error."""
     with TestClient(app, headers=bearer(database, role) | {"If-Match": '"1"'}) as client:
         for label, (method, url) in operations(app).items():
             answer = client.request(method, url)

@@ -1,4 +1,4 @@
-"""Whatever is sent where, no secret is answered in an error, logged, or written into the audit trail."""
+"""No secret appears in an error, a log or the audit trail, wherever it was sent."""
 
 import io
 import logging

@@ -1,4 +1,4 @@
-"""A change of the shared buffers' size, from the broker that is asked to the person who approves it in the portal."""
+"""Follow a change of the shared buffers' size from the broker to the approver in the portal."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The benchmarks of the assignment library on a problem of a moment's size."""
+"""Run the benchmarks of the assignment library on tiny problems."""
 
 from __future__ import annotations
 

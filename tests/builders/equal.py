@@ -1,4 +1,4 @@
-"""Whether two regions are the same, whatever ids a broker gave them."""
+"""Compare two regions, except for the ids that a broker gave them."""
 
 import dataclasses
 
@@ -8,7 +8,7 @@ from libs.domain.fleet import FleetSnapshot, RegionImage
 
 
 def assert_same_image(found: RegionImage, wanted: RegionImage) -> None:
-    """Every array equal, its type included."""
+    """Assert that all arrays are equal, with their types."""
     for field in dataclasses.fields(RegionImage):
         if field.name != "snapshot":
             np.testing.assert_array_equal(getattr(found, field.name), getattr(wanted, field.name), field.name)
@@ -16,7 +16,7 @@ def assert_same_image(found: RegionImage, wanted: RegionImage) -> None:
 
 
 def assert_same_snapshot(found: FleetSnapshot, wanted: FleetSnapshot) -> None:
-    """Every array equal, its type included; ids and generations are the broker's own."""
+    """Assert that all arrays are equal, with their types. Ids and generations may differ."""
     assert (found.region, found.policy) == (wanted.region, wanted.policy)
     np.testing.assert_array_equal(found.hardware_types, wanted.hardware_types)
     for part in ("topology", "servers", "reservations"):

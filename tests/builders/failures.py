@@ -1,4 +1,4 @@
-"""Failures of a small region, said by name."""
+"""Build failures of a small region by name."""
 
 from collections.abc import Collection
 
@@ -12,10 +12,12 @@ from tests.builders.region import region_image
 def failures_snapshot(
     *, with_place: Collection[str] = (), not_ready: Collection[str] = (), **keywords: object
 ) -> FailuresSnapshot:
-    """What load_failures reads of the region with these keywords: a buffer is of the one type that it counts on.
+    """Return the snapshot that load_failures would read of the region with these keywords.
 
     with_place   servers that were lost with their MSB
-    not_ready    spare servers that are on their way to the buffer still
+    not_ready    spare servers that are still on their way to the buffer
+
+    A buffer has one hardware type, which it counts on.
     """
     image = region_image(**keywords)  # type: ignore[arg-type]
     fleet = image.snapshot
@@ -37,7 +39,7 @@ def failures_snapshot(
 
 
 def swaps(failures: FailuresSnapshot, target: np.ndarray) -> dict[str, str]:
-    """Server -> the reservation that it goes to, for those that change."""
+    """Return server -> the reservation that it goes to, for changed servers."""
     servers = failures.fleet.servers
     rows = np.flatnonzero(target != servers.target)
     return {str(servers.name[row]): str(failures.fleet.reservations.name[target[row]]) for row in rows}

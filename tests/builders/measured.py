@@ -1,4 +1,4 @@
-"""Measurements as a plan takes them, straight from a world folder."""
+"""Read measurements from a world folder in the form that a plan takes."""
 
 import shutil
 import tempfile
@@ -13,7 +13,7 @@ from services.cli.flux.offline import make_models
 
 
 def measure_world(folder, day_zero, *, drop_events=True, only_before=10**9):
-    """Whatever a window asks of the world whose minute 0 is `day_zero`."""
+    """Return a function that reads any window of the world whose minute 0 is `day_zero`."""
 
     def measure(tx, words, *, start, end):
         with tempfile.TemporaryDirectory() as copy:

@@ -1,4 +1,4 @@
-"""Putting planning inputs over REST."""
+"""Put planning inputs over REST."""
 
 import json
 
@@ -6,7 +6,7 @@ from libs.interchange.planning_inputs.tables import INPUT_TABLES
 
 
 def put(client, name, rows, **query):
-    """Rows as JSON, after whatever version there is."""
+    """Put rows as JSON, after any present version."""
     version = client.get(f"/v1/planning-inputs/{name}").json()["version"]
     return put_after(client, name, version, rows, **query)
 
@@ -22,7 +22,7 @@ def put_csv(client, name, content, version=0, **query):
 
 
 def put_world(client, folder, minute_zero="2026-11-02T00:00:00Z", skip=()):
-    """All inputs of a world folder, but for those skipped."""
+    """Put all inputs of a world folder except the skipped ones."""
     for name in INPUT_TABLES:
         if name in skip:
             continue

@@ -1,4 +1,4 @@
-"""Two writers at once, each with a connection of its own."""
+"""Run two writers at once, each with a connection of its own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Write = Callable[[Transaction], object]
 
 
 def race(database: Database, *writes: Write) -> list[object]:
-    """Run each in a transaction of its own, begun together; what each returned, or the exception that it raised."""
+    """Run each write in a transaction of its own, all begun together. Return each result, or the exception raised."""
     begin = threading.Barrier(len(writes))
 
     def run(write: Write) -> object:
@@ -32,15 +32,15 @@ def race(database: Database, *writes: Write) -> list[object]:
 
 
 def elsewhere(read: Callable[[], T]) -> T:
-    """What `read` returns in another thread: one that has a transaction open may not begin a second."""
+    """Return the result of `read` in another thread, because a thread with a transaction may not begin a second one."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(read).result()
 
 
 def meanwhile(database: Database, first: Write, second: Write) -> tuple[object, object]:
-    """`second` begins while `first` has written and not committed, and has to wait for it where they meet.
+    """Begin `second` after `first` has written and before it commits, so that it waits wherever they meet.
 
-    Returns what the second returned or raised, and what the first returned.
+    Return the second's result or exception, and the first's result.
     """
     with ThreadPoolExecutor(1) as pool:
         with database.write() as tx:
@@ -51,7 +51,7 @@ def meanwhile(database: Database, first: Write, second: Write) -> tuple[object, 
 
 
 def wait_for_a_lock(database: Database, is_done: Callable[[], bool]) -> None:
-    """Until some transaction waits for a lock, or the one that might is done."""
+    """Wait until a transaction waits for a lock, or until the one that might is done."""
     query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 
     def waiting() -> int:

@@ -1,4 +1,4 @@
-"""Small regions for tests: by hand, at random for hypothesis, and larger ones that look real."""
+"""Build small regions for tests, by hand or at random for hypothesis, and larger realistic ones."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ def region(
     affinity=None,
     policy=None,
 ):
-    """servers: (rack, type, target, in_use, available) each; capacity: of each reservation."""
+    """Build a region. servers: (rack, type, target, in_use, available) each; capacity: of each reservation."""
     R, M = len(capacity), len(msb_datacenter)
     K, D = M * racks_per_msb, max(msb_datacenter) + 1
     rows = [tuple(s) + (0, FREE, False, True)[len(s) - 1 :] for s in servers]
@@ -70,7 +70,7 @@ def region(
 
 @st.composite
 def regions(draw, servers_max=6, reservations_max=2):
-    """Tiny regions with every feature: deleted bindings, ineligible holdings, outages, affinity, no limits."""
+    """Draw tiny regions with every feature: deleted bindings, ineligible holdings, outages, affinity, no limits."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     return random_region(rng, int(rng.integers(0, servers_max + 1)), int(rng.integers(1, reservations_max + 1)))
 
@@ -106,6 +106,6 @@ def random_region(rng, servers, reservations, *, msbs=3, types=2, fill=0.8):
 
 
 def retargeted(snapshot, target):
-    """The snapshot after a plan was committed and carried out."""
+    """Return the snapshot after a plan was committed and executed."""
     binding = np.asarray(target, np.int32)
     return replace(snapshot, servers=replace(snapshot.servers, current=binding, target=binding))

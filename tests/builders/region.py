@@ -1,10 +1,10 @@
-"""Small regions, said in a few keyword arguments.
+"""Build small regions with a few keyword arguments.
 
     region_image(msbs=2, reservations={"web": ReservationSpec(capacity_rru=1, rru={"hw-a": 1.0})},
                  current={"server-00": "web"}, down={"server-03"})
 
-Racks stand in `rack-00`, `rack-01`, ... MSB by MSB, MSBs datacenter by datacenter, and servers `server-00`, ... rack by
-rack. Each rack is of one hardware type; the types take turns.
+Racks `rack-00`, `rack-01`, ... are numbered MSB by MSB, MSBs datacenter by datacenter, and servers `server-00`, ...
+rack by rack. Each rack has one hardware type; the types take turns.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NONE: Mapping[str, str] = {}
 
 
 def fleet_snapshot(region: str = "west", **keywords: object) -> FleetSnapshot:
-    """The snapshot of region_image with the same keywords."""
+    """Return the snapshot of region_image with the same keywords."""
     return region_image(region, **keywords).snapshot  # type: ignore[arg-type]
 
 
@@ -47,14 +47,14 @@ def region_image(
     policy: RegionPolicy | None = None,
     attributes: Mapping[str, Mapping[str, float]] | None = None,
 ) -> RegionImage:
-    """A region of datacenters * (msbs // datacenters) MSBs.
+    """Return a region of datacenters * (msbs // datacenters) MSBs.
 
-    current, target   server -> reservation; one that `reservations` lacks was deleted. target None: as current
+    current, target   server -> reservation; one missing in `reservations` counts as deleted. target None: as current
     in_use, down      servers that run containers; that are down for an unplanned reason
-    leaving           servers that are to be retired; maintained: in planned maintenance
+    leaving           servers announced for retirement; maintained: in planned maintenance
     attributes        hardware type -> vcpu and memory_gib
-    owner, kind       reservation -> owner, kind; `team` and `guaranteed` where it is not said
-    host_profile      server -> profile; `default` where it is not said
+    owner, kind       reservation -> owner, kind; default `team` and `guaranteed`
+    host_profile      server -> profile; default `default`
     """
     specs = reservations or {}
     racks, types = msbs * racks_per_msb, names("", hardware_types)
@@ -105,7 +105,7 @@ def region_image(
 
 
 def names(prefix: str, given: int | Collection[str]) -> Names:
-    """An array of the given names, or of so many made from a prefix."""
+    """Return an array of the given names, or of a number of names made from a prefix."""
     listed = [f"{prefix}-{i:02d}" for i in range(given)] if isinstance(given, int) else list(given)
     return np.array(listed, object)
 

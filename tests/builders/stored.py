@@ -1,4 +1,4 @@
-"""A region in a database, and plans for it said by name."""
+"""Store a region in a database, and make plans for it by name."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def stored(database: Database, image: RegionImage) -> FleetSnapshot:
 
 
 def read(database: Database, region: str = "west") -> FleetSnapshot:
-    """The region as it is now; also for a thread that has a transaction open."""
+    """Read the present region; also for a thread with an open transaction."""
 
     def load() -> FleetSnapshot:
         with database.snapshot() as tx:
@@ -34,7 +34,7 @@ def read(database: Database, region: str = "west") -> FleetSnapshot:
 
 
 def plan_of(snapshot: FleetSnapshot, changes: Mapping[str, str | None]) -> TargetPlan:
-    """The snapshot's targets, but for these servers; None: free."""
+    """Return the snapshot's targets with changes for these servers; None: free."""
     target = snapshot.servers.target.copy()
     for server, reservation in changes.items():
         to = FREE if reservation is None else np.flatnonzero(snapshot.reservations.name == reservation)[0]
@@ -43,7 +43,7 @@ def plan_of(snapshot: FleetSnapshot, changes: Mapping[str, str | None]) -> Targe
 
 
 def targets(snapshot: FleetSnapshot) -> dict[str, str]:
-    """Server -> reservation of the targets that are bound; `deleted` for a deleted one."""
+    """Return server -> reservation of bound targets; `deleted` for a deleted one."""
     names = [*snapshot.reservations.name, "deleted", None]  # -1 FREE is the last, -2 DELETED the one before
     found = zip(snapshot.servers.name, (names[t] for t in snapshot.servers.target), strict=True)
     return {server: name for server, name in found if name is not None}

@@ -1,4 +1,4 @@
-"""Small worlds for tests: arrays at random for the joint program, and a folder of files with a known answer."""
+"""Build small worlds: random arrays for the joint program, and a folder of files with a known answer."""
 
 import csv
 import json
@@ -98,7 +98,7 @@ GATEWAY = {"shop": "shop-front", "feed": "feed-front"}
 SHARE = {"shop": (0.5, 0.3, 0.2), "feed": (0.2, 0.3, 0.5)}
 RATE = {"shop": 1000.0, "feed": 500.0}
 COST = {"shop-front": {"shop": 2e6}, "feed-front": {"feed": 3e6}, "store": {"shop": 1e6, "feed": 4e6}}
-"""Instructions that one request of a product costs in a service: a third of store is for shop."""
+"""Instructions per request of a product in a service: a third of store's work is for shop."""
 
 
 def write_table(folder, name, header, rows):
@@ -107,7 +107,9 @@ def write_table(folder, name, header, rows):
 
 
 def write_world(folder, *, traces=240, seed=0):
-    """A world whose store is used 1/3 by shop and 2/3 by feed. Two days, a sample every 20 minutes, peak at noon."""
+    """Write a world whose store is used 1/3 by shop and 2/3 by feed. Two days, a sample every 20 minutes, peak at
+    noon.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     rng = np.random.default_rng(seed)
     wave = [0.5 + 0.5 * np.exp(-(((m % 1440) - 720) ** 2) / 40_000) for m in range(0, 2880, 20)]
@@ -145,7 +147,7 @@ def write_world(folder, *, traces=240, seed=0):
 
 
 def export_request(rng, product, number):
-    """One trace of a request: the gateway calls the store once."""
+    """Return one trace of a request: the gateway calls the store once."""
     trace = f"{number + 1:032x}"
     root = span(trace, "1" * 16, "", f"GET /{product}", int(COST[GATEWAY[product]][product] * rng.lognormal(0, 0.1)))
     root["attributes"].append({"key": "sampling.probability", "value": {"doubleValue": 0.01}})

@@ -1,4 +1,4 @@
-"""Real processes, a worker and the scheduler, on a test's database; killed anywhere, started again."""
+"""Run a worker and the scheduler as real processes on a test's database, kill them anywhere, and start them again."""
 
 import os
 import socket
@@ -12,7 +12,7 @@ from services.standalone.probe import HttpReady
 from services.standalone.processes import Command, Process
 
 WAIT_S_MAX = 90.0
-"""Nothing takes nearly so long, except on a machine that does something else as well."""
+"""Seconds. No step takes nearly as long, except on a busy machine."""
 
 
 def wait_until(condition: Callable[[], bool], what: str, *, s_max: float = WAIT_S_MAX) -> None:
@@ -24,7 +24,7 @@ def wait_until(condition: Callable[[], bool], what: str, *, s_max: float = WAIT_
 
 
 class JobProcesses:
-    """One worker and the scheduler, by module. Use it as a context: it leaves nothing running."""
+    """One worker and the scheduler, by module. A context that leaves nothing running."""
 
     def __init__(self, folder: Path, database_url: str, worker: str = "services.standalone.worker", **env: str) -> None:
         self._folder = folder
@@ -38,7 +38,7 @@ class JobProcesses:
             "PLIMSOLL_DATABASE_POOL_SIZE": "3",
             "PLIMSOLL_BROKER_DIR": str(folder / "queue"),
             "PLIMSOLL_BROKER_POLL_S": "0.02",
-            "PLIMSOLL_JOB_CYCLES": "{}",  # a test names those that it wants
+            "PLIMSOLL_JOB_CYCLES": "{}",  # a test names the cycles that it needs
             "PLIMSOLL_JOB_WORLD_CYCLES": "{}",
             "PLIMSOLL_JOB_TICK_S": "0.05",
             "PLIMSOLL_JOB_LEASE_S": "2",
@@ -54,7 +54,7 @@ class JobProcesses:
         self.kill()
 
     def start(self, **env: str) -> None:
-        """Start whichever does not run, with these variables as well."""
+        """Start processes that do not run, with these variables."""
         for name, module in self._modules.items():
             if name not in self._running:
                 log = self._folder / f"{name}.log"
@@ -63,14 +63,14 @@ class JobProcesses:
                 self._running[name] = Process(command, self._folder)
 
     def wait_for_crash(self, point: str) -> None:
-        """Wait until a process, or one of the worker's pool, has killed itself there; end what is left of it."""
+        """Wait until a process, or one of the worker's pool, has killed itself there; end the rest of it."""
         wait_until(lambda: any(map(self._crashed, self._running)), f"{point} is reached")
         for name in list(self._running):
             if self._crashed(name):
                 self.kill(name)
 
     def kill(self, *names: str) -> None:
-        """kill -9 of these processes (all), the worker's pool with it."""
+        """Kill these processes (default: all) with SIGKILL, and the worker's pool with them."""
         for name in names or tuple(self._running):
             process = self._running.pop(name)
             process.kill()
@@ -89,7 +89,7 @@ class JobProcesses:
 
 @contextmanager
 def api(folder: Path, database_url: str, sock: socket.socket, **more: str) -> Iterator[Process]:
-    """The API of all services on a listening socket."""
+    """Run the API of all services on a listening socket."""
     host, port = sock.getsockname()
     env = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
     command = Command(

@@ -1,4 +1,4 @@
-"""Every crash point there is, read from the source: a new one is tested without anybody remembering to."""
+"""Read every crash point from the source, so that a new one is tested automatically."""
 
 import ast
 from pathlib import Path
@@ -7,7 +7,9 @@ ROOT = Path(__file__).parents[2]
 
 
 def crash_points() -> tuple[str, ...]:
-    """Names passed to crash_point, in order. Raises AssertionError for one that is no literal or stands twice."""
+    """Return the names passed to crash_point, in order. Raises AssertionError for a name that is no literal or
+    repeated.
+    """
     found: list[str] = []
     for path in sorted([*ROOT.glob("libs/**/*.py"), *ROOT.glob("services/**/*.py")]):
         for node in ast.walk(ast.parse(path.read_text())):

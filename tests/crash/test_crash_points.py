@@ -1,4 +1,4 @@
-"""Kill a process at every crash point, before and after each act, and see that nothing was lost."""
+"""Kill a process at every crash point, before and after each act, and check that nothing is lost."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,9 +11,9 @@ from tests.crash.harness import JobProcesses
 from tests.crash.points import crash_points
 
 IN_REST = {"web.write", "broker.import"}
-"""Reached by requests: tests/crash/test_rest_writes.py."""
+"""Requests reach these: tests/crash/test_rest_writes.py."""
 PLANNER = ("planner.", "telemetry.")
-"""Of plans and their telemetry: tests/crash/test_planner.py and test_pull_metrics.py."""
+"""Points of plans and their telemetry: tests/crash/test_planner.py and test_pull_metrics.py."""
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def database(database_url: str) -> Iterator[Database]:
 
 
 def stems() -> list[str]:
-    """Names of acts that a worker does, of any service but the planner."""
+    """Return the names of a worker's acts, except the planner's."""
     found = {point.rpartition(".")[0] for point in crash_points()} - IN_REST
     return sorted(stem for stem in found if not stem.startswith(PLANNER))
 

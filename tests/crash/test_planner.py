@@ -37,7 +37,7 @@ def database(database_url: str) -> Iterator[Database]:
 
 @pytest.fixture
 def client(database: Database, tmp_path: Path) -> Iterator[TestClient]:
-    """A world that ended last midnight is in; its spans wait to be summed."""
+    """A world that ended last midnight is stored, and its spans wait to be summed."""
     clock = SystemClock()
     zero = (datetime.now(UTC) - timedelta(days=2)).replace(hour=0, minute=0, second=0, microsecond=0).isoformat()
     given = {"title": "Planner", "version": "1", "database": database, "clock": clock}
@@ -56,7 +56,7 @@ def test_killed_before_and_after_it_nothing_is_lost(
     run = client.post("/v1/plan-runs", json={}).json()["plan_run_id"]
     with database.write() as tx:
         ensure_schedules(tx, {}, {"sum_spans": 0.2}, now=datetime.now(UTC))
-        if stem == "planner.spans":  # a plan is not in its way
+        if stem == "planner.spans":  # a plan does not delay it
             tx.execute(sa.text("DELETE FROM jobs WHERE kind = 'plan'"))
     env = {"PLIMSOLL_BUNDLE_DIR": str(tmp_path / "bundles"), "PLIMSOLL_TRACE_WINDOW_S": "0.01"}
     with JobProcesses(tmp_path, database_url, **env) as processes:

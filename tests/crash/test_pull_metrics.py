@@ -1,4 +1,4 @@
-"""Kill a worker at every crash point of the pull from Prometheus: each hour's samples are there, once."""
+"""Kill a worker at every crash point of the pull from Prometheus: the samples of each hour are stored once."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -30,7 +30,7 @@ def database(database_url: str) -> Iterator[Database]:
 def test_killed_before_and_after_it_no_hour_is_missing(
     stem: str, database: Database, database_url: str, tmp_path: Path
 ) -> None:
-    """Three hours back; every answer has one sample, at the minute that it was asked from."""
+    """Three hours back. Every answer has one sample, at the start minute of its query."""
     query = MetricQuery(
         fills=Fills.USAGE,
         query="use",
@@ -58,7 +58,7 @@ def test_killed_before_and_after_it_no_hour_is_missing(
         _, _, block = load_blocks(tx, USAGE, hour - 4, hour + 2)
     hours = -(-(until - began + timedelta(hours=3)) // timedelta(hours=1))
     assert np.nansum(block) >= hours
-    asked = {int(float(form["start"]) // 3600) for form in fake.asked}  # asked twice, an hour counts once
+    asked = {int(float(form["start"]) // 3600) for form in fake.asked}  # a repeated hour counts once
     assert np.nansum(block) == len(asked)
 
 

@@ -1,4 +1,4 @@
-"""Kill the API in the middle of a write, send the write again with its key, and see that it was done once."""
+"""Kill the API during a write, repeat the write with its key, and check that it took effect once."""
 
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A small region in which everything happens that has a crash point, and what must be so when it has all ended."""
+"""Build a small region that reaches every crash point, and check its final state."""
 
 from collections import defaultdict
 from dataclasses import replace
@@ -44,15 +44,15 @@ SERVERS = 40
 YEAR = timedelta(days=365)
 OF_HW_A, OF_HW_B = ([f"server-{i:02d}" for i in range(SERVERS) if i // 5 % 2 == kind] for kind in (0, 1))
 MOVING_OUT = dict.fromkeys(OF_HW_A[:6], "web") | dict.fromkeys(OF_HW_A[6:10], "db")
-# No solve can mend the loss of one of these: every other server of the type is bound as well.
+# No solve can replace the loss of one of these, because every other server of the type is bound.
 STARTS = MOVING_OUT | dict.fromkeys(OF_HW_B[:17], "pinned") | dict.fromkeys(OF_HW_B[17:], "spare")
 LOST = OF_HW_B[0]
 RETIRES = OF_HW_A[-1]
-"""Free at the start, and due."""
+"""Free at the start, and due for retirement."""
 
 
 def prepare(database: Database) -> None:
-    """Servers that are not where they should be, a lost one and spare ones, requests, and cycles that are due."""
+    """Store servers out of place, a lost one and spare ones, requests, and due cycles."""
     now = datetime.now(UTC)
     spec = ReservationSpec(capacity_rru=4, rru={"hw-a": 1.0})
     image = region_image(
@@ -118,7 +118,7 @@ def prepare(database: Database) -> None:
 
 
 def wait_for_the_end(database: Database) -> None:
-    """Until all requests are decided and all moves have ended; then, with no cycle due any more, all jobs."""
+    """Wait until all requests are decided and all moves have ended; then, without due cycles, for all jobs."""
     wait_until(lambda: count(database, UNDECIDED) == 0, "every request is decided")
     stop(database, "solve")
     stop(database, "refresh_unavailability")
@@ -133,7 +133,7 @@ def wait_for_the_end(database: Database) -> None:
 
 
 def check(database: Database) -> None:
-    """Nothing was lost, no server was bound twice, everything has ended."""
+    """Check that nothing was lost, no server was bound twice, and everything has ended."""
     with database.snapshot() as tx:
         phases = {row.reservation_name: row.phase for row in tx.execute(sa.text("SELECT * FROM capacity_requests"))}
         assert phases["far-too-large"] == CapacityRequestPhase.REJECTED
@@ -160,7 +160,7 @@ def check(database: Database) -> None:
 
 
 def check_bindings(tx: Transaction) -> None:
-    """Follow every server through its history: it joins only when it is in no reservation, and ends where it says."""
+    """Follow every server through its history: it joins only from no reservation, and ends where its binding says."""
     binding: dict[str, str | None] = defaultdict(lambda: None, STARTS)
     history = sa.text("""
         SELECT servers.name AS server, step, joins.name AS joined FROM move_steps JOIN moves USING (move_id)
@@ -182,7 +182,7 @@ def check_bindings(tx: Transaction) -> None:
 
 
 def check_failures(tx: Transaction) -> None:
-    """Each server whose move failed for good was reported once, and has not been tried since; one was down before."""
+    """Check that each server whose move failed for good was reported once, and not tried again. One was down before."""
     failed = sa.text("SELECT server_id, max(move_id) FROM moves WHERE status = 'failed' GROUP BY server_id")
     servers = {row.server_id for row in tx.execute(failed)}
     reported = sa.text("SELECT server_id FROM unavailability_events WHERE reason LIKE 'move_failed%'")
@@ -209,7 +209,7 @@ MOVING = """SELECT (SELECT count(*) FROM moves WHERE status = 'running')
 
 
 def stop(database: Database, kind: str) -> None:
-    """It is due in a year."""
+    """Make it due in a year."""
     with database.write() as tx:
         region_id = load_region(tx, "west").region_id
         tx.execute(

@@ -1,4 +1,4 @@
-"""Text from outside meets no pattern whose time grows faster than the text."""
+"""No pattern for text from outside takes more than linear time."""
 
 import ast
 import importlib
@@ -20,7 +20,7 @@ PIECES = (
 
 
 def patterns() -> Iterator[tuple[str, re.Pattern[str]]]:
-    """Every pattern of libs and services: those that a module keeps, and those that a call names."""
+    """Yield every pattern of libs and services: those in variables, and those in calls."""
     for path in sorted([*ROOT.glob("libs/**/*.py"), *ROOT.glob("services/**/*.py")]):
         text = path.read_text()
         if not re.search(r"^import re$", text, re.MULTILINE):
@@ -33,7 +33,7 @@ def patterns() -> Iterator[tuple[str, re.Pattern[str]]]:
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
                 continue
             if ast.unparse(node.func.value) == "re" and node.func.attr not in ("compile", "escape"):
-                # A pattern that is put together holds names of ours: any will do.
+                # A composed pattern contains our own names: any will do.
                 found = eval(ast.unparse(node.args[0]), vars(module) | {"noun": "moves"})
                 yield f"{module.__name__}:{node.lineno}", re.compile(found)
 
@@ -46,7 +46,7 @@ def test_the_patterns_are_found() -> None:
     assert len(FOUND) > 10
 
 
-@pytest.mark.timeout(60)  # what is quadratic takes minutes, what is linear a moment
+@pytest.mark.timeout(60)  # a quadratic pattern takes minutes, a linear one a moment
 @pytest.mark.parametrize("name", FOUND)
 def test_a_pattern_takes_time_in_proportion_to_its_text(name: str) -> None:
     for piece in PIECES:

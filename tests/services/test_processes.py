@@ -1,4 +1,6 @@
-"""Every service as its own processes, with one PostgreSQL and one Valkey: the thin path from a request to servers."""
+"""Run every service as its own processes, with one PostgreSQL and one Valkey: the thin path from a request to
+servers.
+"""
 
 import os
 import socket

@@ -30,7 +30,7 @@ def is_log_call(node: ast.AST) -> bool:
 
 
 def events(tree: ast.AST) -> Iterator[str]:
-    """What a module's log lines are called."""
+    """Yield the names of a module's log events."""
     for node in ast.walk(tree):
         if is_log_call(node):
             assert isinstance(node, ast.Call)

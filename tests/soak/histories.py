@@ -1,4 +1,4 @@
-"""A short history in which all is well, as records; tests spoil it."""
+"""Make a short lawful history as records; tests spoil it."""
 
 from __future__ import annotations
 
@@ -82,14 +82,14 @@ def job(status: str, error: str | None = None) -> Json:
 
 
 class Records:
-    """Records in the making."""
+    """Records under construction."""
 
     def __init__(self) -> None:
         self.records: list[Json] = []
         self._op, self._at_s = 0, 0.0
 
     def op(self, what: str, method: str, path: str, *answers: Any, **fields: Any) -> int:
-        """One operation. An answer is (status, body), (status, body, True) for a replay, or None for a lost one."""
+        """Add one operation. An answer is (status, body), (status, body, True) for a replay, or None for a lost one."""
         self._op += 1
         call = {"client": "ann", "what": what, "method": method, "path": path, "key": None, "generation": None}
         call |= {"body": None} | fields
@@ -104,19 +104,19 @@ class Records:
         return self._op
 
     def world(self, move: int, server: int, step: str, *, of: str | None = None, to: str | None = None) -> None:
-        """Something that was done to a server, in truth."""
+        """Add a true action on a server."""
         about = {"region": "soak", "server": f"server-{server}", "move_id": move, "step": step, "attempt": 1}
         self._add("world", **about, from_reservation=of, to_reservation=to, by="receiver")
 
     def held(self, job: Json, *, since_sent_s: float) -> None:
-        """A job whose lease is over, as the database has it."""
+        """Add a job in the database whose lease is over."""
         self._add("held", jobs=[job], since_sent_s=since_sent_s)
 
     def final(self, **fields: Any) -> None:
         self._add("final", **fields)
 
     def _add(self, kind: str, **record: Any) -> None:
-        """The end, where it is written already, stays the end."""
+        """Add a record. If the end is written already, it stays last."""
         ended = self.records.pop() if self.records and self.records[-1]["type"] == "final" else None
         self._at_s += 1.0
         self.records.append(copy.deepcopy({"type": kind, "at_s": self._at_s, **record}))
@@ -131,7 +131,7 @@ def entry(action: str, noun: str, subject: int) -> Json:
 
 
 def well() -> Records:
-    """A create whose first answer was lost, an event that was ended, in_use set, all of it read back."""
+    """Return a lawful history: a create with a lost first answer, an ended event, a set in_use, all read back."""
     told = Records()
     told.op("create", "POST", "/v1/reservations", None, (202, request(), True), key="k1", body={"name": "web"})
     told.op("get_request", "GET", "/v1/capacity-requests/1", (200, request("granted", 3)))
@@ -178,18 +178,18 @@ def history(records: Records) -> History:
 
 
 def late(told: Records, what: str, path: str, status: int, answer: Json, **fields: Any) -> None:
-    """Something that a client was told just before the end."""
+    """Add an answer that a client got just before the end."""
     told.op(what, "GET", path, (status, answer), **fields)
 
 
 def swap(told: Records, key: str, generation: int) -> None:
-    """An approval that was given on a generation."""
+    """Add an approval given on a generation."""
     body = approval("approved", generation + 1)
     told.op("approve", "POST", "/v1/approvals/6/approve", (200, body), key=key, generation=generation)
 
 
 def saw_grant(told: Records, taken_from: str | None) -> None:
-    """A client that looked at what a grant made, in a run that has no end."""
+    """Add a client's look at the result of a grant, in a run without an end."""
     told.records.pop()
     told.op("list_grants", "GET", "/v1/plans", (200, {"items": [plan(1, None, "grant")]}))
     items = {"items": [{"server": "server-1", "from_reservation": taken_from}]}
@@ -197,13 +197,13 @@ def saw_grant(told: Records, taken_from: str | None) -> None:
 
 
 def deleted(told: Records) -> None:
-    """An acknowledged delete, just before the end."""
+    """Add an acknowledged delete just before the end."""
     answer = request("granted", 5, kind="delete", capacity_request_id=2, reservation_id=5)
     late(told, "delete", "/v1/reservations/5", 202, answer, key="k9", generation=1)
 
 
 def resized_in_a_window(told: Records, end: Json, *, times: int) -> None:
-    """A reservation that is to begin later, and was resized: the request then shows what it was accepted at."""
+    """Add a resized reservation that begins later: its request then shows the accepted capacity."""
     end["reservations"][0]["spec"] = SPEC | {"starts_at": "2026-11-03"}
     resize = {"kind": "resize", "reservation_id": 5, "reservation_generation": 2}
     answer = request("submitted", 1, capacity_request_id=2, **resize | {"reservation_generation": 1})

@@ -1,9 +1,9 @@
-"""The platform in one process: an API, a scheduler and four workers as threads, on a database.
+"""Run the platform in one process: an API, a scheduler and four workers as threads, on a database.
 
     SOAK_MUTANT=NAME PYTHONPATH=soak/mutants/site:. python -m tests.soak.inline DATABASE_URL HISTORY SECONDS
 
-It starts at once where six processes take a minute on a busy machine. No fault is dealt, except that a worker forgets
-a job now and then, as one does that is killed.
+It starts at once, but six processes take a minute on a busy machine. The only fault: a worker sometimes forgets a job,
+like a killed one.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from soak.world import Receiver, World
 SERVERS, CLIENTS, SPEED, SETTLE_S = 60, 4, 60.0, 30.0
 CYCLES = {"move": 30.0, "draw_replacements": 120.0, "refresh_unavailability": 120.0, "advance_windows": 120.0}
 FORGETS = 0.1
-"""Share of jobs whose worker is as if it had been killed when it had just begun."""
+"""Share of jobs whose worker acts as if killed right after the start."""
 
 
 def main(database_url: str, history: Path, seconds: float) -> None:
-    """Run until a rule is broken that can be asked at any time, or the time is over and all has come to rest."""
+    """Run until a rule that can be checked at any time is broken, or the time is over and all is settled."""
     with Recorder(history) as recorder:
         world = World(recorder, 1)
         with Receiver(world, recorder) as receiver:
@@ -117,7 +117,7 @@ def _run(
 
 
 def _jobs(database_url: str, clock: ScaledClock, stopped: threading.Event) -> None:
-    """Ticks, and what they send done in two threads."""
+    """Tick, and run the jobs in two threads."""
     from libs.jobs.runner import JobRunner
     from libs.jobs.settings import WorkerSettings
     from libs.jobs.tick import tick

@@ -1,4 +1,4 @@
-"""The small disk is full when it is filled, and has room again afterwards."""
+"""The small disk is full after filling, and has room again afterwards."""
 
 import subprocess
 import sys

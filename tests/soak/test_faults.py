@@ -1,6 +1,6 @@
-"""A short soak with a seed of its own: the whole command, real processes, and nothing found; and what faults are dealt.
+"""Run a short soak with a seed of its own: the whole command, real processes, and no finding; and check the faults.
 
-Where no disk can be filled it goes without that; test_disk.py is then skipped and says why.
+If no disk can be filled, it runs without that fault. test_disk.py is then skipped with the reason.
 """
 
 import json
@@ -27,9 +27,9 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(1200)  # so long that a busy machine comes to rest: it ends as soon as it has
+@pytest.mark.timeout(1200)  # enough for a busy machine to settle: it ends as soon as that happens
 def test_a_short_soak_finds_nothing(tmp_path: Path) -> None:
-    """With a seed whose first fault always meets something, should time be left for one only."""
+    """The first fault of this seed always takes effect, even if there is time for only one."""
     recorded = tmp_path / "history.jsonl"
     sizes = ["--duration", "15", "--fault-every", "1.5", "--clients", "3", "--region-servers", "60", "--settle", "600"]
     command = [sys.executable, "-m", "soak", "faults", "--seed", "16", "--history", str(recorded), *sizes]
@@ -43,7 +43,7 @@ def test_a_short_soak_finds_nothing(tmp_path: Path) -> None:
 
 
 class Nothing:
-    """A platform of which nothing runs, with a clock and a network that let everything be done to them."""
+    """A platform without processes, with a clock and a network that accept every fault."""
 
     def pids(self) -> dict[str, int]:
         return {}
@@ -84,7 +84,7 @@ def test_no_faults_but_those_that_are_asked_for(tmp_path: Path) -> None:
 
 
 def waiting() -> subprocess.Popen[bytes]:
-    """A process that waits for the end of its input."""
+    """Start a process that waits for the end of its input."""
     return subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE)
 
 
@@ -97,7 +97,7 @@ def platform_of(folder: Path, pids: dict[str, int], **named: Any) -> Faults:
 
 
 def test_of_pool_processes_one_that_is_at_work_is_met(tmp_path: Path) -> None:
-    """Of two children of a "worker", which is this process, the one that holds a job."""
+    """Of two children of a "worker", which is this process, the fault chooses the one with a job."""
     children = [waiting(), waiting()]
     faults = platform_of(tmp_path, {"worker": os.getpid()}, holders=lambda: {children[1].pid}, only={"kill_pool"})
     with faults.recorder:
@@ -109,7 +109,7 @@ def test_of_pool_processes_one_that_is_at_work_is_met(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("jumps", [False, True])
 def test_at_the_end_all_live_by_the_same_time(jumps: bool, tmp_path: Path) -> None:
-    """The solver never learnt of the jump; where there was none it is left alone."""
+    """The solver missed the jump; without a jump it is left alone."""
     solver = waiting()
     faults = platform_of(tmp_path, {}, only=frozenset({"jump_clock"}))
     with faults.recorder:

@@ -1,4 +1,4 @@
-"""A run in which too little happened shows nothing, and says what was missing."""
+"""A run with too little work or faults proves nothing, and names what is missing."""
 
 from soak.deck import cards
 from soak.floor import below_floor, floor, what_happened
@@ -12,7 +12,7 @@ RUN = {"type": "run", "at_s": 0.0, "duration_s": 150.0, "fault_every_s": 4.0, "s
 
 
 def quiet() -> Records:
-    """A run of 150 s in which nearly nothing was done and no fault met anything."""
+    """Return a run of 150 s with nearly no work, and no fault that took effect."""
     told = well()
     told.records.insert(0, RUN)
     for name in cards(small_disk=True):

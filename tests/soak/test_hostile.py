@@ -1,4 +1,4 @@
-"""What a bomb's outcome is complained of; and some bombs, once each, on a platform."""
+"""Check the complaints about a bomb's outcome, and run some bombs once on a platform."""
 
 import math
 from collections import Counter
@@ -38,7 +38,7 @@ def test_what_is_wrong_is_said() -> None:
 
 
 def test_some_bombs_once(tmp_path):
-    """`./scripts/soak hostile` sends all of them twenty times, and looks at how long /healthz takes as well."""
+    """`./scripts/soak hostile` sends all of them twenty times, and also measures /healthz."""
     settings = StandaloneSettings.model_validate({"PLIMSOLL_STATE_DIR": tmp_path, "DATABASE_URL": None})
     complaints = []
     with running_platform(settings, clock=SystemClock()) as platform:

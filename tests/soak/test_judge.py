@@ -1,4 +1,4 @@
-"""The judge finds nothing where all is well, and each of the lies that a platform could tell."""
+"""The judge finds nothing in a lawful history, and finds each lie that a platform could tell."""
 
 from collections.abc import Callable
 from typing import Any

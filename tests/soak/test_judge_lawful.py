@@ -1,4 +1,4 @@
-"""What a platform may do, strange as it looks, is no violation."""
+"""Lawful but strange behaviour of a platform is no violation."""
 
 import pytest
 
@@ -34,7 +34,7 @@ def test_a_job_may_lose_its_worker_or_the_database(error: str) -> None:
 
 
 def test_an_answer_is_judged_by_its_key_alone() -> None:
-    """The same write sent again with its key is one write, and rests on one generation."""
+    """A write repeated with its key is one write, and rests on one generation."""
     told = well()
     for _ in range(2):
         swap(told, "k8", 1)

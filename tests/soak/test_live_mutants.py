@@ -1,6 +1,6 @@
-"""Each planted fault is found while the platform runs with it, in one process. Asked for by SOAK_KEPT=FOLDER.
+"""Find each planted fault in a running platform in one process. Set SOAK_KEPT=FOLDER to run this.
 
-Not part of the usual run, which judges a recording of each: design 0007 says after how long they were found.
+The usual run judges a recording of each instead. Design 0007 lists the time until each was found.
 """
 
 import os
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 SITE = ROOT / "soak" / "mutants" / "site"
 WORK_S = 40
 KEPT = os.environ.get("SOAK_KEPT")
-"""Folder that the histories are left in, to be shrunk and put into tests/soak/mutants."""
+"""Folder for the histories, which are then shrunk into tests/soak/mutants."""
 
 pytestmark = [pytest.mark.soak, pytest.mark.skipif(not KEPT, reason="takes minutes; set SOAK_KEPT to a folder")]
 

@@ -1,4 +1,4 @@
-"""Each planted fault is found by the judge in a history that was recorded with it, and is planted where it should."""
+"""The judge finds each planted fault in its recorded history, and each fault is planted in the right place."""
 
 import os
 import subprocess

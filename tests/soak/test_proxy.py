@@ -1,4 +1,4 @@
-"""What stands between the platform and its database passes everything on, cuts it, and holds it back."""
+"""The proxy between the platform and its database passes all data, cuts connections, and delays data."""
 
 import random
 import socket
@@ -16,7 +16,7 @@ SOCKET = ".s.PGSQL.5432"
 
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Path]:
-    """Says back what it is told."""
+    """A server that repeats its input."""
     folder = tmp_path / "db"
     folder.mkdir()
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

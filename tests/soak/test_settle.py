@@ -1,4 +1,4 @@
-"""What a run waits for before it is judged."""
+"""Check the conditions for judging a run."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from soak import settle
 
 
 class Rested:
-    """A platform in which nothing is under way: one region, solved at noon as run 7."""
+    """An idle platform: one region, solved at noon as run 7."""
 
     def __init__(self, **lists: list[dict[str, Any]]) -> None:
         run = {"solve_run_id": 7, "status": "committed", "started_at": "2026-11-22T12:00:00Z"}

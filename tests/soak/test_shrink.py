@@ -1,4 +1,4 @@
-"""A shrunk history breaks the same rule, and holds little else."""
+"""A shrunk history breaks the same rule, and contains little else."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The world does each step once, whatever it is asked and however it answers."""
+"""The world does each step once, however often it is asked, and however it answers."""
 
 import json
 import threading
@@ -14,7 +14,7 @@ from soak.history import History, Json, Recorder
 from soak.world import SECRET, TIMEOUT_S, Receiver, World
 
 KINDLY = 1
-"""A seed with which none of the steps below is broken."""
+"""A seed that breaks none of the steps below."""
 
 
 def step(move: int = 1, name: str = "join", attempt: int = 1, server: str = "server-1") -> Json:
@@ -23,7 +23,7 @@ def step(move: int = 1, name: str = "join", attempt: int = 1, server: str = "ser
 
 
 class Running:
-    """A world at work, and what it wrote down."""
+    """A working world and its records."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "history.jsonl"

@@ -1,4 +1,4 @@
-"""Every file in libs/actuators is an actuator that can be chosen by its name."""
+"""Every file in libs/actuators is an actuator that can be chosen by name."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The simulated actuator answers by key and time alone."""
+"""The simulated actuator's answer depends only on key and time."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

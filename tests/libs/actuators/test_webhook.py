@@ -1,4 +1,4 @@
-"""The webhook actuator against a real HTTP server on loopback, which does what a test says, and that is seldom nice."""
+"""Test the webhook actuator against a real HTTP server on loopback, mostly a misbehaving one."""
 
 import hashlib
 import hmac
@@ -27,7 +27,7 @@ Answer = Callable[[BaseHTTPRequestHandler], None]
 
 
 class Receiver:
-    """Keeps what it was sent; `answer` says what it does."""
+    """Keeps the requests it got; `answer` makes its answers."""
 
     def __init__(self) -> None:
         self.bodies: list[dict] = []
@@ -160,7 +160,7 @@ def test_a_signature_is_of_this_call_this_secret_and_this_moment() -> None:
 
 @pytest.mark.parametrize("changed", [{"method": "PUT"}, {"target": "/steps"}, {"key": "1/clean/99"}, {"body": b"bodY"}])
 def test_a_captured_call_cannot_be_sent_as_another(changed: dict) -> None:
-    """The receiver works by the key: it must be signed too."""
+    """The receiver acts by the key, so the key must be signed too."""
     header = sign(CALL, [b"one"], at_s=1000)
     assert not is_signed(header, replace(CALL, **changed), [b"one"], now_s=1000.0)
 
@@ -199,7 +199,7 @@ def test_a_private_authority_may_vouch_for_the_receiver(receiver: Receiver, tmp_
 
 
 def authority(folder: Path) -> Path:
-    """A certificate for 127.0.0.1 that vouches for itself."""
+    """Return a self-signed certificate for 127.0.0.1."""
     ca = folder / "ca.pem"
     subject = ["-subj", "/CN=receiver", "-addext", "subjectAltName=IP:127.0.0.1"]
     key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", folder / "key.pem"]
@@ -257,7 +257,7 @@ def hang(receiver: Receiver) -> Answer:
 
 
 def drip(receiver: Receiver) -> Answer:
-    """A byte now and then: each read is quick, the whole never ends."""
+    """Send a byte now and then: each read is quick, but the whole never ends."""
 
     def answer(handler: BaseHTTPRequestHandler) -> None:
         handler.wfile.write(b"HTTP/1.1 200 OK\r\nX-Slow: ")

@@ -1,4 +1,6 @@
-"""Placement problems at random: objects with worth, containers of a few kinds, labels, anti-affinity, accelerators."""
+"""Draw random placement problems: objects with worth, a few kinds of containers, labels, anti-affinity,
+accelerators.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +28,10 @@ def placement(
     over: float = 1.5,
     initial: np.ndarray | None = None,
 ) -> Problem:
-    """The last container is for what is not placed; `over` times as much is wanted as there is.
+    """Return a placement problem. The last container is for unplaced objects; demand is `over` times the capacity.
 
-    jobs: at most one of a group of up to three in a container. labels: some objects avoid some racks.
-    special: half of the containers have a third dimension that a third of the objects need.
+    jobs: at most one of a group of up to three in a container. labels: some objects avoid some racks. special: half of
+    the containers have a third dimension that a third of the objects need.
     """
     rng = np.random.default_rng(seed)
     kinds = np.array([[16.0, 64.0, 0.0], [24.0, 48.0, 4.0], [12.0, 96.0, 0.0]])
@@ -61,10 +63,10 @@ def placement(
 
 
 def broken(problem: Problem, assignment: np.ndarray) -> float:
-    """By definition: what the specs' own expressions say."""
+    """Return the excess, by the specs' own expressions."""
     return sum(float(part.value(assignment).sum()) for one in problem.constraints for part in one.excess)
 
 
 def gained(problem: Problem, assignment: np.ndarray) -> float:
-    """By definition: what is placed."""
+    """Return the worth of placed objects, by definition."""
     return -sum(goal.weight / goal.scale * float(goal.cost.value(assignment)[0, 0]) for goal in problem.goals)

@@ -13,7 +13,7 @@ from libs.assignment import BalanceSpec, CapacitySpec, Limits, MinimizeMovementS
 
 @pytest.fixture
 def problem() -> Problem:
-    """Four in one place that holds three; one of them must go."""
+    """Return four objects in a place for three; one must go."""
     found = Problem(objects=["web", "db", "cache", "job"], containers=["east", "west", "north"], initial=["east"] * 4)
     found.add_dimension("cpu", [1, 2, 1, 2], containers=[4, 4, 4])
     found.add_scope("zone", ["z1", "z2", "z2"])

@@ -1,4 +1,4 @@
-"""What fuzzing found, each on a problem small enough to do by hand."""
+"""Repeat each finding of the fuzzer on a problem small enough to solve by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every solver on tiny random problems, against enumeration by definitions that are written out again."""
+"""Run every solver on tiny random problems, against enumeration by a second set of definitions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from libs.assignment.solvers.limits import StoppedBy
 from libs.assignment.solvers.result import Outcome
 
 SEED, CASES, A_TIME = 21, 100, 20
-"""Of the problems drawn, and how many a test looks at."""
+"""Seed of the drawn problems, their number, and the number per test."""
 SOLVERS = tuple(run.solver for run in PLAIN)
 
 
@@ -43,7 +43,7 @@ def test_solvers_say_what_is_so(first, solver) -> None:
 
 
 def test_cases_are_of_many_kinds() -> None:
-    """Markets that prices answer, and amounts far from 1."""
+    """Some are markets that prices solve, and some have amounts far from 1."""
     cases = [case_of(SEED, k)[0] for k in range(CASES)]
     amounts = [value for case in cases for words in case.dimensions.values() for value in words.objects if value]
     assert sum("worth" in case.dimensions for case in cases) > CASES / 10
@@ -52,7 +52,7 @@ def test_cases_are_of_many_kinds() -> None:
 
 
 def liar(**said) -> Run:
-    """A solver that leaves everything where it is, and says what it is told to."""
+    """Return a solver that leaves everything in place, with the given claims."""
     told = {"objective": ((0.0,), (0.0,)), "broken": (0.0, 0.0), "stopped_by": StoppedBy.DONE, "moved": 0} | said
 
     def solve(problem, limits, *, seed):
@@ -100,7 +100,7 @@ def test_the_judge_finds_each_kind_of_lie(said, kind) -> None:
 
 
 def test_rounding_is_of_the_amounts_that_a_constraint_reads() -> None:
-    """A thousandth over a limit counts, also beside another dimension of a thousand million."""
+    """A thousandth over a limit counts, even beside another dimension of a thousand million."""
     case = Case(
         objects=1,
         containers=2,

@@ -1,4 +1,4 @@
-"""Amounts and weights of every magnitude: what is claimed is so, or less is claimed."""
+"""For amounts and weights of every magnitude, claims are true or withheld."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ FEW = SearchLimits(tries_max=300)
 
 
 def to_place(amounts, room, *, worth="count") -> Problem:
-    """Objects that wait outside (container 1) to be placed in container 0."""
+    """Return objects outside (container 1) to be placed in container 0."""
     problem = Problem(objects=len(amounts), containers=2, initial=[1] * len(amounts))
     problem.add_dimension("cpu", amounts, containers=[room, 0.0])
     inside = Filter(but=[1])
@@ -47,7 +47,7 @@ def to_place(amounts, room, *, worth="count") -> Problem:
 
 
 def solved(solve, problem):
-    """With few tries where tries are counted."""
+    """Solve with few tries if the solver counts tries."""
     if solve is solve_partitioned:
         return solve(problem, FEW, options=Partitioning(parts=2, insist=True))
     return solve(problem, FEW if solve is solve_local else None)
@@ -120,7 +120,7 @@ def test_a_tolerance_is_less_than_what_an_object_takes() -> None:
 
 
 def test_amounts_that_a_step_takes_for_nothing_open_no_container() -> None:
-    """A millionth counts as nothing; beside 1 it costs nothing either to leave it in a container of its own."""
+    """A millionth counts as nothing. Beside 1 it costs nothing to leave it in a container of its own."""
     problem = Problem(objects=2, containers=2, initial=[0, 1])
     problem.add_dimension("cpu", [1.0, 1e-7])
     problem.add_goal(MinimizeBinsSpec(dimension="cpu"), normalise=False)

@@ -1,4 +1,4 @@
-"""The pages of docs/assignment, followed to the letter."""
+"""Run the pages of docs/assignment to the letter."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
 
 
 class Anything(dict[str, Any]):
-    """What a page takes for granted: its arrays, the problem. Not what it should have imported."""
+    """The names that a page takes for granted: its arrays and the problem, but not its imports."""
 
     def __missing__(self, name: str) -> MagicMock:
         if name[0].isupper() or hasattr(builtins, name):
@@ -30,7 +30,7 @@ class Anything(dict[str, Any]):
 
 @pytest.fixture
 def said(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What the names of the first page stand for once all of it has run, with a second where it gives ten."""
+    """The names of the first page after running all of it, with one second in place of ten."""
     monkeypatch.setattr("libs.assignment.language.specs.spec.SPECS", dict(SPECS))
     names: dict[str, Any] = {"__name__": __name__}
     for code in CODE.findall((PAGES / "README.md").read_text()):

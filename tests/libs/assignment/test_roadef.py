@@ -1,4 +1,4 @@
-"""Machine reassignment in specs says what an independent judge says: its cost, and which constraints break."""
+"""Machine reassignment in specs agrees with an independent judge on cost and broken constraints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Problems so small that all their assignments can be looked at."""
+"""Draw problems so small that all their assignments can be checked."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SLACK = 1e-6
 
 
 def tiny_world(rng: np.random.Generator) -> Problem:
-    """Five objects, many of them alike, that differ in what moving them costs; three containers in two racks."""
+    """Return five objects, many of them alike, with different costs of moving; three containers in two racks."""
     problem = Problem(objects=OBJECTS, containers=CONTAINERS, initial=rng.integers(CONTAINERS, size=OBJECTS))
     problem.add_scope("rack", [0, 0, 1])
     problem.add_partition("job", rng.integers(2, size=OBJECTS), 2)
@@ -40,7 +40,7 @@ def tiny_world(rng: np.random.Generator) -> Problem:
 
 
 def specs_of(rng: np.random.Generator) -> tuple[list[Spec], list[Spec]]:
-    """Specs for goals, and specs for constraints."""
+    """Return specs for goals, and specs for constraints."""
     limit = float(rng.integers(1, 4))
     goals: list[Spec] = [
         MinimizeMovementSpec(dimension="trouble"),
@@ -72,10 +72,10 @@ def specs_of(rng: np.random.Generator) -> tuple[list[Spec], list[Spec]]:
 
 
 def best_of_all(problem: Problem, free: list[int], tolerance: tuple[float, ...]) -> tuple[list[float], int]:
-    """The best value of every level given the best of those above, and how many assignments are allowed at all.
+    """Return the best value of every level given the best of higher ones, and the number of allowed assignments.
 
-    free       the objects that may be anywhere; the others stay
-    tolerance  by how much a level may be above its best for the next
+    free       objects that may be anywhere; the others stay
+    tolerance  allowed distance of a level from its best, for lower levels
     """
     compiled = Compiled.of(problem)
     cells = compiled.graph.cells

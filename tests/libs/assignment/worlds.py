@@ -1,4 +1,4 @@
-"""A small world that every spec can say something about, and utilisation in plain Python to check them against."""
+"""Build a small world that every spec applies to, and compute utilisation in plain Python for comparison."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ OBJECTS, CONTAINERS, RACKS, JOBS = 24, 7, 3, 5
 
 
 def small_world(seed: int = 0) -> Problem:
-    """24 objects in 5 jobs on 7 containers in 3 racks; container 6 is in no rack, object 0 in no job; tags overlap."""
+    """Return 24 objects in 5 jobs on 7 containers in 3 racks. Container 6 has no rack, object 0 no job; tags
+    overlap.
+    """
     rng = np.random.default_rng(seed)
     problem = Problem(
         objects=[f"task{k}" for k in range(OBJECTS)],
@@ -44,7 +46,7 @@ def random_assignment(seed: int) -> np.ndarray:
 def util(
     p: Problem, assignment, scope: str, dimension: str, partition: str | None = None, flavour: Flavour = Flavour.AFTER
 ) -> dict[tuple[int, int], float]:
-    """(item, group) -> utilisation, object by object from the definition; group 0 where there is no partition."""
+    """Return (item, group) -> utilisation, object by object from the definition; group 0 without a partition."""
     found: dict[tuple[int, int], float] = defaultdict(float)
     item_of, d = p.scopes[scope].item, p.dimensions[dimension]
     for o in range(OBJECTS):

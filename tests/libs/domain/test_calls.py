@@ -1,4 +1,4 @@
-"""Sums of calls by pair of services, against the dense matrix that they stand for."""
+"""Check sums of calls by pair of services against a dense matrix."""
 
 import tracemalloc
 
@@ -36,7 +36,7 @@ def test_sums_are_those_of_the_dense_matrix(seed):
 
 
 def test_thousands_of_services_take_no_square_of_memory():
-    """A chain of calls through 20,000 services, which squared are 3.2 GB."""
+    """A chain of calls through 20,000 services. Their square would take 3.2 GB."""
     S = 20_000
     chain = Spans(
         trace=np.ones(S, np.uint64),

@@ -1,4 +1,4 @@
-"""Job kinds for tests. What they did is left in files, one per run, in the folder PLIMSOLL_TEST_DIR."""
+"""Define job kinds for tests. Each run leaves a file in the folder PLIMSOLL_TEST_DIR."""
 
 import os
 import time
@@ -25,7 +25,7 @@ def raises(run: JobRun) -> None:
 
 @job("waits")
 def waits(run: JobRun) -> None:
-    """Until there is a file `go`."""
+    """Wait for a file `go`."""
     leave(run)
     while not (Path(os.environ["PLIMSOLL_TEST_DIR"]) / "go").exists():
         run.lease.check()

@@ -1,4 +1,4 @@
-"""What goes over the wire, and the folder it goes through."""
+"""Check messages on the wire, and the folder that carries them."""
 
 import json
 import os
@@ -54,7 +54,7 @@ def test_there_must_be_one_broker(tmp_path: Path) -> None:
 
 
 def test_each_message_in_a_folder_is_taken_once_and_whole(tmp_path: Path) -> None:
-    """Two readers while two writers write: kombu's own transport lets a reader find half a message."""
+    """Two readers and two writers: kombu's own transport lets a reader find half a message."""
     app = make_celery(settings(BROKER_DIR=tmp_path))
 
     def write(first: int) -> None:

@@ -6,7 +6,7 @@ from libs.jobs import folder
 
 
 def test_a_worker_looks_often_whether_it_is_to_end(tmp_path, monkeypatch):
-    """However long Celery would wait for a message."""
+    """It checks often, however long Celery would wait for a message."""
     waited = []
     real = filesystem.Transport.drain_events
 

@@ -1,4 +1,4 @@
-"""Jobs through real processes: worker, scheduler, messages in a folder, PostgreSQL."""
+"""Run jobs through real processes: worker, scheduler, messages in a folder, PostgreSQL."""
 
 import os
 import signal
@@ -52,7 +52,7 @@ def runs(tmp_path: Path, kind: str) -> int:
 
 
 def test_jobs_are_done_once_retried_and_scheduled(database: Database, processes: JobProcesses, tmp_path: Path) -> None:
-    asked = [ask(database, "quick", f"s{i}") for i in range(20)]  # before anybody is there to hear it
+    asked = [ask(database, "quick", f"s{i}") for i in range(20)]  # before any worker runs
     raising = ask(database, "raises", "s")
     with database.write() as tx:
         create_region(tx, "r", RegionPolicy(), now=datetime.now(UTC))
@@ -80,7 +80,7 @@ def test_kill_9_of_a_whole_worker_loses_nothing(database: Database, processes: J
     assert look(database, held).status is JobStatus.RUNNING
     (tmp_path / "done" / "go").touch()
     processes.start()
-    # The one that was asked for meanwhile takes over: doing both would be the same work twice.
+    # The job requested meanwhile takes over, because doing both would repeat the work.
     wait_until(lambda: look(database, waiting).status is JobStatus.DONE, "it was taken over and done")
     assert look(database, held).status is JobStatus.FAILED
     assert "died" in (look(database, held).error or "")
@@ -106,7 +106,7 @@ def test_kill_9_of_the_worker_alone_leaves_no_orphan(
 def test_a_worker_whose_idle_pool_process_is_killed_does_not_stand_still(
     database: Database, processes: JobProcesses
 ) -> None:
-    """Killed while it waits for a job it leaves the queue's lock behind: whoever comes next would wait for ever."""
+    """A process killed while it waits for a job leaves the queue's lock behind. The next one would wait forever."""
     processes.start()
     first = ask(database, "quick", "first")
     wait_until(lambda: look(database, first).status is JobStatus.DONE, "all is well")

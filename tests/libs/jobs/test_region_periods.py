@@ -1,4 +1,4 @@
-"""A region's own period of solves: it counts at once, for that region only, and no scheduler forgets it."""
+"""A region's own solve period counts at once, for that region only, and survives restarts of the scheduler."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -22,7 +22,7 @@ HOUR, HALF = timedelta(hours=1), timedelta(minutes=30)
 
 
 class SetClock:
-    """Stands at the time that a test says."""
+    """A clock that the test sets."""
 
     def __init__(self) -> None:
         self.at = NOW
@@ -35,7 +35,7 @@ class SetClock:
 
 
 class Scheduler:
-    """One process's ticks. A new one is a restart: it remembers nothing."""
+    """The ticks of one process. A new one is a restart without memory."""
 
     def __init__(self, database: Database, solve_s: float = 3600.0) -> None:
         self.database, self.clock = database, SetClock()
@@ -43,14 +43,14 @@ class Scheduler:
         self.settings = JobSettings.model_validate({"PLIMSOLL_JOB_CYCLES": cycles, "PLIMSOLL_JOB_WORLD_CYCLES": {}})
 
     def solves(self, at: datetime) -> list[str]:
-        """The regions of which a tick at this time asks for a solve."""
+        """Return the regions that a tick at this time solves."""
         self.clock.at = at
         with self.database.write() as tx:
             before = {job.job_id for job in list_jobs(tx).items}
         tick(self.database, self.clock, self.settings, lambda kind, job_id, expires_s: None)
         with self.database.write() as tx:
             asked = [job for job in list_jobs(tx).items if job.job_id not in before and job.kind == SOLVE]
-            tx.exec_driver_sql("DELETE FROM jobs")  # carried out, so that the next tick asks for another
+            tx.exec_driver_sql("DELETE FROM jobs")  # done, so that the next tick queues another
         return sorted(job.subject for job in asked)
 
 
@@ -65,7 +65,7 @@ def database(database_url: str) -> Iterator[Database]:
 
 
 def choose(database: Database, solve_every_s: float | None, at: datetime, *, reason: str | None = None) -> datetime:
-    """Set the period of `west`; when its next solve is due."""
+    """Set the period of `west`, and return the time of its next solve."""
     with database.write() as tx:
         generation = load_region(tx, "west").generation
         after = set_solve_period(tx, "west", solve_every_s, generation=generation, actor="olga", now=at, reason=reason)

@@ -1,4 +1,4 @@
-"""Claims, leases and wake-ups, with two writers at once on a real database."""
+"""Test claims, leases and wake-ups, with two writers at once on a real database."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -83,7 +83,7 @@ def test_of_two_workers_one_gets_a_job(database: Database) -> None:
 
 
 def test_whoever_claims_a_job_sees_what_was_written_with_the_wish_for_it(database: Database) -> None:
-    """Otherwise a job that had just read its input would be taken for the one that will see the new one."""
+    """Otherwise a job that has just read its input would count as the one that sees the new input."""
     job_id = ask(database)
 
     def claim_and_look(tx):
@@ -113,7 +113,7 @@ def test_asking_wakes_whoever_listens_and_only_on_commit(database: Database, dat
 
 
 def test_each_message_is_waited_for_twice_as_long_as_the_one_before(database: Database) -> None:
-    """Else a queue longer than what its workers do in that time holds expired messages only, for ever."""
+    """Otherwise a queue longer than the workers' throughput in that time would hold only expired messages, forever."""
     job_id = ask(database)
     for sends, wait_s in ((1, 10), (2, 20), (3, 40)):
         with database.write() as tx:

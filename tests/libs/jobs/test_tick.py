@@ -1,4 +1,4 @@
-"""A transaction that stands still: it delays the jobs whose rows it holds, and no other."""
+"""A stalled transaction delays the jobs whose rows it locks, and no other."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ from libs.store.platform.wakeups import Wakeups
 from tests.builders.jobs import load_job
 
 LOCK_TIMEOUT_S = 30.0
-"""Of any transaction of ours: a tick that waits for a lock like one takes longer."""
+"""The lock timeout of our transactions. A tick that waits for a lock takes longer than this."""
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def database(database_url: str) -> Iterator[Database]:
 
 @contextmanager
 def standing_still(database_url: str, write: Callable[[Transaction], object]) -> Iterator[None]:
-    """A process that was stopped after it wrote this, and before its commit."""
+    """Hold a transaction as a process would that was stopped between this write and its commit."""
     other = Database(database_url, pool_size=1)
     try:
         with other.write() as tx:
@@ -57,7 +57,7 @@ def settings(cycles: dict[str, float] | None = None) -> JobSettings:
 
 
 def ticked(database: Database, cycles: dict[str, float] | None = None) -> list[tuple[str, int]]:
-    """What one tick sends. It never stands as long as a lock may be waited for."""
+    """Return the messages of one tick. A tick never lasts as long as a lock may be waited for."""
     sent: list[tuple[str, int]] = []
     began = time.monotonic()
     tick(database, SystemClock(), settings(cycles), lambda kind, job_id, _: sent.append((kind, job_id)))
@@ -72,7 +72,7 @@ def subjects(database: Database, sent: list[tuple[str, int]]) -> set[tuple[str, 
 
 @pytest.mark.parametrize("committed", [True, False])
 def test_a_job_that_is_being_asked_for_delays_no_other(database: Database, database_url: str, committed: bool) -> None:
-    """Whether the row was there before or is written by the transaction that stands still."""
+    """The row may exist before, or the stalled transaction may write it."""
     if committed:
         with database.write() as tx:
             enqueue(tx, "move", "west")
@@ -128,7 +128,7 @@ def test_counts_wait_for_their_rows_elsewhere_and_are_not_lost(database: Databas
 
 
 def test_no_lane_fills_the_queue(database: Database) -> None:
-    """Whoever asks for a hundred things leaves the others' turns to them."""
+    """A client with a hundred requests leaves the turns of other clients to them."""
     with database.write() as tx:
         many = [enqueue(tx, "assess", str(i), lane="greedy") for i in range(3 * LANE_JOBS_MAX)]
         one = enqueue(tx, "assess", "modest", lane="modest")

@@ -1,4 +1,4 @@
-"""A worker of the kinds in kinds.py: `python -m tests.libs.jobs.worker`."""
+"""Run a worker of the kinds in kinds.py: `python -m tests.libs.jobs.worker`."""
 
 from libs.jobs.processes import run_worker
 from libs.jobs.settings import WorkerSettings

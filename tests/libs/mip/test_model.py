@@ -7,7 +7,9 @@ from libs.mip.model import Mip
 
 
 def knapsack(integer=True):
-    """max 5a + 4b + 3c, 2a + 3b + c <= 5, 4a + b + 2c <= 11, 3a + 4b + 2c <= 8; 0 <= x <= 10: 13 at (2, 0, 1)."""
+    """Return max 5a + 4b + 3c, 2a + 3b + c <= 5, 4a + b + 2c <= 11, 3a + 4b + 2c <= 8; 0 <= x <= 10: 13 at (2, 0,
+    1).
+    """
     m = Mip()
     x = m.add_columns(3, cost=[-5, -4, -3], upper=10, integer=integer)
     rows = np.repeat(np.arange(3), 3), np.tile(x, 3), np.array([2, 3, 1, 4, 1, 2, 3, 4, 2.0])

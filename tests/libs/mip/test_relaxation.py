@@ -7,7 +7,7 @@ from libs.mip.relaxation import least_relaxation
 
 
 def contradiction():
-    """x + y >= 10 with x <= 4 and y <= 3, and a row that asks for x >= 1."""
+    """Return x + y >= 10 with x <= 4 and y <= 3, and a row x >= 1."""
     m = Mip()
     x = m.add_columns(2, upper=np.array([4.0, 3.0]), cost=1.0)
     m.add_rows(1, (np.zeros(2, int), x, 1.0), lower=10.0)
@@ -22,7 +22,7 @@ def test_the_least_that_has_to_give():
     assert columns.sum() == pytest.approx(3.0)
     assert rows.tolist() == [0.0]
     columns, rows = least_relaxation(model, x[:0], np.array([0]))
-    assert rows == pytest.approx([-3.0])  # the row gives below its lower bound
+    assert rows == pytest.approx([-3.0])  # the row lies below its lower bound
 
 
 def test_bounds_that_cannot_help():
@@ -43,4 +43,4 @@ def test_a_basis_carries_over_to_a_model_of_the_same_shape():
     again = solve_lp(model, "ipm", start=first.basis)
     assert again.objective == pytest.approx(first.objective, rel=1e-9)
     assert again.optimal
-    assert solve_lp(model, "ipm").basis is None  # a central point rests on no basis
+    assert solve_lp(model, "ipm").basis is None  # a central point has no basis

@@ -1,4 +1,4 @@
-"""Models in units that suit a solver."""
+"""Scale models into units that suit a solver."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from libs.mip.scaling import RANGE, scaled
 
 
 def model(cost, rows, row_upper, upper, integer) -> Model:
-    """min cost @ x, rows @ x <= row_upper, 0 <= x <= upper."""
+    """Return min cost @ x, rows @ x <= row_upper, 0 <= x <= upper."""
     return Model(
         cost=np.array(cost, float),
         lower=np.zeros(len(cost)),
@@ -61,7 +61,7 @@ def test_costs_that_are_lost_beside_others_are_taken_from_the_bound() -> None:
 
 @pytest.mark.parametrize("unit", [1e9, 1.0, 1e-9])
 def test_answers_prices_and_bounds_come_back_in_the_units_of_the_model(unit) -> None:
-    """min x / unit where x >= 3 unit n and n = 1: the row's price is the cost of x."""
+    """min x / unit with x >= 3 unit n and n = 1: the row's price is the cost of x."""
     rows = [[-1.0, 3.0 * unit], [0.0, -1.0]]
     given = model([1.0 / unit, 0.0], rows, [0.0, -1.0], [9.0 * unit, 1.0], [False, True])
     whole, linear = solve_mip(given), solve_lp(given, "simplex")

@@ -1,4 +1,4 @@
-"""A collector of traces on this machine: takes OTLP over HTTP and keeps it."""
+"""Collect traces on this machine: receive OTLP over HTTP and keep it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 @dataclass
 class Collector:
-    """What came. A span is a dictionary: traceId, spanId, parentSpanId, name, links, attributes, service."""
+    """The received spans. A span is a dictionary: traceId, spanId, parentSpanId, name, links, attributes, service."""
 
     url: str
     spans: list[Json] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What /metrics tells of processes that nobody scrapes."""
+"""Check the tallies in /metrics of processes that Prometheus does not scrape."""
 
 import threading
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ NOW = datetime(2026, 11, 1, tzinfo=UTC)
 @pytest.fixture
 def database(database_url: str) -> Iterator[Database]:
     database = Database(database_url, pool_size=3)
-    take()  # whatever other tests of this process left
+    take()  # drop the counts of earlier tests of this process
     yield database
     database.close()
 
@@ -101,7 +101,7 @@ def test_what_waits_and_the_last_good_solve_are_told(database: Database) -> None
 
 
 def test_a_region_that_was_never_solved_is_told_by_its_condition_alone(database: Database) -> None:
-    """What PlimsollNeverSolved goes by: a counter of solves has no series before the first of them."""
+    """PlimsollNeverSolved relies on this: a counter of solves has no series before the first solve."""
     with database.write() as tx:
         create_region(tx, "west", RegionPolicy(), now=NOW)
     told = scrape(database)

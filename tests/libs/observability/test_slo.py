@@ -1,4 +1,4 @@
-"""The SLO page and its rules speak of metrics that there are."""
+"""The SLO page and its rules use only existing metrics."""
 
 import re
 import shutil
@@ -24,7 +24,7 @@ LABELS = re.compile(r"\b(plimsoll_[a-z0-9_]+)\{([^}]*)\}")
 
 
 def samples() -> set[str]:
-    """Every name that a query may use."""
+    """Return every name that a query may use."""
     families = [*PlatformCollector(Database("postgresql://nowhere/x")).describe(), *REGISTRY.collect()]
     found = set()
     for family in families:

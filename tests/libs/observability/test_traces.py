@@ -1,4 +1,4 @@
-"""One trace from a request through its job to the phases of the solve, in three processes, over a real exporter."""
+"""One trace goes from a request through its job to the phases of the solve, in three processes with a real exporter."""
 
 import base64
 from datetime import UTC, datetime

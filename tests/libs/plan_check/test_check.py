@@ -16,7 +16,7 @@ def reasons(snapshot, *target, parent=None):
 
 @pytest.fixture
 def snapshot():
-    """r0 may use hw-0, r1 hw-1; s0 in r0, s1 free, s2 down in r1, s3 of hw-1 free, s4 free and down."""
+    """Return r0 for hw-0, r1 for hw-1; s0 in r0, s1 free, s2 down in r1, s3 of hw-1 free, s4 free and down."""
     return region(
         types=2,
         servers=[(0, 0, 0), (1, 0), (2, 1, 1, True, False), (1, 1), (0, 0, FREE, False, False)],

@@ -1,4 +1,4 @@
-"""What no replacement may do."""
+"""Check the rules for replacements."""
 
 from dataclasses import replace
 
@@ -46,9 +46,9 @@ def reasons(snapshot: FailuresSnapshot, targets: dict[int, int]) -> set[str]:
         ({0: SPARE, 2: WEB, 3: WEB}, {"NotOneForOne"}),
         ({0: SPARE}, {"NotOneForOne"}),
         ({0: FREE, 2: WEB}, {"NotASwap"}),
-        ({1: SPARE, 2: WEB}, {"NotASwap"}),  # nobody lost it
-        ({0: SPARE, 2: DB}, {"NotASwap"}),  # of no use there
-        ({0: SPARE, 4: WEB}, {"NotASwap"}),  # nobody's spare
+        ({1: SPARE, 2: WEB}, {"NotASwap"}),  # the server is not lost
+        ({0: SPARE, 2: DB}, {"NotASwap"}),  # useless there
+        ({0: SPARE, 4: WEB}, {"NotASwap"}),  # it is no spare
     ],
 )
 def test_only_swaps_of_one_for_one_pass(targets: dict[int, int], wanted: set[str]) -> None:

@@ -121,7 +121,7 @@ def test_every_plan_of_a_busy_region_is_legal():
 
 @pytest.mark.parametrize("scale", [1e-7, 1.0, 1e9])
 def test_what_counts_as_short_does_not_depend_on_the_size_of_an_rru(scale):
-    """A promise of 5e-7 RRU that no server keeps is short, as the solve finds it."""
+    """An unmet promise of 5e-7 RRU is short, also for a solve."""
     taken = {"servers": [(0, 0, 1), (1, 0, 1)], "survives": [False, False], "rru": [[scale], [scale]]}
     verdict = admit(region(capacity=[scale, 2 * scale], **taken), 0)
     assert (verdict.phase, verdict.numbers["short_rru"]) == ("degraded", pytest.approx(scale))

@@ -1,4 +1,4 @@
-"""One small case by hand for each expression."""
+"""Evaluate one small case by hand for each expression."""
 
 import numpy as np
 import pytest

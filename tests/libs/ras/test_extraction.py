@@ -1,4 +1,4 @@
-"""Counts to servers, on its own."""
+"""Test the extraction of servers from counts alone."""
 
 import numpy as np
 from hypothesis import given, settings

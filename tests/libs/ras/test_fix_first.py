@@ -1,4 +1,4 @@
-"""A shortfall that costs less than mending it: mended, unless the policy says that only the sum counts."""
+"""A shortfall that costs less than its repair is repaired, unless the policy counts only the sum."""
 
 import pytest
 
@@ -12,7 +12,7 @@ ONE = {"hw-a": 1.0}
 
 @pytest.mark.parametrize(("fix_first", "short_rru", "moved_in_use"), [(True, 0.0, 1), (False, 0.004, 0)])
 def test_a_cheap_shortfall_is_mended_where_fixing_comes_first(fix_first, short_rru, moved_in_use) -> None:
-    # `thin` lacks 0.004 RRU, which costs 4; the only server that anybody can spare is in use, and costs 10.
+    # `thin` lacks 0.004 RRU, which costs 4. The only available server is in use and costs 10.
     snapshot = fleet_snapshot(
         msbs=1,
         servers_per_rack=3,

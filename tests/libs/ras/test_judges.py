@@ -1,4 +1,4 @@
-"""Our numbers against the judges of the interchange format, which share no code with us."""
+"""Compare our numbers with the judges of the interchange format, which share no code with us."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""The solve against an oracle that tries everything, and what must hold of any answer."""
+"""Compare the solve with an oracle that tries all answers, and check rules for any answer."""
 
 import itertools
 from dataclasses import replace
@@ -32,7 +32,7 @@ def without_racks(snapshot):
 
 
 def legal_bindings(snapshot):
-    """Every assignment that the rules allow."""
+    """Return every legal assignment."""
     s, rru = snapshot.servers, snapshot.reservations.rru
     choices = [
         [FREE]
@@ -108,7 +108,7 @@ def test_model_counts_and_servers_agree_on_what_a_plan_costs(snapshot, random):
     point, model = lowered.point_of(counts), plain_model(lowered)
     assert model.violation(point) <= 1e-9
     target = extract_targets(snapshot, places, places.wanted(counts))
-    # holdings of a type of no use beyond those that stay are not in the model; here all are, so the sums are equal
+    # the model leaves out useless types beyond servers that stay; here it has all servers, so the sums are equal
     assert evaluate(snapshot, target).total_without_rack == pytest.approx(model.objective(point), abs=1e-6)
 
 

@@ -1,4 +1,4 @@
-"""A plan takes no server that nobody needs, and is none the dearer for it."""
+"""A plan takes no unneeded server, at no additional cost."""
 
 from dataclasses import replace
 
@@ -49,7 +49,7 @@ def test_what_is_left_out_costs_nothing_and_nothing_more_can_be(seed):
     model = plain_model(lowered)
 
     def cost(wanted):
-        """At the lowered problem's own arithmetic; there may be more servers than there are."""
+        """Return the cost by the lowered problem's own arithmetic. Counts may exceed the supply."""
         counts = np.zeros(len(lowered.kind), np.int64)
         real = lowered.container < len(snapshot.reservations)
         counts[real] = wanted[lowered.container[real], lowered.kind[real]]

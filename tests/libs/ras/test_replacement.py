@@ -1,4 +1,4 @@
-"""Which spare server takes the place of which lost one."""
+"""Check the choice of spare servers for lost ones."""
 
 from collections import Counter
 
@@ -47,7 +47,7 @@ def test_what_is_not_short_draws_nothing_and_what_is_short_no_more_than_it_lost(
 def test_a_server_lost_with_its_place_never_draws() -> None:
     current = {**WEB, "server-06": "spare"}
     assert plan(current=current, down={"server-01"}, with_place={"server-01"}) == ({}, (LossVerdict.WITH_PLACE,))
-    # Reported one by one, an MSB is lost all the same once more than half of it is.
+    # An MSB counts as lost once more than half of it is down, even one server at a time.
     down = {f"server-{i:02d}" for i in range(4)}
     assert plan(current=current, down=down) == ({}, (LossVerdict.WITH_PLACE,) * 3)
     found, _ = plan(current=current, down={"server-00", "server-01", "server-05"})
@@ -69,7 +69,7 @@ def test_an_empty_or_missing_buffer_and_a_useless_type_are_told_apart() -> None:
 
 
 def test_the_embedded_buffer_stays_whole_where_it_can() -> None:
-    """web survives the loss of an MSB: a server in its largest one would be of no use to it."""
+    """web survives the loss of an MSB, so a server in its largest MSB would be useless."""
     survives = {"web": ReservationSpec(capacity_rru=4, rru={"hw-a": 1.0}), "spare": BUFFER}
     bound = {name: "web" for i in range(3) for name in (f"server-{6 * i:02d}", f"server-{6 * i + 1:02d}")}
     current = {**bound, "server-04": "spare", "server-16": "spare"}

@@ -1,4 +1,4 @@
-"""Counts in which somebody is worse off than now get them back what they hold, and keep the rest."""
+"""Counts with a worsened reservation give it back its servers, and keep the rest."""
 
 import numpy as np
 from hypothesis import given, settings
@@ -25,7 +25,7 @@ def lowered_region(snapshot):
 
 
 def with_rest_free(lowered, free, counts):
-    """Whole counts of every class: what no reservation has is free."""
+    """Return whole counts of every class: servers without a reservation are free."""
     rest = np.flatnonzero(lowered.container == free)
     counts[rest] = 0
     counts[rest] = (lowered.classes.size - np.bincount(lowered.kind, counts, len(lowered.classes.size)))[
@@ -35,7 +35,7 @@ def with_rest_free(lowered, free, counts):
 
 
 def any_counts(lowered, free, random):
-    """Whole counts that the places have room for, drawn without regard to anybody."""
+    """Return random whole counts that fit into the places, regardless of reservations."""
     counts, left = np.zeros(len(lowered.kind), np.int64), lowered.classes.size.copy()
     for n in random.permutation(np.flatnonzero(lowered.container != free)):
         counts[n] = random.integers(0, min(int(lowered.model.upper[n]), left[lowered.kind[n]]) + 1)

@@ -1,4 +1,4 @@
-"""Servers that are to be retired: no capacity, no targets, given up once what they held is covered by others."""
+"""Servers announced for retirement count for nothing, get no targets, and are released once others cover them."""
 
 from dataclasses import replace
 
@@ -22,7 +22,9 @@ RACK_0 = [f"server-{i:02d}" for i in range(4)]
 
 
 def region(**more: object) -> FleetSnapshot:
-    """`web` holds two servers in each of three MSBs, two of them in rack-00; two of its six are its buffer."""
+    """Return a region: `web` has two servers in each of three MSBs, two of them in rack-00; two of the six are its
+    buffer.
+    """
     held = [f"server-{i:02d}" for i in (0, 1, 4, 5, 8, 9)]
     known = {"msbs": 4, "reservations": {"web": WEB}, "current": dict.fromkeys(held, "web"), "leaving": RACK_0}
     return fleet_snapshot(**known | more)
@@ -39,7 +41,7 @@ def test_first_others_are_bound_then_the_leaving_ones_are_given_up() -> None:
     first = target_of(snapshot)
     assert (first[:4] == [0, 0, FREE, FREE]).all()
     assert (first[4:] == 0).sum() == 6
-    # The moves are not done: nothing more happens.
+    # The moves are not done, so nothing more happens.
     bound = replace(snapshot.servers, target=first)
     assert (target_of(replace(snapshot, servers=bound)) == first).all()
     there = replace(snapshot, servers=replace(bound, current=first))

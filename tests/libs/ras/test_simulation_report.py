@@ -1,4 +1,4 @@
-"""What a simulation stores comes back from its document as it was."""
+"""A stored simulation report survives the round trip through its document."""
 
 import json
 from dataclasses import replace

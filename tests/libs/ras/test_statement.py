@@ -1,4 +1,4 @@
-"""RAS in specs is worth, for any binding, what its definition says."""
+"""RAS in specs has, for any binding, the value of its definition."""
 
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ def fixing(snapshot, *, first):
 
 
 def random_binding(rng, snapshot):
-    """Any servers anywhere, but those that are not in the problem where they are."""
+    """Return servers bound at random, except for servers outside the problem, which stay."""
     binding = rng.integers(FREE, len(snapshot.reservations), len(snapshot.servers)).astype(np.int32)
     return np.where(snapshot.servers.lasting, binding, np.maximum(snapshot.servers.target, FREE)).astype(np.int32)
 
@@ -81,4 +81,4 @@ def test_its_graph_keeps_what_specs_share_once():
     plain, goal = (compile_problem(state_region(fixing(snapshot, first=first)).problem) for first in (False, True))
     assert len(goal.graph.cells) == len(plain.graph.cells) + 1  # the limit reads the penalties' own cells
     largest = [cell for cell in goal.graph.cells if cell.over is not None]
-    assert len(largest) == 1  # the buffer's and the capacity's
+    assert len(largest) == 1  # shared by the buffer and the capacity

@@ -1,4 +1,4 @@
-"""Waits double up to their limit, and the environment may say other ones."""
+"""Waits double up to their limit, and the environment may override them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A process with a wrong environment ends at once, in one line, and tells nobody its secrets."""
+"""A process with a wrong environment ends at once, with one line and without secrets."""
 
 import os
 import pkgutil

@@ -1,4 +1,4 @@
-"""Every kind of job is listed once, in libs/reconcile/jobs.py, and the list is true."""
+"""libs/reconcile/jobs.py lists every kind of job once, and the list is true."""
 
 import ast
 from collections.abc import Iterator, Sequence
@@ -16,13 +16,15 @@ FILES = sorted(
     chain.from_iterable((ROOT / folder).rglob("*.py") for folder in ("libs", "services", "soak", "benchmarks"))
 )
 UNMISTAKABLE = {kind for kind in LOOPS if "_" in kind}
-"""No other thing is called so. The other kinds are verbs too: "solve" is also a command, a plan's kind, a span."""
+"""Names that only kinds of jobs have. Other kinds are common words: "solve" is also a command, a plan's kind, a
+span.
+"""
 JOB_CALLS = {"job", "enqueue", "put_job", "drop_queued"}
 JOB_NAMES = {"job_kind", "JOB_KIND"}
 
 
 def literals(tree: ast.AST) -> Iterator[ast.Constant]:
-    """String literals that name a kind of job."""
+    """Yield string literals that name a kind of job."""
     docstrings = {
         id(node.body[0].value)
         for node in ast.walk(tree)
@@ -37,7 +39,7 @@ def literals(tree: ast.AST) -> Iterator[ast.Constant]:
 
 
 def _kinds_in(node: ast.AST) -> Sequence[ast.expr | None]:
-    """The expressions in a node that would be kinds of jobs, were they literals."""
+    """Return the expressions in a node that would be kinds of jobs if they were literals."""
     match node:
         case ast.Constant() if node.value in UNMISTAKABLE:
             return [node]

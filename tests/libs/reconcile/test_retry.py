@@ -1,4 +1,4 @@
-"""A stale attempt is made again, so many times, and every other error goes through at once."""
+"""A stale attempt is repeated a limited number of times, and every other error passes at once."""
 
 import pytest
 
@@ -10,7 +10,7 @@ STALE = StaleGeneration("server", "s1", expected=1, found=2)
 
 
 class Attempts:
-    """Raises these errors one after the other, then returns how many attempts there were."""
+    """Raises these errors one after the other, then returns the number of attempts."""
 
     def __init__(self, *errors: Exception) -> None:
         self.errors, self.made, self.noted = list(errors), 0, list[tuple[int, Exception]]()

@@ -1,4 +1,4 @@
-"""The made-up world: the same for the same seed, and as its sources say."""
+"""The made-up world is the same for the same seed, and agrees with its sources."""
 
 import json
 from importlib.resources import files

@@ -1,4 +1,4 @@
-"""A little app on a real database, to try libs/web on its own."""
+"""Provide a small app on a real database to test libs/web alone."""
 
 import threading
 from collections.abc import Collection, Iterator
@@ -41,7 +41,7 @@ class Launched(ResponseModel):
 
 
 class Dock:
-    """Counts what was really done, and can be told to wait in the middle of it."""
+    """Counts the effects that really happened, and can wait in the middle of one."""
 
     def __init__(self) -> None:
         self.launches = 0

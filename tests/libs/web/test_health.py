@@ -1,4 +1,4 @@
-"""Probes: they cost nothing, and wait for nothing that a request waits for."""
+"""Probes are cheap, and wait for nothing that a request waits for."""
 
 import threading
 from collections.abc import Iterator

@@ -92,7 +92,7 @@ def test_keys_are_bounded_and_forgotten_in_the_end(client: TestClient, database:
 def test_a_large_answer_is_not_kept_and_the_write_still_done_once(
     client: TestClient, dock: Dock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A client chooses how many keys there are for a day; what each takes is bounded."""
+    """A client chooses the number of its keys per day, so the size of each is bounded."""
     monkeypatch.setattr(idempotency, "ANSWER_BYTES_MAX", 20)
     first = client.post("/v1/ships", json={"name": "Ark"}, headers=KEY)
     assert (first.status_code, first.json()["ship"]) == (201, "Ark")
@@ -107,7 +107,7 @@ class Depth(BaseModel):
 
 
 def test_an_answer_that_cannot_be_sent_was_not_done(database: Database) -> None:
-    """No number is NaN in JSON: that it cannot be said is known before the commit, and not behind it."""
+    """JSON has no NaN, so this answer cannot be sent. The error comes before the commit, not after it."""
     router = APIRouter(prefix="/v1/soundings")
 
     @router.post("")

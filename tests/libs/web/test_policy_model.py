@@ -1,4 +1,4 @@
-"""A cost that is declared in RegionPolicy is in every model of the API, with its bounds and its description."""
+"""A cost declared in RegionPolicy is in every model of the API, with its bounds and its description."""
 
 from dataclasses import fields
 

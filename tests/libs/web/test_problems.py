@@ -1,4 +1,4 @@
-"""Whatever goes wrong, the answer is a problem document that names the field."""
+"""For any error, the answer is a problem document that names the field."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Who asks too fast is told when to come back; others do not wait for him."""
+"""A client that asks too fast learns when to come back, and does not delay others."""
 
 from collections.abc import Iterator
 
@@ -83,7 +83,7 @@ def test_strangers_share_their_address_and_hold_up_nobody_else(anyone, database:
     assert statuses(anyone, 30, url="/healthz") == [200] * 30
     assert statuses(anyone, 1, url="/readyz") == [200]
     assert statuses(anyone, 1, headers=known) == [200]
-    monkeypatch.setattr(database, "snapshot", None)  # an empty bucket is answered without asking the database
+    monkeypatch.setattr(database, "snapshot", None)  # an empty bucket is answered without the database
     assert anyone.get("/v1/ships", headers=wrong).headers["retry-after"] == "2"
 
 

@@ -1,4 +1,4 @@
-"""The broker on a real database with nothing in it."""
+"""Provide the broker on an empty real database."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""A region's life at the broker, told in requests."""
+"""Tell a region's life at the broker by requests."""
 
 import dataclasses
 import io
@@ -115,7 +115,7 @@ def test_a_region_may_have_any_printable_name(operator: TestClient) -> None:
 
 
 def test_a_region_whose_name_no_folder_can_have_is_refused(operator: TestClient) -> None:
-    """Its replay bundles are kept in one: else every solve of it would fail."""
+    """A folder of this name must hold its replay bundles, or every solve of it would fail."""
     refused = upload(operator, dump_region(image()), "東" * 100)
     assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "region")
 

@@ -1,4 +1,4 @@
-"""A replay file of the assignment library, solved from the command line."""
+"""Solve a replay file of the assignment library from the command line."""
 
 import io
 import json
@@ -46,7 +46,7 @@ def run(monkeypatch, capsys):
 
 @pytest.fixture
 def file(tmp_path):
-    """Twelve tasks on one of three hosts that hold six each."""
+    """Twelve tasks on one of three hosts with room for six each."""
     problem = Problem(
         objects=[f"task-{k}" for k in range(12)], containers=["a", "b", "c"], initial=np.zeros(12, dtype=int)
     )

@@ -1,4 +1,4 @@
-"""A client asks again while the platform restarts, with one idempotency key, and says so when it gives up."""
+"""A client retries while the platform restarts, with one idempotency key, and reports when it gives up."""
 
 import threading
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What is typed where no command is: said with what was meant."""
+"""A wrong word in place of a command is answered with the nearest command."""
 
 from importlib.metadata import version
 

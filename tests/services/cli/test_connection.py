@@ -1,4 +1,4 @@
-"""Where the platform is and who asks: what is wrong with it is said before anything is sent, and without the secret."""
+"""Errors in the platform's address or token are reported before any request, and without the secret."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Owners of the simulated day: one thing at a time."""
+"""Owners of the simulated day do one thing at a time."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from services.cli.demo.people import Owners
 
 
 class Platform:
-    """Answers as a platform whose request about anything is in `phase`."""
+    """A platform on which every request is in `phase`."""
 
     def __init__(self, phase: str) -> None:
         self.phase = phase

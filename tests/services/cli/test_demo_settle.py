@@ -1,4 +1,4 @@
-"""The end of a demo's day: a slow machine is waited for as long as something goes on."""
+"""At the end of its day, a demo waits for a slow machine as long as anything changes."""
 
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -26,7 +26,7 @@ class Slow:
 def test_a_slow_machine_is_waited_for(
     never: int, trouble: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    clock = iter(range(10_000))  # a second goes by whenever anybody looks
+    clock = iter(range(10_000))  # a second passes at every look
     monkeypatch.setattr(command, "time", SimpleNamespace(monotonic=lambda: next(clock), sleep=lambda _: None))
     monkeypatch.setattr(command, "_SETTLE_S_MAX", 15.0)
     platform = SimpleNamespace(supervisor=SimpleNamespace(tend=lambda: None))

@@ -29,7 +29,8 @@ def test_the_plan_says_which_loss_decides_and_provides_for_it(run, world, tmp_pa
     run("model", world, "--out", tmp_path / "m.json")
     store = json.loads((tmp_path / "m.json").read_text())["services"]["store"]
     assert store["throughput"] == pytest.approx(1500, rel=0.05)  # a call for each request of either product
-    served = store["throughput"] / store["capacity"]  # per unit of capacity today; tests say that it could be so busy
+    # per unit of capacity today; tests show that it could be that busy
+    served = store["throughput"] / store["capacity"]
     points = [["store", "north", "compute", 2.0, 2.0 * served * q, 0.8 * q, 0.8] for q in (0.3, 0.5, 0.7, 0.9, 1.0)]
     write_table(world, "load_tests", HEADER, points)
     arguments = "plan", world, "--model", tmp_path / "m.json", "--out", tmp_path / "p.json"

@@ -1,4 +1,4 @@
-"""Models and plans against the judge of the interchange format, which shares no code with us."""
+"""Judge models and plans by the interchange format's judge, which shares no code with us."""
 
 import json
 import subprocess

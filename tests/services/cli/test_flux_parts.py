@@ -1,4 +1,4 @@
-"""Large files in parts: together they are the file, and each is within what the platform takes."""
+"""The parts of a large file make up the file, and each is within the platform's limits."""
 
 import csv
 import gzip

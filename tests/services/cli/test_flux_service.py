@@ -1,4 +1,6 @@
-"""`plimsoll flux` against a platform of its own: inputs, a plan run, its plan, overrides. Every process is real."""
+"""Run `plimsoll flux` against a platform of its own: inputs, a plan run, its plan, overrides. All processes are
+real.
+"""
 
 import json
 import os
@@ -19,7 +21,7 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.fixture
 def platform(tmp_path):
-    """A function that runs `plimsoll`, and a client of the platform that it talks to."""
+    """A function that runs `plimsoll`, and a client of its platform."""
     state = tmp_path / "state"
     env = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
     env |= {"PLIMSOLL_STATE_DIR": str(state), "COLUMNS": "200", "PLIMSOLL_PLAN_WINDOW_DAYS": "2"}

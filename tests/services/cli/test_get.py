@@ -1,4 +1,4 @@
-"""Filters go by the names that the table shows."""
+"""Filters use the names in the table."""
 
 import pytest
 import typer

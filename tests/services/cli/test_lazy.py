@@ -1,4 +1,4 @@
-"""Commands are imported when they are asked for, and --help says of each what it says of itself."""
+"""A command is imported when it runs, and --help repeats the first sentence of its own help."""
 
 import json
 import subprocess

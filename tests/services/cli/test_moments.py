@@ -1,4 +1,4 @@
-"""A time that a person types is that moment, whatever offset it is written with."""
+"""A typed time means the same moment with any offset."""
 
 from datetime import UTC, datetime
 

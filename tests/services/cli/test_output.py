@@ -1,4 +1,4 @@
-"""What people see: tables and documents, on a terminal and in a pipe."""
+"""Check tables and documents for people, on a terminal and in a pipe."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""What `plimsoll plan` says of a run."""
+"""Check the output of `plimsoll plan` for a run."""
 
 from services.cli.plan import _short
 

@@ -30,7 +30,7 @@ class Done:
 
 @pytest.fixture
 def run(monkeypatch, capsys):
-    """The command as a shell starts it, so that the exit status is the one that `main` gives a failure."""
+    """The command as a shell starts it, with the exit status of `main` after a failure."""
 
     def run(*arguments):
         monkeypatch.setattr("sys.argv", ["plimsoll", "solve", *map(str, arguments)])

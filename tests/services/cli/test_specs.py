@@ -1,4 +1,4 @@
-"""The commands that ask for capacity share the options of a spec, declared once."""
+"""The commands that request capacity share the options of a spec, declared once."""
 
 import inspect
 

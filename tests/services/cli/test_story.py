@@ -1,4 +1,4 @@
-"""The command line against a platform of its own: every process real, told in order."""
+"""Run the command line against a platform of its own, in order, with real processes."""
 
 import json
 import os

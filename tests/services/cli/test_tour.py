@@ -1,4 +1,4 @@
-"""docs/tour.md, line by line, against a platform of its own: every command does what the page says."""
+"""Run docs/tour.md line by line against a platform of its own: every command does as the page says."""
 
 import os
 import re
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def told() -> list[tuple[str, list[str]]]:
-    """Every command of the page, and what the page shows of its answer."""
+    """Return every command of the page, with the page's output."""
     found: list[tuple[str, list[str]]] = []
     for line in (ROOT / "docs" / "tour.md").read_text().splitlines():
         if line.startswith("    $ "):
@@ -27,7 +27,7 @@ def told() -> list[tuple[str, list[str]]]:
 
 
 def words(text: str) -> str:
-    """A line without its numbers, one and many alike, however it is wrapped: these are of the run and the terminal."""
+    """Return a line without its numbers, plurals and line breaks, which depend on the run and the terminal."""
     return re.sub(r"s\b", "", re.sub(r"[\d.,]+", "#", " ".join(text.split())))
 
 

@@ -1,4 +1,4 @@
-"""What a plan of moves must be, for any region: at most one move a server, within bounds, unused first, and an end."""
+"""A plan of moves has, for any region, at most one move per server, within bounds, unused servers first, and an end."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -147,7 +147,7 @@ policies = st.builds(
 
 
 def tick(world: World, policy: MovePolicy, now: datetime, results: st.DataObject | None) -> None:
-    """One tick of the mover in which each step asked for is done, fails or goes on, as drawn."""
+    """Run one tick of the mover, in which each requested step is done, fails or goes on, as drawn."""
     snapshot = world.snapshot()
     plan = plan_moves(snapshot, policy, now)
     check_starts(snapshot, plan.start, policy, world)
@@ -174,7 +174,7 @@ def check_starts(snapshot: MovesSnapshot, starts: tuple[MoveStart, ...], policy:
         assert number <= max(1, int(snapshot.msb_servers[msb_id] * policy.msb_share_max))
     passed_over = set(snapshot.waiting.id.tolist()) - set(ids)
     for s in ids:
-        if s in world.in_use:  # an unused one is passed over only for its MSB's sake
+        if s in world.in_use:  # an unused one is passed over only because of its MSB
             for other in passed_over - world.in_use:
                 assert world.current[other] != 0
 
@@ -190,7 +190,7 @@ def test_every_move_ends_and_no_server_is_bound_twice(world: World, policy: Move
             world.down ^= {data.draw(st.sampled_from(sorted(world.target)))}
         tick(world, policy, now, data)
         now += timedelta(seconds=data.draw(st.sampled_from([1, 30, 200])))
-    # From now on nothing answers and nobody is up to start: what runs must end all the same.
+    # From now on no answer comes and no server is up to start: running moves must end all the same.
     world.down = set(world.target)
     for _ in range(10):
         for change in [

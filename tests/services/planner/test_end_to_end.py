@@ -1,4 +1,4 @@
-"""A world put through REST and intake, planned by the service, judged, and equal to the plan of the files."""
+"""Put a world through REST and intake, plan it in the service, judge it, and compare with the plan from files."""
 
 import json
 import subprocess
@@ -63,7 +63,7 @@ def through_the_service(database, tmp_path):
 def test_the_service_plans_as_the_files_do(through_the_service, world):
     run, plan, models = through_the_service(world, 2)
     offline = make_plan(world)
-    # Use and traffic are kept in single precision.
+    # Usage and traffic are stored in single precision.
     assert plan["summary"]["objective"] == pytest.approx(offline.solved.solution.objective, rel=1e-5)
     assert run["report"]["unknown"] == {"usage": 0, "traffic": 0, "demand": 0}
     assert run["report"]["spans"] == 480

@@ -1,4 +1,4 @@
-"""The portal on a real database, with a region of 48 servers: 2 datacenters, 4 MSBs, two hardware types."""
+"""Provide the portal on a real database, with a region of 48 servers: 2 datacenters, 4 MSBs, two hardware types."""
 
 from collections.abc import Callable, Iterator
 
@@ -63,7 +63,7 @@ def admin(app: FastAPI, database: Database) -> Iterator[TestClient]:
 
 @pytest.fixture
 def assess_all(database: Database) -> Callable[[], None]:
-    """What the workers would do."""
+    """Run the workers' assessments."""
 
     def run() -> None:
         with database.snapshot() as tx:

@@ -1,4 +1,4 @@
-"""Shares are of the capacity, and what survives the loss of an MSB holds more than that."""
+"""Affinity shares refer to the capacity, but a reservation that survives an MSB loss holds more."""
 
 import pytest
 from fastapi.testclient import TestClient

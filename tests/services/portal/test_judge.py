@@ -1,4 +1,4 @@
-"""A dry run's verdict and numbers are those of the real request on the same snapshot, whatever decides."""
+"""A dry run gives the verdict and numbers of the real request on the same snapshot, for any decider."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""The rules of promises are exact, and are read in one place."""
+"""The rules of promises are exact, and have one home."""
 
 import ast
 import math
@@ -42,10 +42,10 @@ def test_a_second_person_is_anybody_who_did_not_ask(four_eyes: bool, actor: str,
 
 
 def comparing(tree: ast.AST) -> set[str]:
-    """Names of attributes that a comparison or a condition of this code reads."""
+    """Return the names of attributes that a comparison or a condition of this code reads."""
     conditions = [n for n in ast.walk(tree) if isinstance(n, ast.Compare | ast.BoolOp)]
     conditions += [n.test for n in ast.walk(tree) if isinstance(n, ast.If | ast.IfExp)]
-    # Whether there is a limit at all may be asked anywhere.
+    # Any code may ask whether there is a limit at all.
     told = [n for n in ast.walk(tree) if isinstance(n, ast.Compare) and isinstance(n.ops[0], ast.Is | ast.IsNot)]
     ignored = {id(part) for one in told for part in ast.walk(one)}
     parts = [part for one in conditions for part in ast.walk(one) if id(part) not in ignored]

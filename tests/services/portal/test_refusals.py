@@ -1,4 +1,4 @@
-"""Whatever cannot be, the answer names the field and what would be right."""
+"""Every refusal names the field and a correct value."""
 
 import pytest
 from fastapi.testclient import TestClient

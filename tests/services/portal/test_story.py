@@ -1,4 +1,4 @@
-"""A reservation's life over REST, in the order in which an owner would live it."""
+"""Tell a reservation's life over REST, in an owner's order."""
 
 from fastapi.testclient import TestClient
 
@@ -16,7 +16,7 @@ def test_from_asking_to_returning(client: TestClient, assess_all) -> None:
         client.post("/v1/capacity-requests", json=create(), headers={"Idempotency-Key": "web-1"}).json() == asked.json()
     )
 
-    # it is assessed and granted
+    # assess and grant it
     assess_all()
     request = client.get(location).json()
     assert request["status"]["phase"] == "granted", request
@@ -36,7 +36,7 @@ def test_from_asking_to_returning(client: TestClient, assess_all) -> None:
     assert status["current"]["servers"] == 0
     assert sum(count["target"] for count in status["servers"]) == status["target"]["servers"]
 
-    # an allocator reads its servers, by the page
+    # an allocator reads its servers, page by page
     decided = client.get(reservation_url + "/servers?binding=target&limit=2").json()
     names = [server["name"] for server in decided["items"]]
     while decided["next_cursor"]:
@@ -57,7 +57,7 @@ def test_from_asking_to_returning(client: TestClient, assess_all) -> None:
     assert reservation["spec"]["rru"] == WEB["rru"]
     assert reservation["status"]["conditions"][0]["observed_generation"] == 2
 
-    # a change that rests on what it was is turned away
+    # a stale change is refused
     stale = client.patch(reservation_url, json={"spec": {"capacity_rru": 7}}, headers={"If-Match": '"1"'})
     assert (stale.status_code, stale.json()["code"], stale.json()["found_generation"]) == (409, "stale_generation", 2)
 
@@ -107,7 +107,7 @@ def test_more_than_is_free_is_degraded_and_more_than_there_is_is_rejected(client
     assert huge["status"]["reason"].isidentifier()
     assert client.get("/v1/reservations?name=huge").json()["items"] == []
 
-    # a resize that could never be met leaves the old spec
+    # an impossible resize leaves the old spec
     answer = client.patch(
         f"/v1/reservations/{reservation['reservation_id']}",
         json={"spec": {"capacity_rru": 4000}},

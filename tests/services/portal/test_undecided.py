@@ -1,4 +1,4 @@
-"""What one owner may leave lying: requests that are not decided, and the jobs behind them."""
+"""Bound one owner's undecided requests, and the jobs behind them."""
 
 import pytest
 from fastapi.testclient import TestClient
@@ -17,7 +17,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def queued(database: Database) -> list[tuple[str, str | None]]:
-    """(subject, lane) of the assessments that wait."""
+    """Return (subject, lane) of the waiting assessments."""
     with database.snapshot() as tx:
         page = list_jobs(tx, status=JobStatus.QUEUED)
     return [(job.subject, job.lane) for job in page.items if job.kind == ASSESS]

@@ -1,4 +1,4 @@
-"""A solver on a real database, with a region in which one reservation waits for what another can spare."""
+"""Provide a solver on a real database, with a region in which one reservation needs another's spare servers."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A solver that fails, dies or runs out of time leaves the last target standing, and says so of the region."""
+"""A solver that fails, dies or runs out of time keeps the last target, and sets the region's condition."""
 
 from collections.abc import Callable
 

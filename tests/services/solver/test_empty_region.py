@@ -1,4 +1,4 @@
-"""A region in which nothing is reserved yet is solved like any other: there is nothing to do."""
+"""A region without reservations is solved like any other: there is nothing to do."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Over REST: ask for a solve, follow it, stop it."""
+"""Request a solve over REST, follow it, and stop it."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""What the tests of simulations imagine, and what must not change by it."""
+"""Make what-ifs for tests of simulations, and dump the data that must not change."""
 
 import sqlalchemy as sa
 
@@ -11,7 +11,7 @@ NEW = {"name": "new", "owner": "team", "spec": {"count": 2, "hardware_types": ["
 
 
 def dump(database: Database) -> dict[str, list]:
-    """Every row of every table but a simulation's own."""
+    """Return every row of every table except a simulation's own."""
     with database.snapshot() as tx:
         return {
             table.name: sorted(map(repr, tx.execute(sa.select(table)).all()))

@@ -17,7 +17,7 @@ REPO = Path(__file__).parents[3]
 
 @pytest.fixture
 def eventually() -> Callable[[Callable[[], object]], None]:
-    """Wait for a condition; how long is nobody's business, short of giving up."""
+    """Wait for a condition, for any time up to a limit."""
 
     def wait(condition: Callable[[], object]) -> None:
         deadline = time.monotonic() + 60
@@ -39,7 +39,7 @@ def home() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which a server has been made ready."""
+    """A folder with a prepared server."""
     folder = tmp_path_factory.mktemp("made") / "postgres"
     with prepared_postgres(folder, durable=False):
         return folder
@@ -47,7 +47,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def ready(made: Path) -> Callable[[Path], Path]:
-    """Copy such a folder: a tenth of the work where making it is not what is tested."""
+    """Copy a prepared folder, a tenth of the work, for tests of other things."""
 
     def copy(place: Path) -> Path:
         subprocess.run(["cp", "-a", f"{made}/.", place], check=True)
@@ -58,12 +58,12 @@ def ready(made: Path) -> Callable[[Path], Path]:
 
 @pytest.fixture
 def python() -> Callable[..., list[str]]:
-    """The command that runs Python code with ours importable; as an ordinary user where we are root."""
+    """The command that runs Python code with ours importable; as an ordinary user if we are root."""
 
     def argv(code: str, *arguments: object, ordinary: bool = False, user: int = NOBODY) -> list[str]:
         prelude = f"import sys; sys.path.insert(0, {str(REPO)!r})\n"
         if ordinary and os.geteuid() == 0:
-            # Nobody, but able to look into the clone, which may lie in a closed home.
+            # An ordinary user who can still read the clone, which may lie in a closed home.
             prelude += "from services.standalone.exec_child import drop_root; "
             prelude += f"drop_root({user})\n"
         return [sys.executable, "-c", prelude + code, *map(str, arguments)]
@@ -72,7 +72,7 @@ def python() -> Callable[..., list[str]]:
 
 
 def alive(pid: int) -> bool:
-    """Whether a process runs; one that ended and that nobody has waited for does not."""
+    """Return whether a process runs. An ended process that is not reaped does not run."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):

@@ -1,4 +1,4 @@
-"""What an operator exposes: addresses that are believed, tokens in the clear, a password that a power cut keeps."""
+"""Check an operator's exposure: trusted addresses, tokens in clear text, and a password that survives a power cut."""
 
 import os
 from pathlib import Path
@@ -15,7 +15,7 @@ from services.standalone.settings import StandaloneSettings
 
 
 def _parsed(trusted: str | None) -> dict[str, object]:
-    """What uvicorn makes of the arguments that the API is started with."""
+    """Return uvicorn's reading of the API's arguments."""
     arguments = [*platform._proxy_headers(trusted), "services.standalone.api:make_app"]
     found: dict[str, object] = uvicorn.main.make_context("uvicorn", arguments).params
     return found
@@ -43,7 +43,7 @@ def test_tokens_in_the_clear_are_warned_of(
 def test_the_password_is_on_the_disk_before_the_database_is_there(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Else a power cut might leave a database to which there is no way in."""
+    """Otherwise a power cut might leave a database without a way in."""
     done: list[tuple[str, bool]] = []
     data, sync = tmp_path / "postgres" / "data", os.fsync
 
@@ -63,7 +63,7 @@ def test_the_password_is_on_the_disk_before_the_database_is_there(
 
 
 def test_what_tells_of_all_owners_is_the_users_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Logs, bundles and messages: also where an earlier version made the folders, and under any umask."""
+    """Check logs, bundles and messages, even in folders of an earlier version, and under any umask."""
 
     def no_port(*_: object) -> None:
         raise OSError("not today")

@@ -23,7 +23,7 @@ Eventually = Callable[[Callable[[], object]], None]
 Python = Callable[..., list[str]]
 Ready = Callable[[Path], Path]
 
-# Starts a server in the folder argv[1], says its process id and URL, and waits for the end of its input.
+# Starts a server in the folder argv[1], prints its process id and URL, and waits for the end of its input.
 OWNER = """
 from pathlib import Path
 from services.standalone.postgres import running_postgres
@@ -87,7 +87,7 @@ def test_a_stale_process_id_that_is_now_another_process_does_not_matter(
     with running_postgres(home, durable=False) as url:
         write(url)
         crashed = (home / "data" / "postmaster.pid").read_text().splitlines()
-    # Another process of the user that PostgreSQL runs as, so that PostgreSQL alone would take it for a server.
+    # Another process of PostgreSQL's user, so that PostgreSQL alone would take it for a server.
     user = (home / "data").stat().st_uid
     other = subprocess.Popen(python("sys.stdin.read()", ordinary=True, user=user), stdin=subprocess.PIPE)
     try:
@@ -128,7 +128,7 @@ def test_a_server_without_owner_is_ended_before_the_next_starts(home: Path, read
     with prepared_postgres(home, durable=False) as server:
         process = Process(server.command, home)
         process.wait_ready()
-    # The lock is free, as after a kill where the kernel does not end the children.
+    # The lock is free, as after a kill on a system whose kernel does not end the children.
     with running_postgres(home, durable=False):
         assert process.exit_status() == 0
 
@@ -217,7 +217,7 @@ def test_under_root_the_server_is_a_user_of_its_own_and_no_folder_is_opened_up(h
 
 @AS_ROOT
 def test_a_folder_of_nobody_gets_a_user_of_its_own(home: Path, ready: Ready) -> None:
-    """As the versions before left it."""
+    """As versions before left it."""
     ready(home)
     for path in (home / "data", *(home / "data").rglob("*")):
         os.chown(path, NOBODY, NOBODY)

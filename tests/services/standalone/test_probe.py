@@ -16,7 +16,7 @@ def server() -> Iterator[socket.socket]:
 
 
 def answer(server: socket.socket, status: str, body: str = "") -> str:
-    """Answer the question that waits longest, and return it."""
+    """Answer the oldest request, and return it."""
     connection, _ = server.accept()
     with connection:
         asked = connection.recv(10_000).decode()
@@ -30,7 +30,7 @@ def test_a_question_is_asked_once_and_waited_for(server: socket.socket, eventual
     assert answer(server, "200 OK").startswith("GET /readyz HTTP/1.1\r\n")
     eventually(ready)
     server.setblocking(False)
-    with pytest.raises(BlockingIOError):  # the thousand looks were one question
+    with pytest.raises(BlockingIOError):  # the thousand calls made one request
         server.accept()
 
 

@@ -1,4 +1,4 @@
-"""What a start does not wait for, and what holds from one to the next."""
+"""Check that a start does not wait for slow imports, and that its settings last to the next start."""
 
 import json
 import subprocess
@@ -19,7 +19,7 @@ SOLVERS = {"scipy", "highspy", "numba"}
 
 
 def loaded(code: str) -> set[str]:
-    """The packages that are there once this code has run."""
+    """Return the packages that are loaded after running this code."""
     code += "\nimport json, sys; print(json.dumps(sorted({name.partition('.')[0] for name in sys.modules})))"
     ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     return set(json.loads(ran.stdout))
@@ -58,7 +58,7 @@ def test_the_port_is_the_last_one_again_where_it_is_free(tmp_path: Path) -> None
     kept.write_text(f"{port}\n")
     with _listen("127.0.0.1", 0, kept) as second:
         assert second.getsockname()[1] == port
-        with _listen("127.0.0.1", 0, kept) as third:  # somebody has it
+        with _listen("127.0.0.1", 0, kept) as third:  # another socket has it
             other = third.getsockname()[1]
     assert other != port
     with _listen("127.0.0.1", port, kept) as named:

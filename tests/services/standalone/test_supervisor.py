@@ -26,7 +26,7 @@ Eventually = Callable[[Callable[[], object]], None]
 Python = Callable[..., list[str]]
 
 ENV = {"PATH": os.defpath}
-# A child that has a child: writes both process ids to argv[1], and the signal it ends by.
+# A child with a child: writes both process ids to argv[1], and the signal that ends it.
 PARENT = """
 import os, signal, subprocess, sys, time
 place = sys.argv[1]
@@ -93,7 +93,7 @@ def test_children_stop_first_and_then_what_they_needed(home: Path) -> None:
 
 
 def test_children_are_asked_to_end_all_at_once(home: Path) -> None:
-    """Each ends only when it has seen that the other was asked: one after the other, none would."""
+    """Each ends only after the other was asked, so asked one after the other, none would end."""
     code = """
 import os, signal, sys, time
 mine, other = sys.argv[1], sys.argv[2]
@@ -155,7 +155,7 @@ def test_a_child_that_keeps_dying_is_started_again_for_ever_and_the_others_run(
 
 
 def test_a_child_that_works_gets_ready_however_long_it_takes(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It takes fifty looks, and each of them is later than a child may be still."""
+    """It takes fifty probes, and each comes later than a child may be still."""
     used, looks, told = itertools.count(1), itertools.count(), []
     monkeypatch.setattr("services.standalone.processes._cpu_s", lambda pid: float(next(used)))
     monkeypatch.setattr("services.standalone.processes._TOLD_EVERY_S", 0.0)
@@ -226,7 +226,7 @@ def test_killed_the_supervisor_leaves_no_child(home: Path, python: Python, event
         assert owner.stdout.readline() == "ready\n"
         owner.kill()
         eventually(lambda: not any(alive(pids(home / name)[0]) for name in ("first", "second")))
-    for name in ("first", "second"):  # what a killed child leaves, the kernel does not end: we do
+    for name in ("first", "second"):  # the kernel does not end a killed child's children: we do
         if alive(pids(home / name)[1]):
             os.kill(pids(home / name)[1], signal.SIGKILL)
 
@@ -265,7 +265,7 @@ async def app(scope, receive, send):
 def test_the_log_of_a_child_that_runs_well_is_put_aside_too(
     home: Path, monkeypatch: pytest.MonkeyPatch, eventually: Eventually
 ) -> None:
-    """A platform that nobody restarts must not fill the disk."""
+    """A platform without restarts must not fill the disk."""
     monkeypatch.setattr(processes_module, "_LOG_BYTES_MAX", 10_000)
     talk = "import time\nwhile True: print('x' * 99, flush=True); time.sleep(0.001)"
     with Supervisor(home) as supervisor:
@@ -313,7 +313,7 @@ def test_uvicorn_on_an_inherited_socket_is_restarted_behind_the_same_port(home: 
         while api.process.exit_status() is None:
             pass
         connection = HTTPConnection(host, port, timeout=60)
-        connection.request("GET", "/readyz")  # nobody answers yet, and nobody refuses
+        connection.request("GET", "/readyz")  # no answer yet, and no refusal
         while api.restart_at is not None or api.process.exit_status() is not None:
             supervisor.tend()
         assert connection.getresponse().read() == b"yes"

@@ -1,4 +1,4 @@
-"""For every spec at least one use of it, with its cost written out in plain Python: what all specs are tested with."""
+"""Provide at least one use of every spec, with its cost in plain Python. All specs are tested with these."""
 
 from tests.libs.assignment.examples import composed, groups, limits, movement, use
 from tests.libs.assignment.examples.example import Example

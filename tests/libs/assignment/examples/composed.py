@@ -1,4 +1,4 @@
-"""What is made of other specs."""
+"""Use specs made of other specs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A use of a spec, and its cost by definition."""
+"""Define a use of a spec, and its cost by definition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How groups lie: together, apart, and what the loss of one costs."""
+"""Use the specs of groups: together, apart, and the cost of losing one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What scope items hold: capacities, and counts of groups."""
+"""Use the specs of scope items: capacities, and counts of groups."""
 
 from __future__ import annotations
 

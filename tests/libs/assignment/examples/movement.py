@@ -1,4 +1,4 @@
-"""What moves, and what may not be where."""
+"""Use the specs of movement and of forbidden places."""
 
 from __future__ import annotations
 

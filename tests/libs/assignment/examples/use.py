@@ -1,4 +1,4 @@
-"""How full scope items are, and what using them costs or is worth."""
+"""Use the specs of utilisation, and of its cost and worth."""
 
 from __future__ import annotations
 

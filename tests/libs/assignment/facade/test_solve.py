@@ -1,4 +1,4 @@
-"""One import, one call, one set of limits for every solver."""
+"""Test one import, one call and one set of limits for every solver."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ OURS = sorted(set(SOLVERS) - {"auto"})
 
 
 def crowd(objects: int = 60, containers: int = 6) -> Problem:
-    """Too much in two places, and objects that all differ."""
+    """Return a problem with two overfull places and unequal objects."""
     rng = np.random.default_rng(0)
     problem = Problem(objects=objects, containers=containers, initial=np.arange(objects) % 2)
     problem.add_dimension("cpu", 1.0 + rng.random(objects), containers=np.full(containers, 2.0 * objects / containers))
@@ -49,7 +49,7 @@ def crowd(objects: int = 60, containers: int = 6) -> Problem:
 
 
 def market() -> Problem:
-    """All wait outside, and are worth something."""
+    """Return a market: all objects are outside at first, and have a worth."""
     problem = Problem(objects=60, containers=7, initial=[6] * 60)
     problem.add_dimension("cpu", 1.0 + np.arange(60) % 4, containers=[12.0] * 6 + [0.0])
     placed = Filter(but=[6])
@@ -63,7 +63,7 @@ def given_to(solver: str) -> Problem:
 
 
 def few(solver: str) -> Limits:
-    """So little work that a test is quick."""
+    """Return limits for little work, so that a test is quick."""
     every = {"tries_max": 3_000, "nodes_max": 3, "neighbourhoods_max": 3, "exact_columns_max": 0, "parts": 2}
     return Limits(
         insist=True if solver == "partitioned" else None, **{k: v for k, v in every.items() if k in KNOWN[solver]}
@@ -86,7 +86,7 @@ def test_the_list_holds_what_type_checkers_see() -> None:
     text = (ROOT / "libs/assignment/__init__.py").read_text()
     block = text[text.index("if TYPE_CHECKING:") : text.index("_PLACES")]
     namespace: dict[str, object] = {}
-    exec("if True:\n" + block.partition("\n")[2], namespace)  # what an editor imports
+    exec("if True:\n" + block.partition("\n")[2], namespace)  # the imports of an editor
     seen = {name: one for name, one in namespace.items() if not name.startswith("__")}
     assert set(seen) == set(facade.__all__) == set(facade._MODULES)
     for name, one in seen.items():
@@ -195,7 +195,7 @@ def test_every_solver_reports_its_progress_alike(solver: str) -> None:
 
 @pytest.mark.parametrize("solver", [*OURS, "auto"])
 def test_every_solver_ends_when_the_caller_says_so(solver: str) -> None:
-    """Asked once more after it said yes, the question would raise: the answer counts for good."""
+    """The question would raise if it were asked again after a yes: the first yes must count for good."""
     problem = given_to(solver)
     asked: list[bool] = []
 
@@ -230,7 +230,7 @@ def test_a_part_that_has_not_begun_is_not_begun_after_the_caller_ended_it() -> N
 
 
 def test_the_sum_of_priorities_is_one_level_below_what_is_broken() -> None:
-    """Ten units of balance are worth one move: in order, nothing would move."""
+    """Ten units of balance are worth one move. Ranked by priority, no object would move."""
     problem = Problem(objects=4, containers=2, initial=[0, 0, 0, 0])
     problem.add_goal(MinimizeMovementSpec(), normalise=False)
     problem.add_goal(BalanceSpec(dimension="count", formula="SQUARES"), weight=10, priority=1, normalise=False)

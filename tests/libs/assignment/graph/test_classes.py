@@ -1,4 +1,4 @@
-"""Equivalent objects: exchanging two of a class changes nothing, and nothing is split without a reason."""
+"""Exchanging two equivalent objects changes nothing, and no class is split without a reason."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_classes_are_as_coarse_as_values_groups_and_factors_allow() -> None:
     problem.add_goal(GroupCountSpec(partition="job"))
     leaves = [leaf for cell in compile_problem(problem).graph.cells for leaf in cell.leaves]
     classes = equivalent(leaves, 8)
-    # 0 and 1 are alike though their factors stand in different rows of the table; 3 takes no rru; 4, 5 are in no job
+    # 0 and 1 are alike though their factors are in different rows of the table; 3 has no rru; 4 and 5 are in no job
     assert classes.of.tolist() == [0, 0, 1, 2, 3, 3, 4, 4]
     assert classes.representative.tolist() == [0, 2, 3, 4, 6]
     assert classes.size.tolist() == [2, 1, 1, 2, 2]

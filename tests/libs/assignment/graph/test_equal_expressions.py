@@ -1,4 +1,4 @@
-"""Equal expressions are one cell, whoever asks."""
+"""Equal expressions share one cell, for all their users."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_what_two_specs_ask_about_is_one_cell() -> None:
     cells = len(graph.cells)
     assert graph.add(SingleGroupFailureBufferSpec(**wanted).excess(problem)[0]) == cell
     graph.totals(LargestGroupSpec(**wanted).cost(problem))
-    assert len(graph.cells) == cells  # the maximum is there already
+    assert len(graph.cells) == cells  # the maximum exists already
 
 
 def test_what_differs_in_any_number_is_not() -> None:

@@ -1,4 +1,4 @@
-"""Objects that no hard constraint lets move are never drawn, swept over or run with."""
+"""Objects that hard constraints keep in place are never drawn or swept."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def movable(problem: Problem, begin: list[int] | None = None) -> list[int]:
 
 
 def test_fifty_new_objects_among_a_hundred_thousand_pinned_are_placed_in_few_tries() -> None:
-    """Ten containers with room for five more each, and one where new objects wait."""
+    """Ten containers with room for five more each, and one in which new objects wait."""
     pinned, new = 100_000, 50
     initial = np.concatenate([np.arange(pinned) % 10, np.full(new, 10)])
     problem = Problem(objects=pinned + new, containers=11, initial=initial)
@@ -52,16 +52,16 @@ def test_nothing_that_may_move_is_an_answer_at_once() -> None:
 
 
 def test_who_may_move_is_read_from_flavours_and_not_from_specs() -> None:
-    """An object may move if a single container is left to it, whatever forbids the others."""
+    """An object may move if a single container remains for it, however the others are forbidden."""
     problem = Problem(objects=4, containers=3, initial=[0, 0, 1, 2])
     problem.add_dimension("cpu", [1, 5, 2, 1], containers=[9, 4, 4])
     assert movable(problem) == [0, 1, 2, 3]
     problem.add_constraint(CapacitySpec(dimension="cpu"))
-    assert movable(problem) == [0, 2, 3]  # nothing else holds 5
+    assert movable(problem) == [0, 2, 3]  # no other object holds 5
     problem.add_constraint(AvoidAssignmentsSpec(name="one", assignments=[(0, [1, 2])]))
     assert movable(problem) == [2, 3]
     problem.add_constraint(AvoidAssignmentsSpec(name="two", assignments=[(2, [0])], flavour=Flavour.NEW))
-    assert movable(problem) == [2, 3]  # container 2 is left
+    assert movable(problem) == [2, 3]  # container 2 remains
     problem.add_constraint(AvoidAssignmentsSpec(name="three", assignments=[(3, [0, 1, 2])], flavour=Flavour.NEW))
     assert movable(problem) == [2]  # may stay, may not go
 
@@ -69,7 +69,7 @@ def test_who_may_move_is_read_from_flavours_and_not_from_specs() -> None:
 def test_containers_that_accept_nothing_keep_what_could_go_nowhere_else() -> None:
     problem = Problem(objects=3, containers=3, initial=[0, 1, 2])
     problem.add_constraint(NonAcceptingSpec(items=[0, 1]))
-    assert movable(problem) == [0, 1]  # into 2; what is there may go to none
+    assert movable(problem) == [0, 1]  # into 2; objects in it may go nowhere
 
 
 def test_items_of_several_containers_let_objects_move_within() -> None:
@@ -87,7 +87,7 @@ def test_soft_constraints_keep_nothing(hard: bool) -> None:
 
 
 def test_what_is_broken_at_the_start_keeps_nothing() -> None:
-    """Object 1 is away from home against the rule: it may go back, and others may change places with it."""
+    """Object 1 is away from home against the rule. It may go back, and others may swap with it."""
     problem = Problem(objects=3, containers=2, initial=[0, 0, 1])
     problem.add_constraint(AvoidMovingSpec(objects=[0, 1]))
     assert movable(problem) == [2]

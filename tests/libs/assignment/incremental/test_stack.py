@@ -1,4 +1,4 @@
-"""Cells side by side: what belongs together is, and increments are the whole over a long walk."""
+"""Cells of the same rows share a stack, and increments equal the full evaluation over a long walk."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_constraints_goals_and_both_ends_of_a_move_share_layers() -> None:
 @pytest.mark.shared
 @pytest.mark.parametrize("instance", ["a1_2", "a2_2"])
 def test_a_million_changes_of_a_machine_reassignment_are_the_whole(shared: Path, instance: str) -> None:
-    """Whole numbers: not even a rounding error is forgiven (1e-300 stands for nothing in propagation.py)."""
+    """The numbers are whole, so not even a rounding error is allowed (propagation.py marks zero changes by 1e-300)."""
     files = (shared / "data" / "roadef2012" / f"{kind}_{instance}.txt" for kind in ("model", "assignment"))
     program = compile_problem(load_roadef(*files))
     walk = Walk(program, program.problem.initial, 1)

@@ -1,4 +1,4 @@
-"""Compiled code is kept, wherever that is possible, and never served after what it was made of has changed."""
+"""Compiled code is cached if possible, and never used after a change of its sources."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_kernel_is_stamped_with_what_it_is_made_of_and_nothing_else() -> None:
     of_search = {str(file.relative_to(ROOT)) for file in jit.sources_of(SEARCH / "anneal.py")}
     inside = ("solvers/local/anneal", "solvers/local/moves/swap", "incremental/stack", "incremental/tables")
     assert {f"libs/assignment/{name}.py" for name in inside} <= of_search
-    # two imports away, and a number of its is compiled in
+    # two imports away, and one of its numbers is compiled in
     assert "libs/assignment/language/expressions/step.py" in of_search
     outside = ("solvers/local/soft_limits", "solvers/local/hot_spots", "solvers/local/walk", "incremental/pack")
     assert not {f"libs/assignment/{name}.py" for name in outside} & of_search
@@ -93,7 +93,9 @@ def test_a_stamp_changes_with_a_file_that_is_imported(tmp_path: Path, monkeypatc
 
 
 def first_calls(warm: str) -> dict[str, list[str]]:
-    """Kernels with no code after `warm`, and those for which the first page then needs more, in one new process."""
+    """Return kernels without code after `warm`, and those that the first page then still compiles, in one new
+    process.
+    """
     ran = subprocess.run(
         [sys.executable, "-c", FIRST_CALLS.format(warm=warm)],
         env={**os.environ, "PYTHONPATH": str(ROOT)},

@@ -1,4 +1,4 @@
-"""Names where indices go, by label and never by accident of position."""
+"""Names replace indices by label, never by accident of position."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ INDICES = [1, 0, 1, 2]
 
 
 class Series:
-    """As pandas has them: values with labels of their own."""
+    """A stand-in for a pandas Series: values with labels."""
 
     def __init__(self, values: list[Any], index: list[Any] | None = None) -> None:
         self._values = values

@@ -1,4 +1,4 @@
-"""Stating a problem: what is accepted, at what size, and what is refused with which words."""
+"""Check the statement of a problem: accepted values, sizes, and the words of refusals."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_contradictory_hard_constraints_are_refused_by_name() -> None:
     ],
 )
 def test_fields_hold_what_they_say(state, message: str) -> None:
-    """A wrong word for an enum would be neither member, and silently mean the other one."""
+    """A wrong word for an enum would equal no member, and silently mean the other one."""
     with pytest.raises(ModelError, match=message):
         state()
 

@@ -1,4 +1,4 @@
-"""Hard constraints that cannot all hold are named, with the values at fault."""
+"""Hard constraints that cannot all hold are named, with the wrong values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from libs.assignment.solvers.mip import solve_mip
 
 
 def crowded(capacity: float) -> Problem:
-    """Seven objects on three containers."""
+    """Return seven objects on three containers."""
     problem = Problem(objects=7, containers=3, initial=np.zeros(7, int))
     problem.add_dimension("cpu", 1.0, containers=capacity)
     problem.add_constraint(CapacitySpec(name="memory", dimension="cpu"))

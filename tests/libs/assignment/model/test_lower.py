@@ -1,4 +1,4 @@
-"""Lowering: a model says of every assignment what the definitions say, and its optimum is the best of all."""
+"""A model gives every assignment the value of its definition, and its optimum is the best assignment."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_the_best_of_all_is_found_with_constraints_and_priorities(seed: int) -> 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_the_cheapest_point_of_counts_is_the_cheapest(seed: int) -> None:
-    """Who leaves is decided by price: no assignment with the same counts moves for less."""
+    """Prices decide which objects leave: no assignment with the same counts moves for less."""
     rng = np.random.default_rng(seed)
     problem = tiny_world(rng)
     problem.add_goal(MinimizeMovementSpec(dimension="trouble"), normalise=False)
@@ -119,7 +119,7 @@ def test_the_cheapest_point_of_counts_is_the_cheapest(seed: int) -> None:
 
 
 class Custom(Spec):
-    """A goal that is any expression of cpu and of a number of objects, by container."""
+    """A goal of any expression of cpu and of a number of objects, by container."""
 
     def __init__(self, of: object) -> None:
         object.__setattr__(self, "name", "custom")
@@ -219,7 +219,9 @@ def test_what_is_broken_may_stay_broken_and_never_gets_worse_anywhere() -> None:
 
 @pytest.mark.parametrize("name", ["group count", "group count, exact", "group count, share of the item", "dependency"])
 def test_arrays_that_are_not_written_out_say_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Groups by containers may be too many to keep: then only what columns touch is there, and the rest is a number."""
+    """Groups by containers may be too many to keep. Then only elements with columns are stored, and the rest is a
+    number.
+    """
     problem = small_world()
     problem.add_goal(EXAMPLES[name].spec, normalise=False)
     problem.add_constraint(EXAMPLES["group count, share of the group"].spec, hard=False)

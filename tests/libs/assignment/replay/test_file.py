@@ -1,4 +1,4 @@
-"""Replay files: the same problem, the same answer; and what is not known is refused."""
+"""A replay file keeps the problem and gives the same answer; unknown names are refused."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ class Cap:
 
 @pytest.fixture
 def own_spec(monkeypatch: pytest.MonkeyPatch) -> type[Spec]:
-    """As the first page has one, with fields of the caller's own classes."""
+    """A spec as on the first page, with fields of the caller's own classes."""
     monkeypatch.setattr("libs.assignment.language.specs.spec.SPECS", dict(SPECS))
 
     @spec
@@ -208,7 +208,7 @@ def test_a_spec_of_the_caller_is_kept_where_its_classes_are_given(own_spec: type
 
 def test_a_vocabulary_that_would_be_mistaken_is_refused(saved: Path) -> None:
     class Limit(Spec):
-        """Named as a class of the language."""
+        """Named like a class of the language."""
 
     twice = type("CapacitySpec", (Spec,), {})
     for wrong, message in ((Limit, "is named 'Limit' too"), (twice, "is named 'CapacitySpec' too"), (int, "no datacl")):

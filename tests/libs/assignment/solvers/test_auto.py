@@ -1,4 +1,4 @@
-"""Solvers by name, and the one that chooses."""
+"""Test solvers by name, and the one that chooses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.libs.assignment.markets import placement
 
 
 def crowd(objects: int = 200, containers: int = 10) -> Problem:
-    """All objects differ, and balance is wanted."""
+    """Return unequal objects with a goal of balance."""
     rng = np.random.default_rng(0)
     problem = Problem(objects=objects, containers=containers, initial=rng.integers(containers // 2, size=objects))
     problem.add_dimension("cpu", rng.random(objects))
@@ -33,7 +33,7 @@ def crowd(objects: int = 200, containers: int = 10) -> Problem:
 
 
 def alike() -> Problem:
-    """Two kinds of objects, and too much in one place."""
+    """Return two kinds of objects, with one overfull place."""
     problem = Problem(objects=40, containers=5, initial=[0] * 40)
     problem.add_dimension("cpu", 1.0 + np.arange(40) % 2, containers=np.full(5, 13.0))
     problem.add_constraint(CapacitySpec(dimension="cpu"))
@@ -42,7 +42,7 @@ def alike() -> Problem:
 
 
 def market() -> Problem:
-    """Nothing is placed yet, and all is worth something."""
+    """Return objects with worth, none placed yet."""
     problem = Problem(objects=60, containers=7, initial=[6] * 60)
     problem.add_dimension("cpu", 1.0 + np.arange(60) % 4, containers=[12.0] * 6 + [0.0])
     placed = Filter(but=[6])
@@ -105,7 +105,7 @@ def test_auto_searches_what_is_large_or_has_no_integer_form(monkeypatch: pytest.
 
 
 def test_auto_gains_what_the_goal_says_and_nothing_else() -> None:
-    """Ten small objects worth 2 fill the container; four large ones worth 3 want it whole, one at a time."""
+    """Ten small objects worth 2 fill the container. Each of four large ones worth 3 needs all of it."""
     problem = Problem(objects=14, containers=2, initial=[1] * 14)
     problem.add_dimension("size", [1.0] * 10 + [10.0] * 4, containers=[10.0, 0.0])
     problem.add_dimension("worth", [2.0] * 10 + [3.0] * 4)

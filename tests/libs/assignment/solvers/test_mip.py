@@ -1,4 +1,4 @@
-"""The mixed-integer solver: starts, limits, bounds, progress and cancelling."""
+"""Test the mixed-integer solver: starts, limits, bounds, progress and cancelling."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from libs.mip.model import Model
 
 
 def packing(objects: int = 40, containers: int = 12, seed: int = 3) -> Problem:
-    """Objects of many sizes that fit into few containers, hard to prove."""
+    """Return objects of many sizes that fit into few containers; the optimum is hard to prove."""
     rng = np.random.default_rng(seed)
     problem = Problem(objects=objects, containers=containers, initial=rng.integers(containers, size=objects))
     problem.add_dimension("cpu", rng.integers(20, 60, size=objects).astype(float), containers=200.0)
@@ -93,7 +93,7 @@ def test_a_lower_priority_never_costs_a_higher_one() -> None:
 
 
 def test_curves_are_made_exact_where_the_answer_lies() -> None:
-    """A sum of squares by pieces alone is a percent off; its answer and its bound are not."""
+    """A sum of squares by pieces alone is one percent off. The answer and the bound must not be."""
     problem = Problem(objects=9, containers=3, initial=np.zeros(9, int))
     sizes = np.array([3.1, 4.3, 5.7, 7.9, 11.3, 13.9, 17.1, 19.7, 23.3])
     problem.add_dimension("cpu", sizes, containers=[50.0, 60.0, 70.0])
@@ -110,7 +110,7 @@ def test_curves_are_made_exact_where_the_answer_lies() -> None:
 
 @pytest.mark.parametrize("hard", [True, False])
 def test_a_container_that_is_not_in_use_has_no_capacity(hard: bool) -> None:
-    """So the relaxation already says that as many are needed as the objects fill, and not a fraction of one."""
+    """Then the relaxation alone gives the number of containers that the objects fill, not a fraction of one."""
     problem = packing()
     problem.constraints.clear()
     problem.add_constraint(CapacitySpec(dimension="cpu"), hard=hard)

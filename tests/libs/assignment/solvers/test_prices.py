@@ -1,4 +1,4 @@
-"""The relaxation's prices against a linear program solved otherwise; prices for groups; what callers read."""
+"""Check the relaxation's prices against another linear program, prices for groups, and the prices that callers get."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ from tests.libs.assignment.markets import broken, placement
 
 
 def optimum(problem: Problem) -> tuple[float, dict[tuple[float, ...], np.ndarray]]:
-    """The relaxation over kinds of containers, object by object: its value, and the prices by what a kind holds."""
+    """Return the value of the relaxation over kinds of containers, object by object, and prices by a kind's
+    capacity.
+    """
     names = [constraint.spec.dimension for constraint in problem.constraints if hasattr(constraint.spec, "dimension")]
     need = np.stack([problem.dimensions[name].objects for name in names], axis=1)
     room = np.stack([problem.dimensions[name].capacities["container"] for name in names], axis=1)[:-1]
@@ -95,7 +97,7 @@ def test_scarce_dimensions_cost_and_others_are_free() -> None:
 
 
 def crowded(seed: int) -> Problem:
-    """Two groups of 30 on 10 containers, one object each: two thirds of them are one too many everywhere."""
+    """Return two groups of 30 on 10 containers, one object each: two thirds of them never fit."""
     rng = np.random.default_rng(seed)
     problem = Problem(objects=160, containers=11, initial=[10] * 160)
     placed = Filter(but=[10])

@@ -1,4 +1,4 @@
-"""What a result says in words."""
+"""Check the words of a result."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def test_spans_that_arrive_in_pieces_count_like_whole_traces():
     found = Attributor(products=2, window=200)
     for at in range(0, len(table), 37):
         found.add(table.take(slice(at, at + 37)), at, services=4)
-        assert found.open_spans <= 600  # the open window and what came since the last sweep
+        assert found.open_spans <= 600  # the open window and the spans since the last sweep
     demand = found.finish(services=4)
     whole = totals(demand_of(spans(rows), 4, 2))
     for name, value in totals(demand).items():

@@ -7,7 +7,7 @@ from libs.flux.attribution.trace_trees import calls_of, grow_trees, self_time_of
 
 
 def spans(rows):
-    """rows: dicts of span, parent, and what else is not the default."""
+    """Return spans. rows: dicts of span, parent, and other values than the defaults."""
     default = {
         "trace": 1,
         "service": 0,

@@ -22,7 +22,7 @@ def planned():
 
 
 def states(execution):
-    """Random states on the way: actions finished in some order that respects what they wait for."""
+    """Yield random intermediate states: actions finished in an order that respects their dependencies."""
     rng = np.random.default_rng(5)
     waits = {a.action: set(a.waits_for) for a in execution.actions}
     for _ in range(30):
@@ -45,7 +45,7 @@ def test_carried_out_in_any_order_it_ends_in_the_plan_and_always_fits(planned):
             if a.service is not None:
                 used[kind[a.hardware_type], at[a.region]] += a.after - a.before
         assert (used <= p.supply[0] + solved.plan.deficit[0] + 1e-6).all()
-    # What is left out is small, each by definition and all of a pool together here.
+    # Omitted changes are small, by definition, and here all of a pool together.
     assert used == pytest.approx(p.pooled(solved.plan.capacity[0] + solved.plan.growth[0]), rel=5e-3)
 
 

@@ -18,7 +18,7 @@ def test_an_hour_that_an_event_cut_short_is_no_window():
     minute = np.array([m for m in range(0, 1440, 10) if not 600 <= m < 650])
     use = np.where(minute == 650, 100.0, 1.0)
     first = minute[peak_windows(use[None], minute).first[0, 0]]
-    assert first >= 650  # 600 to 660 holds one sample only
+    assert first >= 650  # 600 to 660 has only one sample
 
 
 def test_a_day_of_which_little_was_measured_does_not_count():

@@ -1,4 +1,4 @@
-"""Cost models in packages: a distribution on the path, with an entry point, as an installer leaves it."""
+"""Load cost models from packages: a distribution on the path, with an entry point, as an installer leaves it."""
 
 import json
 import sys

@@ -5,7 +5,7 @@ from libs.flux.models.load_curve import NoCurveError, fit_load_curve
 
 
 def queue(q, capacity=100.0, idle=0.05):
-    """A made-up service: dearer per request the nearer it is to its limit."""
+    """Return a made-up service: requests cost more near its limit."""
     return idle + 0.4 * q / capacity + 0.5 * np.maximum(q / capacity - 0.6, 0.0) / 0.4
 
 
@@ -19,7 +19,7 @@ def test_a_curve_bends_where_the_service_does(seed):
     assert curve.error < 0.04
     assert (np.diff(curve.utilisation(at)) >= -1e-12).all()
     assert (np.diff(curve.utilisation(at), 2) >= -1e-9).all()
-    # linear in the first two thirds, it would promise far more than there is
+    # linear in the first two thirds, it would promise far too much
     assert curve.throughput(0.7) == pytest.approx(100 * (0.6 + (0.7 - 0.29) * 0.4 / 0.66), rel=0.05)
 
 

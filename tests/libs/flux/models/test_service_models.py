@@ -13,7 +13,7 @@ from tests.builders.world import names
 SHARE = np.array([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])
 RATE = np.array([1000.0, 500.0])
 NEED = np.array([[2.0, 1.0], [1.0, 4.0], [3.0, 3.0]])
-"""(S, P) capacity of a service for all of a product's traffic: 2/3, 1/5 and 1/2 of it are for the first."""
+"""(S, P) capacity of a service for all traffic of a product: 2/3, 1/5 and 1/2 of it are for the first product."""
 
 
 def vocabulary():
@@ -30,7 +30,7 @@ def vocabulary():
 
 
 def observed(*, skew=None, noise=0.005, seed=0):
-    """Two days, a sample every 20 minutes; the second product rises less towards noon. skew (S, R) factors."""
+    """Return two days, a sample every 20 minutes; the second product rises less towards noon. skew: (S, R) factors."""
     rng = np.random.default_rng(seed)
     minute = np.arange(0, 2880, 20)
     wave = np.exp(-(((minute % 1440) - 720) ** 2) / 60_000)
@@ -42,7 +42,7 @@ def observed(*, skew=None, noise=0.005, seed=0):
 
 
 def demand(*, per_request=None, requests=(400.0, 100.0), spans=1000, wrong=None, seed=1):
-    """Traces whose cpu says what NEED says. wrong (S, P): what calls say instead."""
+    """Return traces whose cpu agrees with NEED. wrong (S, P): the calls' contradicting values."""
     rng = np.random.default_rng(seed)
     each = NEED / RATE if per_request is None else per_request
     gateway = np.array(requests) / GROUPS * rng.uniform(0.9, 1.1, (GROUPS, 2))
@@ -92,7 +92,7 @@ def test_calls_are_chosen_where_they_explain_the_use_and_cpu_does_not():
 
 
 def test_what_says_as_much_as_stated_cpu_does_not_replace_it():
-    """Calls are nearer by a hair, which noise could have done; clearly nearer, they count."""
+    """A slight advantage of calls could be noise, so cpu stays; with a clear advantage, calls replace it."""
     share = NEED / NEED.sum(1, keepdims=True)
 
     def metric(cpu, calls):
@@ -123,7 +123,7 @@ def test_a_fit_to_the_traffic_is_doubted_only_where_it_contradicts_the_traces():
 
 
 def test_a_region_out_of_balance_does_not_choose_the_metric():
-    """The wrong metric would explain this imbalance, but not how use moves over the day."""
+    """The wrong metric would explain this imbalance, but not the changes of usage over the day."""
     use = np.array([[1.0, 1.0, 1.0], [1.15, 1.0, 0.88], [1.0, 1.0, 1.0]])
     models = fit_service_models(vocabulary(), observed(skew=use), demand(wrong=WRONG))
     assert models.metric.tolist() == ["cpu"] * 3

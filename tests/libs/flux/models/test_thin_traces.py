@@ -13,7 +13,7 @@ TRUTH = NEED / NEED.sum(1, keepdims=True)
 
 
 def scattered(seed, scatter=0.8):
-    """Traces whose groups disagree: the fewer there are, the more."""
+    """Return traces whose groups disagree: the fewer there are, the more."""
     mixed = np.random.default_rng(seed).lognormal(0, scatter, (GROUPS, 3, 2))
     told = demand()
     return dataclasses.replace(told, cost={m: told.cost[m] * mixed for m in METRICS})
@@ -24,7 +24,7 @@ def apart(models):
 
 
 def traced_alone(told: Demand):
-    """What the same traces say when nobody asks the use."""
+    """Return the model from the same traces without usage."""
     return attribute(told, "cpu", measure_baseline(vocabulary(), observed()).traffic_at).share
 
 
@@ -43,7 +43,7 @@ def test_use_mends_what_few_spans_get_wrong():
 
 
 def test_use_that_says_little_does_no_harm():
-    """It is all noise, or misses the model for hours on end: what is heard of it is as little as that is worth."""
+    """Usage is all noise, or misses the model for hours. Its weight must be as small as its information."""
 
     def mean_apart(spoil):
         weighed, by_traces = [], []
@@ -60,7 +60,7 @@ def test_use_that_says_little_does_no_harm():
 
 
 def test_a_region_out_of_balance_says_nothing_about_products():
-    """The first region uses 15 % more for reasons of its own, just where the first product is at home."""
+    """The first region uses 15 % more for its own reasons, and it is the first product's home."""
     skew = np.tile([1.15, 1.0, 0.85], (3, 1))
     balanced = fit_service_models(vocabulary(), observed(), scattered(6)).attribution
     assert fit_service_models(vocabulary(), observed(skew=skew), scattered(6)).attribution == pytest.approx(

@@ -1,4 +1,4 @@
-"""What owners, operators and other writers say moves the plan: each test fails where its rule is not applied."""
+"""Wishes of owners, operators and other writers change the plan. Each test fails without its rule."""
 
 from dataclasses import replace
 
@@ -38,13 +38,13 @@ def test_what_the_ledger_plans_is_where_the_plan_starts():
     _, without = solve(world, controls=still)
     p, plan = solve(world, controls=still, ledger=ledger)
     assert p.kappa == pytest.approx(models.baseline + ledger)
-    assert plan.residual[0] - without.residual[0] == pytest.approx(ledger)  # no model explains what others plan
-    assert plan.capacity[0, 2].sum() >= models.baseline[2].sum() + 5.0 - 1e-6  # and nobody takes it away again
+    assert plan.residual[0] - without.residual[0] == pytest.approx(ledger)  # no model explains the plans of others
+    assert plan.capacity[0, 2].sum() >= models.baseline[2].sum() + 5.0 - 1e-6  # and it is not removed again
     held = replace(inputs, controls=still, ledger=ledger)
     resized = {(a.service, a.region): a for a in plan_execution(words, models, held, plan).actions}
     for s, r in ((2, 0), (3, 1)):
         action = resized.get((str(words.services[s]), str(words.regions[r])))
-        if action is not None:  # the change of others is not carried out a second time
+        if action is not None:  # the change of others is not made a second time
             assert action.before == pytest.approx(models.baseline[s, r] + ledger[s, r])
     freed = np.maximum(models.baseline + ledger - plan.capacity[0], 0.0)
     assert plan.double_occupancy[0] == pytest.approx(p.pooled(freed))
@@ -106,7 +106,7 @@ def changes(p, plan):
 
 
 def left_over(p, plan):
-    """Supply that neither capacity nor growth nor spare accounts for."""
+    """Return the supply that neither capacity nor growth nor spare uses."""
     return p.supply + plan.deficit - plan.spare - p.pooled(plan.capacity + plan.growth)
 
 
@@ -121,14 +121,14 @@ def test_upsizes_carry_and_reclaims_discount_what_past_cycles_did(upsized, downs
     assert set_aside.sum() > 0.1
     assert left_over(p, plan) == pytest.approx(set_aside, abs=1e-6)
     again = changes(p, plain)
-    assert (added + freed).sum() < again[0].sum() + again[1].sum()  # what is dearer is moved less
+    assert (added + freed).sum() < again[0].sum() + again[1].sum()  # expensive services move less
 
 
 def test_a_service_that_changes_its_type_has_room_on_both_until_it_has_moved():
     words, models, inputs = random_world(3, types=2, steps=1, supply=1.3, several=[(0, 1, 0.5), (1, 0, 2.0)])
     kind = words.service_type[0]
     supply = inputs.supply.copy()
-    supply[0, kind] *= 0.55  # the type goes; services on it that may run on the other one have to
+    supply[0, kind] *= 0.55  # the type disappears; services that may run on the other one have to
     supply[0, 1 - kind] *= 2.0
     free = replace(inputs.controls, rebalance=np.ones(6, bool))
     p, plan = solve((words, models, inputs), supply=supply, controls=free)

@@ -20,7 +20,7 @@ def solve(world, **changes):
 
 
 def appendix(p, growth):
-    """The optimum of expressions 2 to 15 with growth (T, K, R) given: written down variable by variable."""
+    """Return the optimum of expressions 2 to 15 with growth (T, K, R) given, stated variable by variable."""
     T, P, R, H, S, K = p.shape
     e = p.policy
     cost, bounds, index = [], [], {}
@@ -122,7 +122,7 @@ def test_growth_is_proportional_to_the_capacity_it_adds_to(seed):
     grown = p.own(solved.plan.growth)
     assert grown.sum(2) == pytest.approx(p.growth)
     assert grown == pytest.approx(p.growth[:, :, None] * own / total[:, :, None], abs=1e-6)
-    assert solved.rounds == 1  # what it grows in proportion to is known before: nothing has to settle
+    assert solved.rounds == 1  # growth is proportional to known values, so one round is enough
 
 
 def test_growth_gives_way_by_priority_before_any_baseline():
@@ -140,7 +140,7 @@ def test_growth_gives_way_by_priority_before_any_baseline():
     assert granted[2] == pytest.approx(1.0) or granted[0] == pytest.approx(0.0, abs=1e-9)
     assert all(a <= b + 1e-9 for a, b in pairwise(granted[:3]))
     _, full = solve((words, models, inputs), supply=supply, growth=growth, traffic_growth=tau)
-    assert full.plan.deficit.sum() > 0.01  # without priorities it is granted in full, and hardware is missing
+    assert full.plan.deficit.sum() > 0.01  # without priorities all growth is granted, and hardware is missing
 
 
 def test_limits_of_presence_and_capacity_hold():
@@ -164,7 +164,7 @@ def test_limits_that_nothing_can_meet_are_no_plan():
 def test_the_goals_that_are_off_by_default_act_when_they_are_named():
     words, models, inputs = random_world(1, steps=3)
     supply = inputs.supply.copy()
-    supply[1, :, 0] *= 0.6  # the region is short in the second step only
+    supply[1, :, 0] *= 0.6  # the region is short only in the second step
 
     def turned(oscillation):
         _, solved = solve((words, models, inputs), supply=supply, policy=FluxPolicy(oscillation=oscillation))

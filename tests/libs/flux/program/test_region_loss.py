@@ -13,7 +13,9 @@ from tests.builders.world import random_world
 
 
 def load_tests_of(services, S, *, served=1000.0, limit=np.nan):
-    """A unit of capacity serves `served` requests per second at a utilisation of 0.8; and less easily beyond 0.6."""
+    """Return load tests: a unit of capacity serves `served` requests/s at a utilisation of 0.8, and fewer beyond
+    0.6.
+    """
     q = np.linspace(0.1, 1.1, 11) * served
     u = 0.7 * q / served + np.maximum(q / served - 0.6, 0) * 0.25
     return LoadTests(
@@ -29,8 +31,8 @@ def test_lost_traffic_goes_where_its_product_is():
     after = diverted(x)[0]
     assert after[0, :, 0] == pytest.approx([0.0, 0.6, 0.4])  # 0.5 spread over 0.3 and 0.2
     assert after[0, :, 1] == pytest.approx([0.5 / 0.7, 0.0, 0.2 / 0.7])
-    assert after[1, :, 0] == pytest.approx([0.0, 1.0, 0.0])  # nothing was in the lost region
-    assert after[1, :, 1] == pytest.approx([0.5, 0.0, 0.5])  # it was nowhere else: evenly
+    assert after[1, :, 0] == pytest.approx([0.0, 1.0, 0.0])  # the lost region had nothing
+    assert after[1, :, 1] == pytest.approx([0.5, 0.0, 0.5])  # no other region had it: evenly
 
 
 def test_the_loss_that_decides_is_the_one_that_sends_most():

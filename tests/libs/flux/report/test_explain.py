@@ -27,7 +27,7 @@ def test_the_parts_of_a_change_are_the_whole_change(seed):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_what_pulls_a_product_is_in_balance_in_every_region(seed):
-    """At an optimum a bit of traffic costs the same wherever it goes, once all that charges for it is counted."""
+    """At an optimum the marginal cost of traffic, with all charges, is the same in every region."""
     p, solved = solved_world(random_world(seed, supply=1.0))
     assert explain(p, solved).pull.sum(0) == pytest.approx(0.0, abs=1e-6)
 
@@ -35,7 +35,7 @@ def test_what_pulls_a_product_is_in_balance_in_every_region(seed):
 @pytest.mark.parametrize("seed", range(4))
 def test_the_price_of_hardware_is_what_another_solve_saves(seed):
     words, models, inputs = random_world(seed, supply=0.98, steps=1)
-    inputs = dataclasses.replace(inputs, growth=np.zeros_like(inputs.growth))  # whose shares would move the program
+    inputs = dataclasses.replace(inputs, growth=np.zeros_like(inputs.growth))  # growth shares would move the program
     p, solved = solved_world((words, models, inputs))
     price = explain(p, solved).hardware
     place = np.unravel_index(np.argmax(price), price.shape)
@@ -45,7 +45,7 @@ def test_the_price_of_hardware_is_what_another_solve_saves(seed):
     for sign in (1.0, -1.0):
         supply = inputs.supply.copy()
         supply[place] += sign * step
-        # shares of the spare pool move with the supply, so they are switched off on both sides of the comparison
+        # shares of the spare pool move with the supply, so both sides of the comparison switch them off
         policy = FluxPolicy(e6_spare_balance=0.0)
         costs.append(solved_world((words, models, inputs), supply=supply, policy=policy)[1].solution.objective)
     p, plain = solved_world((words, models, inputs), policy=FluxPolicy(e6_spare_balance=0.0))

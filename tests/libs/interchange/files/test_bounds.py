@@ -1,4 +1,4 @@
-"""Small files that would unfold into more than the memory there is."""
+"""Refuse small files that would unfold into more than the memory."""
 
 import io
 import random
@@ -53,7 +53,7 @@ def test_what_the_footer_says_of_the_size_is_looked_at_first(files, monkeypatch)
 
 
 def test_a_long_name_that_many_rows_share_is_never_unfolded(files):
-    """A million rows of a name of a million characters: 50 kilobytes, and a terabyte."""
+    """A million rows share a name of a million characters: 50 kilobytes in the file, a terabyte unfolded."""
     rows = 1_000_000
     shared = pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array(["x" * 1_000_000]))
     table, stream = pq.read_table(io.BytesIO(files[S])), io.BytesIO()
@@ -87,7 +87,7 @@ def test_rows_that_point_behind_their_dictionary_are_damage():
 
 
 def test_damaged_region_files_are_refused_in_words(files):
-    """Whatever byte of whichever file is wrong: never an error of ours."""
+    """For any wrong byte in any file, the error is a refusal and never ours."""
     draw, refused = random.Random(0), 0
     for _ in range(1500):
         name = draw.choice([*files])

@@ -1,4 +1,4 @@
-"""What files take once decoded is said before they are, and Parquet is judged by its pages."""
+"""The size of decoded files is known before decoding, and Parquet is judged by its pages."""
 
 import io
 import json
@@ -54,7 +54,7 @@ class Counter:
 
 def test_what_is_held_is_given_back_and_what_is_charged_is_not() -> None:
     counter = Counter()
-    charge(10)  # nobody counts
+    charge(10)  # no counter is set
     charging(counter)
     charge(5)
     with held(20):
@@ -119,7 +119,7 @@ def varint(number: int) -> bytes:
 
 
 def test_a_footer_that_lies_of_its_size_does_not_help(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page of 32 MiB of zeros, packed into a few kilobytes, under a footer that says a few bytes."""
+    """A page of 32 MiB of zeros, packed into a few kilobytes, under a footer that claims a few bytes."""
     values = pa.array(np.zeros((32 << 20) // 8, np.float64))
     stream = parquet(values, use_dictionary=False, compression="zstd", row_group_size=1 << 30, data_page_size=1 << 30)
     content = stream.getvalue()

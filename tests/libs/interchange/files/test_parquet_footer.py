@@ -1,4 +1,4 @@
-"""Reading a footer without pyarrow, against pyarrow; and that no damage of it ends the process."""
+"""Compare our reading of a footer with pyarrow's. No damage of a footer may end the process."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_it_says_what_pyarrow_says(options: dict[str, object]) -> None:
 
 
 def damaged(number: int) -> Iterator[bytes]:
-    """Files whose footers differ from a good one in a byte or two."""
+    """Yield files whose footers differ from a good one in a byte or two."""
     draw, good = random.Random(number), written(3, write_page_index=False)
     length = int.from_bytes(good[-8:-4], "little")
     for _ in range(1000):
@@ -56,7 +56,7 @@ def damaged(number: int) -> Iterator[bytes]:
 
 
 def read_damaged(number: int) -> int:
-    """How many of these are refused."""
+    """Return how many of these are refused."""
     refused = 0
     for content in damaged(number):
         stream = io.BytesIO(content)
@@ -69,7 +69,7 @@ def read_damaged(number: int) -> int:
 
 
 def test_no_damaged_footer_ends_the_process() -> None:
-    """In a process of its own: pyarrow's own reading of the chunks of some of these ends it."""
+    """Run in a process of its own, because pyarrow's own reading of some chunks ends the process."""
     code = "from tests.libs.interchange.files.test_parquet_footer import read_damaged; print(read_damaged(3))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-500:]

@@ -1,4 +1,4 @@
-"""A column without values has no page, and is no damage: a region of which nothing is reserved is written so."""
+"""A column without values has no page, and is valid: a region without reservations is written like that."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""`kubectl get nodes -o json` of four kinds of clusters, and of none."""
+"""Read `kubectl get nodes -o json` of four kinds of clusters, and of other documents."""
 
 import io
 import json
@@ -91,7 +91,7 @@ def test_labels_are_joined_and_an_unknown_state_is_down() -> None:
     inventory = load("gke.json", keys=[f"rack={block}"])
     assert [(row[3], row[5]) for row in rows(inventory)] == [("4b7c-1d02", "unplanned"), ("4b7c-1d03", "none")]
     assert inventory.vcpu.tolist() == [32, 31.85]
-    assert inventory.attributes() == {"n2-standard-32": {"memory_gib": 126}}  # they differ in cores: those are not said
+    assert inventory.attributes() == {"n2-standard-32": {"memory_gib": 126}}  # their cores differ, so cores are omitted
 
 
 def test_a_cluster_without_labels_stands_on_defaults() -> None:

@@ -1,4 +1,4 @@
-"""CSV files of servers."""
+"""Read CSV files of servers."""
 
 import io
 from contextlib import suppress

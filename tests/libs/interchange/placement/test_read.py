@@ -1,4 +1,4 @@
-"""Placement folders: read, refused with words, answered, and judged by the format's own script."""
+"""Read placement folders, refuse bad ones in words, write answers, and judge them by the format's own script."""
 
 from __future__ import annotations
 

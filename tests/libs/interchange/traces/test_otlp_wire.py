@@ -1,4 +1,4 @@
-"""Taking an export apart by its wire format, against the library that does it by the schema."""
+"""Compare our parser of the wire format of an export with the library's parser by schema."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_it_finds_what_the_schema_finds() -> None:
     for _ in range(200):
         request = drawn(random)
         content = request.SerializeToString()
-        # Fields that later versions may bring: a number, eight bytes, four bytes, and bytes with a number above 15.
+        # Fields of later versions: a number, eight bytes, four bytes, and bytes with a number above 15.
         content += b"\x50\x96\x01" + b"\x51" + bytes(8) + b"\x55" + bytes(4) + b"\xa2\x06\x02ab"
         found = split_export(content)
         assert [one.resource for one in found] == [r.resource.SerializeToString() for r in request.resource_spans]
@@ -65,7 +65,7 @@ def test_what_is_damaged_is_refused_or_read_as_the_library_reads_it() -> None:
 
 
 def within(content: bytes, *fields: int) -> bytes:
-    """Bytes as the value of a field within a field within ..., the innermost first."""
+    """Return bytes as the value of a field within a field within ..., the innermost first."""
     for number in fields:
         size, head = len(content), bytearray([number << 3 | 2])
         while size > 127:

@@ -1,4 +1,4 @@
-"""One trace in every format: the readers must agree on it, and survive what is no trace."""
+"""Read one trace in every format: the readers must agree, and survive invalid input."""
 
 import gzip
 import json
@@ -22,7 +22,7 @@ TRACE, ROOT, CALL, INNER = (
     "00000000000000a2",
     "00000000000000a3",
 )
-"""front (gateway) calls store through a client's span; the store's span has one of its own inside."""
+"""front (gateway) calls store through a client's span; the store's span has an inner one."""
 
 
 def otlp():
@@ -140,7 +140,7 @@ def test_the_formats_say_the_same(tmp_path, suffix, packed):
     path = tmp_path / f"traces{suffix}{'.gz' if packed else ''}"
     path.write_bytes(gzip.compress(FORMATS[suffix]()) if packed else FORMATS[suffix]())
     intake, demand = read(path)
-    stated = suffix != ".csv"  # which has neither instructions nor probabilities
+    stated = suffix != ".csv"  # CSV has neither instructions nor probabilities
     weight = 4.0 if stated else 1.0
     assert list(intake.services) == ["front", "store"]
     assert intake.malformed == 0
@@ -242,7 +242,7 @@ SHOP = {
     "recommendationservice": {"productcatalogservice"},
     "checkoutservice": {"cartservice", "emailservice", "paymentservice", "productcatalogservice", "shippingservice"},
 }
-"""Online Boutique as its documentation draws it, as far as these files exercise it."""
+"""Online Boutique's documented calls, as far as these files contain them."""
 
 
 @pytest.mark.shared

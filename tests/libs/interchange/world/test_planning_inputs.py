@@ -1,4 +1,4 @@
-"""What the service adds to worlds: conversion ratios, overrides, sums of traces, worlds in a zip."""
+"""Test the service's additions to worlds: conversion ratios, overrides, sums of traces, worlds in a zip."""
 
 import zipfile
 

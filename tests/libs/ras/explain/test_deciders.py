@@ -1,4 +1,4 @@
-"""Every claim about what decides, against an oracle that tries everything on raw servers."""
+"""Check every claim about deciders against an oracle that tries all answers on single servers."""
 
 import itertools
 from dataclasses import replace
@@ -41,7 +41,7 @@ WITHOUT = {
 
 
 class Oracle:
-    """All answers for a region of one reservation: counts by place, each worth what its raw servers are worth."""
+    """All answers for a region of one reservation: counts by place, each valued on its single servers."""
 
     def __init__(self, snapshot, most_by_place):
         s = snapshot.servers
@@ -58,7 +58,7 @@ class Oracle:
         self.most = {p: min(len(rows), most_by_place.get(p, len(rows))) for p, rows in self.rows.items()}
 
     def _keep(self, i):
-        """The dearest to move stay; those that are held stay before others join."""
+        """Keep the most expensive to move, and keep held servers before others join."""
         s = self.snapshot.servers
         return (s.target[i] == 0) * (1 + s.in_use[i])
 
@@ -83,13 +83,13 @@ class Oracle:
         return score.objective - score.rack_spread + FIX_FIRST * score.penalty + servers, score.penalty
 
     def best(self, relaxed, limit, server_cost=0.0):
-        """The least value of any answer whose penalty is within the limit."""
+        """Return the least value of any answer whose penalty is within the limit."""
         found = (self.value(counts, relaxed, server_cost) for counts in self.every())
         return min(value for value, penalty in found if penalty <= limit + 1e-6)
 
 
 def settled_region(seed):
-    """A random region in which what each reservation holds is the best of its own and the free servers."""
+    """Return a random region in which each reservation holds the best of its own and the free servers."""
     rng = np.random.default_rng(seed)
     snapshot = random_region(rng, int(rng.integers(2, 9)), int(rng.integers(1, 4)))
     for r in range(len(snapshot.reservations)):
@@ -109,7 +109,7 @@ def test_what_is_said_to_decide_changes_the_answer_and_nothing_else_does(seed):
         value, limit = oracle.value(held, own)
         found = decide(snapshot, r)
         assert found.settled
-        if value > oracle.best(own, limit) + TOLERANCE:  # another reservation's turn freed servers that would serve it
+        if value > oracle.best(own, limit) + TOLERANCE:  # a later reservation freed servers that would serve it
             assert found.could_save != 0
             continue
         assert found.could_save == 0
@@ -128,7 +128,7 @@ def test_what_is_said_to_decide_changes_the_answer_and_nothing_else_does(seed):
 
 
 def agree(oracle, relaxed, outcome, counts, limit, server_cost):
-    """The outcome is what trying everything without the thing says, and the answer that it shows is as good."""
+    """Check an outcome against trying all answers without the term, and that its answer is as good."""
     value, best = oracle.value(counts, relaxed, server_cost)[0], oracle.best(relaxed, limit, server_cost)
     alike = max(TOLERANCE, 4e-9 * value)
     if outcome.decides:
@@ -175,7 +175,7 @@ def test_more_of_a_hardware_type_helps_only_where_it_is_said_to(seed):
 
 
 def with_more(snapshot, hardware_type, count):
-    """`count` more free servers of a type in the first rack of every MSB."""
+    """Add `count` free servers of a type to the first rack of every MSB."""
     s, racks = snapshot.servers, snapshot.topology.rack_msb
     rack = np.repeat([np.flatnonzero(racks == m)[0] for m in range(len(snapshot.topology.msbs))], count)
     n = len(rack)
@@ -196,7 +196,7 @@ def with_more(snapshot, hardware_type, count):
 
 
 def test_the_loss_of_an_msb_and_what_is_free_decide():
-    # 4 RRU must survive: 6 servers over three MSBs, the largest buffer being 2. In a fourth it would be the same.
+    # 4 RRU must survive: 6 servers over three MSBs, with a largest buffer of 2. A fourth MSB gives the same.
     snapshot = region(
         msb_datacenter=(0, 0, 0, 0), servers=[(m, 0, 0) for m in (0, 0, 1, 1, 2, 2)], capacity=[4], msb_limit=[0.5]
     )

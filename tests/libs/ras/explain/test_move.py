@@ -1,4 +1,4 @@
-"""What one move would change, against the evaluator on raw servers."""
+"""Check the effect of one move against the evaluator on single servers."""
 
 import numpy as np
 import pytest

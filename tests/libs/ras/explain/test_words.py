@@ -1,4 +1,4 @@
-"""Explanations as people read them: conditions first, one idea a sentence."""
+"""Check explanations for people: conditions first, one idea a sentence."""
 
 from libs.ras.explain.deciders import Decider, Deciders, Outcome, PlaceChange
 from libs.ras.explain.explanation import Explanation, Holding, TypeUse

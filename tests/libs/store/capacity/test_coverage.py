@@ -41,7 +41,7 @@ def snapshot(database: Database) -> FleetSnapshot:
             "server-07": "web",
             "server-01": "batch",
             "server-05": "batch",
-            "server-03": "batch",  # of a type that batch is not eligible for
+            "server-03": "batch",  # batch is not eligible for this type
             "server-09": "buffer",
         },
         in_use={"server-00"},
@@ -57,7 +57,7 @@ def test_targets_and_current_bindings_cover_what_is_available(database: Database
         target = load_coverage(tx, list(ids.values()), "target")
         current = load_coverage(tx, [*ids.values(), 999], "current")
     nothing = {"worst_msb": None, "worst_msb_rru": 0.0, "total_rru": 0.0, "servers": 0, "unavailable_servers": 0}
-    # web: 1 + 2 in msb-00, 1 + 2 in msb-01 where server-07 is down, 1 in msb-02; less the worst: 4 remain.
+    # web: 1 + 2 in msb-00, 1 + 2 in msb-01 with server-07 down, 1 in msb-02; without the worst, 4 remain.
     assert target == {
         ids["web"]: Coverage(
             servers=6, unavailable_servers=1, total_rru=7.0, worst_msb_rru=3.0, worst_msb="msb-00", shortfall_rru=0.0
@@ -94,7 +94,7 @@ def test_sums_of_fractions_are_no_shortfall(database: Database) -> None:
 
 
 def test_status_and_solves_agree_on_what_is_short(database: Database, snapshot: FleetSnapshot) -> None:
-    """web counts on rack-00 of msb-00: once that is to be retired, it lacks what a solve says that it lacks."""
+    """web needs rack-00 of msb-00. Once that is announced for retirement, status and solve report the same lack."""
     with database.write() as tx:
         announce_retirement(
             tx,
@@ -128,7 +128,7 @@ def test_status_and_solves_agree_on_what_is_short(database: Database, snapshot: 
         {name: rru for name, rru in zip(fleet.reservations.name, covered, strict=True) if rru > 0}
     )
     assert [one.name for one in [*short, *whole] if one.target.shortfall_rru == 0] == [one.name for one in whole]
-    assert web.target.total_rru == 6.0  # 7 before: server-00 is to go, and is still there
+    assert web.target.total_rru == 6.0  # 7 before: server-00 must go, and is still there
     assert web.current.total_rru == 1.0
 
 

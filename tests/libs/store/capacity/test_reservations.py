@@ -121,7 +121,7 @@ def test_of_two_deletes_at_once_one_is_stale_and_none_is_a_deadlock(database: Da
 def test_a_server_joins_while_its_reservation_changes(
     database: Database, change: Callable[[Transaction, int], object]
 ) -> None:
-    """Whoever changes a reservation waits for its servers next: a server must not wait for the reservation then."""
+    """A change of a reservation locks its servers next, so a server must not wait for the reservation then."""
     key = make(database)
 
     def join() -> int:

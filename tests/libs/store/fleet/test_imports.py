@@ -1,4 +1,4 @@
-"""Imports into a region: what is proposed is what becomes so, all of it or nothing."""
+"""An import into a region applies exactly its proposal, all or nothing."""
 
 import io
 import itertools
@@ -39,7 +39,7 @@ from tests.builders.stored import NOW, read, stored
 Row = tuple[str, str, str, str]
 WEB = ReservationSpec(capacity_rru=1, rru={"hw-a": 1.0})
 WEST = {f"server-{i:02d}": (f"msb-{i // 4:02d}", f"rack-{i // 4:02d}", "hw-a", "none") for i in range(8)}
-"""What region_image() holds: name -> MSB, rack, type, unavailability."""
+"""The servers of region_image(): name -> MSB, rack, type, unavailability."""
 
 
 def listing(rows: Mapping[str, Row], **sizes: float) -> Inventory:
@@ -122,7 +122,7 @@ def test_a_list_is_partial_unless_it_is_said_to_be_whole(database: Database) -> 
     )
     confirm(database, whole)
     left = as_rows(known(database))
-    assert left == two | {"server-00": WEST["server-00"]}  # bound: it is not taken, it is announced
+    assert left == two | {"server-00": WEST["server-00"]}  # bound, so it is announced and not removed
     with database.snapshot() as tx:
         waiting = list_retirements(tx, "west", status=RetirementStatus.ANNOUNCED).items
         gone = list_servers(tx, "west", ServerFilter(decommissioned=True)).items
@@ -172,7 +172,7 @@ def test_imports_end_their_own_events_only(database: Database) -> None:
             now=NOW,
         )
     sick = WEST | {name: (*WEST[name][:3], "unplanned") for name in ("server-00", "server-01")}
-    assert done(propose(database, sick).counts) == {}  # what is so anyway needs no second report
+    assert done(propose(database, sick).counts) == {}  # a known state needs no second report
     moved = sick | {"server-01": ("msb-00", "rack-09", "hw-a", "unplanned")}
     confirm(database, propose(database, moved))
     with database.snapshot() as tx:
@@ -188,7 +188,7 @@ def test_imports_end_their_own_events_only(database: Database) -> None:
 
 
 def bind(database: Database) -> None:
-    """Somebody says that server-00 runs containers: its generation rises."""
+    """Report that server-00 runs containers, which raises its generation."""
     snapshot = read(database)
     with database.write() as tx:
         change = InUse(
@@ -198,7 +198,7 @@ def bind(database: Database) -> None:
 
 
 def elsewhere(database: Database) -> None:
-    """Another import puts rack-90 into another MSB."""
+    """Put rack-90 into another MSB by another import."""
     confirm(database, propose(database, {"other": ("msb-01", "rack-90", "hw-a", "none")}))
 
 
@@ -268,7 +268,7 @@ def test_any_list_applied_is_what_it_said_and_twice_is_once(
     database: Database, first: dict[str, Row], then: dict[str, Row], mode: ImportMode
 ) -> None:
     region = f"r-{next(_numbers)}"
-    # A new region knows down or not: planned is what only events and lists say.
+    # A new region knows only up and down: planned maintenance comes from events and lists.
     first = {name: (*row[:3], "none" if row[3] == "planned" else row[3]) for name, row in first.items()}
     with database.write() as tx:
         import_region(tx, region_of(listing(first), region), actor="olga", now=NOW)

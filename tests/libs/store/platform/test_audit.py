@@ -1,4 +1,4 @@
-"""Which side appends an audit entry is read off a signature: docs/adr/0039."""
+"""A signature shows which side appends an audit entry: docs/adr/0039."""
 
 import ast
 from pathlib import Path
@@ -24,7 +24,7 @@ def uses_audit(function: ast.FunctionDef) -> bool:
 
 
 def appends(function: ast.FunctionDef, seen: frozenset[str] = frozenset()) -> bool:
-    """Whether it appends an entry, or calls a function of the store that takes the actor and does."""
+    """Return whether a function appends an entry, or calls a function of the store that takes the actor and does."""
     calls = {one.func.id for one in ast.walk(function) if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)}
     passed = [one for one in FUNCTIONS.values() if one.name in calls - seen and takes_actor(one)]
     return uses_audit(function) or any(appends(one, seen | calls) for one in passed)

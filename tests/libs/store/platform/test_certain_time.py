@@ -1,4 +1,4 @@
-"""What cannot be brought back does not go by a host's clock alone."""
+"""Irreversible work does not rely on a host's clock alone."""
 
 from datetime import datetime, timedelta
 
@@ -22,7 +22,7 @@ FAR = timedelta(days=4000)
 
 
 class Wrong(SystemClock):
-    """The clock of a host that came up years ahead, or behind."""
+    """The clock of a host that started years ahead, or behind."""
 
     def __init__(self, by: timedelta) -> None:
         self.by = by
@@ -43,7 +43,7 @@ def test_a_host_ahead_is_held_to_the_database_and_one_behind_is_believed(databas
 def test_no_run_of_retention_believes_that_more_than_a_week_has_passed(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where the database's clock jumps: then nothing else is there to compare with."""
+    """Even if the database's clock jumps, when no other clock is there to compare with."""
     clock = SystemClock()
     with database.write() as tx:
         first = retention_now(tx, clock, "telemetry")

@@ -1,4 +1,4 @@
-"""Connections: one for each thread, and none that waits for ever on a database that has fallen silent."""
+"""Each thread has one connection, and none waits forever for a silent database."""
 
 import threading
 import time
@@ -20,7 +20,7 @@ from tests.fixtures.swallow import Swallow
 from tests.libs.web.conftest import bearer
 
 GIVEN_UP_S_MAX = 60.0
-"""Far above the bound that the tests set, far below what the kernel would wait for."""
+"""Seconds; far above the tests' bound, and far below the kernel's."""
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def swallow(database_url: str) -> Iterator[Swallow]:
 
 @pytest.fixture
 def far(swallow: Swallow, monkeypatch: pytest.MonkeyPatch) -> Iterator[Database]:
-    """The database, behind a proxy that can be told to swallow; a connection is given up after 2 s of silence."""
+    """The database behind a proxy that can swallow data; a connection is given up after 2 s of silence."""
     monkeypatch.setattr(BoundedConnection, "silence_s_max", 2.0)
     database = Database(swallow.database_url, pool_size=3)
     yield database
@@ -53,7 +53,7 @@ def test_a_thread_holds_one_connection_at_a_time(database_url: str, first: str, 
 
 
 def test_every_connection_is_bounded(database_url: str) -> None:
-    """Also the one that listens: it was opened by hand."""
+    """Also the listening connection, which is opened by hand."""
     database = Database(database_url)
     try:
         with database.write() as tx:

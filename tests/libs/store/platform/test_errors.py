@@ -1,4 +1,4 @@
-"""A lock that is waited for too long is the database's trouble, whichever way the statement went."""
+"""A lock timeout is reported as the database's trouble, for every way of running the statement."""
 
 from collections.abc import Callable, Iterator
 

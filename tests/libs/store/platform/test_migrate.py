@@ -62,7 +62,7 @@ OLD_SCHEDULE = """
 
 
 def test_regions_with_periods_live_beside_processes_that_know_none(empty_database_url: str) -> None:
-    """0013 there and back: what the version before writes is good on either side, and generations go on rising."""
+    """Migrate to 0013 and back: writes of the version before are valid on either side, and generations keep rising."""
 
     def generation(connection: psycopg.Connection, change: str) -> int:
         connection.execute(f"UPDATE regions SET {change} WHERE name = 'west'")

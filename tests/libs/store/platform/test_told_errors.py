@@ -1,4 +1,4 @@
-"""What rows keep of an error, every viewer may read."""
+"""Rows keep only error texts that every viewer may read."""
 
 from libs.domain.plan import SolveStatus
 from libs.domain.policy import RegionPolicy

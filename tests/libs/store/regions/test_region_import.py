@@ -30,7 +30,7 @@ BATCH = ReservationSpec(
 
 
 def full_image(region: str = "west") -> RegionImage:
-    """Something of everything that an image can hold."""
+    """Return an image with every feature."""
     return region_image(
         region,
         datacenters=2,

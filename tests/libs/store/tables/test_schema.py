@@ -1,4 +1,4 @@
-"""What must never be, the schema refuses; and the tables in Python are those of the migrations."""
+"""The schema refuses impossible states, and the tables in Python match the migrations."""
 
 from collections.abc import Iterator
 
@@ -33,7 +33,7 @@ def tx(database: Database) -> Iterator[Transaction]:
 
 
 def ids(tx: Transaction, region: str) -> dict[str, int]:
-    """One id of each noun of a region, and that of its last server, which is free."""
+    """Return one id of each noun of a region, and that of its last server, which is free."""
     nouns = ("datacenter", "msb", "rack", "server", "reservation", "plan")
     columns = ", ".join(
         f"(SELECT min({n}_id) FROM {n}s WHERE {n}s.region_id = regions.region_id) AS {n}" for n in nouns

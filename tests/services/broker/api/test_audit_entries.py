@@ -1,4 +1,4 @@
-"""Who may read what on the trail."""
+"""Check the roles that may read the audit trail."""
 
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
@@ -13,7 +13,7 @@ from tests.libs.web.conftest import bearer
 def test_entries_about_tokens_are_for_admins(
     app: FastAPI, viewer: TestClient, operator: TestClient, database: Database
 ) -> None:
-    """They name who is an admin, and until when an old secret opens."""
+    """They name admins, and the end of old secrets."""
     with database.write() as tx:
         for kind in ("token", "region"):
             audit.append(

@@ -1,4 +1,4 @@
-"""Imports and retirements, told in requests."""
+"""Test imports and retirements by requests."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""`/v1/regions/{region}/schedule`: who may change it, within which bounds, and what is said of it."""
+"""Test `/v1/regions/{region}/schedule`: roles, bounds and answers."""
 
 import pytest
 from fastapi.testclient import TestClient
@@ -48,7 +48,7 @@ def test_it_is_compared_and_swapped_by_an_operator(operator: TestClient, viewer:
         == 404
     )
     assert viewer.get("/v1/regions/wset/schedule").status_code == 404
-    # A policy that was read before the change of the period is stale too: both are of one region.
+    # A policy read before the change of the period is stale too, because both belong to one region.
     assert put(operator, {"solve_every_s": 1800}).status_code == 200
     patched = operator.patch("/v1/regions/west", json={"policy": {"buffer_cost": 2}}, headers={"If-Match": '"1"'})
     assert patched.status_code == 409
@@ -67,5 +67,5 @@ def test_the_bounds_themselves_are_taken(operator: TestClient, solve_every_s: fl
 
 
 def test_the_period_must_be_said(operator: TestClient) -> None:
-    """Left out, it would be the default by accident."""
+    """If omitted, it would become the default by accident."""
     assert put(operator, {"reason": "none"}).status_code == 422

@@ -1,4 +1,4 @@
-"""Racks are emptied ahead of a date by solves and moves, and leave or come back, on an injected clock."""
+"""Solves and moves empty racks ahead of a date. The racks leave or come back, on an injected clock."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -34,7 +34,7 @@ RACK = RetirementScope.RACK
 
 
 class World:
-    """Four MSBs of two racks of three servers; `web` holds 8, of which three stand in rack-00 and one is in use."""
+    """Four MSBs of two racks of three servers; `web` holds 8, of which three are in rack-00 and one is in use."""
 
     def __init__(self, database: Database, settings: SolverSettings) -> None:
         self.database, self.settings, self.clock = database, settings, ManualClock()
@@ -81,7 +81,7 @@ class World:
         return FinishRetirements(self.database, self.clock, "west").reconcile()
 
     def hour(self) -> tuple[int, int]:
-        """A solve, its moves, and the tick; the reservation never has less than it asked for."""
+        """Run a solve, its moves, and the tick; the reservation never has less than its capacity."""
         self.solve()
         self.require_whole()
         self.move()
@@ -127,7 +127,7 @@ def test_a_rack_is_emptied_without_a_dip_and_leaves_when_due(world: World) -> No
     assert "still held: web 3" in world.condition(retirement)[1]
     assert read(world.database).servers.leaving.sum() == 3
 
-    world.solve()  # buys what takes over, and gives nothing up before that is there
+    world.solve()  # binds the successors, and releases nothing before they are there
     assert len(world.servers(current_reservation="web", rack="rack-00")) == 3
     assert len(world.servers(target_reservation="web", rack="rack-00")) == 3
     assert world.hour() == (0, 0)
@@ -159,7 +159,7 @@ def test_a_rack_is_emptied_without_a_dip_and_leaves_when_due(world: World) -> No
 
 
 def test_what_is_not_empty_when_due_stays_and_is_said(world: World) -> None:
-    for rack in range(1, 8):  # the whole region is to go, so nothing can take over
+    for rack in range(1, 8):  # the whole region is announced, so there are no successors
         world.announce(f"rack-{rack:02d}", due_at=world.clock.now() + timedelta(days=9))
     retirement = world.announce(due_at=world.clock.now() + timedelta(hours=1))
     assert world.hour() == (0, 1)
@@ -210,7 +210,7 @@ def test_a_server_that_is_down_holds_nothing_and_its_name_may_come_again(world: 
             now=world.clock.now(),
         )
     world.announce("server-18", RetirementScope.SERVER, due_at=world.clock.now())
-    assert world.finish() == (0, 1)  # its target still says that web counts on it
+    assert world.finish() == (0, 1)  # its target still shows that web needs it
     world.solve()
     world.move()
     world.solve()

@@ -1,4 +1,4 @@
-"""`/v1/moves` over HTTP."""
+"""Test `/v1/moves` over HTTP."""
 
 from datetime import UTC, datetime
 

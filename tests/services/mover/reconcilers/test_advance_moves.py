@@ -1,4 +1,4 @@
-"""Moves on a real database, with an actuator that does as the test says."""
+"""Test moves on a real database, with an actuator that the test controls."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -72,7 +72,7 @@ def test_a_step_under_way_is_finished_before_its_move_is_cancelled(mover: Mover)
     )
     assert mover.server("server-00").current_reservation is None
     mover.settle()
-    # What the last owner left on it is cleaned away, although this move leaves no reservation.
+    # The server is cleaned of its last owner, although this move leaves no reservation.
     assert mover.moves("server-00")[-1].steps == (MoveStep.CLEAN, MoveStep.JOIN)
     assert mover.server("server-00").current_reservation == "web"
 
@@ -88,7 +88,7 @@ def test_a_move_that_fails_for_good_reports_its_server_and_is_not_tried_again(mo
         (event,) = list_events(tx, "west", is_open=True).items
     assert (event.scope_name, event.reason) == ("server-03", "move_failed: host_profile")
     assert mover.server("server-00").current_reservation == "db", "the others are not held up"
-    # Somebody repairs it, and it goes where it should.
+    # After a repair, it goes where it should.
     mover.actuator.say = lambda step: StepState.DONE
     with mover.database.write() as tx:
         end_event(tx, event.unavailability_event_id, generation=None, actor="olga", now=mover.clock.now())
@@ -162,7 +162,7 @@ def test_servers_that_are_down_or_in_maintenance_are_left_alone(database: Databa
 
 
 def test_two_movers_at_once_do_no_harm(database: Database, clock: ManualClock) -> None:
-    """As when a worker was stopped for longer than its lease."""
+    """As after a worker that was stopped for longer than its lease."""
     servers = [f"server-{i:02d}" for i in range(40)]
     image = region_image(
         servers_per_rack=20,

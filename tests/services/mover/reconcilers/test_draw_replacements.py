@@ -1,4 +1,4 @@
-"""Replacements on a real database: from the report of a failure to the targets, and back when it is mended."""
+"""Test replacements on a real database: from the report of a failure to the targets, and back after the repair."""
 
 from datetime import timedelta
 

@@ -49,7 +49,7 @@ def test_what_is_old_and_over_is_forgotten_batch_by_batch(mover: Mover, monkeypa
     assert forget(mover, 30) == 2 + 3
     kept = mover.moves()
     assert [(move.server, move.status) for move in kept] == [
-        ("server-02", MoveStatus.FAILED),  # a dead letter, which nobody has dealt with
+        ("server-02", MoveStatus.FAILED),  # a dead letter, still open
         ("server-03", MoveStatus.DONE),
     ]
     assert rows(mover.database, "move_steps") == sum(len(mover.records(move)) for move in kept)

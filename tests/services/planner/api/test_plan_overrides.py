@@ -1,4 +1,4 @@
-"""Overrides: bounds with a reason that the next plan keeps to, and that cannot contradict."""
+"""Overrides are bounds with a reason. The next plan keeps them, and they cannot contradict each other."""
 
 import pytest
 

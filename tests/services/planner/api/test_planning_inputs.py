@@ -1,4 +1,4 @@
-"""Planning inputs over REST: versions, checks with row and field, history and differences."""
+"""Test planning inputs over REST: versions, checks with row and field, history and differences."""
 
 import csv
 import io
@@ -169,7 +169,7 @@ def test_what_a_put_makes_wrong_elsewhere_is_a_warning(client, world):
 
 
 def test_another_world_takes_its_place(client, world, tmp_path):
-    """Table by table, in the order of the command line: none is held up by what is left of the world before."""
+    """Put table by table, in the order of the command line: remains of the world before must not block one."""
     put_world(client, world)
     other = tmp_path / "other"
     other.mkdir()

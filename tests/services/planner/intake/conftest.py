@@ -1,4 +1,4 @@
-"""The planner's intake on a real database, with an entry point for each of two products."""
+"""Provide the planner's intake on a real database, with an entry point for each of two products."""
 
 import threading
 import time
@@ -65,7 +65,7 @@ def gateways(database: Database) -> None:
 
 @pytest.fixture
 def make_app(database: Database) -> Callable[[], FastAPI]:
-    """A process of the planner's API: it makes a door of its own."""
+    """A process of the planner's API, with a span intake of its own."""
 
     def make() -> FastAPI:
         app = create_app(
@@ -84,7 +84,7 @@ def make_app(database: Database) -> Callable[[], FastAPI]:
 
 @pytest.fixture
 def reporter(make_app: Callable[[], FastAPI], database: Database, gateways: None) -> Iterator[TestClient]:
-    """Who holds a telemetry token."""
+    """A client with a telemetry token."""
     with TestClient(make_app(), headers=bearer(database, Role.TELEMETRY, "collector")) as client:
         yield client
 
@@ -97,7 +97,7 @@ def operator(make_app: Callable[[], FastAPI], database: Database) -> Iterator[Te
 
 @contextmanager
 def serving(app: FastAPI) -> Iterator[str]:
-    """The app behind a real socket, for clients that bring their own HTTP."""
+    """The app behind a real socket, for clients with their own HTTP."""
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error", access_log=False))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

@@ -1,4 +1,4 @@
-"""Exports over OTLP, in both of its forms."""
+"""Make exports over OTLP, in both of its forms."""
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
@@ -19,7 +19,7 @@ def span(trace, identifier, parent, name, kind=SERVER, *, cpu=1000, took_ns=1_00
 
 
 def export(**services):
-    """service -> spans, as a document of OTLP/JSON."""
+    """Return service -> spans, as a document of OTLP/JSON."""
     return {
         "resourceSpans": [
             {
@@ -32,7 +32,7 @@ def export(**services):
 
 
 def shop_trace(trace):
-    """front calls store twice for the shop: 3 spans, 4,000 instructions in store."""
+    """Return a trace in which front calls store twice for the shop: 3 spans, 4,000 instructions in store."""
     return export(
         front=[span(trace, 1, 0, "GET /")],
         store=[span(trace, 2, 1, "Get", cpu=3000), span(trace, 3, 1, "Get", cpu=1000)],

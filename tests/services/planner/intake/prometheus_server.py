@@ -1,4 +1,4 @@
-"""A real Prometheus on this machine, with data of the past; and one that is not, for what goes wrong."""
+"""Run a real Prometheus on this machine, with data of the past, and a fake one for errors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def free_port() -> int:
 
 @contextmanager
 def running_prometheus(home: Path, openmetrics: str) -> Iterator[str]:
-    """Prometheus with these samples (OpenMetrics text with timestamps) in its database, and nothing to scrape."""
+    """Run Prometheus with these samples (OpenMetrics text with timestamps) in its database, and without targets."""
     (home / "samples.txt").write_text(openmetrics)
     (home / "prometheus.yml").write_text("global: {}\n")
     subprocess.run(
@@ -69,7 +69,7 @@ def _until_ready(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
 
 
 class FakePrometheus:
-    """Answers in turn what it was told to: (status, document), or what `answer` makes of the form."""
+    """Gives prepared answers in turn: (status, document), or the result of `answer` for the form."""
 
     def __init__(self, *answers: tuple[int, object]) -> None:
         self.answers, self.asked, self.url = list(answers), [], ""

@@ -1,4 +1,4 @@
-"""Bodies that mean harm, or that no client should send: each is refused in words, and none is our mistake."""
+"""Hostile or impossible bodies are refused in words, and none causes an error of ours."""
 
 import gzip
 import json
@@ -41,7 +41,7 @@ def test_a_time_that_no_float_holds_is_one_span_left_out(reporter, database):
 
 
 def test_every_member_of_a_gzip_counts(reporter, database):
-    # Of two protobuf messages one behind the other, the parts of both are taken.
+    # Of two protobuf messages one behind the other, both are read.
     packed = b"".join(gzip.compress(as_proto(shop_trace(trace))) for trace in (1, 2))
     answer = reporter.post("/v1/traces", content=packed, headers=PROTO | {"Content-Encoding": "gzip"})
     assert answer.status_code == 200

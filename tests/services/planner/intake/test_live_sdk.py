@@ -1,4 +1,4 @@
-"""The OpenTelemetry SDK for Python sends spans to the running service: each lands on the product that caused it."""
+"""The OpenTelemetry SDK for Python sends spans to the running service: each counts for the product that caused it."""
 
 from datetime import date
 
@@ -22,7 +22,7 @@ SHOP, SEARCH = range(2)
 
 
 def provider_of(service, url, headers):
-    """What a program of this service sets up."""
+    """Return the tracer provider that a program of this service sets up."""
     exporter = OTLPSpanExporter(endpoint=f"{url}/v1/traces", headers=headers, compression=Compression.Gzip)
     provider = TracerProvider(resource=Resource.create({"service.name": service}))
     provider.add_span_processor(BatchSpanProcessor(exporter))

@@ -1,4 +1,4 @@
-"""Use and traffic as tables: what is sent twice is there once, what is wrong is named by row and field."""
+"""Tables of usage and traffic: a repeated upload counts once, and errors name row and field."""
 
 from datetime import UTC, datetime, timedelta
 

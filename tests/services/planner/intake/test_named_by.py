@@ -1,4 +1,4 @@
-"""No token takes all the names that there may be, and an operator gets back what one took."""
+"""No token can take all names, and an operator can take back the names of one."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -19,7 +19,7 @@ FROM = {"minute_zero": (datetime.now(UTC) - timedelta(hours=2)).isoformat()}
 
 @pytest.fixture
 def small(make_app, database, gateways, monkeypatch):
-    """An API that takes 12 names of services and 12 series, and who sends to it by the name of a token."""
+    """An API that takes 12 names of services and 12 series, and a sender by the name of a token."""
     monkeypatch.setenv("PLIMSOLL_TRACED_SERVICES_MAX", "12")
     monkeypatch.setenv("PLIMSOLL_SERIES_MAX", "12")
     app = make_app()
@@ -36,7 +36,7 @@ class _Sender:
         return self.client.request(method, path, **rest)
 
     def services(self, *names):
-        """How many of these services are refused their spans."""
+        """Return how many of these services have their spans refused."""
         document = export(**{name: [span(i + 1, 1, 0, "x")] for i, name in enumerate(names)})
         answer = self.ask("POST", "/v1/traces", json=document)
         assert answer.status_code == 200, answer.text

@@ -1,4 +1,4 @@
-"""Pulling use and traffic from Prometheus: a real one where it is installed, and one that answers as it is told."""
+"""Pull usage and traffic from a real Prometheus if installed, and from a fake one."""
 
 from contextlib import closing
 from dataclasses import replace
@@ -176,7 +176,7 @@ def test_sources_are_kept_in_generations_and_audited(database, operator):
 
 
 def test_of_two_that_pull_at_once_one_gives_way(database, operator):
-    """The second has read the source before the first committed."""
+    """The second has read the source before the first commits."""
     zero = MIDNIGHT.timestamp()
     put(operator)
 

@@ -1,4 +1,4 @@
-"""`plimsoll flux send`: a world folder through the service comes to what it comes to offline."""
+"""`plimsoll flux send`: a world folder gives the same sums through the service and offline."""
 
 import gzip
 import json
@@ -28,7 +28,7 @@ ZERO = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0) - ti
 @pytest.fixture
 def world(tmp_path):
     folder = write_world(tmp_path / "world", traces=60)
-    write_table(folder, "events", ["start_minute", "end_minute"], [])  # leaving these out is the planner's
+    write_table(folder, "events", ["start_minute", "end_minute"], [])  # the planner leaves these out itself
     return folder
 
 

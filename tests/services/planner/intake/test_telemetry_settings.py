@@ -1,4 +1,4 @@
-"""What the environment may say about Prometheus."""
+"""Check the environment's settings of Prometheus."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Spans over OTLP: taken; named where they are none; refused when there are too many; not lost once acknowledged."""
+"""Spans over OTLP are stored. Invalid ones are named, too many are refused, and acknowledged ones are never lost."""
 
 import gzip
 import json
@@ -224,7 +224,7 @@ def test_bodies_that_are_read_at_a_time_are_bounded(make_app, database, gateways
         door.enter(200)
     assert (caught.value.status_code, caught.value.headers["Retry-After"]) == (429, "1")
     door.leave(900)
-    door.enter(5000)  # alone, a body may be as large as its route takes
+    door.enter(5000)  # alone, a body may be as large as its route allows
 
 
 def test_two_sweeps_at_once_count_every_span_once(reporter, database):

@@ -1,4 +1,4 @@
-"""What is old and over is forgotten; what a kept run, the target or the next plan needs is not."""
+"""Old finished rows are deleted, but not those that a kept run, the target or the next plan needs."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -38,7 +38,7 @@ def put(database):
 
 @pytest.fixture
 def plan(database):
-    """Asks for a plan and makes it on that day; its id, or None where no plan came of it."""
+    """Plan on that day; return the id of the plan, or None without a plan."""
 
     def plan(at, *, status=PlanRunStatus.DONE, committed=True):
         with database.write() as tx:

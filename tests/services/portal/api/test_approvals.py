@@ -1,4 +1,4 @@
-"""What waits for a person, told in order."""
+"""Test approvals in the order of a story."""
 
 import pytest
 from fastapi import FastAPI
@@ -99,7 +99,7 @@ def test_an_approval_is_of_what_was_read(admin, client, operator, database: Data
     second = waiting(client)
     assert second["change"]["capacity_rru"] == 9
     assert decide(operator, second, "approve").status_code == 200
-    # an approval that was given is void too once something else is asked
+    # a new request also voids a granted approval
     generation = client.get(url).headers["etag"]
     assert client.patch(url, json={"spec": {"capacity_rru": 10}}, headers={"If-Match": generation}).status_code == 200
     assert assess(database, request_id).phase == "awaiting_approval"
@@ -145,7 +145,7 @@ def test_four_eyes(admin, operator, database: Database) -> None:
 
 
 def test_a_share_of_a_hardware_type(admin, client, database: Database) -> None:
-    """24 servers of hw-a: 12 are half of them; what is short counts as what solves will give later."""
+    """24 servers of hw-a: 12 are half of them; missing capacity counts like future servers."""
     set_limits(admin, hardware_share=0.5)
     spec = {"rru": {"hw-a": 1}, "survives_msb_loss": False}
     assert assess(database, ask(client, "half", **spec, capacity_rru=12)).phase == "granted"
@@ -154,7 +154,7 @@ def test_a_share_of_a_hardware_type(admin, client, database: Database) -> None:
     assert "13 of 24 hw-a" in told.message
     [half] = client.get("/v1/reservations?name=half").json()["items"]
     url, match = f"/v1/reservations/{half['reservation_id']}", {"If-Match": '"1"'}
-    smaller_rrus = {"spec": {"rru": {"hw-a": 0.5}}}  # the same capacity is twice the servers
+    smaller_rrus = {"spec": {"rru": {"hw-a": 0.5}}}  # the same capacity takes twice the servers
     dry = client.patch(url + "?dry_run=true", json=smaller_rrus, headers=match).json()["status"]
     assert dry["phase"] == "awaiting_approval"
     set_limits(admin, hardware_share=0.1)

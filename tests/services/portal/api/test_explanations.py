@@ -1,4 +1,4 @@
-"""Over REST: why a reservation has what it has, and what moving one of its servers would change."""
+"""Test over REST the explanation of a reservation, and the effect of moving one server."""
 
 from collections.abc import Callable
 

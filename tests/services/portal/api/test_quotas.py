@@ -1,4 +1,4 @@
-"""What an owner may be promised in a region."""
+"""Test the limit on an owner's promised capacity."""
 
 import threading
 
@@ -54,7 +54,7 @@ def test_a_limit_is_set_read_listed_and_lifted(admin: TestClient, client: TestCl
 def test_what_is_above_it_is_refused_with_the_numbers(admin, client, database: Database) -> None:
     set_limit(admin, 10)
     first, second = ask(client, "a", **SMALL, capacity_rru=5), ask(client, "b", **SMALL, capacity_rru=4)
-    told = assess(database, second)  # the first, which is not decided, came before it
+    told = assess(database, second)  # the first, undecided one came before it
     assert (told.phase, told.reason) == ("rejected", "QuotaExceeded")
     assert told.numbers == {"quota_rru": 10, "used_rru": 2, "pending_rru": 5, "asked_rru": 4}
     assert "at most 3" in told.message
@@ -89,7 +89,7 @@ def test_many_at_once_stay_within_it(app: FastAPI, admin, database: Database) ->
 
 
 def test_an_owner_may_have_a_slash_in_its_name_everywhere(app: FastAPI, admin: TestClient, database: Database) -> None:
-    """Names of owners may hold one, and servers decode %2F before they route."""
+    """Owners' names may contain a slash, and servers decode %2F before they route."""
     made = admin.post("/v1/tokens", json={"name": "ci", "role": "requester", "owners": ["team/a"]})
     assert made.status_code == 201
     with TestClient(app, headers={"Authorization": f"Bearer {made.json()['secret']}"}) as client:

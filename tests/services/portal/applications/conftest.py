@@ -1,4 +1,4 @@
-"""The solver's region, with one app that has the routes of both: simulated there, applied here."""
+"""Provide the solver's region, with one app for both services: the solver simulates, the portal applies."""
 
 from tests.services.solver.conftest import client, database, settings, simulate
 

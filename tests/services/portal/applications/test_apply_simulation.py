@@ -1,4 +1,4 @@
-"""What-ifs that are applied: as simulated, within quotas and limits, and only if nothing has moved."""
+"""A what-if is applied as simulated, within quotas and limits, and only if its basis has not changed."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -178,7 +178,7 @@ def limit(database: Database, *, quota_rru: float | None = None, **limits: objec
 def test_a_quota_holds_when_it_is_applied(
     simulate: Callable[..., dict], client: TestClient, database: Database, what_if: dict, refused: bool
 ) -> None:
-    limit(database, quota_rru=10)  # of which 9 are in use
+    limit(database, quota_rru=10)  # 9 of these are in use
     path = f"/v1/simulations/{simulate(**what_if)['simulation_id']}/apply"
     before = dump(database)
     answer = client.post(path, params={"reason": "more"})
@@ -217,7 +217,7 @@ def test_above_a_limit_it_is_an_approval(
 def test_ten_who_apply_at_once_leave_connections_for_everybody_else(
     simulate: Callable[..., dict], client: TestClient, database: Database
 ) -> None:
-    """As many as there are connections. Who waited for a second one would be told 503."""
+    """Ten clients for as many connections. A client that needed a second one would get 503."""
     path = f"/v1/simulations/{simulate(demand=[{'reservation': 'thin', 'capacity_rru': 4}])['simulation_id']}/apply"
     with ThreadPoolExecutor(11) as threads:
         applying = [threads.submit(client.post, path) for _ in range(10)]

@@ -1,4 +1,4 @@
-"""A simulation that is applied meets the rules that the same request would meet."""
+"""Applying a simulation obeys the rules of the same request."""
 
 from collections.abc import Callable
 
@@ -24,11 +24,11 @@ ANSWERS = {
     "rejected": "quota_exceeded",
     "awaiting_approval": "needs_approval",
 }
-"""Phase of a request that is judged -> what applying the same is answered with."""
+"""Phase of a judged request -> the answer to applying the same."""
 
 
 def rule(database: Database, *, quota_rru: float | None = None, **limits: object) -> None:
-    """Of `team`, which has 9 RRU: 3 of fat and 6 of thin."""
+    """Set quota and limits of `team`, which has 9 RRU: 3 of fat and 6 of thin."""
     with database.write() as tx:
         set_quota(tx, "west", "team", quota_rru, generation=0)
         set_approval_limits(tx, load_region(tx, "west").region_id, ApprovalLimits(**limits))  # type: ignore[arg-type]
@@ -47,7 +47,7 @@ def applied(client: TestClient, simulated: dict, **more: dict) -> str:
 
 
 JUST_OVER = float(np.nextafter(10.0, 11.0)) - 3
-"""The least by which thin can be above 7 and the sum with fat above 10."""
+"""The least value of thin above 7 whose sum with fat exceeds 10."""
 
 
 @pytest.mark.parametrize(

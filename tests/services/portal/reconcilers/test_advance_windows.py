@@ -1,4 +1,4 @@
-"""Reservations that begin and end, on a clock that passes when the test says so."""
+"""Test reservations that begin and end, on a clock that the test moves."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -38,7 +38,7 @@ def owner(database: Database, clock: ManualClock):
 
 @pytest.fixture
 def advance(database: Database, clock: ManualClock):
-    """What the scheduler and the workers would do: (begun, ended), after the assessments that follow."""
+    """Run scheduler and workers; return (begun, ended) after the assessments that follow."""
 
     def run() -> tuple[int, int]:
         counts = AdvanceWindows(database, clock, "west").reconcile()
@@ -172,7 +172,7 @@ def test_one_that_can_never_be_met_when_it_begins_is_not_kept(owner, database, c
     url = ask(owner, database, clock, create(spec=window(clock, 1, None)))
     from libs.store.capacity.quotas import set_quota
 
-    with database.write() as tx:  # what grows no more is not refused: its promise counts already
+    with database.write() as tx:  # a reservation that does not grow is not refused: its promise counts already
         set_quota(tx, "west", "team", 1.0, generation=0)
         import sqlalchemy as sa
 
@@ -223,7 +223,7 @@ def test_before_it_begins_there_is_nothing_to_explain(
 def test_what_has_ended_holds_no_servers_while_another_is_waited_for(
     owner: TestClient, database: Database, clock: ManualClock
 ) -> None:
-    """As a solve that binds servers of the one to the other would deadlock with it, and be lost."""
+    """Otherwise a solve that binds servers of one to the other would deadlock with it, and be lost."""
     for name, ends_d in (("first", 1), ("second", 2)):
         ask(owner, database, clock, create(name, window(clock, None, ends_d)))
     first, second = (get(owner, name)["reservation_id"] for name in ("first", "second"))

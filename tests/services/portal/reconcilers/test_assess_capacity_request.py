@@ -1,4 +1,4 @@
-"""However often, at once or half an assessment runs, there is one reservation and no server is given twice."""
+"""Repeated, concurrent or interrupted assessments make one reservation, and give no server twice."""
 
 import multiprocessing
 import signal

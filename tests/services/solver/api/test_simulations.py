@@ -1,4 +1,4 @@
-"""What-ifs over REST: they change nothing, and say what would differ."""
+"""Simulations over REST change nothing, and report the differences."""
 
 from collections.abc import Callable
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""A solve: what it commits, and what it leaves alone when it cannot."""
+"""Check the effects of a solve, and that a failed one changes nothing."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -137,7 +137,7 @@ def test_a_run_that_a_dead_worker_left_running_is_marked_failed(database: Databa
 def test_a_run_that_was_given_up_meanwhile_commits_nothing(
     database: Database, solver: Solver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its worker was stopped for longer than its lease, and its job was begun again."""
+    """Its worker was stopped for longer than its lease, and another run began."""
 
     def outlived(snapshot, *arguments, **options):
         with database.write() as tx:

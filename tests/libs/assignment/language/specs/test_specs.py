@@ -1,4 +1,4 @@
-"""Every spec: its value as its definition says, as the graph says, and as the increments say; and its page."""
+"""Check the value of every spec by its definition, by the graph and by increments; and check its page."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NO_CONSTRAINT = (
     "UtilIncreaseCostSpec",
 )
 GOALS_ONLY = {spec_named(name) for name in NO_CONSTRAINT}
-"""Specs whose value has no point at which it holds."""
+"""Specs that cannot hold or be broken."""
 each_example = pytest.mark.parametrize("name", EXAMPLES)
 
 
@@ -134,7 +134,7 @@ def test_a_spec_of_ones_own_may_be_abstract_and_keep_what_belongs_to_the_class()
 
 
 def test_another_spec_of_a_name_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else a replay file would mean the one or the other, by what was imported last."""
+    """Otherwise the meaning of a replay file would depend on the last import."""
     monkeypatch.setattr("libs.assignment.language.specs.spec.SPECS", dict(SPECS))
 
     def state() -> type[Spec]:
@@ -154,7 +154,7 @@ def test_another_spec_of_a_name_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_moves_in_progress_take_what_grows_with_the_moves() -> None:
-    """As many as the paper shards: no table of the moves and all containers, nor of the moves and each other."""
+    """As many moves as the paper has shards: no table of moves by containers, or of moves by moves, may be built."""
     moves, containers = 10_000, 27_000
     rng = np.random.default_rng(0)
     problem = Problem(objects=moves, containers=containers, initial=rng.integers(containers, size=moves))
@@ -179,7 +179,7 @@ def test_moves_in_progress_take_what_grows_with_the_moves() -> None:
 @pytest.mark.parametrize("hard", [True, False])
 @pytest.mark.parametrize("solver", ["auto", "local", "mip", "portfolio", "partitioned"])
 def test_moves_in_progress_come_to_the_same_by_every_solver(solver: str, hard: bool) -> None:
-    """Three are on their way to a container that holds two of them."""
+    """Three objects are on their way to a container with room for two."""
     moves = ((0, 3), (1, 3), (2, 3), (3, 2), (5, 2))
     problem = Problem(objects=6, containers=4, initial=[0, 0, 0, 1, 1, 2])
     problem.add_dimension("size", [2, 1, 1, 1, 1, 1], containers=[5, 5, 5, 3])

@@ -1,4 +1,4 @@
-"""Explanations against evaluation from scratch: what is said of a move is what making it does."""
+"""Check explanations of moves against the evaluation of the moved assignment."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.libs.assignment.worlds import CONTAINERS, OBJECTS, random_assignment,
 
 
 def every_spec() -> Problem:
-    """All examples as goals, and as constraints where they can be."""
+    """Return all examples as goals, and as constraints if possible."""
     problem = small_world()
     for example in EXAMPLES.values():
         problem.add_goal(example.spec, weight=1.5, priority=len(problem.goals) % 3)
@@ -144,7 +144,7 @@ def test_a_better_place_that_was_not_looked_at_is_named() -> None:
 
 
 def test_one_element_that_grows_forbids_though_others_fall_by_more() -> None:
-    """Moving mends two in one rack and breaks one in another: the total falls, and the move is forbidden."""
+    """A move repairs two in one rack and breaks one in another: the total falls, but the move is forbidden."""
     problem = Problem(objects=3, containers=2, initial=[0, 0, 1])
     problem.add_partition("all", [0, 0, 0])
     problem.add_dimension("heavy", [3, 1, 1])
@@ -221,7 +221,7 @@ def test_the_timeline_adds_up_term_by_term(solver: str) -> None:
 
 
 def test_a_timeline_of_prices_says_what_was_broken_at_each_time() -> None:
-    """Broken at the start, mended by the first placement: the steps say both, and each what had moved by then."""
+    """The start is broken, and the first placement repairs it. The steps show both, each with its moves."""
     problem = Problem(objects=8, containers=3, initial=[0, 0, 0, 0, 0, 0, 2, 2])
     placed = Filter(but=[2])
     problem.add_dimension("size", [1.0, 2.0, 1.0, 2.0, 1.0, 2.0, 1.0, 1.0], containers=[4.0, 5.0, 0.0])

@@ -1,4 +1,4 @@
-"""Local search ends where nothing improves, looks first where most could be gained, and counts what it does."""
+"""Local search ends at a local optimum, begins with the largest possible gains, and counts its work."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_search_that_is_cut_short_does_not_claim_to_be_at_the_bottom() -> None
 
 
 def test_the_bottom_is_not_where_a_swap_improves() -> None:
-    """Full containers: no single move fits, a swap gains."""
+    """Containers are full: no single move fits, but a swap gains."""
     problem = Problem(objects=2, containers=2, initial=[0, 1])
     problem.add_dimension("cpu", [5, 4], containers=[5, 5])
     problem.add_dimension("wanted", [1, 0])
@@ -76,7 +76,7 @@ def test_the_bottom_is_not_where_a_swap_improves() -> None:
     assert not sweeps.at_bottom(Work(1_000))
     assert sweeps.walk.assignment.tolist() == [1, 0]
     assert sweeps.at_bottom(Work(1_000))
-    assert not sweeps.at_bottom(Work(1))  # too little work to look at all
+    assert not sweeps.at_bottom(Work(1))  # too little work for a check
 
 
 def test_what_waits_to_be_placed_is_hottest() -> None:
@@ -88,7 +88,7 @@ def test_what_waits_to_be_placed_is_hottest() -> None:
 
 
 def test_what_a_short_item_could_get_is_hot_where_it_is() -> None:
-    """A level that wants more in container 0: all that is elsewhere could come."""
+    """A level wants more in container 0, so all objects elsewhere are hot."""
     problem = Problem(objects=5, containers=3, initial=[0, 1, 1, 1, 2])
     problem.add_goal(MaximizeAllocationSpec(dimension="count", filter=Filter(items=[0])), normalise=False)
     problem.add_goal(CapacitySpec(dimension="count", limit=Limit(default=1)), weight=0.1, normalise=False)
@@ -109,7 +109,7 @@ def test_large_objects_of_a_container_come_first() -> None:
 
 
 def test_the_first_improving_container_is_found_in_fewer_tries() -> None:
-    """A hundred empty containers, each as good as the next."""
+    """A hundred empty containers are equally good."""
     problem = Problem(objects=40, containers=100, initial=[0] * 40)
     problem.add_goal(CapacitySpec(dimension="count", limit=Limit(default=1)), normalise=False)
     program = compile_problem(problem, to_search=True)
@@ -133,7 +133,7 @@ def test_runs_look_at_the_objects_of_their_containers_alone_and_count_them() -> 
     state, counts = program.state(problem.initial), np.zeros(3 + MEMBERS_MAX + RUN_MAX, dtype=np.int64)
     lists = members_of(problem.initial, np.arange(objects), containers)
     run_between(program.tables, state, lists, 1, np.array([[3, 7]]), 10, 1, TOLERANCE, counts)
-    assert counts.tolist()[:3] == [10, 0, 1]  # five of each are looked at, and nothing is left for a move
+    assert counts.tolist()[:3] == [10, 0, 1]  # five of each are examined, and no move is left
     pairs = np.random.default_rng(1).integers(0, containers, size=(200, 2))
     run_between(program.tables, state, lists, 1, pairs[pairs[:, 0] != pairs[:, 1]], 10**6, 1, TOLERANCE, counts)
     for container in range(containers):

@@ -1,4 +1,4 @@
-"""Limits that bend: what is over them costs, prices follow, and no answer is over them."""
+"""An excess over bent limits has a price, prices follow the excess, and no answer exceeds a limit."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TOLERANCE = np.full(2, 1e-9)
 
 
 def full_house(seed: int = 4) -> Problem:
-    """Sixty objects of many sizes that fill six containers to 99 %, each dearer in some than in others."""
+    """Return sixty objects of many sizes that fill six containers to 99 %, each costlier in some than in others."""
     rng = np.random.default_rng(seed)
     sizes, where = rng.integers(5, 40, size=60).astype(float), np.arange(60) % 6
     held = np.bincount(where, weights=sizes, minlength=6)
@@ -76,7 +76,7 @@ def test_the_best_is_kept_while_limits_bend_and_is_never_over_them() -> None:
 
 def test_what_is_too_dear_is_forbidden_whatever_it_brings_back() -> None:
     program = compile_problem(full_house(), to_search=True)
-    where = np.where(np.arange(60) < 40, 0, 1)  # both are over by far
+    where = np.where(np.arange(60) < 40, 0, 1)  # both exceed their limits by far
     state, bent = program.state(where), Bent(program, 5.0)
     bent.prices[0][0] *= 50
     bent.bend(state, falling=False)
@@ -104,7 +104,7 @@ def test_prices_rise_where_limits_are_exceeded_and_fall_elsewhere() -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_full_containers_are_searched_and_no_limit_is_exceeded(threads: int) -> None:
-    """Changes that fit are few: a descent over moves and swaps ends far above what is found through bent limits."""
+    """Few changes fit: a descent over moves and swaps ends far above the result of bent limits."""
     problem = full_house()
     result = solve_local(problem, SearchLimits(tries_max=400_000, threads=threads))
     cpu = problem.dimensions["cpu"]

@@ -1,4 +1,4 @@
-"""Local search: better and never worse, by priority, reproducible, and increments that do not drift."""
+"""Local search improves and never worsens, by priority; it is reproducible, and increments do not drift."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def all_goals(*, hard: bool) -> Problem:
 
 @pytest.mark.parametrize("dense_max", [linear.DENSE_ELEMENTS_MAX, 20])
 def test_increments_of_a_long_walk_are_the_whole(dense_max: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """100,000 changes of all specs at once; with cells dense and with most of them kept sparse."""
+    """Make 100,000 changes of all specs at once; with dense cells, and with most of them sparse."""
     monkeypatch.setattr(linear, "DENSE_ELEMENTS_MAX", dense_max)
     problem = small_world()
     for name, example in EXAMPLES.items():
@@ -55,7 +55,7 @@ def test_increments_of_a_long_walk_are_the_whole(dense_max: int, monkeypatch: py
 
 
 NOT_SPARSE = {"group count, exact", "worst group move", "failure buffer"}
-"""Not zero where nothing is, or a maximum: kept dense, or refused, at any size."""
+"""Their empty value is not zero, or they take a maximum: dense, or refused, at any size."""
 
 
 def test_hard_constraints_hold_after_any_search() -> None:
@@ -97,7 +97,7 @@ def test_the_same_seed_and_tries_give_the_same_answer() -> None:
     runs = [solve_local(problem, SearchLimits(tries_max=50_000), seed=seed) for seed in (7, 7, 8)]
     assert (runs[0].assignment == runs[1].assignment).all()
     assert runs[0].objective == runs[1].objective
-    assert runs[0].tries == runs[1].tries < 50_000 + 20  # a sweep ends with the object at hand
+    assert runs[0].tries == runs[1].tries < 50_000 + 20  # a sweep finishes its present object
     assert (runs[0].assignment != runs[2].assignment).any()
 
 
@@ -112,11 +112,11 @@ def test_hot_containers_are_those_with_most_to_do_with_what_is_wrong() -> None:
     problem.add_goal(ColocateGroupsSpec(scope="rack", partition="job"), weight=100)
     program = compile_problem(problem)
     heat = container_heat(program.graph, program.goals, 1, problem.initial, problem.initial)
-    assert heat[2] > 0 == heat[3]  # container 3 has nothing that could move
+    assert heat[2] > 0 == heat[3]  # nothing in container 3 could move
 
 
 def test_it_finds_the_best_of_a_tiny_problem() -> None:
-    """Six objects on three containers: all 729 assignments written out."""
+    """Six objects on three containers: compare with all 729 assignments."""
     rng = np.random.default_rng(3)
     problem = Problem(objects=6, containers=3, initial=[0] * 6)
     problem.add_dimension("cpu", rng.integers(1, 9, size=6), containers=[8, 9, 7])
@@ -161,7 +161,7 @@ def test_threads_must_be_one_or_more() -> None:
 
 
 def test_it_stops_at_what_totals_say_cannot_be_undercut() -> None:
-    """Seven objects on three containers for two each: one is over, wherever they are."""
+    """Seven objects on three containers for two each: one always exceeds its limit."""
     problem = Problem(objects=7, containers=3, initial=[0] * 7)
     problem.add_goal(CapacitySpec(dimension="count", limit=Limit(default=2)), normalise=False)
     result = solve_local(problem, SearchLimits(tries_max=1_000_000_000))

@@ -46,7 +46,7 @@ def test_the_answer_is_legal_and_no_worse_than_the_start(how: Deal) -> None:
 
 
 def test_hard_constraints_hold_even_where_parts_cannot_know() -> None:
-    """Steps over racks that are cut: all specs as hard constraints, whatever the cut."""
+    """Steps over cut racks: all specs as hard constraints, for any cut."""
     for seed in range(2):
         problem = small_world()
         for name in (*LINEAR, "spread", "dependency", "diversity", "together", "failure buffer", "move group"):

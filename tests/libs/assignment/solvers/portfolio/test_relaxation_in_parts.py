@@ -1,4 +1,4 @@
-"""The relaxation in parts: feasible, better with each round, and its bound holds."""
+"""The relaxation in parts is feasible, improves with each round, and its bound is valid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The portfolio's phases on their own, and together against the exact solver."""
+"""Test the portfolio's phases alone, and together against the exact solver."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SEARCHED = PortfolioLimits(exact_columns_max=0)
 
 
 def world(seed: int, objects: int = 90) -> Problem:
-    """Objects of three kinds in four halls, wanted by six parties that must survive a hall's loss, or by nobody."""
+    """Return objects of three kinds in four halls. Six parties that must survive a hall's loss want some of them."""
     rng = np.random.default_rng(seed)
     kind, hall = rng.integers(3, size=objects), rng.integers(HALLS, size=objects)
     initial = rng.integers(PARTIES + 1, size=objects)
@@ -238,7 +238,7 @@ def test_without_a_relaxation_there_is_still_a_good_answer(seed: int, monkeypatc
 
 
 def test_it_says_where_counting_is_the_wrong_way() -> None:
-    """All objects different: nothing to count. Where it is proven to be the best there is nothing to warn of."""
+    """All objects differ, so counting does not help. A proven best answer needs no warning."""
     rng = np.random.default_rng(5)
     problem = Problem(objects=30, containers=4, initial=rng.integers(4, size=30))
     problem.add_dimension("cpu", rng.uniform(1.0, 9.0, 30))

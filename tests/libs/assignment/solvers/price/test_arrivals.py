@@ -1,4 +1,4 @@
-"""Objects that come and go: every round is legal, nothing that runs is moved, and known prices do not hurt."""
+"""For objects that come and go, every round is legal, moves no placed object, and may use known prices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What price-and-round reads of cells: nothing false on problems so small that all assignments can be looked at."""
+"""Price-and-round reads no falsehood from cells: check tiny problems against all assignments."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FEW = SearchLimits(tries_max=2_000)
 
 
 def market(objects: int, containers: int, initial: list[int], room: list[float] | None = None) -> Problem:
-    """All objects alike; the last container is for what is not placed."""
+    """Return equal objects; the last container is for unplaced ones."""
     problem = Problem(objects=objects, containers=containers, initial=initial)
     placed = Filter(but=[containers - 1])
     if room is not None:
@@ -61,7 +61,7 @@ def closed(items: list[int], initial: list[int], room: list[float] | None = None
 
 
 def rack_closed() -> Problem:
-    """The container of the rack where something is worth being takes what comes from the same rack."""
+    """Return a problem in which the only valued container accepts objects from its own rack."""
     problem = Problem(objects=1, containers=2, initial=[1])
     problem.add_scope("rack", [0, 0], 1)
     problem.add_constraint(NonAcceptingSpec(items=[0], scope="rack"))
@@ -115,7 +115,7 @@ def _moving(flavour: Flavour) -> Problem:
 
 
 def levels(problem: Problem, assignment: np.ndarray) -> list[float]:
-    """By definition: what is broken, and each priority."""
+    """Return the excess, and each priority, by definition."""
     broken = sum(c.weight * float(part.value(assignment).sum()) for c in problem.constraints for part in c.excess)
     found = dict.fromkeys(sorted({goal.priority for goal in problem.goals}), 0.0)
     for goal in problem.goals:
@@ -124,13 +124,13 @@ def levels(problem: Problem, assignment: np.ndarray) -> list[float]:
 
 
 def legal(problem: Problem, assignment: np.ndarray) -> bool:
-    """Whether no element of a hard constraint is larger than at the start."""
+    """Return whether no element of a hard constraint is larger than at the start."""
     parts = [part for c in problem.constraints if c.hard for part in c.excess]
     return all((part.value(assignment) <= part.value(problem.initial) + 1e-9).all() for part in parts)
 
 
 def check(problem: Problem, result: Outcome) -> list[float]:
-    """Nothing that the result says is false; returns the best levels that there are."""
+    """Check that no claim of the result is false; return the best possible levels."""
     everything = itertools.product(range(len(problem.containers)), repeat=len(problem.objects))
     table = np.array([levels(problem, np.array(a)) for a in everything if legal(problem, np.array(a))])
     best = []
@@ -145,7 +145,7 @@ def check(problem: Problem, result: Outcome) -> list[float]:
         assert bound <= least + 1e-9
         if now[level] > least + 1e-9:
             assert result.stopped_by is not StoppedBy.OPTIMAL
-            break  # what a level below can be depends on this one
+            break  # the best value of lower levels depends on this one
     return best
 
 
@@ -156,7 +156,7 @@ def test_nothing_false_is_said_of_tiny_markets(name: str) -> None:
 
 
 class OwnCapacity(Spec):
-    """What CapacitySpec says, in a caller's own words."""
+    """CapacitySpec in a caller's own words."""
 
     name = ""
 
@@ -175,7 +175,7 @@ def test_a_spec_of_equal_mathematics_is_treated_equally() -> None:
     built_in, own = placement(3, objects=200, containers=8), placement(3, objects=200, containers=8)
     own.constraints = [one for one in own.constraints if one.spec.dimension != "r0"]  # type: ignore[attr-defined]
     own.add_constraint(OwnCapacity())
-    own.constraints.reverse()  # r0 first, as it was
+    own.constraints.reverse()  # r0 first, as before
     first, second = solve_price(built_in, FEW), solve_price(own, FEW)
     assert second.bound == pytest.approx(first.bound)
     assert second.objective[1] == pytest.approx(first.objective[1])

@@ -1,4 +1,4 @@
-"""What the prices leave out is said by the name of the spec; what is no market at all is refused."""
+"""Results name the specs that prices leave out, and a problem that is no market is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Price and round: legal whatever is asked, near the best, in the order of priorities, and the same every time."""
+"""Price-and-round is always legal, near the best, ordered by priorities, and reproducible."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_the_placed_share_never_falls_with_rising_priority_where_asked(kind: dic
 
 
 def heavy_on_top(seed: int) -> Problem:
-    """The more something is worth the larger it is: the sum of worths alone would leave the highest out."""
+    """Return objects whose size grows with worth: the sum of worths alone would leave out the highest."""
     rng = np.random.default_rng(seed)
     worth = rng.choice([1.0, 2.0, 4.0], size=300)
     problem = Problem(objects=300, containers=21, initial=np.full(300, 20))
@@ -97,7 +97,7 @@ def test_the_same_seed_gives_the_same_answer(kind: dict[str, bool]) -> None:
 
 
 def best_of_all(problem: Problem) -> float:
-    """The first legal one of every assignment there is, by what it places."""
+    """Return the best legal value among all assignments, by placed worth."""
     containers, objects = len(problem.containers), len(problem.objects)
     everything = np.array(list(itertools.product(range(containers), repeat=objects)))
     gains = (everything < containers - 1) @ problem.dimensions["worth"].objects

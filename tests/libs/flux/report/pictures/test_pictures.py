@@ -1,4 +1,4 @@
-"""Pictures hold all that is written in them."""
+"""Pictures contain all their text."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Every kind of change asks about what its page says, and finds what other kinds cannot."""
+"""Every kind of change does as documented, and finds improvements that other kinds miss."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def draws(g: Tables, s: State, below: Ints, shares: Floats) -> None:
 
 
 def eight_on_four() -> Program:
-    """Two classes of four objects each, on four containers, each at first in 0 or 1."""
+    """Return two classes of four objects each on four containers; each object starts in 0 or 1."""
     problem = Problem(objects=8, containers=4, initial=[0, 0, 0, 1, 0, 0, 1, 1])
     problem.add_dimension("cpu", [1, 1, 1, 1, 5, 5, 5, 5])
     problem.add_goal(CapacitySpec(dimension="cpu", limit=Limit(default=6)), normalise=False)
@@ -53,7 +53,7 @@ def eight_on_four() -> Program:
 
 
 def asked(program: Program, kind: int, seed: int, assignment: list[int], proposals: Ints) -> list[tuple[int, int, int]]:
-    """(object, from, to) for each that would move."""
+    """Return (object, from, to) for each object to move."""
     state = program.state(np.array(assignment))
     count = ask_once(program.tables, state, kind, 1, proposals, seed)
     at = int(program.tables.node[0, MOVES_AT])
@@ -93,7 +93,7 @@ def test_homes_swaps_and_chains_go_where_they_say() -> None:
 
 
 def test_those_that_change_places_are_alike_in_what_is_counted() -> None:
-    """Forty sizes, apart in four dimensions of six: the sixteen nearest are far nearer than those drawn from all."""
+    """Forty sizes, apart in four of six dimensions: the sixteen nearest are far nearer than random ones."""
     rng = np.random.default_rng(3)
     sizes = np.concatenate([rng.uniform(1, 100, size=(40, 4)), rng.uniform(50, 50.01, size=(40, 2))], axis=1)
     problem = Problem(objects=80, containers=8, initial=np.arange(80) % 8)
@@ -125,7 +125,7 @@ def test_some_of_a_class_leave_one_container_for_another_together() -> None:
 
 
 def test_the_best_of_a_sample_is_no_worse_than_most() -> None:
-    """A small object among four full containers and an empty one among 5: the empty one is found nearly always."""
+    """A small object has four full containers and an empty one to choose from. It finds the empty one nearly always."""
     problem = Problem(objects=6, containers=6, initial=[0, 0, 1, 2, 3, 4])
     problem.add_dimension("cpu", [1, 9, 9, 9, 9, 9])
     problem.add_goal(CapacitySpec(dimension="cpu", limit=Limit(default=9)), normalise=False)
@@ -137,7 +137,7 @@ def test_the_best_of_a_sample_is_no_worse_than_most() -> None:
 
 
 def pairs_only() -> Problem:
-    """Objects 0 and 1, and 2 and 3, must be together, and are worth being elsewhere: single moves are forbidden."""
+    """Objects 0 and 1, and 2 and 3, must be together, and gain elsewhere: single moves are forbidden."""
     problem = Problem(objects=4, containers=2, initial=[0, 0, 0, 0])
     for name, sides in (("one", [1, -1, 0, 0]), ("two", [0, 0, 1, -1])):
         problem.add_dimension(name, sides, signed=True)
@@ -180,7 +180,7 @@ def test_changes_that_make_no_sense_are_refused(proposals: list[list[int]], why:
 
 
 def test_a_kernighan_lin_run_goes_through_what_is_worse() -> None:
-    """Both must change places, and each move alone makes it worse."""
+    """Both must swap, and each move alone is worse."""
     problem = Problem(objects=2, containers=2, initial=[0, 1])
     problem.add_dimension("cpu", [5, 4])
     problem.add_goal(CapacitySpec(dimension="cpu", limit=Limit(items=np.array([4.0, 5.0]))), normalise=False)
@@ -193,7 +193,7 @@ def test_a_kernighan_lin_run_goes_through_what_is_worse() -> None:
     assert state.part[1] == 0
     assert program.state(state.whole[:2].copy()).part[1] == 0
     assert counts[1] == 2  # moves kept
-    assert counts[2] == 1  # pairs looked at
+    assert counts[2] == 1  # pairs examined
     run_between(program.tables, state, lists, 1, pairs, 10_000, 2, tolerance, counts)
     assert state.part[1] == 0
     assert counts[1] == 0

@@ -1,4 +1,4 @@
-"""Steps on counts: every change costs what the definitions say, and where steps end none saves anything."""
+"""Every change of counts has the cost of its definition, and at the end no step saves anything."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LEAST = 1e-7
 
 
 class Everywhere:
-    """A guide that knows nothing."""
+    """A guide without knowledge."""
 
     def __init__(self, lowered: Lowered) -> None:
         self.lowered = lowered
@@ -56,7 +56,7 @@ def begin(lowered: Lowered, model: Model, counts: Ints) -> tuple[Network, State]
 
 
 def cost_after(lowered: Lowered, model: Model, counts: Ints, changes: list[tuple[int, int]]) -> float:
-    """By definition: from the counts anew; inf where a row besides those of classes, or a bound, is broken."""
+    """Return the cost of changed counts by definition; inf if a row besides those of classes, or a bound, is broken."""
     after = counts.copy()
     for q, by in changes:
         after[q] += by
@@ -125,7 +125,9 @@ def test_where_it_ends_no_step_saves_anything(seed: int) -> None:
 
 
 def two_halls() -> Problem:
-    """Nobody has anything; one party wants 3 whatever hall is lost, and the largest hall costs."""
+    """Return a problem with nothing placed: one party wants 3 after the loss of any hall, and the largest hall
+    costs.
+    """
     problem = Problem(objects=8, containers=2, initial=[1] * 8)
     problem.add_scope("party", [0, -1], 1)
     problem.add_partition("hall", [0, 0, 0, 0, 1, 1, 1, 1], 2)
@@ -179,7 +181,7 @@ def test_what_has_no_steps_is_still_solved() -> None:
 
 
 def test_steps_that_two_classes_promise_each_other_in_vain_end() -> None:
-    """Only the largest count matters: margins promise what no step of one object gives."""
+    """Only the largest count matters, so margins promise savings that no step of one object gives."""
     problem = Problem(objects=205, containers=51, initial=np.arange(205) % 51)
     problem.add_dimension("kind", np.arange(205) % 5 + 1.0)
     problem.add_goal(BalanceSpec(dimension="count", formula=BalanceFormula.MAX))
