@@ -27,5 +27,5 @@ def test_a_label_that_lacks_is_named_and_nothing_is_written(tmp_path: Path) -> N
     with pytest.raises(CliFailure, match="--map rack=LABEL"):
         convert(NODES / "eks.json", tmp_path / "west")
     assert not (tmp_path / "west").exists()
-    with pytest.raises(CliFailure, match="there already"):
+    with pytest.raises(CliFailure, match="exists already"):
         convert(NODES / "eks.json", tmp_path)

@@ -60,7 +60,7 @@ def test_a_world_is_put_planned_and_overridden(platform, tmp_path):
     assert no_zero.returncode == 1
     assert "events.csv: " in no_zero.stderr
     assert "growth, traffic_growth, ledger are put" in no_zero.stderr
-    assert "is no time" in plimsoll("inputs", "put", world, "--minute-zero", "yesterday").stderr
+    assert "is not a time" in plimsoll("inputs", "put", world, "--minute-zero", "yesterday").stderr
     answers = document(plimsoll("inputs", "put", world, "--minute-zero", f"{zero:%Y-%m-%d}", "-o", "json"))
     assert {one["name"]: one["version"] for one in answers}["supply"] == 1
     upload_world(client, world, zero.isoformat())

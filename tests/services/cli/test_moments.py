@@ -29,5 +29,5 @@ def test_an_offset_is_kept(text: str, hour: int) -> None:
 
 
 def test_what_is_no_time_says_how_to_write_one() -> None:
-    with pytest.raises(CliFailure, match="--at tomorrow is no time"):
+    with pytest.raises(CliFailure, match="--at tomorrow is not a time"):
         moment("--at", "tomorrow")

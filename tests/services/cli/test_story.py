@@ -158,7 +158,7 @@ def test_lists_of_servers(plimsoll: Plimsoll, tmp_path: Path) -> None:
     ]
     nodes.write_text(json.dumps({"items": items}))
     look = plimsoll("import", nodes, "-r", "kube", "--dry-run")
-    assert "would be made with 4 servers in 1 rack, 1 MSB and 1 datacenter, of 1 hardware type" in look.stdout
+    assert "would be created with 4 servers in 1 rack, 1 MSB and 1 datacenter, of 1 hardware type" in look.stdout
     made = plimsoll("import", nodes, "-r", "kube")
     assert (made.returncode, "kube is in" in made.stdout) == (0, True), made.stderr
 

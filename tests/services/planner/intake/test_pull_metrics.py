@@ -203,7 +203,7 @@ def test_an_answer_with_a_value_that_is_no_number_does_not_hold_up_the_other_sou
     good, bad = (200, matrix((labels, [(zero, "1")]))), (200, matrix((labels, [(zero, value)])))
     with FakePrometheus(bad, good).serving() as fake:
         pull(database, fake.url)
-    assert "no number" in status(database, "broken").error
+    assert "not a number" in status(database, "broken").error
     assert status(database, "broken").pulled_until == MIDNIGHT
     assert status(database, "whole").pulled_until == NOW
     assert status(database, "whole").error is None

@@ -61,7 +61,7 @@ def test_a_world_that_is_sent_is_the_world_that_is_read(send, database, world):
         *(world / name for name in ("traces.jsonl", "usage.csv", "traffic.csv")), "--minute-zero", ZERO.isoformat()
     )
     assert code == 0, err
-    assert "120 spans wait to be summed, 0 were none" in out
+    assert "120 spans wait to be summed, 0 were invalid" in out
     assert "samples of 9 series" in out
     SumSpans(database, SystemClock(), 0.0).reconcile()
     words = load_vocabulary(world)
