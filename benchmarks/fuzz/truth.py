@@ -40,7 +40,7 @@ class Truth:
 
     @cached_property
     def _parts(self) -> list[tuple[int, float, Floats, Spec]]:
-        """Of each wish its level, what it is multiplied by there, its value (A,), and its spec."""
+        """Return for each spec its level, its factor there, its value (A,), and the spec."""
         found = []
         for wish, means in zip(self.case.wishes, self.meanings, strict=True):
             if wish.goal:
@@ -52,7 +52,7 @@ class Truth:
 
     @cached_property
     def levels(self) -> Floats:
-        """(A, L) what is broken, and the goals by priority."""
+        """Return the total excess, and the goals by priority, (A, L)."""
         found = np.zeros((len(self.world), 1 + len(self.priorities)))
         for level, by, values, _ in self._parts:
             found[:, level] += by * values
@@ -68,8 +68,10 @@ class Truth:
 
     @cached_property
     def added(self) -> Floats:
-        """(A, L) how large the numbers are that a level of an assignment adds up. What others come to is no part of
-        it: 0.003 is more than 0, though another assignment would break a limit by a thousand million.
+        """Return the size of the numbers that a level of each assignment adds up, (A, L).
+
+        Other assignments do not count: 0.003 exceeds 0, even if another assignment would break a limit by a thousand
+        million.
         """
         found = np.zeros_like(self.levels)
         for level, by, values, _ in self._parts:

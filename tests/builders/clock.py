@@ -1,10 +1,10 @@
-"""Time that passes when a test says so."""
+"""Provide a clock that the test moves."""
 
 from datetime import UTC, datetime, timedelta
 
 
 class ManualClock:
-    """Time that passes when a test says so."""
+    """A clock that the test moves."""
 
     def __init__(self) -> None:
         self._now = datetime(2026, 11, 1, 12, tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""A mover of one region on a real database, with an actuator that answers as a test says."""
+"""Build a mover of one region on a real database, with an actuator that the test controls."""
 
 from collections.abc import Callable, Sequence
 
@@ -39,7 +39,7 @@ UNKNOWN = StepOutcome(state=StepState.UNKNOWN, message="HTTP 503: busy", call="s
 
 
 class Scripted:
-    """Says done to everything, unless `say` says something else. Keeps what it was asked."""
+    """Answers done to everything, unless `say` gives another answer. Keeps the requests."""
 
     def __init__(self) -> None:
         self.asked: list[StepRequest] = []
@@ -51,7 +51,7 @@ class Scripted:
 
 
 class Answers:
-    """Answers each request as `say` does, and keeps them."""
+    """Answers each request by `say`, and keeps them."""
 
     def __init__(self) -> None:
         self.asked: list[StepRequest] = []
@@ -71,7 +71,7 @@ class Mover:
         return AdvanceMoves(self.database, self.clock, self.actuator, self.policy, "west").reconcile()
 
     def settle(self) -> int:
-        """Tick until nothing happens; how many ticks that took."""
+        """Tick until nothing happens, and return the number of ticks."""
         for ticks in range(100):
             report = self.tick(60)
             if not (report.started or report.asked):
@@ -127,7 +127,7 @@ def http(mover: Mover, role: Role = Role.OPERATOR) -> TestClient:
 
 
 def dead_letter(mover: Mover, at: MoveStep = MoveStep.CLEAN) -> int:
-    """Let server-00's move fail for good at this step; its id."""
+    """Let server-00's move fail for good at this step; return its id."""
     say = mover.actuator.say
     mover.actuator.say = lambda step: StepOutcome(
         state=StepState.FAILED if step.step is at else StepState.DONE, message="no"

@@ -1,4 +1,4 @@
-"""Worlds with a plan made by hand, in round numbers: no solver decides anything in them."""
+"""Build worlds with plans made by hand, in round numbers, so that no solver decides anything."""
 
 from collections.abc import Mapping, Sequence
 
@@ -21,10 +21,10 @@ def planned_world(
     low_confidence: Sequence[str] = (),
     **control: Sequence[str] | Mapping[str, float],
 ) -> World:
-    """A world, and a plan that gives every service exactly what the planned traffic needs.
+    """A world, and a plan that gives every service exactly the capacity for the planned traffic.
 
     traffic        product -> its shares by region, now and planned
-    services       service -> product -> the capacity that all traffic of the product needs in it
+    services       service -> product -> capacity for all traffic of the product
     kinds          service -> hardware type; `compute` for all others
     growth         (service, region) -> capacity to add at the end
     control        control -> the services for which it is set, or service -> value

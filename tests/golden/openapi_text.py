@@ -1,4 +1,4 @@
-"""The OpenAPI document in parts that a person can read: one per noun, with what repeats written once."""
+"""Write the OpenAPI document in readable parts: one per noun, with repeated parts written once."""
 
 import json
 import re
@@ -11,7 +11,7 @@ _SCHEMA = re.compile(r"#/components/schemas/(\w+)")
 
 
 def parts(document: dict[str, Any]) -> dict[str, str]:
-    """Return JSON by noun: its paths, and the schemas that no other noun uses. `shared` has all else.
+    """Return JSON by noun: its paths, and the schemas that no other noun uses. `shared` has all the rest.
 
     `shared` has the usual answer of each status, the usual header and the usual parameter of each name, and operations
     refer to these. Titles are left out, because pydantic makes them from names.
@@ -40,7 +40,7 @@ def parts(document: dict[str, Any]) -> dict[str, str]:
 
 
 def folded(value: Any, indent: int = 0, lead: int = 0) -> str:
-    """Return sorted JSON in which everything that fits into a line has one."""
+    """Return sorted JSON, with each part that fits in one line on one line."""
     line = json.dumps(value, sort_keys=True, ensure_ascii=False)
     if len(line) + indent + lead < COLUMNS or not isinstance(value, dict | list) or not value:
         return line
@@ -60,7 +60,7 @@ def _untitled(value: Any) -> Any:
 
 
 def _take_usual(given: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the value of each name that more than half of those with the name have. They now have `"usual"` there."""
+    """Return the value that more than half of the entries with a name share. These now have `"usual"` instead."""
     texts: dict[str, Counter[str]] = defaultdict(Counter)
     for one in given:
         for name, value in one.items():
@@ -76,7 +76,7 @@ def _take_usual(given: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _used(content: Any, schemas: dict[str, Any]) -> set[str]:
-    """Return the schemas that a content refers to, those of schemas included."""
+    """Return the schemas that a content refers to, also through other schemas."""
     found: set[str] = set()
     waiting = set(_SCHEMA.findall(json.dumps(content)))
     while waiting:

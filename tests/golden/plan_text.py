@@ -1,4 +1,4 @@
-"""A plan for a region as text: what each reservation asks and gets, the servers that change, and the score."""
+"""Write a plan for a region as text: each reservation's capacity, the changed servers, and the score."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ TERMS = ("stability", "rack_spread", "msb_spread", "buffer", "short", "affinity"
 
 
 def plan_text(snapshot: FleetSnapshot, plan: TargetPlan) -> str:
-    """Say a plan in names and few digits."""
+    """Return a plan in names and few digits."""
     before = np.maximum(snapshot.servers.target, FREE)
     coverage = coverage_of(snapshot, before), coverage_of(snapshot, plan.target)
     score = evaluate(snapshot, before), evaluate(snapshot, plan.target)

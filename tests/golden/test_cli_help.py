@@ -1,4 +1,4 @@
-"""The help of every command, at 80 columns."""
+"""Check the help of every command, at 80 columns."""
 
 import re
 from collections.abc import Iterator
@@ -21,14 +21,14 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def paths(command: object, *path: str) -> Iterator[tuple[str, ...]]:
-    """The words that lead to a command, and to each command below it."""
+    """Yield the words of a command, and of each command below it."""
     yield path
     for name in command.list_commands(None) if hasattr(command, "list_commands") else ():
         yield from paths(command.get_command(None, name), *path, name)
 
 
 def helped(*path: str) -> str:
-    """A command as it is typed, and what it answers."""
+    """Return a command line and its answer."""
     done = CliRunner().invoke(app, [*path, "--help"], prog_name="plimsoll")
     assert done.exit_code == 0, done.output
     assert not COLOUR.search(done.output)

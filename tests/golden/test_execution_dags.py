@@ -1,4 +1,4 @@
-"""How the plans of three worlds are carried out: the actions, what they wait for, and when they can start."""
+"""Check the execution of three worlds' plans: the actions, their dependencies, and their earliest starts."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ def traffic_moves() -> World:
 
 
 def growth_waits() -> World:
-    """store may grow in east only when all downsizes of its pool there are done; cache is of another pool."""
+    """store may grow in east only after all downsizes of its pool there. cache is in another pool."""
     return planned_world(
         traffic={"shop": [[0.5, 0.3, 0.2], [0.4, 0.4, 0.2]]},
         services={"shop-front": {"shop": 100}, "store": {"shop": 200}, "cache": {"shop": 10}},
@@ -47,7 +47,7 @@ def test_a_plan_is_carried_out_in_the_same_way(world, golden: Golden) -> None:
 
 
 def dag_text(execution: ExecutionPlan) -> Iterator[str]:
-    """Say what is done, in the order of its start; each action with what it waits for below it."""
+    """Return the actions in the order of their start, each with its dependencies below it."""
     yield f"step {execution.step}, done after {execution.estimate_h:g} h"
     for action in sorted(execution.actions, key=lambda a: a.start_h):
         end_h = action.start_h + action.estimate_h

@@ -1,4 +1,4 @@
-"""The goldens themselves: they find a difference, say how to bless it, and are rewritten only then."""
+"""Goldens find a difference, tell how to bless it, and are rewritten only then."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The OpenAPI document of the whole platform, noun by noun."""
+"""Check the OpenAPI document of the whole platform, noun by noun."""
 
 from libs.reconcile.clock import SystemClock
 from libs.store.platform.database import Database

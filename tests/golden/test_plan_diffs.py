@@ -1,7 +1,7 @@
-"""Plans for six regions of a dozen servers.
+"""Check plans for six regions of a dozen servers.
 
-Each region has one cheapest plan but for the choice among equal servers, which extraction makes by row. So a golden
-does not depend on the path of the solver.
+Each region has one cheapest plan, except for the choice among equal servers, which extraction makes by row. So a golden
+does not depend on the solver's path.
 """
 
 import pytest
@@ -17,7 +17,7 @@ from tests.fixtures.golden import Golden
 from tests.golden.plan_text import plan_text
 
 WEB = ReservationSpec(capacity_rru=4, rru={"hw-a": 1.0})
-"""It asks for 2 servers in each of 3 MSBs: the third pair is its buffer."""
+"""web needs 2 servers in each of 3 MSBs: the third pair is its buffer."""
 TWO_EACH = dict.fromkeys(["server-00", "server-01", "server-04", "server-05", "server-08", "server-09"], "web")
 """The two servers of each of the first three racks of four."""
 
@@ -29,13 +29,13 @@ def granted() -> FleetSnapshot:
 
 
 def short() -> FleetSnapshot:
-    """A new reservation that asks for more than there is. It gets all that is free, and web keeps its own."""
+    """A new reservation asks for more than there is. It gets all free servers, and web keeps its own."""
     feed = ReservationSpec(capacity_rru=9, rru={"hw-a": 1.5})
     return fleet_snapshot(msbs=3, reservations={"web": WEB, "feed": feed}, current=TWO_EACH, in_use=TWO_EACH)
 
 
 def lost_msb() -> FleetSnapshot:
-    """An MSB is down. Its pair is made up for in the MSB that web was not in yet."""
+    """An MSB is down. Its pair is replaced in the MSB without servers of web."""
     down = [f"server-{row:02d}" for row in range(4, 8)]
     return fleet_snapshot(msbs=4, reservations={"web": WEB}, current=TWO_EACH, down=down)
 
@@ -68,7 +68,7 @@ def test_the_plan_of_a_region_is_the_same(region, golden: Golden) -> None:
 
 
 def test_the_draw_from_a_shared_buffer_is_the_same(golden: Golden) -> None:
-    """A server of web fails. The spare server of the MSB in which web has least takes its place at once."""
+    """A server of web fails. The spare server of the MSB with the fewest servers of web replaces it at once."""
     buffer = ReservationSpec(capacity_rru=2, rru={"hw-a": 1.0}, survives_msb_loss=False)
     spares = dict.fromkeys(["server-02", "server-06"], "shared-buffer-hw-a")
     failures = failures_snapshot(

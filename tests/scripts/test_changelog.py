@@ -1,4 +1,4 @@
-"""./scripts/changelog shows the fragments of the next version, and gathers them into CHANGELOG.md."""
+"""./scripts/changelog shows the fragments of the next version, and collects them in CHANGELOG.md."""
 
 import shutil
 import subprocess
@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A copy of what the script reads, with two fragments and no others."""
+    """A copy of the script's input, with two fragments and no others."""
     for name in ("scripts/changelog", "pyproject.toml", "changelog.d/_section.md.jinja"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)

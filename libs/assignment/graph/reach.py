@@ -14,9 +14,9 @@ from libs.assignment.language.matrices import Matrix
 TOLERANCE_SHARE = 1e-11
 """Tolerance of a hard element relative to the largest number in its cell: the error of millions of increments."""
 EXACT_SHARE = 1e-13
-"""Likewise: what one sum leaves."""
+"""Relative error of one sum."""
 FAR_BELOW = 2.0
-"""Times all that there is: a limit that is so much is never broken, however sums are rounded."""
+"""A limit of this many times the largest sum is never broken, even with rounding errors."""
 PART = 0.25
 """Share of the least effect of one object. A tolerance below it cannot hide an object."""
 
@@ -57,7 +57,7 @@ def reaches(cells: Sequence[Cell]) -> list[Reach]:
 
 
 def added_up(parts: Sequence[Reach]) -> Reach:
-    """Of a sum."""
+    """Return the reach of a sum."""
     some = [part for part in parts if part.most > 0]
     if not some:
         return NONE
@@ -79,8 +79,9 @@ def tolerance_of(cell: Cell, value: Reach) -> float:
 
 
 def _constants(cell: Cell, total: float) -> list[Floats]:
-    """What the constant of a cell is made of, but for limits that everything together stays far below: excess is 0
-    there, exactly, and their size says nothing of the rounding elsewhere.
+    """Return the constants of a cell, except for limits far above the sum of all objects.
+
+    The excess over such a limit is exactly 0, so its size has no effect on rounding elsewhere.
     """
     given = [cell.by_row, cell.by_column, *([] if cell.grid is None else [cell.grid.data])]
     if cell.function != POSITIVE_PART or cell.links:

@@ -10,9 +10,11 @@ from libs.assignment.model.affine import Affine
 from libs.assignment.model.assembly import Assembly
 
 UNKNOWN = 1e-4
-"""Where nothing is known a positive value is taken to be at least this: ten times what solvers round to."""
+"""Without a known step size, a positive value is assumed to be at least this: ten times the rounding of solvers."""
 WHOLE = 1e-12
-"""How far from whole a multiple may be, as a share: floats. 1 beside a thousand million is no multiple of that."""
+"""Relative tolerance for whole multiples, for rounding in floats. 1 beside a thousand million is no multiple of
+that.
+"""
 
 
 def grain(a: Assembly, x: Affine, some: Ints) -> Floats:
@@ -33,14 +35,17 @@ def grain(a: Assembly, x: Affine, some: Ints) -> Floats:
 
 
 def multiples(a: Assembly, x: Affine, some: Ints) -> tuple[Floats, Bools]:
-    """(some,) the smallest coefficient of each element, and whether all its terms are integer multiples of it."""
+    """Return the smallest coefficient of each element, (some,), and whether all its terms are integer multiples of
+    it.
+    """
     smallest, over, whole = _multiples(a, x, some)
     return smallest, whole & (over == 0)
 
 
 def _multiples(a: Assembly, x: Affine, some: Ints) -> tuple[Floats, Floats, Bools]:
-    """(some,) the smallest coefficient, what the constant has over a multiple of it (from 0 to less than it), and
-    whether all that columns add are integer multiples of it.
+    """Return the smallest coefficient of each element, (some,), and the remainder of the constant by it.
+
+    The third array tells whether all that columns add are integer multiples of the coefficient.
     """
     rows = csr(x.matrix)[some]
     element = np.repeat(np.arange(len(some)), np.diff(rows.indptr))

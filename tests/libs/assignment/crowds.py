@@ -1,4 +1,4 @@
-"""Problems of many objects, for solvers that divide them."""
+"""Make problems of many objects, for solvers that divide them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def crowd(objects: int = 600, containers: int = 24, seed: int = 0) -> Problem:
 
 
 def nowhere(objects: int = 400, containers: int = 20) -> Problem:
-    """Everything is still in the last container, which is nowhere."""
+    """Return a problem with all objects in the last container, which means "unplaced"."""
     problem = Problem(objects=objects, containers=containers + 1, initial=np.full(objects, containers))
     problem.add_scope("real", np.append(np.arange(containers), -1))
     problem.add_dimension("cpu", 1.0 + np.arange(objects) % 3)
@@ -42,7 +42,7 @@ def nowhere(objects: int = 400, containers: int = 20) -> Problem:
 
 
 def facilities(seed: int = 0) -> Problem:
-    """Capacitated facility location: a user is close to one facility, and one that is used costs rent."""
+    """Return capacitated facility location: a user is close to one facility, and a used facility costs rent."""
     rng = np.random.default_rng(seed)
     users, sites = 400, 40
     far = np.full((sites, sites), 10.0)

@@ -230,7 +230,7 @@ def test_a_limit_that_is_never_reached_loosens_no_other() -> None:
 
 @pytest.mark.parametrize("solve", [solve_local, solve_partitioned])
 def test_what_has_nowhere_to_go_from_a_start_may_have_come_from_better(solve) -> None:
-    """An object may stay in the container that is too small for it, which none of them fits into once they left."""
+    """An object may stay in a container that is too small for it. Once it has left, it may not come back."""
     problem = Problem(objects=3, containers=3, initial=[1, 0, 1])
     problem.add_dimension("cpu", [2.0, 2.0, 2.0], containers=[0.0, 1.0, 0.0])
     placed = Filter(but=[2])

@@ -118,7 +118,7 @@ def test_rounding_is_of_the_amounts_that_a_constraint_reads() -> None:
 
 
 def test_what_others_break_hides_nothing() -> None:
-    """0.003 is broken, or nothing is, beside what would be broken by three thousand million or weighs as much."""
+    """An excess of 0.003 counts, or none, beside a possible excess or weight of three thousand million."""
     out = Filter(but=[2])
     case = Case(
         objects=1,

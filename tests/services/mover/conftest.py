@@ -1,4 +1,4 @@
-"""A mover on a real database whose clock stands still."""
+"""Provide a mover on a real database whose clock stands still."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""A planner on a real database, a client that may operate it, and its runs."""
+"""Provide a planner on a real database, a client that may operate it, and its runs."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta

@@ -42,7 +42,7 @@ class TermChange:
 
     @property
     def slack(self) -> float:
-        """What sums of floats may be off, where all that objects add is little too; and less than what one adds."""
+        """Return the largest change that counts as rounding. It is smaller than the effect of one object."""
         size = max(min(1.0, self.reach.total), abs(self.before))
         return max(min(SAME * size, PART * self.reach.least), SUMS * abs(self.before))
 
@@ -53,7 +53,7 @@ class TermChange:
 
 
 def changes(terms: Sequence[Term], before: Floats, after: Floats, reached: Sequence[Reach]) -> tuple[TermChange, ...]:
-    """One for each term."""
+    """Return one TermChange per term."""
     return tuple(
         TermChange(term=term, before=float(was), after=float(now), reach=reach)
         for term, was, now, reach in zip(terms, before, after, reached, strict=True)

@@ -152,8 +152,10 @@ class Search:
         return StoppedBy.TIME if by_time else StoppedBy.WORK
 
     def _stuck(self) -> StoppedBy:
-        """Where nothing may move: that is the only assignment there is, unless it was begun from another one than where
-        the objects are. A limit that is broken there lets them go back.
+        """Return the reason for the end of a search in which no object may move.
+
+        The initial assignment is then the only possible one. From another start, a limit that is broken at the initial
+        assignment may allow objects to return there, so only a bound proves the answer.
         """
         proven = bool((self.walks.best == self.program.problem.initial).all())
         proven = proven or not any(self.walks.open(level) for level in range(self.program.levels))

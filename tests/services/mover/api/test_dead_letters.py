@@ -1,4 +1,4 @@
-"""Moves that failed for good: an operator retries one, skips its step, or retires its server."""
+"""Test moves that failed for good: an operator retries one, skips its step, or retires its server."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -82,7 +82,7 @@ def test_a_dead_letter_goes_with_its_server(mover: Mover) -> None:
 
 
 def test_moves_fail_in_the_order_of_locks_of_everybody_else(mover: Mover) -> None:
-    """Who skips a step or ends an event locks the events first, and would wait for a move that waits for the events."""
+    """Skipping a step or ending an event locks the events first. It would wait for a move that waits for the events."""
     with ThreadPoolExecutor(1) as pool:
         with mover.database.write() as tx:
             lock_events(tx, load_region(tx, "west").region_id)

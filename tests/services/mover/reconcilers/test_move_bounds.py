@@ -1,4 +1,4 @@
-"""How many moves may run: bounds per MSB, and replacements beyond them."""
+"""Test bounds on running moves per MSB, and replacements beyond them."""
 
 from dataclasses import replace
 

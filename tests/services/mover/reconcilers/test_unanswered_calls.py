@@ -1,4 +1,4 @@
-"""Actuators that do not answer, or later: when a step is asked for again, and who is not to blame."""
+"""Test actuators that answer late or never: the time of the next call, and the servers that must not be blamed."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Plan runs: from inputs over REST and measurements to a plan that is the offline one."""
+"""Plan runs go from inputs over REST and measurements to the same plan as offline."""
 
 import json
 import zipfile

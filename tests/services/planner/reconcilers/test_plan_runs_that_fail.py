@@ -1,4 +1,4 @@
-"""Runs that end without a plan: inputs that do not fit, workers that die, plans that overtake, and cancelling."""
+"""Test runs that end without a plan: unfit inputs, dead workers, overtaking plans, and cancelling."""
 
 from datetime import timedelta
 

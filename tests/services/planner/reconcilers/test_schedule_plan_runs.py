@@ -1,4 +1,4 @@
-"""When a plan is due: once a week, at the hour that operators say, and once there is something to plan from."""
+"""A plan is due once a week at the operators' hour, and once required inputs exist."""
 
 from datetime import timedelta
 
@@ -23,7 +23,9 @@ def test_the_weekly_cycle_asks_once_there_is_something_to_plan_from(client, data
 
 @pytest.mark.parametrize(("weekday", "hour"), [(0, 2), (2, 12), (2, 13), (3, 0), (6, 23)])
 def test_the_week_begins_when_operators_say(client, database, world, weekday, hour):
-    """Looked at every hour of the first and third of three weeks: at the hour, and at once for what was missed."""
+    """Check every hour of the first and third of three weeks: a plan comes at the hour, and at once if one was
+    missed.
+    """
     put_world(client, world)
     noon, asked = FixedClock().now(), []
 

@@ -1,4 +1,4 @@
-"""Answers of parts together are legal: those that would break something are not taken."""
+"""Joined answers of parts are legal: answers that would break a constraint are not taken."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from libs.assignment.solvers.partitioned.part import parts_of
 
 
 def test_when_the_time_is_up_parts_that_were_not_taken_stay_as_they_are() -> None:
-    """Both answers at once are too many for the container that they share; each alone is not."""
+    """Both answers at once exceed their shared container; each alone does not."""
     problem = Problem(objects=2, containers=3, initial=[0, 1])
     problem.add_constraint(CapacitySpec(dimension="count", limit=Limit(default=1.0)))
     problem.add_goal(CapacitySpec(dimension="count", limit=Limit(items=[0.0, 0.0, 1.0])))

@@ -1,4 +1,4 @@
-"""Which objects and containers a part has: dealt evenly, with what must not be split."""
+"""Objects and containers are distributed evenly to parts, and indivisible sets stay together."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_container_that_holds_everything_is_in_every_part() -> None:
 
 
 def test_a_pool_is_in_every_part_however_little_it_holds() -> None:
-    """In the last container nothing counts: it is outside of the scope that all goals look at."""
+    """Nothing counts in the last container: it is outside the scope of all goals."""
     problem = Problem(objects=100, containers=11, initial=np.append(np.arange(95) % 10, np.full(5, 10)))
     problem.add_scope("real", np.append(np.arange(10), -1))
     problem.add_goal(BalanceSpec(dimension="count", scope="real"))

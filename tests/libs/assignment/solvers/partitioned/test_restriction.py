@@ -1,4 +1,4 @@
-"""What each part sees adds up to the whole, and what holds in all parts holds in it."""
+"""The parts' views add up to the whole, and constraints that hold in all parts hold in the whole."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ LINEAR = [
     "in progress",
     "drain",
 ]
-"""Constraints of the form max(0, linear): whatever the cut, the whole holds what all parts hold."""
+"""Constraints of the form max(0, linear): for any cut, the whole keeps what all parts keep."""
 
 
 def a_cut(seed: int, parts: int = 3):
-    """Containers at random to parts, one of them split."""
+    """Distribute containers to parts at random, with one split."""
     rng = np.random.default_rng(seed)
     problem = small_world()
     of_container = rng.permutation(np.arange(CONTAINERS) % parts)
@@ -78,7 +78,7 @@ def test_one_part_is_the_whole(name: str) -> None:
 
 @pytest.mark.parametrize("name", LINEAR)
 def test_what_no_part_worsens_the_whole_does_not_worsen(name: str) -> None:
-    """Element by element; and what is broken at the start is divided, not counted twice."""
+    """Check element by element. Excess at the start is divided among parts, not counted twice."""
     looked = 0
     for seed in range(5):
         problem, parts = a_cut(seed)

@@ -1,4 +1,4 @@
-"""Parts solved and put together: legal, no worse than the start, and the same wherever they are solved."""
+"""Solving in parts gives a legal answer, no worse than the start, and the same in any process."""
 
 from __future__ import annotations
 
