@@ -82,7 +82,7 @@ def bench_mover(argv: list[str]) -> dict[str, object]:
 
 
 def _retarget(database: Database, number: int) -> None:
-    """Free this many servers that are bound and up: each has to leave and be cleaned."""
+    """Free `number` servers that are bound and up: each has to leave and be cleaned."""
     with database.snapshot() as tx:
         snapshot = load_fleet_snapshot(tx, _REGION)
     servers = snapshot.servers

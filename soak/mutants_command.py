@@ -22,7 +22,7 @@ _WORK_S, _SETTLE_S = 70.0, 15.0
 _FAULT_EVERY_S = 4.0
 _FAULTS = ("pause_pool", "end_connections", "no_receiver")
 _MORE = {"forgotten_lease": ("kill_pool",)}
-"""Faults by which mutants are found. They leave the platform up, because a restart takes long within two minutes.
+"""Faults that reveal mutants. None stops the platform, because a restart would take too much of the two minutes.
 
 `_MORE` has additional faults for a mutant that needs them.
 """

@@ -48,7 +48,7 @@ class Draw:
         return self.one(FINE) if self.maybe(0.15) else self.whole(most)
 
     def numbers(self, size: int, most: int = 4, least: int = 0) -> tuple[float, ...]:
-        """Return this many random numbers."""
+        """Return `size` random numbers."""
         if self.maybe(0.25):
             return (self.whole(most, least),) * size
         return tuple(self.one(FINE) if self.maybe(0.1) else self.whole(most, least) for _ in range(size))

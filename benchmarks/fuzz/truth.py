@@ -119,7 +119,7 @@ class Truth:
 
     @cached_property
     def legal(self) -> Bools:
-        """Return whether no hard element is worse, within rounding only, (A,). Bounds and optima must hold for
+        """Return whether each assignment worsens no hard element, except by rounding, (A,). Bounds and optima refer to
         these.
         """
         return np.asarray((self.hard - self.at_start.hard <= self._rounding).all(axis=1))

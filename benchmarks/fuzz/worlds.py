@@ -18,7 +18,7 @@ APART = (1e9, 1e6, 1e-6)
 
 
 def draw_world(draw: Draw, assignments_max: int) -> Case:
-    """Return a world with at most this many assignments. It becomes the draw's case."""
+    """Return a world with at most `assignments_max` assignments. It becomes the draw's case."""
     containers = 1 if draw.maybe(ODD / 2) else int(draw.rng.integers(2, 5))
     most = 7 if containers == 1 else min(7, int(np.log(assignments_max + 0.5) / np.log(containers)))
     objects = 0 if draw.maybe(ODD / 4) else int(draw.rng.integers(1, most + 1))

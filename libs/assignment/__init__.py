@@ -1,6 +1,7 @@
-"""Objects to containers: say what is wanted in specs, solve it at any scale. Knows nothing about servers.
+"""Assign objects to containers: state goals and constraints in specs, and solve them at any scale.
 
-Every public name is here. Each is imported at its first use, so that the package itself costs nothing.
+The library does not know servers. Every public name is here. Each is imported at its first use, so importing the
+package itself costs nothing.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from libs.assignment.solvers.settings import PortfolioLimits, SearchLimits
 
 
 def warm(tell: Callable[[str], object] = lambda _: None) -> None:
-    """Small problems that go through all kernels. `tell` takes a line after each: compiled, each takes a while."""
+    """Solve small problems that use all kernels. `tell` takes a line after each; compiling takes a while."""
     problem = uneven()
     steps: dict[str, Callable[[], object]] = {
         "local search": lambda: solve_local(problem, SearchLimits()),  # ends by itself: no move and no swap improves

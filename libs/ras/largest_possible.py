@@ -45,8 +45,9 @@ class Potential:
 
 
 def potential_of(snapshot: FleetSnapshot, reservation: int) -> Potential:
-    """Return the potential. Without affinity, hold all servers: another one never lowers the capacity after an MSB
-    loss.
+    """Return the potential of a reservation.
+
+    Without affinity it holds all servers, because one more server never lowers the capacity that survives an MSB loss.
     """
     q, M = snapshot.reservations, len(snapshot.topology.msbs)
     value = q.rru[reservation, snapshot.servers.hardware_type] * ~snapshot.servers.leaving

@@ -11,7 +11,7 @@ from libs.reconcile.environment import Settings
 
 
 class Weekday(StrEnum):
-    """In the order of datetime.weekday()."""
+    """Days of the week, in the order of datetime.weekday()."""
 
     MONDAY = "monday"
     TUESDAY = "tuesday"

@@ -75,11 +75,11 @@ class State(NamedTuple):
     """The arrays that changes write.
 
     whole   assignment (N,); moves to evaluate, 3 x MOVES_MAX; state of the random numbers; scratch, SCRATCH; per
-            cell its WORK: touched elements, used slots, the touched; slot keys (-1: empty); per stack the number of
-            touched rows, and the rows
+            cell its WORK: number of touched elements, number of used slots, touched elements; slot keys (-1: empty);
+            per stack the number of touched rows, and the rows
     part    objective by level; its change by level; scratch, SCRATCH; OVERS; per cell its elements as pairs (x, dx),
-            or slots (x); maxima; touched dx; per stack the held amounts, their changes in touched rows, and the price
-            of an excess over a bent limit
+            or slots (x); maxima; dx of touched elements; per stack the held amounts, their changes in touched rows,
+            and the price of an excess over a bent limit
     """
 
     whole: Ints

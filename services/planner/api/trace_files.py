@@ -28,7 +28,7 @@ FILE_SPANS_MAX = 1_000_000
 FILE_PARTS_MAX = 2 * FILE_SPANS_MAX
 """Lines, messages and invalid items in a file. They take as much time as spans."""
 SPANS_BYTES = 100 << 20
-"""Bytes for that many spans: as arrays, as values before that, and as the written bytes."""
+"""Memory for FILE_SPANS_MAX spans: as arrays, as values before that, and as the written bytes."""
 
 
 class TraceFileOut(ResponseModel):

@@ -32,7 +32,10 @@ router = APIRouter(prefix="/v1/traces", tags=["telemetry"])
 BODY_BYTES_MAX = 16 << 20
 """Limit of an export as sent. For scale: a Collector's batch of 8,192 spans is 2 MB unpacked."""
 UNPACKED_BYTES_MAX = 6 << 20
-"""Three such batches. A parser blocks all other threads, also the one for /healthz, so its input must be small."""
+"""Limit of an unpacked export: three batches of a Collector.
+
+A parser blocks all other threads, also the one for /healthz, so its input must be small.
+"""
 BODY_S_MAX = 30.0
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
 FORMS = {PROTOBUF: OTLP_PROTO, JSON: OTLP_JSON}

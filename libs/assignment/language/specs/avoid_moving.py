@@ -39,5 +39,5 @@ class AvoidMovingSpec(Spec):
         return (PositivePart(moved),)
 
     def scale(self, problem: Problem) -> float:
-        """Return the number of named objects: all of them moved."""
+        """Return the number of named objects: the value if all of them move."""
         return float(len(self.objects))

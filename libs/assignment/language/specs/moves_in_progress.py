@@ -57,5 +57,5 @@ class MovesInProgressSpec(Spec):
         return (PositivePart(PositivePart(all_of - arrived).total()),)
 
     def scale(self, problem: Problem) -> float:
-        """Return the number of moves: all of them unfinished."""
+        """Return the number of moves: the value if none is finished."""
         return float(len(self.moves))

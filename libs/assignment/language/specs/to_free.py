@@ -24,7 +24,7 @@ class ToFreeFormula(StrEnum):
     """The measure of a scope item that is not empty yet."""
 
     UTILIZATION = "UTILIZATION"
-    """Its utilisation."""
+    """The utilisation of the item."""
     OCCUPIED = "OCCUPIED"
     """1, for any utilisation above 0."""
 

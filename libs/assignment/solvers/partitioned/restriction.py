@@ -24,7 +24,7 @@ from libs.assignment.solvers.partitioned.part_views import Views
 from libs.assignment.solvers.partitioned.row_values import value_at_rows
 
 Restricted = Expression | None
-"""None: the part cannot change it."""
+"""A part's view of an expression; None: the part cannot change it."""
 
 
 class Restriction:

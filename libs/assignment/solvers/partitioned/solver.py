@@ -33,7 +33,7 @@ from libs.assignment.solvers.timeline_record import Record
 POLL_S = 0.1
 """Seconds between two checks for cancellation while other workers solve parts."""
 CUT_SHORT = (StoppedBy.TIME, StoppedBy.WORK)
-"""Reasons for the end of a part that are also reasons for the whole, unless it is polished."""
+"""Reasons for the end of a part. Without a polish, they are also the reason for the end of the whole."""
 
 
 def solve_partitioned(

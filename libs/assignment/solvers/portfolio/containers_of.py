@@ -17,14 +17,14 @@ HOPS_MAX = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Shares:
-    """K containers; C columns of the model, the first Q of them counts.
+    """The containers of each column and row. K containers; C columns of the model, the first Q of them counts; N rows.
 
-    columns    (C, K)  each container's part of a column's cost: a count belongs to its container; another column
-                       belongs in equal parts to the containers of the rows that contain it
+    columns    (C, K)  share of each container in a column's cost. A count belongs to its container. Another column
+                       belongs in equal shares to the containers of the rows that contain it
     rows       (N, K)  likewise; 0 for supply rows
     separable  bool    no column, and no row except supply, belongs to more than one container
-    sink       int     the container whose counts are in no relevant row except supply: its objects have a cost each
-                       and no other effect, as for unplaced objects; -1 if there is none
+    sink       int     a container for unplaced objects: its counts are in no relevant row except supply, so each
+                       object in it has only its own cost; -1 if there is none
     """
 
     columns: Matrix

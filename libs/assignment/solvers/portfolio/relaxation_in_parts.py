@@ -24,7 +24,7 @@ from libs.mip.model import Model
 PART_COUNTS = 20_000
 """Count columns of a part: its relaxation takes seconds."""
 ROUNDS = 2
-"""Each round distributes the containers again, so that one part's surplus can reach another."""
+"""Number of rounds. Each distributes the containers again, so that one part's surplus can reach another."""
 PATIENCE = 3.0
 """Time left, in lengths of the last round, that another round or a bound needs. The later search gains more than
 these.

@@ -72,12 +72,12 @@ class Market:
 
     @property
     def shapes(self) -> int:
-        """Return S."""
+        """Return the number of shapes, S."""
         return len(self.pool)
 
     @property
     def pools(self) -> int:
-        """Return P."""
+        """Return the number of pools, P."""
         return int(self.pool.max(initial=-1)) + 1
 
     def gain(self, objects: Ints, containers: Ints) -> Floats:

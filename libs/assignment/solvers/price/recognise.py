@@ -18,7 +18,7 @@ from libs.assignment.solvers.price.market import Groups, Market
 from libs.assignment.solvers.price.shapes import places_of
 
 LEVELS_MAX = 16
-"""With more different worths, they are not priorities."""
+"""Most distinct worths that count as priorities."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -40,7 +40,7 @@ def chosen_ones_first(ranking: Ranking, share: Floats, size: Floats) -> Ints:
 
 Order = Callable[[Ranking, Floats, Floats], Ints]
 ORDERS: tuple[Order, ...] = (by_net_gain, chosen_ones_first)
-"""Both are tried, and the better placement counts."""
+"""The orders to try. The better placement counts."""
 
 
 def price_of(market: Market, offer: Offer, who: Ints, settings: PriceSettings, start: Floats | None = None) -> Relaxed:

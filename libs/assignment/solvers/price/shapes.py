@@ -109,9 +109,10 @@ def _alike(columns: Sequence[Column], size: int) -> tuple[Ints, Ints]:
 
 
 def _pools(capacity: Floats) -> Ints:
-    """Return the pool of each shape, (S,): its own if there are few shapes.
+    """Return the pool of each shape, (S,).
 
-    With too many shapes, those of one capacity share a pool, and then neighbours by the mix of their capacities.
+    With few shapes, each has a pool of its own. Otherwise shapes of equal capacity share a pool. If these are still too
+    many, shapes with a similar mix of capacities share one.
     """
     if len(capacity) <= POOLS_MAX:
         return np.arange(len(capacity))

@@ -91,7 +91,7 @@ class _Parts:
 
 
 def not_followed(lowered: Lowered) -> tuple[str, ...]:
-    """Return the specs with columns without such a form: n-th largest values, and curves. () if there are none."""
+    """Return the specs whose columns steps cannot follow: n-th largest values, and curves. () if there are none."""
     return tuple(sorted({one.name for one in lowered.completions if isinstance(one, Pieces) or _nth_largest(one)}))
 
 

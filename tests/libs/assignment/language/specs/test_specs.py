@@ -38,7 +38,7 @@ NO_CONSTRAINT = (
     "UtilIncreaseCostSpec",
 )
 GOALS_ONLY = {spec_named(name) for name in NO_CONSTRAINT}
-"""Specs that cannot hold or be broken."""
+"""Specs that can only be goals."""
 each_example = pytest.mark.parametrize("name", EXAMPLES)
 
 
