@@ -27,7 +27,7 @@ def warm(tell: Callable[[str], object] = lambda _: None) -> None:
     """Solve small problems that use all kernels. `tell` takes a line after each; compiling takes a while."""
     problem = uneven()
     steps: dict[str, Callable[[], object]] = {
-        "local search": lambda: solve_local(problem, SearchLimits()),  # ends by itself: no move and no swap improves
+        "local search": lambda: solve_local(problem, SearchLimits()),  # it ends by itself, at a local optimum
         "portfolio": lambda: solve_portfolio(problem, PortfolioLimits(exact_columns_max=0)),
         "prices": lambda: solve_price(market()),
         "explanations": lambda: Explainer(scattered()).move(0, 1),
@@ -39,14 +39,14 @@ def warm(tell: Callable[[str], object] = lambda _: None) -> None:
 
 
 def uneven() -> Problem:
-    """Three objects on two containers: they are never quite in balance, so a search looks at all that it can do."""
+    """Return three objects on two containers. They are never in balance, so a search tries all its moves."""
     problem = Problem(objects=3, containers=2, initial=[0, 0, 0])
     problem.add_goal(BalanceSpec(dimension="count", formula=BalanceFormula.LINEAR))
     return problem
 
 
 def market() -> Problem:
-    """Two of a job, and one that finds no room."""
+    """Return a market with two objects of a job, and one object without room."""
     problem = Problem(objects=4, containers=3, initial=[2] * 4)
     placed = Filter(but=[2])
     problem.add_dimension("size", [1.0, 1.0, 2.0, 2.0], containers=[2.0, 2.0, 0.0])
@@ -59,7 +59,7 @@ def market() -> Problem:
 
 
 def scattered() -> Problem:
-    """More pairs of a container and a group than are written out one by one."""
+    """Return more pairs of a container and a group than are stored one by one."""
     side = int(DENSE_ELEMENTS_MAX**0.5) + 1
     problem = Problem(objects=3, containers=side, initial=[0, 0, 1])
     problem.add_partition("job", np.arange(3), side)
@@ -68,7 +68,7 @@ def scattered() -> Problem:
 
 
 def main() -> None:
-    """All of them, and how long that took."""
+    """Compile all kernels, and print the time."""
     began = time.perf_counter()
     warm(sys.stderr.write)
     sys.stderr.write(f"kernels are ready after {time.perf_counter() - began:.0f} s\n")
