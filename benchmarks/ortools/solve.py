@@ -12,7 +12,7 @@ import numpy as np
 from ortools.sat.python import cp_model
 
 UNIT = 1000
-"""Units per 1 of a continuous column."""
+"""Integer steps per unit of a continuous column."""
 FACTORS = (1, 2, 4, 5, 10, 20, 50, 100, 1000, 10_000)
 LARGE = 10**12
 

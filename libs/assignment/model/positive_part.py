@@ -14,7 +14,7 @@ from libs.assignment.model.conditional_limits import counts_alone
 from libs.assignment.model.directions import Want
 
 EXACT = 1e-14
-"""Relative rounding error of sums: smaller values count as zero, such as 1e-6 beside 1e9."""
+"""Values below this share of the numbers in a sum count as zero, because of rounding: 1e-6 beside 1e9, but not 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
