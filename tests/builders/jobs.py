@@ -1,4 +1,4 @@
-"""Jobs as they are in the database."""
+"""Read jobs from the database."""
 
 from libs.domain.job import Job
 from libs.store.platform.database import Transaction
@@ -6,7 +6,7 @@ from libs.store.platform.jobs import list_jobs
 
 
 def load_job(tx: Transaction, job_id: int) -> Job:
-    """One of them, by its id."""
+    """Return a job by its id."""
     (found,) = list_jobs(tx, after=job_id - 1, limit=1).items
     assert found.job_id == job_id
     return found

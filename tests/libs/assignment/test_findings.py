@@ -195,7 +195,7 @@ def test_a_term_that_does_not_change_hides_no_other() -> None:
 
 @pytest.mark.parametrize("solver", ["mip", "portfolio", "auto"])
 def test_one_is_no_multiple_of_a_thousand_million(solver) -> None:
-    """max(0, 1 - 3e9 n) takes two values, and 2 [x > 0] - max(0, x) of x = 1 - 2.25e9 n is worth 1."""
+    """max(0, 1 - 3e9 n) has two values. 2 [x > 0] - max(0, x), with x = 1 - 2.25e9 n, is 1 at n = 0."""
     squares = Problem(objects=1, containers=2, initial=[0])
     squares.add_overlapping_partition("team", [0], [0], 1)
     squares.add_dimension("cpu", [3e9])

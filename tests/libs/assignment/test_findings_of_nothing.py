@@ -1,4 +1,4 @@
-"""What fuzzing found of no objects, groups, items or elements, each on a problem small enough to do by hand."""
+"""Repeat each finding of the fuzzer about no objects, groups, items or elements, on a problem for solving by hand."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_a_partition_without_groups_limits_nothing() -> None:
 
 
 def nothing_chosen() -> Problem:
-    """Specs over no scope items, beside one over all."""
+    """Return specs over no scope items, and one over all."""
     problem = Problem(objects=1, containers=3, initial=np.array([1]))
     problem.add_partition("team", [0])
     problem.add_dimension("cpu", [1.3], containers=[3.0, 3.0, 3.0])
@@ -151,7 +151,7 @@ def nothing_chosen() -> Problem:
 
 
 def test_a_cell_without_elements_reads_nothing() -> None:
-    """Kernels do not check their indices: a move pushed into such a cell wrote beyond the end."""
+    """Kernels do not check indices: a move pushed into such a cell wrote beyond the end."""
     cells = Compiled.of(nothing_chosen()).graph.cells
     empty = [cell for cell in cells if 0 in cell.shape]
     assert empty
