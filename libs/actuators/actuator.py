@@ -10,6 +10,9 @@ from typing import Protocol, runtime_checkable
 
 from libs.domain.move import MoveStep
 
+ASK_AGAIN_S_MAX = 3600.0
+"""The longest wait that an actuator may ask for."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepRequest:
@@ -62,7 +65,9 @@ class Actuator(Protocol):
     """Carries out steps, any number at a time.
 
     The mover asks again on every tick until a step is done or failed, and possibly once more. The actuator answers by
-    key. A higher attempt at a step replaces the lower ones. `perform` must return soon: the work continues elsewhere.
+    key. A higher attempt at a step replaces the lower ones. A step of a newer move of a server ends all its older
+    moves. ABORT does only that: once it is done, nothing of the older moves will happen any more. `perform` must
+    return soon: the work continues elsewhere.
     """
 
     def perform(self, steps: Sequence[StepRequest]) -> Sequence[StepOutcome]:

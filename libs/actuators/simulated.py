@@ -15,6 +15,7 @@ from libs.reconcile.clock import Clock
 from libs.reconcile.environment import Settings
 
 _MEDIAN_S = {
+    MoveStep.ABORT: 5.0,
     MoveStep.PREEMPT: 60.0,
     MoveStep.CLEAN: 90.0,
     MoveStep.HOST_PROFILE: 240.0,  # a reboot

@@ -17,7 +17,7 @@ import httpx
 import orjson
 from pydantic import Field, HttpUrl, SecretStr, model_validator
 
-from libs.actuators.actuator import Actuator, StepOutcome, StepRequest, StepState
+from libs.actuators.actuator import ASK_AGAIN_S_MAX, Actuator, StepOutcome, StepRequest, StepState
 from libs.actuators.signature import SIGNATURE, Call, sign
 from libs.reconcile.clock import Clock
 from libs.reconcile.environment import Settings
@@ -26,7 +26,6 @@ from libs.reconcile.outgoing import require_encrypted, trusted_by
 NOT_THE_SERVERS_FAULT = frozenset({401, 403, 404, 405, 407, 408, 421, 425, 426, 429, 431, 451})
 """4xx codes that are about the call and not the step: a wrong secret or address must not mark a server as broken."""
 _BODY_BYTES_MAX, _MESSAGE_LENGTH_MAX = 65_536, 500
-_RETRY_AFTER_S_MAX = 3600.0
 _NOT_ASKED = StepOutcome(state=StepState.NOT_ASKED)
 
 
@@ -192,7 +191,7 @@ def _retry_after_s(value: str | None) -> float | None:
         wait_s = float(value) if value.isdecimal() else _seconds_until(parsedate_to_datetime(value))
     except ValueError:
         return None
-    return min(max(wait_s, 0.0), _RETRY_AFTER_S_MAX)
+    return min(max(wait_s, 0.0), ASK_AGAIN_S_MAX)
 
 
 def _seconds_until(moment: datetime) -> float:

@@ -7,16 +7,19 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from libs.domain.arrays import Bools, Ints
+from libs.domain.arrays import Bools, Floats, Ints
+from libs.domain.holding import Holding
 from libs.domain.mover import Mover
 
 
 class MoveStep(StrEnum):
     """Steps in their order (RAS, 3.2).
 
-    After PREEMPT the server has left its reservation. After JOIN it is in the new one.
+    After ABORT nothing of older moves will happen to the server any more. After PREEMPT it has left its reservation.
+    After JOIN it is in the new one.
     """
 
+    ABORT = "abort"
     PREEMPT = "preempt"
     CLEAN = "clean"
     HOST_PROFILE = "host_profile"
@@ -89,6 +92,8 @@ class StepResult(StrEnum):
     FAILED = "failed"
     SKIPPED = "skipped"
     """An operator did the step by hand."""
+    UNKNOWN = "unknown"
+    """There was no answer in time: it may be done, now or later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +121,8 @@ class RunningMove:
     from_buffer        True: it takes the server from a shared buffer, so it is a replacement
     ask_at             time before which the actuator is not asked again; None: the next tick
     calls_failed       consecutive calls for this step without an answer
+    asked              True: the actuator may have been asked for this step, so it may be under way
+    leaves_rru         RRU that its reservation loses when the server leaves it
     """
 
     move_id: int
@@ -139,6 +146,8 @@ class RunningMove:
     from_buffer: bool = False
     ask_at: datetime | None = None
     calls_failed: int = 0
+    asked: bool = False
+    leaves_rru: float = 0.0
 
     @property
     def step(self) -> MoveStep:
@@ -152,23 +161,27 @@ class RunningMove:
 
     @property
     def takes_capacity(self) -> bool:
-        """Return whether the move takes a server from a reservation. Shared buffers do not count.
+        """Return whether the move takes a server from a reservation that it counts for.
 
-        If so, the move counts against the share of the server's MSB.
+        If so, the move counts against the share of the server's MSB. A shared buffer does not count, and a server in
+        doubt counts for no reservation.
         """
-        return self.from_reservation_id is not None and not self.from_buffer
+        is_in_doubt = MoveStep.ABORT in self.steps
+        return self.from_reservation_id is not None and not self.from_buffer and not is_in_doubt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WaitingServers:
-    """N servers that are up, whose current binding is not their target, and that have no move.
+    """N servers that are up, need a move, and have none: they are not where they should be, in doubt or unclean.
 
     id, generation, msb_id     (N,) int
-    current_id, target_id      (N,) int    reservation ids; 0: none
+    current_id, target_id      (N,) int    reservation ids; 0: none. Of a server in doubt, the one that it may be in
+    in_doubt                   (N,) bool   its last step has no known outcome
     in_use                     (N,) bool
     other_profile              (N,) bool   the target's host profile differs from the server's
-    uncleaned                  (N,) bool   its last move ended after PREEMPT and before CLEAN
+    unclean                    (N,) bool   it left a reservation and was not cleaned since
     urgent                     (N,) bool   it leaves a shared buffer for a reservation: a replacement
+    leaves_rru                 (N,) RRU    what its current reservation loses when it leaves
     """
 
     id: Ints
@@ -178,7 +191,9 @@ class WaitingServers:
     target_id: Ints
     in_use: Bools
     other_profile: Bools
-    uncleaned: Bools
+    unclean: Bools
+    in_doubt: Bools
+    leaves_rru: Floats
     urgent: Bools
 
     def __len__(self) -> int:
@@ -192,6 +207,8 @@ class MovesSnapshot:
     waiting        only urgent servers if the bounds let no other move start
     msb_servers    msb_id -> number of servers
     msb_started    msb_id -> moves started in the last minute; empty unless their number is bounded
+    holdings       of the live reservations from which a server is to leave; shared buffers are not among them
+    waiting_since  time since which at every tick some servers could not leave; None: none waits
     """
 
     region: str
@@ -201,6 +218,8 @@ class MovesSnapshot:
     msb_servers: Mapping[int, int]
     mover: Mover
     msb_started: Mapping[int, int] = field(default_factory=dict)
+    holdings: tuple[Holding, ...] = ()
+    waiting_since: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,7 @@ class RegionConditionType(StrEnum):
     LOST_SERVERS_REPLACED = "LostServersReplaced"
     ACTUATOR_REACHABLE = "ActuatorReachable"
     MOVING = "Moving"
+    ROOM_TO_MOVE = "RoomToMove"
     SOLVED = "Solved"
 
 

@@ -60,6 +60,7 @@ class Coverage:
     total_rru          capacity of all servers
     worst_msb_rru      capacity in the MSB that holds most: the embedded buffer if the reservation survives MSB loss
     shortfall_rru      missing capacity, after the loss of that MSB if it must survive; 0 where it is covered
+    lacking_msbs       MSBs with bound servers that do not count
     """
 
     servers: int
@@ -68,11 +69,22 @@ class Coverage:
     worst_msb_rru: float
     worst_msb: str | None
     shortfall_rru: float
+    lacking_msbs: int = 0
+
+    def keeps(self, capacity_rru: float) -> bool:
+        """Return whether a promise is kept: what counts covers it after the loss of any one MSB where it must.
+
+        It is kept too while all servers that are missing are in one MSB: then the loss is the one to survive.
+        """
+        is_loss_of_one_msb = self.lacking_msbs == 1 and self.total_rru >= capacity_rru * (1.0 - ROUNDING)
+        return self.shortfall_rru == 0 or is_loss_of_one_msb
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reservation:
-    """A reservation: its spec and its state. `current` and `target` are computed on reading.
+    """A reservation: its spec and its state. `current`, `target` and `held` are computed on reading.
+
+    held        by its current servers that are up: what its owner can use now
 
     scheduled   True: its window has not begun, so it has a name and no servers
     """
@@ -90,3 +102,4 @@ class Reservation:
     finding: Finding | None
     current: Coverage
     target: Coverage
+    held: Coverage

@@ -25,8 +25,8 @@ COLUMNS: dict[Noun, dict[str, str]] = {
         "OWNER": "owner",
         "PHASE": "status.phase",
         "CAPACITY": "spec.capacity_rru",
-        "NOW": "status.current.total_rru",
-        "PLANNED": "status.target.total_rru",
+        "HELD": "status.held_rru",
+        "TARGET": "status.target_rru",
         "SHORT": "status.target.shortfall_rru",
     },
     Noun.CAPACITY_REQUESTS: {

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 
 import numpy as np
 
-from libs.actuators.actuator import StepOutcome, StepState
+from libs.actuators.actuator import ASK_AGAIN_S_MAX, StepOutcome, StepState
 from libs.domain.move import (
     MoveChange,
     MovePostponed,
@@ -27,6 +28,7 @@ from libs.domain.move import (
 )
 from libs.domain.mover import MoverBounds
 from libs.reconcile.calls import BREAKER, CALLS, Backoff, Breaker
+from services.mover.departures import Departures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,10 +40,11 @@ class MovePolicy:
                      moves must not look like the loss of an MSB
     attempts_max     attempts at one step; after the last one the move has failed for good
     backoff          pause between attempts at a step
-    step_s_max       seconds; a longer attempt counts as failed, so every move ends
+    step_s_max       seconds; the outcome of a longer attempt is unknown, so every move ends
     call_backoff     pause before the next call about a step, after a call without an answer
     breaker          when to stop calling a silent actuator
     msb_moves_max, msb_starts_per_minute   per MSB; None: no bound
+    wait_s_max       seconds after which a server may leave a reservation that then falls below its promise; None: never
     """
 
     moves_max: int
@@ -53,6 +56,7 @@ class MovePolicy:
     breaker: Breaker = BREAKER
     msb_moves_max: int | None = None
     msb_starts_per_minute: int | None = None
+    wait_s_max: float | None = None
 
     def bounded_by(self, bounds: MoverBounds) -> MovePolicy:
         """Return the policy with the bounds that the region's operators have set."""
@@ -66,33 +70,44 @@ class MovesPlan:
     start     moves to start
     cancel    moves that no reservation wants any more and that have no running step
     ask       moves whose step to ask the actuator for
+    waits     reservation -> its servers that may not leave yet, because it would fall below its promise
     """
 
     start: tuple[MoveStart, ...]
     cancel: tuple[MoveChange, ...]
     ask: tuple[RunningMove, ...]
+    waits: Mapping[str, int] = field(default_factory=dict)
 
 
 def plan_moves(snapshot: MovesSnapshot, policy: MovePolicy, now: datetime) -> MovesPlan:
     """Decide what to start, to cancel and to ask for. The same snapshot gives the same plan.
 
     A paused mover starts no move and begins no step. An open circuit breaker asks for nothing. When a probe is due, the
-    breaker lets one step be asked for and one move start. So the probe is not always about the same server.
+    breaker lets one step be asked for and one move start. So the probe is not always about the same server. No server
+    leaves a reservation that would fall below its promise (docs/designs/0020).
     """
     mover, policy = snapshot.mover, policy.bounded_by(snapshot.mover.bounds)
-    begun_by = now if mover.paused_at is None else min(now, mover.paused_at)
     cancel = tuple(
         _end(move, None, None, MoveStatus.CANCELLED, reason)
         for move in snapshot.running
-        if move.step_started_at > begun_by and (reason := _unwanted(move)) is not None
+        if not move.asked and (reason := _unwanted(move)) is not None
     )
-    due = [move for move in snapshot.running if move.step_started_at <= begun_by and move.due_at <= now]
+    going = [move for move in snapshot.running if move.asked or _unwanted(move) is None]
+    due = [move for move in going if move.asked and _is_due(move, policy, now)]
+    starts: list[MoveStart] = []
+    since, longest_s = snapshot.waiting_since, policy.wait_s_max
+    is_overdue = since is not None and longest_s is not None and now - since > timedelta(seconds=longest_s)
+    departures = Departures(snapshot.holdings, going, overdue=is_overdue)
+    if mover.paused_at is None:
+        fresh = [move for move in going if not move.asked and _is_due(move, policy, now)]
+        due += [move for move in fresh if not _takes(move) or departures.allow_running(move)]
+        starts = _starts(snapshot, policy, departures)
+        due += departures.relieved_running
     due.sort(key=lambda move: (not move.from_buffer, move.due_at, move.move_id))
-    starts = [] if mover.paused_at is not None else _starts(snapshot, policy)
     if mover.probe_at is not None:
         probes = int(mover.probe_at <= now)
         due, starts = sorted(due, key=lambda move: (move.due_at, move.move_id))[:probes], starts[:probes]
-    return MovesPlan(start=tuple(starts), cancel=cancel, ask=tuple(due))
+    return MovesPlan(start=tuple(starts), cancel=cancel, ask=tuple(due), waits=departures.waits())
 
 
 def judge_outcome(
@@ -107,7 +122,10 @@ def judge_outcome(
 ) -> MoveChange | None:
     """Return the change of a move after an outcome of its step; None for no change yet.
 
-    result          None: the step is running
+    An attempt without an answer in step_s_max has the result UNKNOWN. It is asked for again as a higher attempt. A
+    move that ends with an UNKNOWN step leaves its server in doubt (docs/designs/0019).
+
+    result          None: the step is running, as far as is known
     patient_since   the step's time limit ignores the time before this
     is_known        False, with no result: the actuator could not tell, so the server has not failed
     """
@@ -116,9 +134,9 @@ def judge_outcome(
         if now - since <= timedelta(seconds=policy.step_s_max):
             return None
         waited = f"no answer in {policy.step_s_max:g} s"
-        result, message = StepResult.FAILED, waited if message is None else f"{waited}: {message}"
+        result, message = StepResult.UNKNOWN, waited if message is None else f"{waited}: {message}"
     unwanted = _unwanted(move)
-    if result is not StepResult.FAILED:
+    if result in (StepResult.DONE, StepResult.SKIPPED):
         if move.step_index + 1 == len(move.steps):
             return _end(move, result, message, MoveStatus.DONE, None)
         if unwanted is not None:
@@ -146,23 +164,25 @@ def postpone(move: RunningMove, outcome: StepOutcome, policy: MovePolicy, now: d
 
 
 def steps_of(
-    *, from_reservation: bool, to_reservation: bool, other_profile: bool, uncleaned: bool
+    *, from_reservation: bool, to_reservation: bool, other_profile: bool, unclean: bool, in_doubt: bool
 ) -> tuple[MoveStep, ...]:
-    """Return the steps of a move. Clean first a server that left a reservation without being cleaned."""
+    """Return the steps of a move. They bring a server in doubt to a known state first, and clean an unclean one."""
     steps = (
+        (MoveStep.ABORT, in_doubt),
         (MoveStep.PREEMPT, from_reservation),
-        (MoveStep.CLEAN, from_reservation or uncleaned),
+        (MoveStep.CLEAN, from_reservation or unclean),
         (MoveStep.HOST_PROFILE, to_reservation and other_profile),
         (MoveStep.JOIN, to_reservation),
     )
     return tuple(step for step, needed in steps if needed)
 
 
-def _starts(snapshot: MovesSnapshot, policy: MovePolicy) -> list[MoveStart]:
+def _starts(snapshot: MovesSnapshot, policy: MovePolicy, departures: Departures) -> list[MoveStart]:
     """Return the moves to start: all replacements first, then unused servers, then used ones.
 
     Among unused servers, those that bring capacity come first, then the lower id. Bounds per region and MSB apply to
-    all but replacements, because the size of the shared buffers bounds those.
+    all but replacements, because the size of the shared buffers bounds those. A server waits if its reservation cannot
+    spare it.
     """
     free = policy.moves_max - len(snapshot.running)
     waiting = snapshot.waiting
@@ -174,20 +194,36 @@ def _starts(snapshot: MovesSnapshot, policy: MovePolicy) -> list[MoveStart]:
         at_a_time = math.inf if policy.msb_moves_max is None else policy.msb_moves_max - running[msb_id]
         rate = policy.msb_starts_per_minute
         to_start[msb_id] = min(at_a_time, math.inf if rate is None else rate - snapshot.msb_started.get(msb_id, 0))
-    starts: list[MoveStart] = []
-    for row in np.lexsort((waiting.id, waiting.target_id == 0, waiting.in_use, ~waiting.urgent)).tolist():
+    chosen: list[int] = []
+    blocked: list[int] = []
+    order = np.lexsort((waiting.id, waiting.target_id == 0, waiting.in_use, ~waiting.urgent)).tolist()
+    for row in order:
         msb_id = int(waiting.msb_id[row])
         if not waiting.urgent[row]:
             if free <= 0:
                 break
-            takes = waiting.current_id[row] != 0
+            takes = waiting.current_id[row] != 0 and not waiting.in_doubt[row]
             if to_start[msb_id] <= 0 or (takes and to_leave[msb_id] <= 0):
+                continue
+            if takes and not departures.allow(int(waiting.current_id[row]), msb_id, float(waiting.leaves_rru[row])):
+                blocked.append(row)
                 continue
             to_leave[msb_id] -= takes
         to_start[msb_id] -= 1
         free -= 1
-        starts.append(_start(waiting, row))
-    return starts
+        chosen.append(row)
+    departures.arrive(waiting.target_id[chosen].tolist())
+    departures.relieve_running()
+    for row in blocked[: len(blocked) if free > 0 else 0]:
+        msb_id = int(waiting.msb_id[row])
+        if to_start[msb_id] <= 0 or to_leave[msb_id] <= 0 or free <= 0:
+            continue
+        if departures.relieve(int(waiting.current_id[row]), msb_id, float(waiting.leaves_rru[row])):
+            to_leave[msb_id] -= 1
+            to_start[msb_id] -= 1
+            free -= 1
+            chosen.append(row)
+    return [_start(waiting, row) for row in chosen]
 
 
 def _start(waiting: WaitingServers, row: int) -> MoveStart:
@@ -201,9 +237,22 @@ def _start(waiting: WaitingServers, row: int) -> MoveStart:
             from_reservation=from_id != 0,
             to_reservation=to_id != 0,
             other_profile=bool(waiting.other_profile[row]),
-            uncleaned=bool(waiting.uncleaned[row]),
+            unclean=bool(waiting.unclean[row]),
+            in_doubt=bool(waiting.in_doubt[row]),
         ),
     )
+
+
+def _takes(move: RunningMove) -> bool:
+    """Return whether the step under way takes the server from a reservation that it counts for."""
+    return move.step is MoveStep.PREEMPT and move.takes_capacity
+
+
+def _is_due(move: RunningMove, policy: MovePolicy, now: datetime) -> bool:
+    """Return whether it is time to ask. A wait longer than any that the mover sets comes from a clock that jumped."""
+    wait_s = (move.due_at - now).total_seconds()
+    longest_s = max(policy.backoff.wait_s(policy.attempts_max), policy.call_backoff.s_max, ASK_AGAIN_S_MAX)
+    return wait_s <= 0 or wait_s > longest_s
 
 
 def _unwanted(move: RunningMove) -> str | None:

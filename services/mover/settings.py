@@ -15,6 +15,7 @@ class MoverSettings(Settings):
     mover_actuator: str = Field(default="simulated", validation_alias="PLIMSOLL_MOVER_ACTUATOR")
     moves_max: int = Field(default=1000, ge=1, le=100_000, validation_alias="PLIMSOLL_MOVES_MAX")
     moves_msb_share_max: float = Field(default=0.1, gt=0, le=1, validation_alias="PLIMSOLL_MOVES_MSB_SHARE_MAX")
+    moves_wait_s_max: float | None = Field(default=None, ge=0, validation_alias="PLIMSOLL_MOVES_WAIT_S_MAX")
     history_kept_days: int = Field(default=90, ge=1, le=3650, validation_alias="PLIMSOLL_HISTORY_KEPT_DAYS")
 
     def policy(self, calls: CallSettings) -> MovePolicy:
@@ -25,6 +26,7 @@ class MoverSettings(Settings):
             attempts_max=calls.move_attempts_max,
             backoff=calls.steps(),
             step_s_max=calls.move_step_s_max,
+            wait_s_max=self.moves_wait_s_max,
             call_backoff=calls.calls(),
             breaker=calls.breaker(),
         )

@@ -28,6 +28,7 @@ ENV = {
     "PLIMSOLL_SIMULATED_DELAY": "0.001",
     "PLIMSOLL_SIMULATED_FAILURE_RATE": "0.4",
     "PLIMSOLL_MOVES_MSB_SHARE_MAX": "1",
+    "PLIMSOLL_MOVES_WAIT_S_MAX": "1",  # some exchanges have no free server between them
     "PLIMSOLL_MOVE_ATTEMPTS_MAX": "2",
     "PLIMSOLL_MOVE_BACKOFF_S": "0.05",
     "PLIMSOLL_SOLVE_S_MAX": "5",

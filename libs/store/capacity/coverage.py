@@ -11,30 +11,40 @@ from libs.domain.reservation import ROUNDING, Coverage
 from libs.store.fleet.snapshot import LEAVING
 from libs.store.platform.database import Transaction
 
-Which = Literal["current", "target"]
+Which = Literal["current", "target", "held"]
 _UP = "servers.unavailability <> 'unplanned'"
-_COUNTS = {"current": _UP, "target": f"{_UP} AND NOT {LEAVING}"}
-"""Condition under which a server counts: by current binding, up; by target, up and not leaving, as in a solve."""
+_COUNTS = {
+    "current": ("current", _UP),
+    "target": ("target", f"{_UP} AND NOT {LEAVING}"),
+    "held": ("current", "servers.unavailability = 'none'"),
+}
+"""The binding, and the condition under which a server counts.
+
+By target, a server that is leaving counts for nothing, as in a solve. Held is what is there now, so a server in planned
+maintenance counts for nothing.
+"""
 
 # Sum per reservation and MSB first, because the worst MSB is a maximum of sums. It takes one index scan.
 _COVERAGE = """
     per_msb AS (
         SELECT wanted.reservation_id, racks.msb_id, count(*) AS servers,
                count(*) FILTER (WHERE servers.unavailability = 'unplanned') AS unavailable_servers,
-               coalesce(sum(rru) FILTER (WHERE {counts}), 0) AS rru
+               coalesce(sum(rru) FILTER (WHERE {counts}), 0) AS rru,
+               coalesce(bool_or(rru > 0 AND NOT ({counts})), false) AS lacks
         FROM wanted JOIN servers ON servers.{which}_reservation_id = wanted.reservation_id
         JOIN racks USING (rack_id)
         LEFT JOIN reservation_rru USING (reservation_id, hardware_type_id)
         GROUP BY 1, 2
     ), totals AS (
         SELECT reservation_id, sum(servers)::bigint AS servers, sum(unavailable_servers)::bigint AS unavailable_servers,
-               sum(rru) AS total_rru, max(rru) AS worst_msb_rru,
+               sum(rru) AS total_rru, max(rru) AS worst_msb_rru, count(*) FILTER (WHERE lacks) AS lacking_msbs,
                (array_agg(msb_id ORDER BY rru DESC, msb_id) FILTER (WHERE rru > 0))[1] AS worst_msb_id
         FROM per_msb GROUP BY 1
     ), coverage AS (
         SELECT reservation_id, coalesce(totals.servers, 0) AS servers,
                coalesce(unavailable_servers, 0) AS unavailable_servers, coalesce(total_rru, 0) AS total_rru,
                coalesce(worst_msb_rru, 0) AS worst_msb_rru, msbs.name AS worst_msb,
+               coalesce(lacking_msbs, 0) AS lacking_msbs,
                capacity_rru - coalesce(total_rru - CASE WHEN survives_msb_loss THEN worst_msb_rru ELSE 0 END, 0)
                    AS missing_rru, capacity_rru
         FROM wanted LEFT JOIN totals USING (reservation_id) LEFT JOIN msbs ON msb_id = worst_msb_id
@@ -49,11 +59,12 @@ def coverage_query(which: Which) -> str:
     wanted     an expression that must come before: reservation_id, capacity_rru, survives_msb_loss
     coverage   the fields of load_coverage, with missing_rru and capacity_rru
     """
-    return _COVERAGE.format(which=which, counts=_COUNTS[which])
+    binding, counts = _COUNTS[which]
+    return _COVERAGE.format(which=binding, counts=counts)
 
 
 def load_coverage(tx: Transaction, reservation_ids: Sequence[int], which: Which) -> dict[int, Coverage]:
-    """Return the coverage of these reservations by their current or target bindings. Unknown ids are left out.
+    """Return the coverage of these reservations by their bindings. Unknown ids are left out.
 
     - A server that is down for an unplanned reason counts for nothing. One in planned maintenance counts.
     - By target, a server that is leaving counts for nothing, because a solve replaces it first.
@@ -74,6 +85,7 @@ def load_coverage(tx: Transaction, reservation_ids: Sequence[int], which: Which)
             total_rru=row.total_rru,
             worst_msb_rru=row.worst_msb_rru,
             worst_msb=row.worst_msb,
+            lacking_msbs=row.lacking_msbs,
             shortfall_rru=row.missing_rru if row.missing_rru > ROUNDING * row.capacity_rru else 0.0,
         )
         for row in rows

@@ -258,7 +258,7 @@ def _with_parts(tx: Transaction, rows: Sequence[sa.RowMapping]) -> list[Reservat
     shares = shares.where(reservation_affinity.c.reservation_id.in_(ids)).order_by(datacenters.c.name)
     for reservation_id, name, value in tx.execute(shares).tuples():
         affinity[reservation_id][name] = value
-    current, target = load_coverage(tx, ids, "current"), load_coverage(tx, ids, "target")
+    current, target, held = (load_coverage(tx, ids, which) for which in ("current", "target", "held"))
     return [
         Reservation(
             reservation_id=row["reservation_id"],
@@ -285,6 +285,7 @@ def _with_parts(tx: Transaction, rows: Sequence[sa.RowMapping]) -> list[Reservat
             finding=_finding(row),
             current=current[row["reservation_id"]],
             target=target[row["reservation_id"]],
+            held=held[row["reservation_id"]],
         )
         for row in rows
     ]

@@ -30,7 +30,8 @@ _SERVERS_OF = """
     WHERE retirement_id = ANY(:ids) AND decommissioned_at IS NULL"""
 
 # Without a target and a current binding. The current binding of a server that is down does not count.
-_EMPTY = """target_reservation_id IS NULL AND (current_reservation_id IS NULL OR unavailability = 'unplanned')
+_EMPTY = """target_reservation_id IS NULL
+    AND ((current_reservation_id IS NULL AND in_doubt_reservation_id IS NULL) OR unavailability = 'unplanned')
     AND NOT EXISTS (SELECT FROM moves WHERE moves.server_id = {of}.server_id AND moves.status = 'running')"""
 
 _DUE = sa.text("""
@@ -45,13 +46,14 @@ _LOCK = sa.text(f"""
     SELECT FROM servers WHERE server_id IN (SELECT server_id FROM ({_SERVERS_OF}) AS scoped)
     ORDER BY server_id FOR NO KEY UPDATE""")
 _DECOMMISSION = sa.text(f"""
-    UPDATE servers SET decommissioned_at = :now, current_reservation_id = NULL, in_use = false,
-                       unavailability = 'unplanned'
+    UPDATE servers SET decommissioned_at = :now, current_reservation_id = NULL,
+                       in_doubt_reservation_id = NULL, in_use = false, unavailability = 'unplanned'
     WHERE server_id IN (SELECT server_id FROM ({_SERVERS_OF}) AS scoped
                         WHERE kind = 'decommission')
     RETURNING server_id""")
 _REFRESH = sa.text(f"""
-    UPDATE servers SET hardware_type_id = to_hardware_type_id, current_reservation_id = NULL, in_use = false
+    UPDATE servers SET hardware_type_id = to_hardware_type_id, current_reservation_id = NULL, in_use = false,
+                       unclean = unclean OR current_reservation_id IS NOT NULL OR in_doubt_reservation_id IS NOT NULL
     FROM (SELECT server_id, to_hardware_type_id FROM ({_SERVERS_OF}) AS scoped
           WHERE kind = 'refresh') AS refreshed
     WHERE servers.server_id = refreshed.server_id""")

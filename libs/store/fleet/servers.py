@@ -20,6 +20,7 @@ from libs.store.platform.refusals import NotFound, NotPossible
 from libs.store.tables import datacenters, hardware_types, msbs, racks, regions, reservations, servers
 
 _current, _target = reservations.alias("current_reservations"), reservations.alias("target_reservations")
+_in_doubt = reservations.alias("in_doubt_reservations")
 _SELECT = (
     sa.select(
         servers.c.server_id,
@@ -31,6 +32,8 @@ _SELECT = (
         hardware_types.c.name.label("hardware_type"),
         _current.c.name.label("current_reservation"),
         _target.c.name.label("target_reservation"),
+        _in_doubt.c.name.label("in_doubt_reservation"),
+        servers.c.unclean,
         servers.c.in_use,
         servers.c.host_profile,
         servers.c.unavailability,
@@ -44,6 +47,7 @@ _SELECT = (
     .join(hardware_types, hardware_types.c.hardware_type_id == servers.c.hardware_type_id)
     .outerjoin(_current, _current.c.reservation_id == servers.c.current_reservation_id)
     .outerjoin(_target, _target.c.reservation_id == servers.c.target_reservation_id)
+    .outerjoin(_in_doubt, _in_doubt.c.reservation_id == servers.c.in_doubt_reservation_id)
 )
 
 

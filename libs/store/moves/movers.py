@@ -20,6 +20,8 @@ from libs.store.regions.region_conditions import set_condition
 from libs.store.tables import movers
 
 _BOUNDS = tuple(field.name for field in fields(MoverBounds))
+_SHOWN_MAX = 5
+"""Reservations that a message names."""
 
 
 def load_mover(tx: Transaction, region_name: str) -> Mover:
@@ -103,6 +105,26 @@ def note_answered(tx: Transaction, region_name: str, *, now: datetime) -> Mover:
     kind, message = RegionConditionType.ACTUATOR_REACHABLE, "The actuator answers."
     _say(tx, region_id, kind, ConditionStatus.TRUE, "Answers", message, now)
     return load_mover(tx, region_name)
+
+
+def note_waits(tx: Transaction, region_id: int, waits: Mapping[str, int], *, now: datetime) -> None:
+    """Set the region's condition: the reservations whose servers wait, because they cannot spare them yet."""
+    kind = RegionConditionType.ROOM_TO_MOVE
+    if not waits:
+        _say(tx, region_id, kind, ConditionStatus.TRUE, "NothingWaits", "No move waits for capacity.", now)
+        return
+    most = sorted(waits.items(), key=lambda one: (-one[1], one[0]))
+    shown = ", ".join(f"{number} of {name}" for name, number in most[:_SHOWN_MAX])
+    more = f" and of {len(most) - _SHOWN_MAX} more" if len(most) > _SHOWN_MAX else ""
+    message = (
+        f"Servers that may not leave their reservation yet, because it would fall below its promise: {shown}{more}. "
+        "They leave as others arrive. If none is on its way, a free server of a type that these reservations may use "
+        "lets them go on."
+    )
+    numbers = {"servers": sum(waits.values()), "by_reservation": dict(most[:_SHOWN_MAX])}
+    set_condition(
+        tx, region_id, kind, ConditionStatus.FALSE, reason="CapacityMissing", message=message, numbers=numbers, now=now
+    )
 
 
 def _mover(region_name: str, row: Mapping[Any, Any] | None) -> Mover:

@@ -7,12 +7,13 @@ Servers have other writers, so the effect of a step on a server is a compare-and
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 import orjson
 import sqlalchemy as sa
 
-from libs.domain.move import MoveChange, MovePostponed, MoveStart, MoveStep, StepResult
+from libs.domain.move import MoveChange, MovePostponed, MoveStart, MoveStatus, MoveStep, RunningMove, StepResult
 from libs.store.fleet.unavailability_events import MOVE_FAILED, lock_events, refresh_unavailability
 from libs.store.platform import audit
 from libs.store.platform.database import Transaction
@@ -20,8 +21,8 @@ from libs.store.platform.database import Transaction
 _START = sa.text("""
     INSERT INTO moves (region_id, server_id, from_reservation_id, to_reservation_id, steps, status, step_started_at,
                        created_at)
-    SELECT :region_id, server_id, current_reservation_id, target_reservation_id, string_to_array(start.steps, ' '),
-           'running', :now, :now
+    SELECT :region_id, server_id, coalesce(current_reservation_id, in_doubt_reservation_id), target_reservation_id,
+           string_to_array(start.steps, ' '), 'running', :now, :now
     FROM unnest(CAST(:server_ids AS bigint[]), CAST(:generations AS bigint[]), CAST(:steps AS text[]))
          AS start (server_id, generation, steps)
     JOIN servers USING (server_id, generation)
@@ -42,7 +43,9 @@ _CHANGE = sa.text(f"""
                          attempt = change.attempt, step_started_at = change.started_at,
                          finished_at = CASE WHEN change.status = 'running' THEN NULL
                                             ELSE CAST(:now AS timestamptz) END,
-                         ask_at = NULL, calls_failed = 0, note = coalesce(change.message, moves.note),
+                         ask_at = NULL, calls_failed = 0,
+                         asked_at = CASE WHEN change.result = 'unknown' THEN moves.asked_at END,
+                         note = coalesce(change.message, moves.note),
                          dead_letter = CASE WHEN change.status = 'failed' THEN 'open' ELSE moves.dead_letter END
         FROM {_CHANGES}
         WHERE moves.move_id = change.move_id AND moves.generation = change.move_generation
@@ -50,17 +53,23 @@ _CHANGE = sa.text(f"""
           AND (change.effect IS NULL OR EXISTS (
               SELECT FROM servers WHERE servers.server_id = change.server_id
               AND servers.generation = change.server_generation))
-        RETURNING change.*, moves.to_reservation_id
+        RETURNING change.*, moves.from_reservation_id, moves.to_reservation_id
     ), recorded AS (
         INSERT INTO move_steps (move_id, step_index, attempt, step, outcome, message, started_at, finished_at)
         SELECT move_id, old_index, old_attempt, old_step, result, message, old_started_at, :now FROM moved
         WHERE result IS NOT NULL
     ), bound AS (
         UPDATE servers SET
-            current_reservation_id = CASE effect WHEN 'preempt' THEN NULL WHEN 'join' THEN moved.to_reservation_id
-                                     ELSE current_reservation_id END,
+            current_reservation_id = CASE effect WHEN 'preempt' THEN NULL WHEN 'lost preempt' THEN NULL
+                                     WHEN 'join' THEN moved.to_reservation_id ELSE current_reservation_id END,
+            in_doubt_reservation_id = CASE effect WHEN 'preempt' THEN NULL WHEN 'join' THEN NULL
+                                      WHEN 'lost preempt' THEN moved.from_reservation_id
+                                      WHEN 'lost join' THEN moved.to_reservation_id
+                                      ELSE in_doubt_reservation_id END,
+            unclean = CASE effect WHEN 'preempt' THEN true WHEN 'clean' THEN false ELSE unclean END,
             in_use = false,
-            host_profile = CASE effect WHEN 'host_profile' THEN moved.host_profile ELSE servers.host_profile END
+            host_profile = CASE effect WHEN 'host_profile' THEN moved.host_profile
+                           WHEN 'lost host_profile' THEN 'unknown' ELSE servers.host_profile END
         FROM moved WHERE servers.server_id = moved.server_id AND effect IS NOT NULL
     )
     SELECT server_id, status FROM moved""")
@@ -76,8 +85,14 @@ _REPORT = sa.text("""
     SELECT :region_id, 'server', server_id, 'unplanned', reason, :now
     FROM unnest(CAST(:server_ids AS bigint[]), CAST(:reasons AS text[])) AS failed (server_id, reason)""")
 
-_EFFECTS = frozenset({MoveStep.PREEMPT, MoveStep.HOST_PROFILE, MoveStep.JOIN})
+_ASKED = sa.text("""
+    UPDATE moves SET asked_at = :now WHERE move_id = ANY(:move_ids) AND status = 'running' AND asked_at IS NULL
+    RETURNING move_id, generation""")
+
+_EFFECTS = frozenset({MoveStep.PREEMPT, MoveStep.CLEAN, MoveStep.HOST_PROFILE, MoveStep.JOIN})
 """Steps that change the server's row when they are done."""
+_DOUBTS = _EFFECTS - {MoveStep.CLEAN}
+"""Steps that change the server's row when their move ends and it is not known whether they are done."""
 
 
 def start_moves(tx: Transaction, region_id: int, starts: Sequence[MoveStart], *, now: datetime) -> int:
@@ -90,6 +105,21 @@ def start_moves(tx: Transaction, region_id: int, starts: Sequence[MoveStart], *,
         "steps": [" ".join(start.steps) for start in starts],
     }
     return tx.execute(_START, arrays | {"region_id": region_id, "now": now}).rowcount
+
+
+def mark_asked(tx: Transaction, moves: Sequence[RunningMove], *, now: datetime) -> list[RunningMove]:
+    """Record that the actuator is about to be asked for these steps. Return those that have not changed since.
+
+    From then on a step may be under way, even if the clock jumps.
+    """
+    new = {move.move_id: move for move in moves if not move.asked}
+    rows = tx.execute(_ASKED, {"move_ids": list(new), "now": now}).all() if new else ()
+    generation = {row.move_id: row.generation for row in rows if row.generation == new[row.move_id].generation + 1}
+    return [
+        move if move.asked else replace(move, asked=True, generation=generation[move.move_id])
+        for move in moves
+        if move.asked or move.move_id in generation
+    ]
 
 
 def change_moves(tx: Transaction, changes: Sequence[MoveChange], *, now: datetime) -> int:
@@ -149,9 +179,13 @@ def fail_moves(tx: Transaction, region_id: int, changes: Sequence[MoveChange], *
     return len(rows)
 
 
-def _effect(change: MoveChange) -> MoveStep | None:
-    done = change.result in (StepResult.DONE, StepResult.SKIPPED)
-    return step if done and (step := change.move.step) in _EFFECTS else None
+def _effect(change: MoveChange) -> str | None:
+    """Return the effect of a change on its server: a step that is done, or one that may be done as its move ends."""
+    step = change.move.step
+    if change.result in (StepResult.DONE, StepResult.SKIPPED):
+        return step.value if step in _EFFECTS else None
+    is_lost = change.result is StepResult.UNKNOWN and change.status is not MoveStatus.RUNNING
+    return f"lost {step.value}" if is_lost and step in _DOUBTS else None
 
 
 def _document(changes: Sequence[MoveChange]) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
 
+from libs.domain.holding import Holding
 from libs.domain.move import MovesSnapshot, MoveStep, RunningMove, WaitingServers
+from libs.domain.region_condition import RegionConditionType
 from libs.store.fleet.regions import load_region
 from libs.store.moves.movers import load_mover
 from libs.store.platform.bulk import copy_out
@@ -23,28 +26,30 @@ _RUNNING = """
            to_reservation_id, leaves.name, joins.name, steps, step_index, attempt, step_started_at,
            to_reservation_id IS NOT DISTINCT FROM target_reservation_id, unavailability <> 'unplanned',
            servers.host_profile, joins.host_profile, coalesce(leaves.kind = 'shared_buffer', false), ask_at,
-           calls_failed
+           calls_failed, asked_at IS NOT NULL, coalesce(loses.rru, 0)
     FROM moves JOIN servers USING (server_id) JOIN racks USING (rack_id)
     LEFT JOIN reservations AS leaves ON leaves.reservation_id = from_reservation_id
     LEFT JOIN reservations AS joins ON joins.reservation_id = to_reservation_id
+    LEFT JOIN reservation_rru AS loses
+        ON loses.reservation_id = from_reservation_id AND loses.hardware_type_id = servers.hardware_type_id
     WHERE moves.status = 'running' AND {chosen} ORDER BY move_id"""
 
 # A server waits while it is in planned maintenance or down. It also waits while it has an open dead letter, until
-# an operator resolves it.
+# an operator resolves it. The two lines of reasons are the conditions of two indexes.
 _WAITING = """
-    SELECT server_id, servers.generation, msb_id, coalesce(current_reservation_id, 0),
+    SELECT server_id, servers.generation, msb_id, coalesce(current_reservation_id, in_doubt_reservation_id, 0),
            coalesce(target_reservation_id, 0), in_use, coalesce(joins.host_profile <> servers.host_profile, false),
-           coalesce(last.uncleaned, false), coalesce(leaves.kind = 'shared_buffer', false)
+           unclean, in_doubt_reservation_id IS NOT NULL, coalesce(leaves.kind = 'shared_buffer', false),
+           coalesce(loses.rru, 0)
     FROM servers JOIN racks USING (rack_id)
     LEFT JOIN reservations AS joins ON joins.reservation_id = target_reservation_id
     LEFT JOIN reservations AS leaves
         ON leaves.reservation_id = current_reservation_id AND target_reservation_id IS NOT NULL
-    LEFT JOIN LATERAL (
-        SELECT status IN ('failed', 'cancelled') AND steps[step_index + 1] = 'clean' AS uncleaned
-        FROM moves WHERE moves.server_id = servers.server_id ORDER BY move_id DESC LIMIT 1
-    ) AS last ON current_reservation_id IS NULL
+    LEFT JOIN reservation_rru AS loses
+        ON loses.reservation_id = current_reservation_id AND loses.hardware_type_id = servers.hardware_type_id
     WHERE (%(room)s OR leaves.kind = 'shared_buffer') AND servers.region_id = %(region_id)s
-      AND current_reservation_id IS DISTINCT FROM target_reservation_id
+      AND (current_reservation_id IS DISTINCT FROM target_reservation_id
+           OR (in_doubt_reservation_id IS NOT NULL OR (unclean AND current_reservation_id IS NULL)))
       AND unavailability = 'none'
       AND NOT EXISTS (SELECT FROM moves WHERE moves.server_id = servers.server_id AND status = 'running')
       AND NOT EXISTS (SELECT FROM moves WHERE moves.server_id = servers.server_id AND dead_letter = 'open')
@@ -57,8 +62,10 @@ _FIELDS = {
     "target_id": ">i8",
     "in_use": "?",
     "other_profile": "?",
-    "uncleaned": "?",
+    "unclean": "?",
+    "in_doubt": "?",
     "urgent": "?",
+    "leaves_rru": ">f8",
 }
 _MSBS = sa.text("""
     SELECT msb_id, count(*) AS servers FROM servers JOIN racks USING (rack_id)
@@ -66,6 +73,24 @@ _MSBS = sa.text("""
 _STARTED = sa.text("""
     SELECT msb_id, count(*) AS moves FROM moves JOIN servers USING (server_id) JOIN racks USING (rack_id)
     WHERE moves.region_id = :region_id AND moves.created_at > :since GROUP BY msb_id""")
+# The reservations that servers are to leave: what they hold now, without servers that are asked to leave already.
+_HOLDINGS = sa.text("""
+    WITH giving AS (
+        SELECT DISTINCT current_reservation_id AS reservation_id FROM servers
+        WHERE region_id = :region_id AND current_reservation_id IS DISTINCT FROM target_reservation_id
+          AND current_reservation_id IS NOT NULL
+    )
+    SELECT reservation_id, reservations.name AS reservation, capacity_rru, survives_msb_loss, msb_id,
+           coalesce(sum(rru) FILTER (WHERE unavailability = 'none' AND asked_at IS NULL), 0) AS held_rru
+    FROM giving JOIN reservations USING (reservation_id)
+    JOIN servers ON current_reservation_id = reservation_id JOIN racks USING (rack_id)
+    LEFT JOIN reservation_rru USING (reservation_id, hardware_type_id)
+    LEFT JOIN moves ON moves.server_id = servers.server_id AND moves.status = 'running'
+    WHERE kind = 'guaranteed' AND NOT scheduled AND deleted_at IS NULL
+    GROUP BY reservation_id, reservations.name, capacity_rru, survives_msb_loss, msb_id ORDER BY reservation_id""")
+_WAITING_SINCE = sa.text(
+    "SELECT changed_at FROM region_conditions WHERE region_id = :region_id AND type = :type AND status = 'False'"
+)
 _STEPS = {step.value: step for step in MoveStep}
 
 
@@ -85,6 +110,7 @@ def load_moves_snapshot(tx: Transaction, region_name: str, *, moves_max: int, no
     msbs = tx.execute(_MSBS, {"region_id": region_id}) if len(found) else ()
     is_rated = len(found) > 0 and mover.bounds.msb_starts_per_minute is not None
     started = tx.execute(_STARTED, {"region_id": region_id, "since": now - MINUTE}) if is_rated else ()
+    of_waits = {"region_id": region_id, "type": RegionConditionType.ROOM_TO_MOVE.value}
     return MovesSnapshot(
         region=region_name,
         region_id=region_id,
@@ -93,6 +119,8 @@ def load_moves_snapshot(tx: Transaction, region_name: str, *, moves_max: int, no
         msb_servers={row.msb_id: row.servers for row in msbs},
         mover=mover,
         msb_started={row.msb_id: row.moves for row in started},
+        holdings=_holdings(tx, region_id) if len(found) or any(not move.asked for move in running) else (),
+        waiting_since=tx.execute(_WAITING_SINCE, of_waits).scalar_one_or_none(),
     )
 
 
@@ -102,6 +130,23 @@ def load_running_move(tx: Transaction, move_id: int) -> RunningMove:
     if row is None:
         raise NotFound("running move", move_id)
     return _running(row)
+
+
+def _holdings(tx: Transaction, region_id: int) -> tuple[Holding, ...]:
+    found: list[Holding] = []
+    for _, rows in groupby(tx.execute(_HOLDINGS, {"region_id": region_id}), key=lambda row: row.reservation_id):
+        parts = list(rows)
+        one = parts[0]
+        found.append(
+            Holding(
+                reservation_id=one.reservation_id,
+                reservation=one.reservation,
+                capacity_rru=one.capacity_rru,
+                survives_msb_loss=one.survives_msb_loss,
+                held_rru={row.msb_id: row.held_rru for row in parts},
+            )
+        )
+    return tuple(found)
 
 
 def _running(row: sa.Row[Any]) -> RunningMove:

@@ -76,6 +76,10 @@ servers = sa.Table(
     ref("hardware_types.hardware_type_id"),
     sa.Column("current_reservation_id", sa.BigInteger, nullable=True),
     sa.Column("target_reservation_id", sa.BigInteger, nullable=True),
+    # It may be in this reservation: the last step has no known outcome. It counts for none.
+    sa.Column("in_doubt_reservation_id", sa.BigInteger, nullable=True),
+    # It may hold data of its last reservation.
+    sa.Column("unclean", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("in_use", sa.Boolean, nullable=False, server_default=sa.false()),
     text("host_profile", default="default"),
     text("unavailability", default="none"),
@@ -89,6 +93,12 @@ servers = sa.Table(
     sa.ForeignKeyConstraint(
         ["region_id", "target_reservation_id"], ["reservations.region_id", "reservations.reservation_id"]
     ),
+    sa.ForeignKeyConstraint(
+        ["region_id", "in_doubt_reservation_id"],
+        ["reservations.region_id", "reservations.reservation_id"],
+        name="fk_servers_region_id_reservations_in_doubt",
+    ),
+    sa.CheckConstraint("in_doubt_reservation_id IS NULL OR current_reservation_id IS NULL", name="in_doubt"),
     one_of("unavailability", "none", "planned", "unplanned"),
     sa.CheckConstraint("NOT in_use OR current_reservation_id IS NOT NULL", name="in_use"),
     # A query that forgets to filter decommissioned servers then treats them as down.
@@ -107,6 +117,11 @@ servers = sa.Table(
         "ix_servers_to_move",
         "region_id",
         postgresql_where=sa.text("current_reservation_id IS DISTINCT FROM target_reservation_id"),
+    ),
+    sa.Index(
+        "ix_servers_unsettled",
+        "region_id",
+        postgresql_where=sa.text("in_doubt_reservation_id IS NOT NULL OR (unclean AND current_reservation_id IS NULL)"),
     ),
     sa.Index(
         "ix_servers_free",

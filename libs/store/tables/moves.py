@@ -25,6 +25,7 @@ moves = sa.Table(
     at("created_at"),
     at("finished_at", nullable=True),
     at("ask_at", nullable=True),
+    at("asked_at", nullable=True),
     sa.Column("calls_failed", sa.Integer, nullable=False, server_default=sa.text("0")),
     text("note", nullable=True),
     text("dead_letter", nullable=True),
@@ -55,7 +56,7 @@ move_steps = sa.Table(
     text("message", nullable=True),
     at("started_at"),
     at("finished_at"),
-    one_of("outcome", "done", "failed", "cancelled", "skipped"),
+    one_of("outcome", "done", "failed", "cancelled", "skipped", "unknown"),
 )
 
 # The bounds and pauses that operators set (NULL: the environment's), and the state of the circuit breaker.
@@ -69,6 +70,7 @@ movers = sa.Table(
     sa.Column("msb_share_max", sa.Double, nullable=True),
     sa.Column("msb_moves_max", sa.Integer, nullable=True),
     sa.Column("msb_starts_per_minute", sa.Integer, nullable=True),
+    sa.Column("wait_s_max", sa.Double, nullable=True),
     generation(),
     at("patient_since", nullable=True),
     sa.Column("ticks_failed", sa.Integer, nullable=False, server_default=sa.text("0")),
@@ -77,6 +79,7 @@ movers = sa.Table(
     sa.CheckConstraint("msb_share_max > 0 AND msb_share_max <= 1", name="msb_share_max"),
     sa.CheckConstraint("msb_moves_max > 0", name="msb_moves_max"),
     sa.CheckConstraint("msb_starts_per_minute > 0", name="msb_starts_per_minute"),
+    sa.CheckConstraint("wait_s_max >= 0", name="wait_s_max"),
 )
 
 region_conditions = sa.Table(

@@ -35,7 +35,7 @@ _NOUN = "regions"
 RegionName = Annotated[SomeName, Path(description="Name of the region")]
 
 
-class PolicyOut(policy_sent()):  # a base class made at import
+class PolicyOut(policy_sent()):  # type: ignore[misc]  # a base class made at import
     """The weights of the solver, in one arbitrary currency."""
 
 

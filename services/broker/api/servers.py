@@ -39,6 +39,10 @@ class ServerOut(ResponseModel):
     hardware_type: str
     current_reservation: str | None = Field(description="Observed: the reservation that holds it now")
     target_reservation: str | None = Field(description="Decided: the reservation that should hold it")
+    in_doubt_reservation: str | None = Field(
+        description="The reservation that it may be in: its last step has no known outcome. It counts for none"
+    )
+    unclean: bool = Field(description="It may hold data of its last reservation. It is cleaned before it joins one")
     in_use: bool = Field(description="Runs containers: costly to move")
     host_profile: str
     unavailability: Unavailability

@@ -15,8 +15,8 @@ from libs.observability.tallies import CALLS, MOVE_STEPS, MOVES, STALE
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.reconcile.jobs import MOVE
-from libs.store.moves.movers import note_answered, note_unanswered
-from libs.store.moves.moves import change_moves, fail_moves, postpone_moves, start_moves
+from libs.store.moves.movers import note_answered, note_unanswered, note_waits
+from libs.store.moves.moves import change_moves, fail_moves, mark_asked, postpone_moves, start_moves
 from libs.store.moves.moves_snapshot import load_moves_snapshot
 from libs.store.platform.database import Database
 from services.mover.breaker import answered, next_probe
@@ -69,21 +69,24 @@ class AdvanceMoves:
             snapshot = load_moves_snapshot(tx, self.region, moves_max=self.policy.moves_max, now=now)
         plan = plan_moves(snapshot, self.policy, now)
         started = self._start(snapshot, plan)
-        answers = self._ask(plan.ask)
+        self._tell_waits(snapshot, plan)
+        asked = self._mark(plan.ask)
+        answers = self._ask(asked)
         mover, outcomes = self._note(snapshot.mover, answers), answers.outcomes
-        changes, postponed = self._judge(mover, plan, outcomes)
+        changes, postponed = self._judge(mover, asked, outcomes)
+        changes = [*plan.cancel, *changes]
         written = self._write(snapshot, changes, postponed)
         self._count(outcomes, changes, len(changes) - written)
         by_status = Counter(change.status for change in changes)
         report = Report(
             started=started,
-            asked=len(plan.ask),
+            asked=len(asked),
             advanced=by_status[MoveStatus.RUNNING],
             done=by_status[MoveStatus.DONE],
             cancelled=by_status[MoveStatus.CANCELLED],
             failed=by_status[MoveStatus.FAILED],
             left=len(changes) - written,
-            unanswered=len(plan.ask) - sum(outcome.state is not StepState.UNKNOWN for outcome in outcomes),
+            unanswered=len(asked) - sum(outcome.state is not StepState.UNKNOWN for outcome in outcomes),
         )
         if started or changes:
             log.info("moves.advanced", region=self.region, report=report)
@@ -97,6 +100,21 @@ class AdvanceMoves:
             started = start_moves(tx, snapshot.region_id, plan.start, now=self.clock.now())
         crash_point("mover.start.after")
         return started
+
+    def _tell_waits(self, snapshot: MovesSnapshot, plan: MovesPlan) -> None:
+        if plan.waits or snapshot.waiting_since is not None:
+            with self.database.write() as tx:
+                note_waits(tx, snapshot.region_id, plan.waits, now=self.clock.now())
+
+    def _mark(self, moves: Sequence[RunningMove]) -> Sequence[RunningMove]:
+        """Mark new attempts as asked for, before the call. Return the moves that have not changed since."""
+        if all(move.asked for move in moves):
+            return moves
+        crash_point("mover.mark.before")
+        with self.database.write() as tx:
+            marked = mark_asked(tx, moves, now=self.clock.now())
+        crash_point("mover.mark.after")
+        return marked
 
     def _ask(self, moves: Sequence[RunningMove]) -> _Answers:
         if not moves:
@@ -125,12 +143,13 @@ class AdvanceMoves:
             return note_unanswered(tx, self.region, probe_at=probe_at, message=said, now=now)
 
     def _judge(
-        self, mover: Mover, plan: MovesPlan, outcomes: Sequence[StepOutcome]
+        self, mover: Mover, moves: Sequence[RunningMove], outcomes: Sequence[StepOutcome]
     ) -> tuple[list[MoveChange], list[MovePostponed]]:
         now = self.clock.now()
-        changes, postponed = list(plan.cancel), []
+        changes: list[MoveChange] = []
+        postponed: list[MovePostponed] = []
         # `outcomes` is empty if the actuator was not reached
-        for move, outcome in zip(plan.ask, outcomes, strict=False):
+        for move, outcome in zip(moves, outcomes, strict=False):
             if outcome.state is StepState.NOT_ASKED:
                 continue
             change = judge_outcome(

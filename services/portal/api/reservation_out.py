@@ -18,7 +18,9 @@ from libs.web.specs import SpecOut
 class Condition(ResponseModel):
     """One condition: true, false, or unknown yet."""
 
-    type: Literal["Covered"] = Field(description="Covered: the target bindings meet the spec")
+    type: Literal["Granted", "Ready"] = Field(
+        description="Granted: the target bindings meet the spec. Ready: the servers that it holds now keep the promise"
+    )
     status: Literal["True", "False", "Unknown"]
     reason: str = Field(description="Identifier to match on")
     message: str = Field(description="For people: the state, and what to do next")
@@ -51,6 +53,10 @@ class ReservationStatus(ResponseModel):
 
     phase: ReservationPhase
     conditions: list[Condition]
+    capacity_rru: float = Field(description="Promised")
+    target_rru: float = Field(description="What the target bindings will give")
+    held_rru: float = Field(description="What its servers give that have joined and are up")
+    held_after_msb_loss_rru: float = Field(description="Likewise without the MSB that gives most")
     numbers: dict[str, object] = Field(description="The figures of the last finding")
     current: CoverageOut
     target: CoverageOut
@@ -86,7 +92,11 @@ def reservation_out(reservation: Reservation, counts: Sequence[ServerCount] | No
         spec=SpecOut.model_validate(reservation.spec),
         status=ReservationStatus(
             phase=_phase(reservation),
-            conditions=[_covered(reservation)],
+            conditions=[_granted(reservation), _ready(reservation)],
+            capacity_rru=reservation.spec.capacity_rru,
+            target_rru=target.total_rru,
+            held_rru=reservation.held.total_rru,
+            held_after_msb_loss_rru=reservation.held.total_rru - reservation.held.worst_msb_rru,
             numbers={} if reservation.finding is None else dict(reservation.finding.numbers),
             current=_coverage(reservation.current),
             target=_coverage(target),
@@ -108,12 +118,43 @@ def _phase(reservation: Reservation) -> ReservationPhase:
     return ReservationPhase.PENDING if reservation.finding is None else reservation.finding.phase
 
 
-def _covered(reservation: Reservation) -> Condition:
+def _ready(reservation: Reservation) -> Condition:
+    """Whether the promise is kept by servers, now. It follows from the numbers beside it, so it has no time."""
+    held, promised = reservation.held, reservation.spec.capacity_rru
+    after = reservation.spec.survives_msb_loss
+    status: Literal["True", "False", "Unknown"]
+    lasting_rru = held.total_rru - (held.worst_msb_rru if after else 0.0)
+    if reservation.scheduled or reservation.deleted_at is not None:
+        status, reason, message = "Unknown", "NothingPromised", "Nothing is promised at this time."
+    elif held.shortfall_rru == 0:
+        loss = " after the loss of any one MSB" if after else ""
+        status, reason, message = "True", "Held", f"Holds {lasting_rru:g} of {promised:g} RRU{loss}."
+    elif held.keeps(promised):
+        status, reason = "True", "SurvivesLoss"
+        message = f"Holds {held.total_rru:g} of {promised:g} RRU while servers of one MSB are down or in maintenance."
+    else:
+        loss = f" after the loss of {held.worst_msb}" if after and held.worst_msb is not None else ""
+        status, reason = "False", "NotThereYet"
+        message = (
+            f"Holds {lasting_rru:g} of {promised:g} RRU{loss}. The targets give {reservation.target.total_rru:g}: "
+            "`plimsoll get moves` shows the servers on their way."
+        )
+    return Condition(
+        type="Ready",
+        status=status,
+        reason=reason,
+        message=message,
+        observed_generation=reservation.generation,
+        last_transition=None,
+    )
+
+
+def _granted(reservation: Reservation) -> Condition:
     finding = reservation.finding
     if reservation.scheduled:
         assert reservation.spec.starts_at is not None
         return Condition(
-            type="Covered",
+            type="Granted",
             status="Unknown",
             reason="Scheduled",
             message=f"Begins at {reservation.spec.starts_at.isoformat()} and holds no server until then. The decision "
@@ -123,7 +164,7 @@ def _covered(reservation: Reservation) -> Condition:
         )
     if finding is None:
         return Condition(
-            type="Covered",
+            type="Granted",
             status="Unknown",
             reason="AwaitingSolve",
             message="No solve has looked at it yet. The region's next one will; the numbers beside this are true now.",
@@ -131,7 +172,7 @@ def _covered(reservation: Reservation) -> Condition:
             last_transition=None,
         )
     return Condition(
-        type="Covered",
+        type="Granted",
         status="True" if finding.phase is ReservationPhase.GRANTED else "False",
         reason=finding.reason,
         message=finding.message,

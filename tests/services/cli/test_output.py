@@ -65,7 +65,7 @@ def test_a_document(monkeypatch: pytest.MonkeyPatch) -> None:
     document = {
         "at": "2026-11-21T16:50:11.123456Z",
         "servers": [{"type": "hw-03", "now": 2}, {"type": "hw-10", "now": 0}],
-        "conditions": [{"type": "Covered", "numbers": {"short": 0.5}}],
+        "conditions": [{"type": "Granted", "numbers": {"short": 0.5}}],
         "message": "one two three four five six seven",
     }
     assert printed(monkeypatch, terminal=True, width=24, document=document) == [
@@ -75,7 +75,7 @@ def test_a_document(monkeypatch: pytest.MonkeyPatch) -> None:
         "  hw-03  2",
         "  hw-10  0",
         "conditions:",
-        "  - type: Covered",
+        "  - type: Granted",
         "    numbers:",
         "      short: 0.5",
         "message: one two three",

@@ -28,8 +28,12 @@ def test_from_asking_to_returning(client: TestClient, assess_all) -> None:
     assert reservation["spec"]["capacity_rru"] == 6
     status = reservation["status"]
     assert status["phase"] == "granted"
-    (condition,) = status["conditions"]
-    assert (condition["type"], condition["status"], condition["observed_generation"]) == ("Covered", "True", 1)
+    condition, ready = status["conditions"]
+    assert (ready["type"], ready["status"], ready["reason"]) == ("Ready", "False", "NotThereYet")
+    assert "Holds 0 of 6 RRU" in ready["message"]
+    assert (status["capacity_rru"], status["held_rru"], status["held_after_msb_loss_rru"]) == (6, 0, 0)
+    assert status["target_rru"] == status["target"]["total_rru"]
+    assert (condition["type"], condition["status"], condition["observed_generation"]) == ("Granted", "True", 1)
     assert status["shortfall_rru"] == 0
     assert status["embedded_buffer_rru"] == status["target"]["worst_msb_rru"] > 0
     assert status["target"]["total_rru"] - status["embedded_buffer_rru"] >= 6

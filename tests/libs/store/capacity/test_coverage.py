@@ -60,10 +60,22 @@ def test_targets_and_current_bindings_cover_what_is_available(database: Database
     # web: 1 + 2 in msb-00, 1 + 2 in msb-01 with server-07 down, 1 in msb-02; without the worst, 4 remain.
     assert target == {
         ids["web"]: Coverage(
-            servers=6, unavailable_servers=1, total_rru=7.0, worst_msb_rru=3.0, worst_msb="msb-00", shortfall_rru=0.0
+            servers=6,
+            unavailable_servers=1,
+            total_rru=7.0,
+            worst_msb_rru=3.0,
+            worst_msb="msb-00",
+            shortfall_rru=0.0,
+            lacking_msbs=1,
         ),
         ids["batch"]: Coverage(
-            servers=3, unavailable_servers=1, total_rru=1.0, worst_msb_rru=1.0, worst_msb="msb-00", shortfall_rru=3.0
+            servers=3,
+            unavailable_servers=1,
+            total_rru=1.0,
+            worst_msb_rru=1.0,
+            worst_msb="msb-00",
+            shortfall_rru=3.0,
+            lacking_msbs=1,
         ),
         ids["empty"]: Coverage(**nothing, shortfall_rru=4.0),
     }
@@ -82,6 +94,25 @@ def test_planned_maintenance_counts(database: Database, snapshot: FleetSnapshot)
         open_event(tx, "west", scope_name="msb-00", kind=Unavailability.UNPLANNED, actor="olga", **report)
         lost = load_coverage(tx, [web], "target")[web]
     assert (lost.total_rru, lost.worst_msb, lost.shortfall_rru, lost.unavailable_servers) == (4.0, "msb-01", 3.0, 3)
+
+
+def test_held_is_what_is_up_now_and_the_loss_of_one_msb_is_survived(database: Database) -> None:
+    """2 RRU in each of three MSBs keep a promise of 4 through the maintenance of one MSB, and not of two."""
+    spec = ReservationSpec(capacity_rru=4, rru={"hw-a": 1.0})
+    servers = [f"server-{i:02d}" for i in range(6)]
+    image = region_image(
+        msbs=3, servers_per_rack=2, reservations={"web": spec}, current=dict.fromkeys(servers, "web"), target={}
+    )
+    web = reservation_id(stored(database, image), "web")
+    report = {"scope": UnavailabilityScope.MSB, "reason": "test", "starts_at": NOW, "ends_at": None, "now": NOW}
+    seen = []
+    for msb in (None, "msb-00", "msb-01"):
+        with database.write() as tx:
+            if msb is not None:
+                open_event(tx, "west", scope_name=msb, kind=Unavailability.PLANNED, actor="olga", **report)
+            held = load_coverage(tx, [web], "held")[web]
+        seen.append((held.total_rru, held.total_rru - held.worst_msb_rru, held.lacking_msbs, held.keeps(4.0)))
+    assert seen == [(6.0, 4.0, 0, True), (4.0, 2.0, 1, True), (2.0, 0.0, 2, False)]
 
 
 def test_sums_of_fractions_are_no_shortfall(database: Database) -> None:

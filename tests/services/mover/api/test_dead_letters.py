@@ -36,7 +36,7 @@ def test_an_operator_retries_a_dead_letter(mover: Mover) -> None:
     assert (again.status_code, again.json()["code"]) == (409, "wrong_phase")
 
 
-@pytest.mark.parametrize("step", list(MoveStep))
+@pytest.mark.parametrize("step", [step for step in MoveStep if step is not MoveStep.ABORT])
 def test_an_operator_skips_a_step_that_was_done_by_hand(mover: Mover, step: MoveStep) -> None:
     move_id = dead_letter(mover, step)
     answer = http(mover).post(f"/v1/moves/{move_id}/skip", json={"reason": "did it myself"})

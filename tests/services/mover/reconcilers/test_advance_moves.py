@@ -3,9 +3,12 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+import sqlalchemy as sa
 
 from libs.actuators.actuator import ActuatorUnavailable, StepRequest, StepState
 from libs.domain.move import MoveStatus, MoveStep
+from libs.domain.region_condition import ConditionStatus, RegionCondition, RegionConditionType
+from libs.domain.reservation import ReservationSpec
 from libs.domain.unavailability import Unavailability
 from libs.reconcile.calls import Backoff
 from libs.store.fleet.servers import InUse, set_in_use
@@ -13,6 +16,7 @@ from libs.store.fleet.unavailability_events import end_event, list_events
 from libs.store.moves.move_history import load_step_records
 from libs.store.platform.database import Database
 from libs.store.platform.errors import UNAVAILABLE
+from libs.store.regions.region_conditions import load_all_conditions
 from services.mover.moves_plan import MovePolicy
 from tests.builders.clock import ManualClock
 from tests.builders.mover import SPECS, Mover
@@ -39,10 +43,11 @@ def test_every_server_gets_where_it_should_be_through_its_steps(mover: Mover) ->
     mover.settle()
     by_server = {move.server: move for move in mover.moves()}
     assert {move.status for move in by_server.values()} == {MoveStatus.DONE}
-    assert by_server["server-00"].steps == tuple(MoveStep)
+    whole = (MoveStep.PREEMPT, MoveStep.CLEAN, MoveStep.HOST_PROFILE, MoveStep.JOIN)
+    assert by_server["server-00"].steps == whole
     assert by_server["server-02"].steps == (MoveStep.PREEMPT, MoveStep.CLEAN)
     assert by_server["server-03"].steps == (MoveStep.HOST_PROFILE, MoveStep.JOIN)
-    assert mover.records(by_server["server-00"]) == [(step.value, 1, "done") for step in MoveStep]
+    assert mover.records(by_server["server-00"]) == [(step.value, 1, "done") for step in whole]
     moved, freed = mover.server("server-00"), mover.server("server-02")
     assert (moved.current_reservation, moved.host_profile, moved.in_use) == ("db", "big-pages", False)
     assert (freed.current_reservation, freed.host_profile) == (None, "default")
@@ -62,7 +67,10 @@ def test_the_actuator_is_asked_again_with_the_same_key_and_told_what_it_needs(mo
 
 def test_a_step_under_way_is_finished_before_its_move_is_cancelled(mover: Mover) -> None:
     mover.tick()
+    mover.actuator.say = lambda step: StepState.RUNNING
+    mover.tick()
     mover.retarget(server_00="web")
+    mover.actuator.say = lambda step: StepState.DONE
     mover.tick()
     cancelled = mover.moves("server-00")[0]
     assert (cancelled.status, cancelled.reason, cancelled.step) == (
@@ -75,6 +83,59 @@ def test_a_step_under_way_is_finished_before_its_move_is_cancelled(mover: Mover)
     # The server is cleaned of its last owner, although this move leaves no reservation.
     assert mover.moves("server-00")[-1].steps == (MoveStep.CLEAN, MoveStep.JOIN)
     assert mover.server("server-00").current_reservation == "web"
+
+
+def test_a_move_whose_step_was_not_asked_for_is_cancelled_and_the_server_stays(mover: Mover) -> None:
+    mover.tick()
+    mover.retarget(server_00="web")
+    mover.tick()
+    assert [(move.status, move.reason) for move in mover.moves("server-00")] == [
+        (MoveStatus.CANCELLED, "target_changed")
+    ]
+    assert mover.server("server-00").current_reservation == "web"
+    assert "server-00" not in {step.server for step in mover.actuator.asked}
+
+
+@pytest.mark.parametrize("step", [MoveStep.PREEMPT, MoveStep.JOIN])
+def test_a_server_whose_step_has_no_known_outcome_counts_for_nobody_until_it_is_brought_back(
+    mover: Mover, step: MoveStep
+) -> None:
+    silent = lambda asked: asked.server == "server-00" and asked.step is step  # noqa: E731
+    mover.actuator.say = lambda asked: StepState.UNKNOWN if silent(asked) else StepState.DONE
+    for _ in range(6):
+        mover.tick()
+    mover.retarget(server_00="web")  # of a join: it may be in db although it goes back to web
+    mover.tick(3601.0)
+    lost = mover.moves("server-00")[0]
+    assert (lost.status, lost.reason, lost.step) == (MoveStatus.CANCELLED, "target_changed", step)
+    doubted = mover.server("server-00")
+    may_be_in = "web" if step is MoveStep.PREEMPT else "db"
+    assert (doubted.current_reservation, doubted.in_doubt_reservation) == (None, may_be_in)
+    mover.actuator.say = lambda asked: StepState.DONE
+    mover.settle()
+    back = mover.moves("server-00")[-1]
+    assert back.steps[:3] == (MoveStep.ABORT, MoveStep.PREEMPT, MoveStep.CLEAN)
+    assert (back.from_reservation, back.to_reservation) == (may_be_in, "web")
+    known = mover.server("server-00")
+    assert (known.current_reservation, known.in_doubt_reservation, known.unclean) == ("web", None, False)
+
+
+def test_a_free_server_is_cleaned_at_once_though_its_move_was_cancelled_and_forgotten(mover: Mover) -> None:
+    mover.actuator.say = lambda step: StepState.FAILED if step.step is MoveStep.CLEAN else StepState.DONE
+    for _ in range(3):
+        mover.tick()
+    mover.retarget(server_00=None)
+    mover.tick(3601.0)
+    left = mover.server("server-00")
+    assert (left.current_reservation, left.target_reservation, left.unclean) == (None, None, True)
+    with mover.database.write() as tx:
+        tx.execute(sa.text("SET LOCAL plimsoll.forgetting = 'on'"))
+        for table in ("move_steps", "moves"):
+            tx.execute(sa.text(f"DELETE FROM {table}"))
+    mover.actuator.say = lambda step: StepState.DONE
+    mover.settle()
+    assert mover.moves("server-00")[-1].steps == (MoveStep.CLEAN,)
+    assert not mover.server("server-00").unclean
 
 
 def test_a_move_that_fails_for_good_reports_its_server_and_is_not_tried_again(mover: Mover) -> None:
@@ -152,7 +213,10 @@ def test_an_actuator_that_cannot_be_reached_blames_no_server(mover: Mover) -> No
 
 def test_servers_that_are_down_or_in_maintenance_are_left_alone(database: Database, clock: ManualClock) -> None:
     image = region_image(
-        reservations=SPECS, current={"server-00": "web"}, target={"server-01": "web"}, down={"server-01"}
+        reservations=SPECS,
+        current={"server-00": "web", "server-02": "web"},
+        target={"server-01": "web", "server-02": "web"},
+        down={"server-01"},
     )
     stored(database, image)
     mover = Mover(database, clock)
@@ -179,8 +243,9 @@ def test_two_movers_at_once_do_no_harm(database: Database, clock: ManualClock) -
             assert sum(not isinstance(tick.exception(), UNAVAILABLE) for tick in both) >= 1  # a deadlock ends one
             assert all(tick.exception() is None or isinstance(tick.exception(), UNAVAILABLE) for tick in both)
     mover.settle()
-    assert len(mover.moves()) == 40
-    assert {mover.server(name).current_reservation for name in servers[:10]} == {None}
+    assert len(mover.moves()) == 39, "one server of web stays, because web is promised one"
+    left = [mover.server(name).current_reservation for name in servers[:10]]
+    assert sorted(left, key=str) == [None] * 9 + ["web"]
     assert {mover.server(name).current_reservation for name in servers[10:]} == {"db"}
     for move in mover.moves():
         assert mover.records(move) == [(step.value, 1, "done") for step in move.steps]
@@ -202,5 +267,38 @@ def test_unused_servers_go_first_and_an_msb_loses_few_at_a_time(database: Databa
     assert mover.tick().started == 4
     assert {int(move.server[-2:]) % 2 for move in mover.moves()} == {1}
     mover.settle()
-    assert len(mover.moves()) == 40
-    assert all(mover.server(name).current_reservation is None for name in servers)
+    assert len(mover.moves()) == 39
+    held = [name for name in servers if mover.server(name).current_reservation is not None]
+    assert len(held) == 1, "web is promised one"
+
+
+def test_an_old_server_leaves_only_when_the_new_one_has_joined(database: Database, clock: ManualClock) -> None:
+    stored(
+        database,
+        region_image(
+            reservations={"web": ReservationSpec(capacity_rru=1, rru={"hw-a": 1.0}, survives_msb_loss=False)},
+            current={"server-00": "web"},
+            target={"server-01": "web"},
+            in_use=set(),
+        ),
+    )
+    mover = Mover(database, clock)
+    mover.actuator.say = lambda step: StepState.RUNNING
+    for _ in range(3):
+        mover.tick()
+    assert {step.server for step in mover.actuator.asked} == {"server-01"}
+    assert mover.moves("server-00") == []
+    room = condition(database, RegionConditionType.ROOM_TO_MOVE)
+    assert (room.status, room.reason) == (ConditionStatus.FALSE, "CapacityMissing")
+    assert "1 of web" in room.message
+    mover.actuator.say = lambda step: StepState.DONE
+    mover.settle()
+    assert mover.server("server-01").current_reservation == "web"
+    assert mover.server("server-00").current_reservation is None
+    assert condition(database, RegionConditionType.ROOM_TO_MOVE).status is ConditionStatus.TRUE
+
+
+def condition(database: Database, kind: RegionConditionType) -> RegionCondition:
+    with database.snapshot() as tx:
+        (told,) = [one for _, one in load_all_conditions(tx) if one.type is kind]
+    return told

@@ -20,7 +20,9 @@ from tests.builders.stored import stored
 
 @pytest.fixture
 def mover(database: Database, clock: ManualClock) -> Mover:
-    current: dict[str, str | None] = dict.fromkeys(["server-00", "server-01", "server-02", "server-03"], "web")
+    current: dict[str, str | None] = dict.fromkeys(
+        ["server-00", "server-01", "server-02", "server-03", "server-07"], "web"
+    )
     stored(database, region_image(reservations=SPECS, current=current, target=current))
     return Mover(database, clock)
 

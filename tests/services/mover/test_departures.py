@@ -1,0 +1,153 @@
+"""No move takes a server from a reservation that needs it, for any plan and any answers."""
+
+from collections import Counter
+from dataclasses import replace
+from datetime import timedelta
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from libs.domain.holding import Holding
+from libs.domain.move import MoveStep, StepResult
+from services.mover.departures import Departures
+from services.mover.guard import Guard
+from services.mover.moves_plan import judge_outcome, plan_moves
+from tests.services.mover.test_moves_plan import POLICY, T0, World, running, tick
+
+
+def holding(held: dict[int, float], capacity_rru: float, *, survives: bool = True) -> Holding:
+    return Holding(
+        reservation_id=1, reservation="web", capacity_rru=capacity_rru, survives_msb_loss=survives, held_rru=held
+    )
+
+
+def test_a_server_may_leave_while_what_survives_covers_the_promise() -> None:
+    guard = Guard([holding({1: 4.0, 2: 4.0, 3: 3.0}, 6.0)])  # 7 survive the loss of an MSB
+    assert guard.may_leave(1, 3, 1.0)
+    guard.let_go(1, 3, 1.0)
+    assert not guard.may_leave(1, 3, 1.0), "5 would survive"
+    assert guard.may_leave(1, 3, 1.0, hold=True), "9 would be held"
+    assert guard.may_leave(1, 1, 0.0), "it gives nothing"
+    assert guard.may_leave(2, 1, 5.0), "nothing is promised"
+
+
+def test_below_its_promise_a_reservation_gives_nothing_that_it_would_miss() -> None:
+    guard = Guard([holding({1: 3.0, 2: 1.0}, 6.0)])  # 1 survives
+    assert not guard.may_leave(1, 2, 1.0)
+    assert not guard.may_leave(1, 1, 1.0), "without it less than the 4 of now is held"
+    spare = Guard([holding({1: 7.0, 2: 1.0}, 6.0)])
+    assert spare.may_leave(1, 1, 1.0), "7 are held, and of the fullest MSB nothing is counted"
+
+
+def test_with_nothing_under_way_one_server_leaves_at_the_level_hold() -> None:
+    departures = Departures([holding({1: 2.0, 2: 2.0}, 2.0)], [])
+    assert not departures.allow(1, 1, 1.0) or not departures.allow(1, 2, 1.0)
+    assert departures.waits() == {"web": 1}
+    held_back = Departures([holding({1: 2.0, 2: 2.0}, 2.0)], [running(steps=(MoveStep.JOIN,), to_reservation_id=1)])
+    held_back.allow(1, 2, 1.0)
+    held_back.allow(1, 1, 1.0)
+    assert not held_back.relieve(1, 1, 1.0), "a server is on its way"
+
+
+@st.composite
+def exchanges(draw: st.DrawFn) -> World:
+    """Plans that change the servers of reservations and keep their number, which is what is promised, or more."""
+    servers = list(range(1, draw(st.integers(2, 20)) + 1))
+    current = {s: draw(st.integers(0, 3)) for s in servers}
+    shuffled = draw(st.permutations(list(current.values())))
+    size = Counter(current.values())
+    return World(
+        current=current,
+        target=dict(zip(servers, shuffled, strict=True)),
+        in_use=set(),
+        msbs=draw(st.integers(1, 4)),
+        profile={s: draw(st.integers(0, 3)) for s in servers},
+        promised={r: float(draw(st.integers(0, size[r]))) for r in (1, 2, 3)},
+        survives=draw(st.booleans()),
+    )
+
+
+@given(exchanges(), st.data())
+@settings(max_examples=200, deadline=None)
+def test_no_reservation_falls_below_its_promise(world: World, data: st.DataObject) -> None:
+    """Held in the world: a server whose preempt is done, heard or not, is gone; one that has joined counts."""
+    now, lossy = T0, data.draw(st.booleans())
+    for _ in range(30):
+        tick(world, POLICY, now, data if lossy else None)
+        if world.down:
+            return  # a move failed for good: its server is down, which no order of moves prevents
+        held = Counter(r for owners in world.fleet.owners.values() for r in owners)
+        for r, promised in world.promised.items():
+            assert held[r] >= promised, f"r{r} holds {held[r]} of {promised}"
+        now += timedelta(seconds=data.draw(st.sampled_from([1, 30, 200])) if lossy else 1)
+
+
+@given(exchanges())
+@settings(max_examples=200, deadline=None)
+def test_what_survives_the_loss_of_an_msb_falls_only_where_nothing_arrives(world: World) -> None:
+    world.survives, now = True, T0
+
+    def level(r: int) -> float:
+        held = Counter(s % world.msbs for s, owners in world.fleet.owners.items() if r in owners)
+        return float(sum(held.values()) - max(held.values(), default=0))
+
+    for _ in range(40):
+        before = {r: level(r) for r in world.promised}
+        arriving = {
+            move.to_reservation_id
+            for move in world.running.values()
+            if move.asked or move.step is not MoveStep.PREEMPT  # one that has yet to leave may wait itself
+        }
+        tick(world, POLICY, now, None)
+        for r, promised in world.promised.items():
+            assert level(r) >= min(promised, before[r]) or r not in arriving
+        now += timedelta(seconds=1)
+
+
+@given(exchanges())
+@settings(max_examples=200, deadline=None)
+def test_what_waits_in_the_end_could_not_leave_without_breaking_the_promise(world: World) -> None:
+    now = T0
+    for _ in range(200):
+        tick(world, POLICY, now, None)
+        now += timedelta(seconds=1)
+    snapshot = world.snapshot()
+    plan = plan_moves(snapshot, POLICY, now)
+    assert not plan.ask
+    assert not plan.start
+    waits = Counter(f"r{world.current[s]}" for s in world.target if world.waits(s))
+    assert dict(waits) == dict(plan.waits)
+    for s in (s for s in world.target if world.waits(s)):
+        r = world.current[s]
+        assert sum(world.holding(r).held_rru.values()) - 1 < world.promised[r]
+
+
+def test_a_move_that_started_waits_with_its_preempt_where_servers_failed_since() -> None:
+    world = World(
+        current={1: 1, 2: 1, 3: 0}, target={1: 0, 2: 1, 3: 0}, in_use=set(), msbs=1, promised={1: 1.0}, profile={}
+    )
+    tick(world, POLICY, T0, None)
+    assert set(world.running) == {1}
+    world.down.add(2)
+    plan = plan_moves(world.snapshot(), POLICY, T0 + timedelta(seconds=1))
+    assert (plan.ask, dict(plan.waits)) == ((), {"r1": 1})
+    world.down.clear()
+    (asked,) = plan_moves(world.snapshot(), POLICY, T0 + timedelta(seconds=2)).ask
+    done = judge_outcome(asked, StepResult.DONE, None, POLICY, T0)
+    assert done is not None
+
+
+def test_an_exchange_without_a_spare_waits_until_an_operator_lets_it_go_on() -> None:
+    """Each of two reservations needs the one server that the other is to give."""
+    world = World(
+        current={1: 1, 2: 2}, target={1: 2, 2: 1}, in_use=set(), msbs=1, promised={1: 1.0, 2: 1.0}, profile={1: 2, 2: 1}
+    )
+    snapshot = world.snapshot()
+    waits = plan_moves(snapshot, POLICY, T0)
+    assert (waits.start, dict(waits.waits)) == ((), {"r1": 1, "r2": 1})
+    since = replace(snapshot, waiting_since=T0)
+    patient = replace(POLICY, wait_s_max=3600.0)
+    assert plan_moves(since, patient, T0 + timedelta(minutes=59)).start == ()
+    allowed = plan_moves(since, patient, T0 + timedelta(minutes=61))
+    assert {start.server_id for start in allowed.start} == {1, 2}
+    assert plan_moves(since, POLICY, T0 + timedelta(days=9)).start == (), "no operator allowed it"
