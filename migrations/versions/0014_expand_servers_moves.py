@@ -43,6 +43,8 @@ def upgrade() -> None:
           AND step = 'clean' AND status <> 'done'
         """
     )
+    # They could be imported, were solved like guaranteed ones, and could not be changed. Now an import refuses them.
+    op.execute("UPDATE reservations SET kind = 'guaranteed' WHERE kind = 'elastic'")
     op.execute("ALTER TABLE move_steps DROP CONSTRAINT ck_move_steps_outcome")
     op.execute(
         "ALTER TABLE move_steps ADD CONSTRAINT ck_move_steps_outcome "

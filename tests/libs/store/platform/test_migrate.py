@@ -86,3 +86,19 @@ def test_regions_with_periods_live_beside_processes_that_know_none(empty_databas
         assert generation(connection, """policy = '{"buffer_cost": 3}'""") == 4
         connection.execute(OLD_SCHEDULE)
     migrate(empty_database_url)
+
+
+OLD_RESERVATION = """
+    INSERT INTO reservations
+        (region_id, name, kind, owner, host_profile, unit, capacity_rru, survives_msb_loss, created_at)
+    SELECT region_id, 'loan', 'elastic', 'batch', 'default', 'rru', 4, false, now() FROM regions"""
+
+
+def test_an_elastic_reservation_becomes_one_that_can_be_read_and_changed(empty_database_url: str) -> None:
+    migrate(empty_database_url, to="0013")
+    with psycopg.connect(empty_database_url) as connection:
+        connection.execute(OLD_REGION, ["west"])
+        connection.execute(OLD_RESERVATION)
+    migrate(empty_database_url)
+    with psycopg.connect(empty_database_url) as connection:
+        assert connection.execute("SELECT kind FROM reservations").fetchall() == [("guaranteed",)]
