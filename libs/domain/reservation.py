@@ -61,6 +61,7 @@ class Coverage:
     worst_msb_rru      capacity in the MSB that holds most: the embedded buffer if the reservation survives MSB loss
     shortfall_rru      missing capacity, after the loss of that MSB if it must survive; 0 where it is covered
     lacking_msbs       MSBs with bound servers that do not count
+    lost_msbs          of those, MSBs of which no bound server counts
     """
 
     servers: int
@@ -70,14 +71,16 @@ class Coverage:
     worst_msb: str | None
     shortfall_rru: float
     lacking_msbs: int = 0
+    lost_msbs: int = 0
 
     def keeps(self, capacity_rru: float) -> bool:
         """Return whether a promise is kept: what counts covers it after the loss of any one MSB where it must.
 
-        It is kept too while all servers that are missing are in one MSB: then the loss is the one to survive.
+        It is kept too while one whole MSB is missing and nothing else: then that is the loss to survive. A single
+        server that failed is no such loss.
         """
-        is_loss_of_one_msb = self.lacking_msbs == 1 and self.total_rru >= capacity_rru * (1.0 - ROUNDING)
-        return self.shortfall_rru == 0 or is_loss_of_one_msb
+        is_loss_of_one_msb = self.lacking_msbs == self.lost_msbs == 1
+        return self.shortfall_rru == 0 or (is_loss_of_one_msb and self.total_rru >= capacity_rru * (1.0 - ROUNDING))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

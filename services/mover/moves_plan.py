@@ -214,7 +214,7 @@ def _starts(snapshot: MovesSnapshot, policy: MovePolicy, departures: Departures)
         chosen.append(row)
     departures.arrive(waiting.target_id[chosen].tolist())
     departures.relieve_running()
-    for row in blocked[: len(blocked) if free > 0 else 0]:
+    for row in blocked:
         msb_id = int(waiting.msb_id[row])
         if to_start[msb_id] <= 0 or to_leave[msb_id] <= 0 or free <= 0:
             continue

@@ -38,13 +38,14 @@ _COVERAGE = """
     ), totals AS (
         SELECT reservation_id, sum(servers)::bigint AS servers, sum(unavailable_servers)::bigint AS unavailable_servers,
                sum(rru) AS total_rru, max(rru) AS worst_msb_rru, count(*) FILTER (WHERE lacks) AS lacking_msbs,
+               count(*) FILTER (WHERE lacks AND rru = 0) AS lost_msbs,
                (array_agg(msb_id ORDER BY rru DESC, msb_id) FILTER (WHERE rru > 0))[1] AS worst_msb_id
         FROM per_msb GROUP BY 1
     ), coverage AS (
         SELECT reservation_id, coalesce(totals.servers, 0) AS servers,
                coalesce(unavailable_servers, 0) AS unavailable_servers, coalesce(total_rru, 0) AS total_rru,
                coalesce(worst_msb_rru, 0) AS worst_msb_rru, msbs.name AS worst_msb,
-               coalesce(lacking_msbs, 0) AS lacking_msbs,
+               coalesce(lacking_msbs, 0) AS lacking_msbs, coalesce(lost_msbs, 0) AS lost_msbs,
                capacity_rru - coalesce(total_rru - CASE WHEN survives_msb_loss THEN worst_msb_rru ELSE 0 END, 0)
                    AS missing_rru, capacity_rru
         FROM wanted LEFT JOIN totals USING (reservation_id) LEFT JOIN msbs ON msb_id = worst_msb_id
@@ -86,6 +87,7 @@ def load_coverage(tx: Transaction, reservation_ids: Sequence[int], which: Which)
             worst_msb_rru=row.worst_msb_rru,
             worst_msb=row.worst_msb,
             lacking_msbs=row.lacking_msbs,
+            lost_msbs=row.lost_msbs,
             shortfall_rru=row.missing_rru if row.missing_rru > ROUNDING * row.capacity_rru else 0.0,
         )
         for row in rows

@@ -119,7 +119,7 @@ def _phase(reservation: Reservation) -> ReservationPhase:
 
 
 def _ready(reservation: Reservation) -> Condition:
-    """Whether the promise is kept by servers, now. It follows from the numbers beside it, so it has no time."""
+    """Return whether servers keep the promise now. It follows from the numbers beside it, so it has no time."""
     held, promised = reservation.held, reservation.spec.capacity_rru
     after = reservation.spec.survives_msb_loss
     status: Literal["True", "False", "Unknown"]
@@ -131,7 +131,7 @@ def _ready(reservation: Reservation) -> Condition:
         status, reason, message = "True", "Held", f"Holds {lasting_rru:g} of {promised:g} RRU{loss}."
     elif held.keeps(promised):
         status, reason = "True", "SurvivesLoss"
-        message = f"Holds {held.total_rru:g} of {promised:g} RRU while servers of one MSB are down or in maintenance."
+        message = f"Holds {held.total_rru:g} of {promised:g} RRU while one MSB is down or in maintenance."
     else:
         loss = f" after the loss of {held.worst_msb}" if after and held.worst_msb is not None else ""
         status, reason = "False", "NotThereYet"

@@ -76,6 +76,7 @@ def test_targets_and_current_bindings_cover_what_is_available(database: Database
             worst_msb="msb-00",
             shortfall_rru=3.0,
             lacking_msbs=1,
+            lost_msbs=1,
         ),
         ids["empty"]: Coverage(**nothing, shortfall_rru=4.0),
     }
@@ -104,15 +105,18 @@ def test_held_is_what_is_up_now_and_the_loss_of_one_msb_is_survived(database: Da
         msbs=3, servers_per_rack=2, reservations={"web": spec}, current=dict.fromkeys(servers, "web"), target={}
     )
     web = reservation_id(stored(database, image), "web")
-    report = {"scope": UnavailabilityScope.MSB, "reason": "test", "starts_at": NOW, "ends_at": None, "now": NOW}
+    report = {"reason": "test", "starts_at": NOW, "ends_at": None, "now": NOW}
     seen = []
-    for msb in (None, "msb-00", "msb-01"):
+    lost = [None, (UnavailabilityScope.SERVER, "server-00"), *((UnavailabilityScope.MSB, f"msb-0{i}") for i in (0, 1))]
+    for scope in lost:
         with database.write() as tx:
-            if msb is not None:
-                open_event(tx, "west", scope_name=msb, kind=Unavailability.PLANNED, actor="olga", **report)
+            if scope is not None:
+                report |= {"scope": scope[0]}
+                open_event(tx, "west", scope_name=scope[1], kind=Unavailability.PLANNED, actor="olga", **report)
             held = load_coverage(tx, [web], "held")[web]
         seen.append((held.total_rru, held.total_rru - held.worst_msb_rru, held.lacking_msbs, held.keeps(4.0)))
-    assert seen == [(6.0, 4.0, 0, True), (4.0, 2.0, 1, True), (2.0, 0.0, 2, False)]
+    # One server that is down is no lost MSB: 5 are held, and 3 after the loss of another MSB.
+    assert seen == [(6.0, 4.0, 0, True), (5.0, 3.0, 1, False), (4.0, 2.0, 1, True), (2.0, 0.0, 2, False)]
 
 
 def test_sums_of_fractions_are_no_shortfall(database: Database) -> None:
