@@ -12,7 +12,7 @@ from libs.domain.move import MoveStep, StepResult
 from services.mover.departures import Departures
 from services.mover.guard import Guard
 from services.mover.moves_plan import judge_outcome, plan_moves
-from tests.services.mover.test_moves_plan import POLICY, T0, World, running, tick
+from tests.builders.moving_world import POLICY, T0, World, running, tick
 
 
 def holding(held: dict[int, float], capacity_rru: float, *, survives: bool = True) -> Holding:

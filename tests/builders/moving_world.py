@@ -1,0 +1,291 @@
+"""A small world whose servers move: the store in a few lines, the real servers, and one tick of the mover."""
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+import numpy as np
+from hypothesis import strategies as st
+
+from libs.domain.holding import Holding
+from libs.domain.move import (
+    MoveChange,
+    MovesSnapshot,
+    MoveStart,
+    MoveStatus,
+    MoveStep,
+    RunningMove,
+    StepResult,
+    WaitingServers,
+)
+from libs.domain.mover import Mover
+from libs.reconcile.calls import Backoff
+from services.mover.moves_plan import MovePolicy, judge_outcome, plan_moves
+
+MOVER = Mover(region="r")
+T0 = datetime(2026, 1, 1, tzinfo=UTC)
+POLICY = MovePolicy(moves_max=5, msb_share_max=1.0, attempts_max=3, backoff=Backoff(10.0), step_s_max=100.0)
+TOLD = [StepResult.DONE, StepResult.SKIPPED, StepResult.FAILED, None, None]
+"""Answers about a step. None: no answer yet, and the step may be done all the same."""
+
+
+@dataclass
+class Fleet:
+    """The real servers. A step that was asked for may be done at any time, until a newer one ends it.
+
+    owners   server -> the reservations that it is in
+    dirty    servers with data of a reservation
+    late     server -> the step that is still under way although its outcome was never told
+    """
+
+    owners: dict[int, set[int]]
+    dirty: set[int] = field(default_factory=set)
+    profile: dict[int, int] = field(default_factory=dict)
+    late: dict[int, RunningMove] = field(default_factory=dict)
+    done: set[tuple[int, MoveStep]] = field(default_factory=set)
+
+    def ask(self, move: RunningMove) -> None:
+        """A step of a newer move, or a higher attempt, ends what is under way on the server."""
+        self.late.pop(move.server_id, None)
+
+    def do(self, move: RunningMove) -> None:
+        s, step = move.server_id, move.step
+        if (move.move_id, step) in self.done:
+            return
+        self.done.add((move.move_id, step))
+        if step is MoveStep.PREEMPT:
+            self.owners[s].discard(move.from_reservation_id or 0)
+            self.dirty.add(s)
+        elif step is MoveStep.CLEAN:
+            assert not self.owners[s], "it is cleaned while a reservation has it"
+            self.dirty.discard(s)
+        elif step is MoveStep.HOST_PROFILE:
+            self.profile[s] = move.to_reservation_id or 0
+        elif step is MoveStep.JOIN:
+            to = move.to_reservation_id or 0
+            assert self.owners[s] <= {to}, "it joins while another reservation has it"
+            assert s not in self.dirty or self.owners[s], "it joins with data of another reservation"
+            assert self.profile[s] == to
+            self.owners[s].add(to)
+
+
+@dataclass
+class World:
+    """The store in a few lines: servers by id, from 1; 0 is no reservation. Profiles are named for reservations."""
+
+    current: dict[int, int]
+    target: dict[int, int]
+    in_use: set[int]
+    msbs: int
+    down: set[int] = field(default_factory=set)
+    profile: dict[int, int] = field(default_factory=dict)
+    unclean: set[int] = field(default_factory=set)
+    in_doubt: dict[int, int] = field(default_factory=dict)
+    running: dict[int, RunningMove] = field(default_factory=dict)
+    ended: list[MoveChange] = field(default_factory=list)
+    number: int = 0
+    promised: dict[int, float] = field(default_factory=dict)
+    survives: bool = False
+
+    def __post_init__(self) -> None:
+        self.fleet = Fleet({s: {r} - {0} for s, r in self.current.items()}, profile=dict(self.profile))
+
+    def waits(self, s: int) -> bool:
+        return self.current[s] != self.target[s] or s in self.in_doubt or (s in self.unclean and not self.current[s])
+
+    def snapshot(self) -> MovesSnapshot:
+        waits = [s for s in self.target if self.waits(s) and s not in self.running and s not in self.down]
+        column = lambda values: np.array(list(values), np.int64)  # noqa: E731
+        waiting = WaitingServers(
+            id=column(waits),
+            generation=column(1 for _ in waits),
+            msb_id=column(s % self.msbs for s in waits),
+            current_id=column(self.current[s] or self.in_doubt.get(s, 0) for s in waits),
+            target_id=column(self.target[s] for s in waits),
+            in_use=np.array([s in self.in_use for s in waits], bool),
+            other_profile=np.array([self.profile.get(s) != self.target[s] for s in waits], bool),
+            unclean=np.array([s in self.unclean for s in waits], bool),
+            in_doubt=np.array([s in self.in_doubt for s in waits], bool),
+            urgent=np.zeros(len(waits), bool),
+            leaves_rru=np.ones(len(waits)),
+        )
+        moves = tuple(self._as_read(move) for move in self.running.values())
+        servers = Counter(s % self.msbs for s in self.target)
+        return MovesSnapshot(
+            region="r",
+            region_id=1,
+            running=moves,
+            waiting=waiting,
+            msb_servers=servers,
+            mover=MOVER,
+            holdings=tuple(self.holding(r) for r in self.promised),
+        )
+
+    def holding(self, r: int) -> Holding:
+        """One RRU for each server that is up, is in the reservation and is not asked to leave it."""
+        held = Counter(
+            s % self.msbs
+            for s, current in self.current.items()
+            if current == r and s not in self.down and not (s in self.running and self.running[s].asked)
+        )
+        return Holding(
+            reservation_id=r,
+            reservation=f"r{r}",
+            capacity_rru=self.promised[r],
+            survives_msb_loss=self.survives,
+            held_rru=dict.fromkeys(range(self.msbs), 0.0) | {msb: float(number) for msb, number in held.items()},
+        )
+
+    def _as_read(self, move: RunningMove) -> RunningMove:
+        fields = {name: getattr(move, name) for name in RunningMove.__dataclass_fields__}
+        s = move.server_id
+        wanted, available = (move.to_reservation_id or 0) == self.target[s], s not in self.down
+        return RunningMove(**{**fields, "wanted": wanted, "available": available})
+
+    def start(self, start: MoveStart, now: datetime) -> None:
+        assert start.server_id not in self.running
+        self.number += 1
+        self.running[start.server_id] = RunningMove(
+            move_id=self.number,
+            generation=1,
+            server_id=start.server_id,
+            server_generation=1,
+            server=f"s{start.server_id}",
+            msb_id=start.server_id % self.msbs,
+            from_reservation_id=start.from_reservation_id,
+            to_reservation_id=start.to_reservation_id,
+            from_reservation=None,
+            to_reservation=None,
+            steps=start.steps,
+            step_index=0,
+            attempt=1,
+            step_started_at=now,
+            wanted=True,
+            available=True,
+            host_profile="",
+            to_host_profile="",
+            leaves_rru=1.0,
+        )
+
+    def change(self, change: MoveChange) -> None:
+        move = change.move
+        s = move.server_id
+        if change.result in (StepResult.DONE, StepResult.SKIPPED):
+            if move.step is MoveStep.PREEMPT:
+                assert (self.current[s] or self.in_doubt[s]) == move.from_reservation_id
+                self.current[s] = 0
+                self.in_doubt.pop(s, None)
+                self.in_use.discard(s)
+                self.unclean.add(s)
+            elif move.step is MoveStep.CLEAN:
+                self.unclean.discard(s)
+            elif move.step is MoveStep.HOST_PROFILE:
+                self.profile[s] = move.to_reservation_id or 0
+            elif move.step is MoveStep.JOIN:
+                assert self.current[s] == 0, "it joins while it is in another reservation"
+                assert s not in self.unclean, "it joins with what its last owner left on it"
+                assert self.profile[s] == move.to_reservation_id
+                self.current[s] = move.to_reservation_id or 0
+        elif change.result is StepResult.UNKNOWN and change.status is not MoveStatus.RUNNING:
+            if move.step is MoveStep.HOST_PROFILE:
+                self.profile[s] = -1
+            elif move.step in (MoveStep.PREEMPT, MoveStep.JOIN):
+                of = move.from_reservation_id if move.step is MoveStep.PREEMPT else move.to_reservation_id
+                self.current[s], self.in_doubt[s] = 0, of or 0
+                self.in_use.discard(s)
+        if change.status is MoveStatus.RUNNING:
+            fields = {name: getattr(move, name) for name in RunningMove.__dataclass_fields__}
+            fields |= {"step_index": change.step_index, "attempt": change.attempt}
+            fields["asked"] = change.result is StepResult.UNKNOWN
+            self.running[s] = RunningMove(**{**fields, "step_started_at": change.step_started_at})
+            return
+        del self.running[s]
+        self.ended.append(change)
+        if change.status is MoveStatus.FAILED:
+            self.down.add(s)
+
+
+def tick(world: World, policy: MovePolicy, now: datetime, results: st.DataObject | None) -> None:
+    """Run one tick of the mover, in which each requested step is done, fails or goes on, as drawn."""
+    snapshot = world.snapshot()
+    plan = plan_moves(snapshot, policy, now)
+    check_starts(snapshot, plan.start, policy, world)
+    for start in plan.start:
+        world.start(start, now)
+    changes = list(plan.cancel)
+    for unmarked in plan.ask:
+        move = world.running[unmarked.server_id] = replace(unmarked, asked=True)
+        told = StepResult.DONE if results is None else results.draw(st.sampled_from(TOLD))
+        if told is StepResult.FAILED and (move.move_id, move.step) in world.fleet.done:
+            told = StepResult.DONE  # a receiver says of no step that was done that it failed
+        if not move_is_late(world, move):
+            world.fleet.ask(move)
+        if told in (StepResult.DONE, StepResult.SKIPPED):
+            world.fleet.late.pop(move.server_id, None)
+            world.fleet.do(move)
+        elif told is StepResult.FAILED:
+            world.fleet.late.pop(move.server_id, None)
+        elif results is not None:
+            world.fleet.late[move.server_id] = move
+        change = judge_outcome(move, told, None, policy, now)
+        changes += [] if change is None else [change]
+    if results is not None:
+        for s, move in list(world.fleet.late.items()):
+            if results.draw(st.integers(0, 2)) == 0:  # done, although the mover was not told
+                del world.fleet.late[s]
+                world.fleet.do(move)
+    for change in changes:
+        world.change(change)
+
+
+def move_is_late(world: World, move: RunningMove) -> bool:
+    """Return whether this very attempt is under way already."""
+    late = world.fleet.late.get(move.server_id)
+    return late is not None and (late.move_id, late.step, late.attempt) == (move.move_id, move.step, move.attempt)
+
+
+def check_starts(snapshot: MovesSnapshot, starts: tuple[MoveStart, ...], policy: MovePolicy, world: World) -> None:
+    ids = [start.server_id for start in starts]
+    assert len(set(ids)) == len(ids)
+    assert not set(ids) & set(world.running)
+    assert not set(ids) & world.down
+    assert len(snapshot.running) + len(starts) <= max(policy.moves_max, len(snapshot.running))
+    leaving = Counter(m.msb_id for m in snapshot.running if m.takes_capacity)
+    leaving.update(
+        s.server_id % world.msbs
+        for s in starts
+        if s.from_reservation_id is not None and s.server_id not in world.in_doubt
+    )
+    for msb_id, number in leaving.items():
+        assert number <= max(1, int(snapshot.msb_servers[msb_id] * policy.msb_share_max))
+    passed_over = set(snapshot.waiting.id.tolist()) - set(ids)
+    for s in ids:
+        if s in world.in_use:  # an unused one is passed over only because of its MSB
+            for other in passed_over - world.in_use:
+                assert world.current[other] != 0
+
+
+def running(**other: object) -> RunningMove:
+    """A move that joins reservation 2."""
+    given = {
+        "move_id": 1,
+        "generation": 1,
+        "server_id": 1,
+        "server_generation": 1,
+        "server": "s1",
+        "msb_id": 0,
+        "from_reservation_id": None,
+        "to_reservation_id": 2,
+        "from_reservation": None,
+        "to_reservation": "b",
+        "steps": (MoveStep.JOIN,),
+        "step_index": 0,
+        "attempt": 1,
+        "step_started_at": T0,
+        "wanted": True,
+        "available": True,
+        "host_profile": "",
+        "to_host_profile": "",
+        **other,
+    }
+    return RunningMove(**given)
