@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from libs.assignment.solvers.price.arrivals import Round, Stream
     from libs.assignment.solvers.price.settings import Granularity, PriceSettings
     from libs.assignment.solvers.prices import Prices
+    from libs.assignment.solvers.result import ModelSize
 
 _PLACES = {
     "language.errors": "BadValues Contradiction ModelError NotLowerable UnknownName",
@@ -95,6 +96,7 @@ _PLACES = {
     "replay.file": "Replay load_replay save_replay",
     "solvers.caller": "Listener Progress",
     "solvers.limits": "Limits StoppedBy",
+    "solvers.result": "ModelSize",
     "language.specs.assignment_affinities": "AssignmentAffinitiesSpec",
     "language.specs.avoid_assignments": "AvoidAssignmentsSpec",
     "language.specs.avoid_moving": "AvoidMovingSpec",
@@ -173,6 +175,7 @@ __all__ = [
     "MinimizeMovementSpec",
     "MinimizeNthLargestUtilizationSpec",
     "ModelError",
+    "ModelSize",
     "MoveGroupSpec",
     "MovesInProgressSpec",
     "NoRegressionSpec",

@@ -22,7 +22,7 @@ from libs.assignment.solvers.caller import Caller, Cancelled, Listener
 from libs.assignment.solvers.claim import claimed, is_proven
 from libs.assignment.solvers.deadline import Deadline
 from libs.assignment.solvers.limits import StoppedBy
-from libs.assignment.solvers.result import Outcome
+from libs.assignment.solvers.result import ModelSize, Outcome
 from libs.assignment.solvers.settings import MipLimits, SearchLimits
 from libs.assignment.solvers.timeline_record import Record
 from libs.assignment.solvers.unbuilt import unbuilt
@@ -95,6 +95,7 @@ def solve_mip(
         solve_s=time.perf_counter() - began,
         timeline=tuple(tree.record.steps),
         bound=bound,
+        size=ModelSize.of(tree.lowered),
         solver="mip",
         notes=(*tree.notes, *impossible),
     ).as_stated(lowered.compiled.unit)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from libs.assignment.language.arrays import Ints
+from libs.assignment.model.lowered import Lowered
 from libs.assignment.solvers.limits import StoppedBy
 from libs.assignment.solvers.prices import Prices
 
@@ -34,6 +35,25 @@ class Step:
     """
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSize:
+    """The size of a problem as a mixed-integer program.
+
+    counts  columns that count the objects of a class in a container
+    """
+
+    counts: int
+    columns: int
+    rows: int
+    nonzeros: int
+
+    @classmethod
+    def of(cls, lowered: Lowered) -> ModelSize:
+        """Return the size of a lowered problem."""
+        rows, columns = lowered.model.matrix.shape
+        return cls(counts=len(lowered.kind), columns=columns, rows=rows, nonzeros=int(lowered.model.matrix.nnz))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Outcome:
     """An assignment, and how it was found.
@@ -44,6 +64,7 @@ class Outcome:
     improved     whether the answer is better than the start
     bound        by level as in `broken` and `objective`: a lower bound for assignments equally good at all levels
                  above; empty if the solver proves nothing
+    size         of the mixed-integer program; None if the solver builds none
     prices       gain of more room, by shape of container and dimension; from solvers that find them
     solver       its registered name
     notes        further remarks on the solve, each a clause
@@ -61,6 +82,7 @@ class Outcome:
     solve_s: float
     timeline: tuple[Step, ...]
     bound: tuple[float, ...] = ()
+    size: ModelSize | None = None
     prices: Prices | None = None
     solver: str = "local"
     notes: tuple[str, ...] = ()

@@ -11,11 +11,11 @@ from typing import Protocol
 
 import numpy as np
 
-from libs.assignment.language.arrays import Floats, Ints
+from libs.assignment.language.arrays import Bools, Floats, Ints
 from libs.assignment.model.lowered import Lowered
 from libs.assignment.solvers.portfolio.containers_of import shares_of
 from libs.assignment.solvers.portfolio.neighbourhoods import Search
-from libs.assignment.solvers.portfolio.relaxation import Relaxation, relax
+from libs.assignment.solvers.portfolio.relaxation import Relaxation, quiet_columns, relax, without_quiet
 from libs.assignment.solvers.portfolio.relaxation_in_parts import in_parts, relax_in_parts
 from libs.assignment.solvers.portfolio.repair import is_broken, restored
 from libs.assignment.solvers.portfolio.rounding import round_counts
@@ -26,6 +26,8 @@ from libs.mip.highs import FINE, Limits, solve_mip
 from libs.mip.model import Model
 
 LEAST_GAIN = 1e-9
+TIE = 0.5
+"""Share of the least tie-breaking cost that a step must save."""
 RELAXATION_SHARE = 0.7
 """Share of the time for the relaxation. After that the search continues without its prices."""
 PARTS_SHARE = 0.4
@@ -73,24 +75,52 @@ class Clock:
 
 
 class Phases:
-    """One objective of a lowered problem: `model` has the columns of `lowered.model`, and its rows first.
+    """One objective of a lowered problem: a model with the columns of `lowered.model`, and its rows first.
 
+    stated           the objective of the answer
+    model            the objective of the search: `stated` without the costs that only break ties, unless branch and
+                     bound solves it
     tried, improved  neighbourhoods, and the number that gained
     proven           the answer is optimal within the exact gap
     tree_bound       of branch and bound on the whole; -inf without it
     not_followed     specs whose columns steps cannot follow, so there were no steps
+
+    quiet  (C,) the columns whose costs only break ties, if the model joins several levels
     """
 
-    def __init__(self, lowered: Lowered, model: Model, limits: PortfolioLimits, seed: int, watch: Watch) -> None:
-        self.lowered, self.model, self.limits, self.seed, self.watch = lowered, model, limits, seed, watch
+    def __init__(
+        self,
+        lowered: Lowered,
+        model: Model,
+        limits: PortfolioLimits,
+        seed: int,
+        watch: Watch,
+        quiet: Bools | None = None,
+    ) -> None:
+        self.lowered, self.limits, self.seed, self.watch = lowered, limits, seed, watch
         self.shares = shares_of(lowered, model.cost)
+        self.stated = model
+        self._quiet = quiet_columns(model.cost) if quiet is None else quiet
+        self.model = self._loud(model)
         self.tried = self.improved = 0
         self.proven = False
         self.tree_bound = -np.inf
         self.not_followed: tuple[str, ...] = ()
 
+    def count_from(self, cost: float, point: Floats) -> None:
+        """Shift the costs so that a point (C,) has this one. Gains are then relative to a known value."""
+        by = cost - self.stated.objective(point)
+        self.model = replace(self.model, offset=self.model.offset + by)
+        self.stated = replace(self.stated, offset=self.stated.offset + by)
+
+    @property
+    def is_small(self) -> bool:
+        """Return whether branch and bound solves the whole."""
+        return bool((self.lowered.container != self.shares.sink).sum() <= self.limits.exact_columns_max)
+
     def relax(self, model: Model, *, cancelled: Callable[[], bool] | None = None) -> Relaxation:
         """Relax a model with the same columns and rows; in parts if the whole would take too long."""
+        model = self._loud(model)
         left_s, parts = self.watch.time_left(), in_parts(self.lowered, model, self.shares)
         if parts == 1:
             return relax(self.lowered, model, RELAXATION_SHARE * left_s, cancelled=cancelled)
@@ -124,7 +154,10 @@ class Phases:
         return restored(self.lowered, self.model, self.shares, counts, known)
 
     def improve(self, relaxation: Relaxation, counts: Ints, bound: float) -> Ints:
-        """Improve counts (Q,) until limits, the watch or `bound` end it."""
+        """Improve counts (Q,) until limits, the watch or `bound` end it. Break ties at the end."""
+        return self._without_ties(self._improved(relaxation, counts, bound))
+
+    def _improved(self, relaxation: Relaxation, counts: Ints, bound: float) -> Ints:
         cost = self.cost(counts)
         self.watch.found(self.lowered.point_of(counts), -np.inf)
         if cost <= bound + self.limits.exact_gap * max(1.0, abs(bound)):
@@ -132,8 +165,7 @@ class Phases:
             return counts
         if self.watch.stop():
             return counts
-        real = self.lowered.container != self.shares.sink
-        if real.sum() <= self.limits.exact_columns_max:
+        if self.is_small:
             return self._whole(counts)
         walk = Walk(self.lowered, self.model, self.shares.sink)
         self.not_followed = walk.not_followed
@@ -141,6 +173,7 @@ class Phases:
         self.watch.found(self.lowered.point_of(counts), -np.inf)
         rng = np.random.default_rng(self.seed)
         search = Search(self.lowered, self.model, self.shares, relaxation, counts, rng)
+        real = self.lowered.container != self.shares.sink
         containers, most = len(np.unique(self.lowered.container[real])), self.limits.neighbourhoods_max
         search.run(
             max(30, 2 * containers) if most is None else most,
@@ -161,6 +194,19 @@ class Phases:
         excess = Excess(self.lowered, self.model, self.shares, relaxation)
         least = LEAST_GAIN * self._size(relaxation, counts, relaxation.bound)
         return self.better(walk.down(counts, least, excess, self.watch.stop), counts)
+
+    def _without_ties(self, counts: Ints) -> Ints:
+        """Break ties by single steps, at the costs that the search left out."""
+        quiet = self.stated.cost[self._quiet]
+        if self.is_small or not len(quiet) or self.watch.stop():
+            return counts
+        found = Walk(self.lowered, self.stated, self.shares.sink).single(
+            counts, TIE * np.abs(quiet).min(), self.watch.stop
+        )
+        return counts if is_broken(self.stated, self.lowered.point_of(found)) else found
+
+    def _loud(self, model: Model) -> Model:
+        return model if self.is_small or not self._quiet.any() else without_quiet(model, self._quiet)
 
     def _size(self, relaxation: Relaxation, counts: Ints, bound: float) -> float:
         """Return the scale of gains: the bound, or without one the closest known value."""

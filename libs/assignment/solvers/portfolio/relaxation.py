@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from libs.assignment.language.arrays import Floats
+from libs.assignment.language.arrays import Bools, Floats
 from libs.assignment.model.lowered import Lowered
 from libs.mip.bound import reduced_costs
 from libs.mip.highs import Limits, solve_lp
 from libs.mip.model import Model
+
+QUIET = 1e-4
+"""Share of the median cost of a level below which a column only breaks ties."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -56,3 +59,20 @@ def relax(
         bound=found.bound,
         timed_out=found.timed_out,
     )
+
+
+def without_quiet(model: Model, quiet: Bools) -> Model:
+    """Return the model without the costs of some columns (C,). Each counts at its least cost, so bounds stay valid.
+
+    Among answers of equal cost an interior point stays in the middle, so it has slack everywhere. Rounding needs that
+    slack. A broken tie pushes the point to an edge.
+    """
+    least = np.minimum(model.cost * model.lower, model.cost * model.upper)[quiet].sum()
+    return replace(model, cost=np.where(quiet, 0.0, model.cost), offset=model.offset + float(least))
+
+
+def quiet_columns(cost: Floats) -> Bools:
+    """Return the columns (C,) whose cost only breaks ties among those of one level."""
+    size = np.abs(cost)
+    middle = float(np.median(size[size > 0])) if size.any() else 0.0
+    return np.asarray((size > 0) & (size < QUIET * middle))

@@ -4,6 +4,7 @@ bound.
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
 from typing import NamedTuple
@@ -18,14 +19,16 @@ from libs.assignment.language.problem import Problem
 from libs.assignment.model.lower import lower_compiled
 from libs.assignment.model.lowered import Lowered
 from libs.assignment.solvers.caller import Caller, Cancelled, Listener
-from libs.assignment.solvers.claim import claimed
+from libs.assignment.solvers.claim import claimed, is_proven
 from libs.assignment.solvers.deadline import Deadline
 from libs.assignment.solvers.limits import StoppedBy
+from libs.assignment.solvers.portfolio.joint import Joint, goals_that_cost, search_together
 from libs.assignment.solvers.portfolio.phases import Phases
-from libs.assignment.solvers.result import Outcome, Step
+from libs.assignment.solvers.result import ModelSize, Outcome, Step
 from libs.assignment.solvers.settings import PortfolioLimits, SearchLimits
 from libs.assignment.solvers.timeline_record import Record
 from libs.assignment.solvers.unbuilt import unbuilt
+from libs.mip.model import Model
 
 ALIKE = 4
 """Average objects of a class from which counts pay off over single objects."""
@@ -33,6 +36,8 @@ KEPT_BACK = 0.05
 """Share of the time reserved for overruns of solvers, and for the work after them."""
 TWINS = 2
 """Average objects of a class below which the result carries a warning."""
+TOGETHER_SHARE = 0.85
+"""Share of the time for all priorities together, if there are several."""
 MOMENTS_MAX, MOMENTS_MIN = 100, 2
 """Most and least steps of a timeline."""
 MOMENTS_SHARE, MOMENTS_S = 0.02, 0.1
@@ -69,8 +74,7 @@ def solve_portfolio(
         return unbuilt(compiled, deadline, solver="portfolio", seed=seed)
     build_s = time.perf_counter() - began
     run = _Run(lowered, limits, began, seed, Caller(began, compiled.unit, progress, cancelled))
-    for level in range(len(lowered.levels)):
-        run.solve(level)
+    run.solve_all()
     placing = time.perf_counter()
     best = begun_at(lowered.compiled, lowered.assignment(run.counts))  # rows hold only up to a solver's tolerance
     timeline = run.timeline(time.perf_counter() - placing)
@@ -89,6 +93,7 @@ def solve_portfolio(
         solve_s=time.perf_counter() - began,
         timeline=timeline,
         bound=bound,
+        size=ModelSize.of(lowered),
         solver="portfolio",
         notes=run.notes(),
     ).as_stated(lowered.compiled.unit)
@@ -124,44 +129,88 @@ class _Run:
         self.bound: list[float] = []
         self._moments: list[_Moment] = []
         self._level, self._ends = 0, began + (1.0 - KEPT_BACK) * limits.time_s_max
-        self._until = self._ends
+        self._until, self._least = self._ends, -math.inf
+        self._joint: Joint | None = None
         self._most: list[float] = []
         self._remember(lowered.point_of(self.counts))
         self._not_followed: tuple[str, ...] = ()
 
+    def solve_all(self) -> None:
+        """Repair broken constraints, search all goals together, then each while higher ones keep their values."""
+        self._tell_all(self.lowered.values(self.lowered.point_of(self.counts)))
+        self.solve(0)
+        if len(goals_that_cost(self.lowered)) > 1 and not self.stop():
+            self._until = time.perf_counter() + TOGETHER_SHARE * (self._ends - time.perf_counter())
+            limits, hear = self.limits, self._hear
+            self._joint = search_together(self.lowered, self._most[0], self.counts, limits, self.seed, self, hear)
+        if self._joint is not None:
+            self.counts, phases = self._joint.counts, self._joint.phases
+            self._count(phases)
+            self._remember(self.lowered.point_of(self.counts))
+        for level in range(1, len(self.lowered.levels)):
+            self.solve(level)
+
     def solve(self, level: int) -> None:
         """Minimise one level while higher ones keep their values."""
-        lowered, self._level = self.lowered, level
+        lowered, joint, self._level = self.lowered, self._joint, level
         model = lowered.at(level, self._most)
         value = model.objective(lowered.point_of(self.counts))
-        none = least = lowered.levels[level].least(model)
+        none = self._least = lowered.levels[level].least(model)
         tolerance = lowered.compiled.tolerance
-        if value > least + tolerance(level, least) and not self.stop():
+        if joint is not None and level == joint.goals[-1]:
+            self._least = max(self._least, joint.bound_of_last(lowered.values(lowered.point_of(self.counts))))
+        if value > self._least + tolerance(level, self._least) and not self.stop():
             levels = sum(one.cost.any() for one in lowered.levels[level:])
             self._until = time.perf_counter() + (self._ends - time.perf_counter()) / levels
-            phases = Phases(lowered, model, self.limits, self.seed, self)
-            relaxation = phases.relax(model, cancelled=self.caller.cancels)
-            self.note(timed_out=relaxation.timed_out)
-            least = max(least, relaxation.bound)
-            self.counts = phases.start(relaxation, self.counts)
-            self.counts = phases.improve(relaxation, self.counts, least)
-            self.tried, self.improved = self.tried + phases.tried, self.improved + phases.improved
-            self._not_followed = self._not_followed or phases.not_followed
-            least = max(least, phases.tree_bound)
-            if not phases.proven and self.stopped_by is StoppedBy.OPTIMAL:
-                self.stopped_by = StoppedBy.WORK
-            point = lowered.point_of(self.counts)
-            self._remember(point)
-            value = model.objective(point)
+            self._search(level, model)
+            value = model.objective(lowered.point_of(self.counts))
             near = self.limits.exact_gap * abs(value) + tolerance(level, value)
-            if value > least + near and self.stopped_by is StoppedBy.OPTIMAL:
+            if value > self._least + near and self.stopped_by is StoppedBy.OPTIMAL:
                 self.stopped_by = StoppedBy.WORK  # who of a class leaves was proven together with the counts
         if any(above.error for above in lowered.levels[:level]):
             # held by the pieces of a curve: what is as good as the answer by the curve itself may be left out
-            least = lowered.levels[level].least(lowered.model)
-        self.bound.append(least - (0.0 if lowered.sound else lowered.levels[level].error))
+            self._least = lowered.levels[level].least(lowered.model)
+        self.bound.append(self._least - (0.0 if lowered.sound else lowered.levels[level].error))
         room = tolerance(level, value)
         self._most.append(value if value <= none + room else value + room)  # at its least value bounds hold it
+
+    def _search(self, level: int, model: Model) -> None:
+        """Relax and search one level, as far as the search of all goals together left it open."""
+        lowered, joint = self.lowered, self._joint
+        settled = joint is not None and joint.settles(level, self.counts)
+        if settled and joint is not None and (joint.in_parts or self._met(level)):
+            return
+        few = joint is not None and joint.nearly_settles(level, lowered, self.counts)
+        limits = replace(self.limits, neighbourhoods_max=0) if few else self.limits
+        phases = Phases(lowered, model, limits, self.seed, self)
+        if joint is not None and joint.in_parts and level == joint.goals[-1]:
+            relaxation = joint.relaxation  # a row that holds the levels above would prevent parts
+        else:
+            relaxation = phases.relax(model, cancelled=self.caller.cancels)
+            self.note(timed_out=relaxation.timed_out)
+            self._least = max(self._least, relaxation.bound)
+        if settled:
+            return
+        if joint is None:
+            self.counts = phases.start(relaxation, self.counts)
+        self.counts = phases.improve(relaxation, self.counts, self._least)
+        self._count(phases)
+        self._least = max(self._least, phases.tree_bound)
+        if not phases.proven and self.stopped_by is StoppedBy.OPTIMAL:
+            self.stopped_by = StoppedBy.WORK
+        self._remember(lowered.point_of(self.counts))
+
+    def _met(self, level: int) -> bool:
+        """Return whether every goal above is proven."""
+        lowered = self.lowered
+        values = lowered.values(lowered.point_of(self.counts))
+        return all(
+            is_proven(lowered.compiled, k, values[k], self.bound[k], self.limits.exact_gap) for k in range(level)
+        )
+
+    def _count(self, phases: Phases) -> None:
+        self.tried, self.improved = self.tried + phases.tried, self.improved + phases.improved
+        self._not_followed = self._not_followed or phases.not_followed
 
     def notes(self) -> tuple[str, ...]:
         """Return the reasons why the answer may not be the best."""
@@ -221,6 +270,21 @@ class _Run:
             self.stopped_by = StoppedBy.CANCELLED if self.caller.cancelled() else StoppedBy.TIME
 
     def found(self, point: Floats, bound: float) -> None:
-        """Record the point, and tell the caller."""
+        """Record the point, and tell the caller: every level if all goals are searched together."""
         values = self._remember(point)
-        self.caller.tell(self._level, values[self._level], bound)
+        if self._level:
+            self.caller.tell(self._level, values[self._level], max(bound, self._least))
+        else:
+            self._tell_all(values)
+
+    def _hear(self, joint: Joint) -> None:
+        self._joint = joint
+
+    def _tell_all(self, values: tuple[float, ...]) -> None:
+        """Tell the value of every level with its known bound."""
+        lowered, joint = self.lowered, self._joint
+        for level, value in enumerate(values):
+            least = lowered.levels[level].least(lowered.model)
+            if joint is not None and level == joint.goals[-1]:
+                least = max(least, joint.bound_of_last(values))
+            self.caller.tell(level, value, least - (0.0 if lowered.sound else lowered.levels[level].error))

@@ -50,8 +50,7 @@ class Walk:
             return counts
         s = state_of(n, self.lowered.point_of(counts))
         measure(n, s)
-        while transfer(n, s, least, STEPS) == STEPS and not stop():
-            pass
+        self._transfers(n, s, least, stop)
         while not stop():
             order = self._worst_first(s, guide, least)
             if not len(order):
@@ -60,6 +59,20 @@ class Walk:
             while place[0] < len(order) and not stop():
                 exchange(n, s, order, place, opened, least, TRIES)
         return np.asarray(np.rint(s.value[: len(counts)]), dtype=np.int64)
+
+    def single(self, counts: Ints, least: float, stop: Callable[[], bool]) -> Ints:
+        """Improve counts (Q,) by single steps alone, each of which gains at least `least`, until `stop`."""
+        n = self.network
+        if n is None or stop():
+            return counts
+        s = state_of(n, self.lowered.point_of(counts))
+        measure(n, s)
+        self._transfers(n, s, least, stop)
+        return np.asarray(np.rint(s.value[: len(counts)]), dtype=np.int64)
+
+    def _transfers(self, n: Network, s: State, least: float, stop: Callable[[], bool]) -> None:
+        while transfer(n, s, least, STEPS) == STEPS and not stop():
+            pass
 
     def _worst_first(self, s: State, guide: Guide, least: float) -> Ints:
         """Return the containers to visit, the most promising first. The sink is left out, because its counts do not

@@ -1,0 +1,118 @@
+"""Check the joint search of priorities, its bounds, and the breaking of ties."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from libs.assignment import Filter, Limits, MaximizeAllocationSpec, Problem, solve
+from libs.assignment.model.lower import lower
+from libs.assignment.solvers.portfolio.joint import search_together
+from libs.assignment.solvers.portfolio.phases import Clock
+from libs.assignment.solvers.portfolio.relaxation import quiet_columns, relax, without_quiet
+from libs.assignment.solvers.settings import PortfolioLimits
+from tests.libs.assignment.solvers.portfolio.test_solver import PARTIES, world
+
+SEARCHED = Limits(exact_columns_max=0)
+
+
+def ordered(seed: int, objects: int = 90) -> Problem:
+    """Return the world with the shortfall of its parties as the first priority."""
+    problem = world(seed, objects)
+    first, *others = problem.goals
+    stated = Problem(objects=objects, containers=PARTIES + 1, initial=problem.initial)
+    stated.scopes, stated.partitions, stated.dimensions = problem.scopes, problem.partitions, problem.dimensions
+    stated.constraints = problem.constraints
+    stated.add_goal(first.spec, weight=first.weight, priority=0, normalise=False)
+    for goal in others:
+        stated.add_goal(goal.spec, weight=goal.weight, priority=1, normalise=False)
+    return stated
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_priorities_come_close_to_the_exact_answer_and_bounds_hold(seed: int) -> None:
+    problem = ordered(seed)
+    exact = solve(problem, Limits(nodes_max=2_000), solver="mip")
+    found = solve(problem, SEARCHED, solver="portfolio", seed=seed)
+    (first, last), (least, best) = found.objective[1], exact.objective[1]
+    assert first <= least + 0.02 * max(1.0, least)
+    assert last <= 1.05 * best + 0.5
+    assert found.bound[1] <= least + 1e-6
+    if first <= least + 1e-6:
+        assert found.bound[2] <= best + 1e-6
+
+
+def test_a_level_above_is_never_given_up_for_one_below() -> None:
+    problem = ordered(7)
+    before = problem.goals[1].weight
+    for weight in (before, 1e6 * before):
+        problem.goals[1] = problem.goals[1].__class__(
+            **{**{k: getattr(problem.goals[1], k) for k in ("spec", "cost", "scale", "priority")}, "weight": weight}
+        )
+        found = solve(problem, SEARCHED, solver="portfolio")
+        assert found.objective[1][0] <= found.objective[0][0] + 1e-6
+        exact = solve(problem, Limits(nodes_max=500), solver="mip")
+        assert found.objective[1][0] <= 1.1 * exact.objective[1][0] + 0.5
+
+
+def test_the_search_of_all_settles_the_last_level_alone() -> None:
+    lowered = lower(ordered(3))
+    joint = search_together(
+        lowered, 0.0, lowered.held, PortfolioLimits(exact_columns_max=0), 0, Clock(600.0), lambda _: None
+    )
+    assert joint is not None
+    assert joint.goals == [1, 2]
+    assert joint.settles(2, joint.counts)
+    assert not joint.settles(1, joint.counts)
+    assert not joint.settles(2, lowered.held)
+    values = lowered.values(lowered.point_of(joint.counts))
+    assert joint.bound_of_last(values) == pytest.approx(joint.bound - values[1])
+    assert joint.bound_of_last(values) <= values[2] + 1e-6
+
+
+def test_small_problems_are_solved_level_by_level() -> None:
+    lowered = lower(ordered(3))
+    assert search_together(lowered, 0.0, lowered.held, PortfolioLimits(), 0, Clock(600.0), lambda _: None) is None
+
+
+def tied(seed: int) -> Problem:
+    """Return the world with a tiny reward for every object without a party."""
+    problem = world(seed)
+    left = MaximizeAllocationSpec(name="left", filter=Filter(items=[PARTIES]))
+    problem.add_goal(left, weight=1e-5, normalise=False)
+    return problem
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_costs_that_break_ties_are_left_out_of_the_relaxation_and_its_bound_holds(seed: int) -> None:
+    lowered = lower(tied(seed))
+    model = lowered.at(1, (0.0,))
+    plain = without_quiet(model, quiet_columns(model.cost))
+    quiet = model.cost != plain.cost
+    assert quiet.any()
+    assert (np.abs(model.cost[quiet]) <= 1e-4).all()
+    assert relax(lowered, plain).bound <= relax(lowered, model).bound + 1e-6
+    point = lowered.point_of(lowered.held)
+    assert plain.objective(point) <= model.objective(point) + 1e-9
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_of_answers_as_good_the_one_that_breaks_ties_well_is_found(seed: int) -> None:
+    problem = tied(seed)
+    found = solve(problem, SEARCHED, solver="portfolio", seed=seed).assignment
+    lowered = lower(problem)
+    cost = lowered.levels[1]
+    model = lowered.at(1, (0.0,))
+    for one in np.flatnonzero((found != problem.initial) & (found != PARTIES)):
+        other = found.copy()
+        other[one] = PARTIES
+        saved = cost.cost @ (lowered.point(found) - lowered.point(other))
+        assert saved <= 1e-9 or model.violation(lowered.point(other)) > 1e-9
+
+
+def test_the_size_of_the_program_is_told() -> None:
+    problem = ordered(1)
+    size, lowered = solve(problem, SEARCHED, solver="portfolio").size, lower(problem)
+    assert size is not None
+    assert (size.counts, size.columns) == (len(lowered.kind), len(lowered.model.cost))
+    assert solve(problem, Limits(tries_max=100), solver="local").size is None
