@@ -8,10 +8,11 @@ import resource
 import time
 from pathlib import Path
 
+from libs.assignment import Limits
 from libs.interchange.region.assignment import save_assignment
 from libs.interchange.region.read import load_region
-from libs.ras.phases import plan_target_bindings
-from libs.ras.solve_limits import SolveLimits
+from libs.ras.bundle_limits import with_time
+from libs.ras.solve import plan_target_bindings
 
 
 def bench_region(argv: list[str]) -> dict[str, object]:
@@ -25,7 +26,7 @@ def bench_region(argv: list[str]) -> dict[str, object]:
     began = time.perf_counter()
     region = load_region(given.region)
     load_s = time.perf_counter() - began
-    limits = SolveLimits(time_s_max=max(given.time_limit - load_s, 0.0))
+    limits = with_time(Limits(), given.time_limit - load_s)
     result = plan_target_bindings(region.snapshot, limits, seed=given.seed)
     save_assignment(given.out, region.snapshot, result.plan.target)
     found = result.report.as_dict()

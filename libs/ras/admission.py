@@ -6,19 +6,19 @@ from collections.abc import Callable
 
 import numpy as np
 
+from libs.assignment import Limits
 from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
 from libs.domain.reservation import ROUNDING
 from libs.domain.verdict import Verdict
 from libs.ras.evaluate import coverage_of
 from libs.ras.largest_possible import Potential, potential_of
-from libs.ras.phases import plan_target_bindings
 from libs.ras.shortage import describe_shortage, stock_of
 from libs.ras.single_reservation import alone, own_and_free
-from libs.ras.solve_limits import SolveLimits
+from libs.ras.solve import plan_target_bindings
 
-QUICK = SolveLimits(exact_columns_max=2000, exact_nodes_max=1, exact_gap=1e-2)
+QUICK = Limits(exact_columns_max=2000, nodes_max=1, relative_gap=1e-2)
 """Limits of the first search: admission needs an answer, not the last cent."""
-THOROUGH = SolveLimits(exact_columns_max=2000, exact_nodes_max=200, exact_gap=1e-4)
+THOROUGH = Limits(exact_columns_max=2000, nodes_max=200, relative_gap=1e-4)
 """Limits of the second search, before a reservation counts as short."""
 
 
@@ -87,7 +87,7 @@ def _beyond(potential: Potential) -> bool:
 def plan_with_free_servers(
     snapshot: FleetSnapshot,
     reservation: int,
-    limits: SolveLimits = THOROUGH,
+    limits: Limits = THOROUGH,
     *,
     cancelled: Callable[[], bool] | None = None,
 ) -> TargetPlan:

@@ -1,4 +1,4 @@
-"""Where counts stand: servers that no term tells apart are one place, and a plan says how many of each go where."""
+"""Group the servers that no reservation can tell apart. A plan counts the servers of each group."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from libs.assignment.model.lowered import Lowered
-from libs.domain.arrays import Floats
 from libs.domain.fleet import FleetSnapshot
-from libs.ras.statement import Statement
 
 Counts = NDArray[np.int64]
 Index = NDArray[np.intp]
@@ -18,38 +15,31 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Places:
-    """K places, each of lasting servers of one hardware type in one MSB.
+    """K places: groups of lasting servers in one MSB, of hardware types with the same value to every reservation.
 
-    of    (S,) int      the place of each server; -1: not in the problem
-    msb   (K,) int
-    rru   (R, K) RRU    V of a server of the place
-    held  (R, K) int    servers that the present targets bind
+    of    (S,) int   the place of each server; -1: not lasting
+    size  (K,) int   servers
     """
 
     of: Index
-    msb: Index
-    rru: Floats
-    held: Counts
-    _lowered: Lowered
+    size: Counts
 
-    def wanted(self, counts: Counts) -> Counts:
-        """(R, K) servers of each place that the counts (Q,) of the lowered problem bind to each reservation."""
-        R, K = self.rru.shape
-        wanted = np.zeros((R + 1, K), np.int64)
-        wanted[self._lowered.container, self._lowered.kind] = counts
-        return wanted[:R]
+    def counts(self, binding: NDArray[np.int32], reservations: int) -> Counts:
+        """Count the servers of each place that a binding (S,) gives to each of R reservations, (R, K)."""
+        K = len(self.size)
+        rows = np.flatnonzero((self.of >= 0) & (binding >= 0))
+        keys = binding[rows].astype(np.int64) * K + self.of[rows]
+        return np.bincount(keys, minlength=reservations * K).reshape(reservations, K)
 
 
-def places_of(snapshot: FleetSnapshot, statement: Statement, lowered: Lowered) -> Places:
-    """The classes of the lowered problem are the places."""
-    of = np.full(len(snapshot.servers), -1, np.intp)
-    of[statement.rows] = lowered.classes.of
-    example = statement.rows[lowered.classes.representative]
-    bare = Places(
-        of=of,
-        msb=snapshot.server_msb[example].astype(np.intp),
-        rru=snapshot.reservations.rru[:, snapshot.servers.hardware_type[example]],
-        held=np.zeros((len(snapshot.reservations), len(example)), np.int64),
-        _lowered=lowered,
-    )
-    return Places(of=of, msb=bare.msb, rru=bare.rru, held=bare.wanted(lowered.held), _lowered=lowered)
+def places_of(snapshot: FleetSnapshot) -> Places:
+    """Group the lasting servers of a region."""
+    servers = snapshot.servers
+    rows = np.flatnonzero(servers.lasting)
+    _, kind = np.unique(snapshot.reservations.rru, axis=1, return_inverse=True)  # equal for types of equal value
+    worth = kind.ravel()[servers.hardware_type[rows]].astype(np.int64)
+    number = snapshot.server_msb[rows].astype(np.int64) * (len(snapshot.hardware_types) + 1) + worth
+    _, place, size = np.unique(number, return_inverse=True, return_counts=True)
+    of = np.full(len(servers), -1, np.intp)
+    of[rows] = place
+    return Places(of=of, size=size.astype(np.int64))

@@ -5,19 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 
+from libs.assignment import ModelSize
 from libs.domain.arrays import Floats, Names
 from libs.domain.fleet import TargetPlan
 from libs.ras.evaluate import Score
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelSize:
-    """The size of the whole grouped model."""
-
-    counts: int
-    columns: int
-    rows: int
-    nonzeros: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -27,9 +18,10 @@ class SolveReport:
     step_s         seconds of each phase
     peak_mib       the process's largest resident memory so far
     score          the plan, term by term;  stay  keeping the present targets, likewise
-    lower_bound    of every plan's total_without_rack: the relaxation's, as the interchange format defines it
-    best_bound     likewise, the better of that and of branch and bound on the whole, if it was run
+    size           of the mixed-integer program; None if time ran out before it was built
     least_penalty  lower bound of every plan's penalty
+    lower_bound    of every plan's total_without_rack. If the policy fixes first: of the plans in which no reservation
+                   regresses and the penalty is at most the one of this plan
     shortfall_rru  (R,) by reservation, in the snapshot's order; reservation  (R,) their names
     neighbourhoods tried, and improved: the number that gained
     stopped_by     "finished", "time" or "cancelled": only "finished" is reproducible
@@ -38,11 +30,10 @@ class SolveReport:
 
     step_s: dict[str, float]
     peak_mib: float
-    size: ModelSize
+    size: ModelSize | None
     score: Score
     stay: Score
     lower_bound: float
-    best_bound: float
     least_penalty: float
     reservation: Names
     shortfall_rru: Floats
@@ -73,7 +64,7 @@ class SolveReport:
             "solve_s": sum(self.step_s.values()),
             "step_s": self.step_s,
             "peak_mib": self.peak_mib,
-            "size": asdict(self.size),
+            "size": None if self.size is None else asdict(self.size),
             "objective": self.score.objective,
             "penalty": self.score.penalty,
             "total": self.score.total,
@@ -81,7 +72,6 @@ class SolveReport:
             "terms": asdict(self.score),
             "stay": {"objective": self.stay.objective, "penalty": self.stay.penalty, "total": self.stay.total},
             "lower_bound": self.lower_bound,
-            "best_bound": self.best_bound,
             "least_penalty": self.least_penalty,
             "gap": None if math.isnan(gap) else gap,
             "shortfall_rru": dict(short),

@@ -1,4 +1,4 @@
-"""RAS in the assignment library's words: servers are objects, reservations are containers."""
+"""State a region in specs of the assignment library: servers are objects, reservations are containers."""
 
 from __future__ import annotations
 
@@ -6,35 +6,43 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from libs.assignment.language.flavour import Flavour
-from libs.assignment.language.problem import Problem
-from libs.assignment.language.specs.avoid_assignments import AvoidAssignmentsSpec
-from libs.assignment.language.specs.capacity import CapacitySpec
-from libs.assignment.language.specs.filter import Filter
-from libs.assignment.language.specs.group_count import CountBound, GroupCountSpec
-from libs.assignment.language.specs.largest_group import LargestGroupSpec
-from libs.assignment.language.specs.limit import Bound, Limit
-from libs.assignment.language.specs.minimize_movement import MinimizeMovementSpec
-from libs.assignment.language.specs.no_regression import NoRegressionSpec
-from libs.assignment.language.specs.single_group_failure_buffer import SingleGroupFailureBufferSpec
-from libs.assignment.language.specs.spec import Spec
+from libs.assignment import (
+    AvoidAssignmentsSpec,
+    Bound,
+    CapacitySpec,
+    CountBound,
+    Filter,
+    Flavour,
+    GroupCountSpec,
+    LargestGroupSpec,
+    Limit,
+    MaximizeAllocationSpec,
+    MinimizeMovementSpec,
+    NoRegressionSpec,
+    Problem,
+    SingleGroupFailureBufferSpec,
+    Spec,
+)
 from libs.domain.arrays import Floats, Indices
 from libs.domain.fleet import FREE, FleetSnapshot
+from libs.domain.policy import RegionPolicy
 
 RESERVATION, MSB, HARDWARE_TYPE = "reservation", "MSB", "hardware type"
 RRU, MOVE_COST = "RRU", "move cost"
 PENALTY, OBJECTIVE = 0, 1
-"""Priorities: what is broken, and all else. Who wants the sum of both weighs them, as phases.py does."""
-NO_REGRESSION = "no regression"
+"""Priorities: the penalties, and all other costs. Without `fix_first` the solve minimises their sum."""
+TAKEN = 1e-5
+"""Cost of a bound server, as a share of the least other cost. It only breaks ties."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Statement:
-    """A region as a problem of assignment. N lasting servers are the objects, R reservations and `free` the containers.
+    """A region as an assignment problem. N lasting servers are the objects; R reservations and `free` the containers.
 
-    rows   (N,) int   the snapshot's row of each object; servers that are down or leaving are not in it: they count for
-                      nothing and stay where they are, which is free
-    free   int        the container of what is bound to no reservation: R
+    Servers that are down or leaving are no objects. They count for nothing, and keep their binding at no cost.
+
+    rows   (N,) int   the snapshot's row of each object
+    free   int        the container of servers without a reservation: R
     """
 
     problem: Problem
@@ -42,31 +50,43 @@ class Statement:
     free: int
 
     def assignment(self, binding: Indices) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        """(N,) the containers that a binding (S,) of servers stands for; a deleted reservation's are free."""
+        """Return the containers (N,) of a binding (S,) of servers. Servers of a deleted reservation are free."""
         bound = binding[self.rows].astype(np.int64)
         return np.where(bound >= 0, bound, self.free)
 
     def binding(self, assignment: np.ndarray[tuple[int], np.dtype[np.int64]], present: Indices) -> Indices:
-        """(S,) back again; servers that are not in the problem keep `present` (S,)."""
+        """Return the binding (S,) of an assignment (N,). Servers outside the problem keep `present` (S,)."""
         binding = np.maximum(present, FREE).astype(np.int32)
         binding[self.rows] = np.where(assignment == self.free, FREE, assignment)
         return binding
 
 
-def state_region(snapshot: FleetSnapshot, penalty_most: Floats | None = None) -> Statement:
-    """Expressions 1 and 3 to 7 of the model as specs; no racks (expression 2), as in the paper's first phase.
+def state_region(
+    snapshot: FleetSnapshot,
+    penalty_most: Floats | None = None,
+    *,
+    server_cost: float | None = None,
+    penalties_only: bool = False,
+) -> Statement:
+    """State expressions 1 and 3 to 7 as specs. Racks (expression 2) are left out, as in the paper's first phase.
 
         min  sum_s M[s] [s leaves its reservation]                                        expression 1
            + beta sum_{r,m} max(0, load[r,m] - alpha[r] C[r])                             expression 3
            + tau sum_{r survives} max_m load[r,m]                                         expression 4
            + lambda sum_r max(0, C[r] - (load[r] - [r survives] max_m load[r,m]))         expression 6, soft
            + mu sum_{r,d} max(0, |load[r,d] - A[r,d] C[r]| - theta C[r])                  expression 7, soft
+           - server_cost * free servers
 
-    The penalties of 6 and 7 are priority PENALTY, the others OBJECTIVE; their sum is `total_without_rack` of any
-    binding that leaves servers which do not last where they are. Expression 5, a server is bound at most once, is what
-    an assignment is. What a reservation holds of a type it may not use may stay, at 0 RRU. Where the policy fixes
-    first, no reservation's penalty may grow, or exceed `penalty_most` (R,) where that is given. Source: RAS, 3.5.3;
-    departures in docs/adr/0003, 0004, 0012 and 0020.
+    Expressions 6 and 7 have priority PENALTY, the others OBJECTIVE. Without the last line the sum is
+    `total_without_rack` of any binding that keeps the servers that do not last. The last line leaves unneeded servers
+    free. Otherwise a surplus costs nothing in a reservation without a limit that need not survive an MSB, such as a
+    shared buffer. Expression 5, a server is bound at most once, holds for every assignment. A reservation may keep
+    servers of types that it may not use, at 0 RRU. If the policy fixes first, no reservation's penalty may grow.
+    Source: RAS, 3.5.3; departures in docs/adr/0003, 0004, 0012, 0020 and 0042.
+
+    penalty_most    (R,)  upper limit of the penalties instead of the present ones, if the policy fixes first
+    server_cost           None: TAKEN of the least cost of the policy
+    penalties_only        leave out the priority OBJECTIVE
     """
     servers, q, policy, topology = snapshot.servers, snapshot.reservations, snapshot.policy, snapshot.topology
     rows = np.flatnonzero(servers.lasting).astype(np.int32)
@@ -83,8 +103,35 @@ def state_region(snapshot: FleetSnapshot, penalty_most: Floats | None = None) ->
     penalties = _penalties(snapshot, problem, rows)
     for one, cost in penalties:
         problem.add_goal(one, weight=cost, priority=PENALTY, normalise=False)
+    if not penalties_only:
+        _add_objective(snapshot, problem, least_cost(policy) * TAKEN if server_cost is None else server_cost)
+    useless = [(t, np.flatnonzero(q.rru[:, t] <= 0).tolist()) for t in range(len(snapshot.hardware_types))]
+    eligibility = AvoidAssignmentsSpec(
+        name="eligibility", assignments=useless, scope=RESERVATION, partition=HARDWARE_TYPE, flavour=Flavour.NEW
+    )
+    if R:
+        problem.add_constraint(eligibility)
+    if policy.fix_first and penalties:
+        unit = max(policy.shortfall_cost, policy.affinity_cost) or 1.0
+        specs, costs = zip(*penalties, strict=True)
+        weights = [cost / unit for cost in costs]
+        problem.add_constraint(
+            NoRegressionSpec(
+                name="no regression",
+                specs=specs,
+                weights=weights,
+                scope=RESERVATION,
+                most=None if penalty_most is None else (penalty_most / unit).tolist(),
+            )
+        )
+    return Statement(problem=problem, rows=rows, free=R)
+
+
+def _add_objective(snapshot: FleetSnapshot, problem: Problem, server_cost: float) -> None:
+    """Add expressions 1, 3 and 4, and the servers that are left free, as goals."""
+    q, policy = snapshot.reservations, snapshot.policy
     surviving = np.flatnonzero(q.survives_msb_loss).tolist()
-    if surviving and len(topology.msbs):
+    if surviving and len(snapshot.topology.msbs):
         buffer = LargestGroupSpec(
             name="embedded buffer", partition=MSB, scope=RESERVATION, dimension=RRU, filter=Filter(items=surviving)
         )
@@ -102,30 +149,19 @@ def state_region(snapshot: FleetSnapshot, penalty_most: Floats | None = None) ->
         problem.add_goal(spread, weight=policy.spread_cost, priority=OBJECTIVE, normalise=False)
     stability = MinimizeMovementSpec(name="stability", dimension=MOVE_COST)
     problem.add_goal(stability, priority=OBJECTIVE, normalise=False)
-    useless = [(t, np.flatnonzero(q.rru[:, t] <= 0).tolist()) for t in range(len(snapshot.hardware_types))]
-    eligibility = AvoidAssignmentsSpec(
-        name="eligibility", assignments=useless, scope=RESERVATION, partition=HARDWARE_TYPE, flavour=Flavour.NEW
-    )
-    if R:
-        problem.add_constraint(eligibility)
-    if policy.fix_first and penalties:
-        unit = max(policy.shortfall_cost, policy.affinity_cost) or 1.0
-        specs, costs = zip(*penalties, strict=True)
-        weights = [cost / unit for cost in costs]
-        problem.add_constraint(
-            NoRegressionSpec(
-                name=NO_REGRESSION,
-                specs=specs,
-                weights=weights,
-                scope=RESERVATION,
-                most=None if penalty_most is None else (penalty_most / unit).tolist(),
-            )
-        )
-    return Statement(problem=problem, rows=rows, free=R)
+    if server_cost > 0:
+        left = MaximizeAllocationSpec(name="servers left free", filter=Filter(items=[len(q)]))
+        problem.add_goal(left, weight=server_cost, priority=OBJECTIVE, normalise=False)
+
+
+def least_cost(policy: RegionPolicy) -> float:
+    """Return the least positive cost of the priority OBJECTIVE, per server or RRU; 1 if all costs are 0."""
+    costs = (policy.move_cost_idle, policy.move_cost_in_use, policy.spread_cost, policy.buffer_cost)
+    return min((cost for cost in costs if cost > 0), default=1.0)
 
 
 def _penalties(snapshot: FleetSnapshot, problem: Problem, rows: Indices) -> list[tuple[Spec, float]]:
-    """Expressions 6 and 7 as constraints by reservation, and what one RRU of each costs."""
+    """Return expressions 6 and 7 as constraints by reservation, each with its cost of one RRU."""
     q, policy, topology = snapshot.reservations, snapshot.policy, snapshot.topology
     wanted = Limit(items=q.capacity_rru)
     found: list[tuple[Spec, float]] = []

@@ -21,13 +21,13 @@ from libs.interchange.files.errors import InterchangeError
 from libs.interchange.region.assignment import save_assignment
 from libs.plan_check.check import PlanRefusedError, check_legal, require_clean
 from libs.plan_check.regression import check_regression
-from libs.ras.phases import plan_target_bindings
-from libs.ras.solve_limits import limits_from
+from libs.ras.bundle_limits import limits_from, with_time
+from libs.ras.solve import plan_target_bindings
 from libs.ras.solve_result import SolveReport, SolveResult
 from services.cli.failure import EXIT_NOT_POSSIBLE, CliFailure
 from services.cli.output import Output, OutputOption, percent, plural, print_json, print_rows, say, stderr
 
-PHASES = ("build", "relaxation", "rounding", "search", "least_penalty", "extraction", "evaluation")
+PHASES = ("build", "search", "extraction", "evaluation")
 SCORES = {
     "stability": "stability",
     "rack spread": "rack_spread",
@@ -99,7 +99,7 @@ def run_bundle(
     """Solve a bundle with its own seed and limits, unless others are given. Show progress on a terminal."""
     limits = limits_from(bundle.limits)
     if time_limit is not None:
-        limits = replace(limits, time_s_max=time_limit)
+        limits = with_time(limits, time_limit)
     if neighbourhoods is not None:
         limits = replace(limits, neighbourhoods_max=neighbourhoods)
     with showing_progress(stderr) as progress:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Literal
 
+from libs.assignment import Limits
 from libs.domain.fleet import FleetSnapshot
 from libs.interchange.bundles.solve import bundle_of, save_bundle
-from libs.ras.solve_limits import SolveLimits
 
 
 def keep_bundle(
@@ -17,7 +16,7 @@ def keep_bundle(
     *,
     run_id: int,
     seed: int,
-    limits: SolveLimits,
+    limits: Limits,
     most: int,
     kind: Literal["solve", "simulation"] = "solve",
 ) -> Path:
@@ -25,7 +24,7 @@ def keep_bundle(
     region_folder = folder / snapshot.region
     region_folder.mkdir(parents=True, exist_ok=True)
     path = region_folder / f"{kind}-{run_id:010d}.zip"
-    save_bundle(bundle_of(snapshot, seed=seed, limits=asdict(limits)), path)
+    save_bundle(bundle_of(snapshot, seed=seed, limits=limits.given()), path)
     for old in sorted(region_folder.glob(f"{kind}-*.zip"))[:-most]:
         old.unlink(missing_ok=True)
     return path

@@ -6,11 +6,11 @@ does not depend on the solver's path.
 
 import pytest
 
+from libs.assignment import Limits
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.reservation import ReservationSpec
-from libs.ras.phases import plan_target_bindings
 from libs.ras.replacement import plan_replacements
-from libs.ras.solve_limits import SolveLimits
+from libs.ras.solve import plan_target_bindings
 from tests.builders.failures import failures_snapshot
 from tests.builders.region import fleet_snapshot
 from tests.fixtures.golden import Golden
@@ -62,7 +62,7 @@ def retirement() -> FleetSnapshot:
 @pytest.mark.parametrize("region", [granted, short, lost_msb, affinity, retirement])
 def test_the_plan_of_a_region_is_the_same(region, golden: Golden) -> None:
     snapshot = region()
-    found = plan_target_bindings(snapshot, SolveLimits(exact_gap=0.0))
+    found = plan_target_bindings(snapshot, Limits(relative_gap=0.0))
     assert found.report.stopped_by == "finished"
     golden.check(f"plan_diffs/{region.__name__}.txt", f"{region.__doc__}\n\n{plan_text(snapshot, found.plan)}")
 

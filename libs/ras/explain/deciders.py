@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from libs.assignment.model.lower import lower
-from libs.assignment.model.lowered import Lowered
+from libs.assignment import Limits, Objective, solve
 from libs.domain.arrays import Floats, Indices
 from libs.domain.fleet import FREE, FleetSnapshot
-from libs.mip.highs import Limits, solve_mip
-from libs.mip.model import Model
+from libs.ras.bundle_limits import with_time
 from libs.ras.evaluate import coverage_of, evaluate
 from libs.ras.explain.relaxations import ALWAYS, MOVE_COST, Relaxation, of_use, supply_of
-from libs.ras.search_objective import goal_model
 from libs.ras.single_reservation import alone, own_and_free
 from libs.ras.statement import Statement, state_region
 
@@ -82,60 +78,72 @@ class Deciders:
     deciders: tuple[Decider, ...]
 
 
+Values = tuple[float, ...]
+"""By level, the higher priority first: penalties and costs if the policy fixes first, else their sum."""
+
+
 class _View:
-    """The region of one reservation as a search sees it, with an additional cost for each held server.
+    """The region of one reservation as a solve sees it, with an additional cost for each held server.
 
     penalty_most   (1,)  upper limit of the reservation's penalties, in any relaxed region
     """
 
     def __init__(self, snapshot: FleetSnapshot, server_cost: float, penalty_most: Floats) -> None:
         self.snapshot, self.server_cost, self.penalty_most = snapshot, server_cost, penalty_most
-        self.statement: Statement = state_region(snapshot, penalty_most)
-        self.lowered: Lowered = lower(self.statement.problem)
-        model = goal_model(self.lowered, snapshot.policy)
-        cost = model.cost.copy()
-        cost[: len(self.lowered.kind)] += server_cost * (self.lowered.container != self.statement.free)
-        self.model: Model = replace(model, cost=cost)
+        self.statement: Statement = state_region(snapshot, penalty_most, server_cost=server_cost)
 
     def without(self, relaxation: Relaxation) -> _View:
         """Return the view without one constraint or cost."""
         return _View(relaxation.relax(self.snapshot), self.server_cost, self.penalty_most)
 
-    def point(self, binding: Indices) -> Floats:
-        """Return the point of a binding (S,) of the first S servers, (C,). Further servers are free."""
+    def whole(self, binding: Indices) -> Indices:
+        """Return a binding (S,) of all servers from one of the first servers. Further servers are free."""
         more = np.full(len(self.snapshot.servers) - len(binding), FREE, np.int32)
-        assignment = self.statement.assignment(np.concatenate([binding, more]))
-        return self.lowered.point_of(self.lowered.counts(assignment))
+        return np.concatenate([binding, more])
 
-    def value(self, binding: Indices) -> float:
-        """Return the value that the search minimises."""
-        return self.model.objective(self.point(binding))
-
-    def tolerance(self, binding: Indices) -> float:
-        """Return the difference below which two values count as equal, because of rounding in solvers."""
-        return max(1e-4, 1e-9 * self.value(binding))
+    def values(self, binding: Indices) -> Values:
+        """Return the values that the solve minimises, by level."""
+        whole = self.whole(binding)
+        score = evaluate(self.snapshot, whole)
+        free = self.server_cost * float((whole[self.statement.rows] < 0).sum())
+        cost = score.total_without_rack - score.penalty - free
+        return (score.penalty, cost) if self.snapshot.policy.fix_first else (score.penalty + cost,)
 
     def best(self, start: Indices, time_s: float) -> _Answer:
         """Return the best binding, or `start` if none is better by more than the tolerance."""
-        tolerance = self.tolerance(start)
-        limits = Limits(nodes_max=NODES_MAX, time_s_max=time_s, absolute_gap=0.1 * tolerance, relative_gap=0.0)
-        found = solve_mip(self.model, limits, start=self.point(start), restarts=False)
-        if found.x is None:
-            return _Answer(self, start, math.inf)
-        counts = np.rint(found.x[: len(self.lowered.kind)]).astype(np.int64)
-        binding = self.statement.binding(self.lowered.assignment(counts), self.snapshot.servers.target)
-        if self.value(start) - self.value(binding) <= tolerance:
-            binding = start
-        return _Answer(self, binding, max(self.value(binding) - found.bound, 0.0))
+        found = solve(
+            self.statement.problem,
+            with_time(Limits(nodes_max=NODES_MAX, relative_gap=0.0), time_s),
+            solver="mip",
+            objective=Objective.PRIORITIES if self.snapshot.policy.fix_first else Objective.SUM,
+            start=self.statement.assignment(self.whole(start)),
+        )
+        binding = self.statement.binding(found.assignment, self.snapshot.servers.target)
+        was, now = self.values(start), self.values(binding)
+        if not _is_better(now, was):
+            binding, now = start, was
+        slack = tuple(max(value - bound, 0.0) for value, bound in zip(now, found.bound[1:], strict=True))
+        return _Answer(self, binding, slack)
+
+
+def _tolerance(value: float) -> float:
+    """Return the difference below which values count as equal, because of rounding in solvers."""
+    return max(1e-4, 1e-9 * abs(value))
+
+
+def _is_better(new: Values, old: Values) -> bool:
+    """Return whether the first level at which they differ is lower."""
+    gains = [a - b for a, b in zip(old, new, strict=True) if abs(a - b) > _tolerance(a)]
+    return bool(gains) and gains[0] > 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Answer:
-    """The best binding found for a view, and how much better ones might still be missing."""
+    """The best binding found for a view, and how much better ones might still be missing, by level."""
 
     view: _View
     binding: Indices
-    slack: float
+    slack: Values
 
 
 def decide(snapshot: FleetSnapshot, reservation: int, *, time_s_max: float = 10.0) -> Deciders:
@@ -173,7 +181,7 @@ def decide(snapshot: FleetSnapshot, reservation: int, *, time_s_max: float = 10.
     if MOVE_COST.applies(own):
         found.append(Decider(name=MOVE_COST.name, subject=None, now=_outcome(now, now.binding, afresh), afresh=None))
     could_save = _plain(own, held) - _plain(own, now.binding)
-    settled = now.slack <= 2 * now.view.tolerance(held)
+    settled = all(off <= 2 * _tolerance(value) for off, value in zip(now.slack, now.view.values(held), strict=True))
     return Deciders(could_save=could_save, settled=settled, deciders=tuple(found))
 
 
@@ -189,12 +197,7 @@ def _outcome(answer: _Answer, start: Indices, without: _Answer) -> Outcome:
     term.
     """
     view, binding = without.view, without.binding
-    gain, tolerance = view.value(start) - view.value(binding), view.tolerance(start)
-    decides: bool | None = None
-    if gain > answer.slack + tolerance:
-        decides = True
-    elif gain + without.slack <= 2 * tolerance:
-        decides = False
+    decides = _decides(view.values(start), view.values(binding), answer.slack, without.slack)
     if not decides:
         binding = start
     snapshot = view.snapshot
@@ -212,6 +215,22 @@ def _outcome(answer: _Answer, start: Indices, without: _Answer) -> Outcome:
             for m, t in np.argwhere(had != gets)
         ),
     )
+
+
+def _decides(before: Values, after: Values, slack: Values, slack_without: Values) -> bool | None:
+    """Return whether an answer is better at the first level at which they differ; None if a level above is open.
+
+    slack, slack_without   (levels,) the most that `before` and `after` can still improve
+    """
+    for was, now, missing, missing_without in zip(before, after, slack, slack_without, strict=True):
+        tolerance, gain = _tolerance(was), was - now
+        if gain > missing + tolerance:
+            return True
+        if gain + missing_without > 2 * tolerance:
+            return None
+        if missing > 2 * tolerance:
+            return None
+    return False
 
 
 def _plain(snapshot: FleetSnapshot, binding: Indices) -> float:

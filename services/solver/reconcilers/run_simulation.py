@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from structlog import get_logger
 
+from libs.assignment import Limits
 from libs.domain.fleet import FREE, FleetSnapshot
 from libs.domain.simulation import SimulatedChange, Simulation, SimulationStatus, rests_on
 from libs.domain.what_if import imagine
@@ -15,9 +16,8 @@ from libs.observability.logs import redact_text
 from libs.plan_check.check import check_plan, require_clean
 from libs.ras.admission import refusal_of
 from libs.ras.difference import difference
-from libs.ras.phases import plan_target_bindings
 from libs.ras.simulation_report import Refusal, SimulationReport, report_as_json
-from libs.ras.solve_limits import SolveLimits
+from libs.ras.solve import plan_target_bindings
 from libs.ras.solve_result import SolveResult
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
@@ -77,7 +77,7 @@ class RunSimulation:
             before, owned = load_fleet_snapshot(tx, simulation.region), load_owners(tx, simulation.region)
         imagined = imagine(before, simulation.what_if, owned)
         seed = before.target_plan_id or 0
-        limits = SolveLimits(time_s_max=self.settings.solve_s_max)
+        limits = Limits(time_s_max=self.settings.solve_s_max)
         bundle = keep_bundle(
             self.settings.bundle_dir,
             imagined,

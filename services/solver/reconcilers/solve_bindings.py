@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from structlog import get_logger
 
+from libs.assignment import Limits
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.plan import Plan, PlanKind, SolveStatus
 from libs.jobs.progress import ProgressRecorder
@@ -16,8 +17,7 @@ from libs.observability.tallies import SOLVE_S, SOLVES, STALE
 from libs.observability.traces import annotate, span
 from libs.plan_check.check import check_plan, require_clean
 from libs.ras.findings import findings_of
-from libs.ras.phases import plan_target_bindings
-from libs.ras.solve_limits import SolveLimits
+from libs.ras.solve import plan_target_bindings
 from libs.ras.solve_result import SolveResult
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
@@ -74,7 +74,7 @@ class SolveBindings:
             snapshot, solve_run_id = self._begin()
         annotate({"plimsoll.region": self.region, "plimsoll.solve_run_id": solve_run_id})
         seed = snapshot.target_plan_id or 0
-        limits = SolveLimits(time_s_max=self.settings.solve_s_max)
+        limits = Limits(time_s_max=self.settings.solve_s_max)
         try:
             bundle = keep_bundle(
                 self.settings.bundle_dir,

@@ -4,36 +4,30 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from libs.assignment.model.lower import lower
 from libs.ras.extraction import extract_targets
 from libs.ras.server_classes import places_of
-from libs.ras.statement import state_region
 from tests.builders.random_region import random_region, region
 
 MANY = settings(max_examples=20, deadline=None, derandomize=True)
 SEEDS = st.integers(0, 10**6)
 
 
-def places_in(snapshot):
-    statement = state_region(snapshot)
-    lowered = lower(statement.problem)
-    return places_of(snapshot, statement, lowered), lowered
-
-
 @MANY
 @given(SEEDS)
 def test_places_are_where_servers_are_alike(seed):
     snapshot = random_region(np.random.default_rng(seed), 150, 4, msbs=4, types=2)
-    places, _ = places_in(snapshot)
-    lasting = np.flatnonzero(snapshot.servers.lasting)
-    assert (places.of[~snapshot.servers.lasting] == -1).all()
-    assert (places.msb[places.of[lasting]] == snapshot.server_msb[lasting]).all()
-    rru = snapshot.reservations.rru[:, snapshot.servers.hardware_type[lasting]]
-    assert (places.rru[:, places.of[lasting]] == rru).all()
-    held = lasting[snapshot.servers.target[lasting] >= 0]
-    made = np.zeros_like(places.held)
-    np.add.at(made, (snapshot.servers.target[held], places.of[held]), 1)
-    assert np.array_equal(made, places.held)
+    servers, places = snapshot.servers, places_of(snapshot)
+    lasting = np.flatnonzero(servers.lasting)
+    assert (places.of[~servers.lasting] == -1).all()
+    assert np.array_equal(np.bincount(places.of[lasting], minlength=len(places.size)), places.size)
+    for k in range(len(places.size)):
+        here = lasting[places.of[lasting] == k]
+        assert len(set(snapshot.server_msb[here].tolist())) == 1
+        assert len(np.unique(snapshot.reservations.rru[:, servers.hardware_type[here]], axis=1).T) == 1
+    made = np.zeros((len(snapshot.reservations), len(places.size)), np.int64)
+    held = lasting[servers.target[lasting] >= 0]
+    np.add.at(made, (servers.target[held], places.of[held]), 1)
+    assert np.array_equal(places.counts(servers.target, len(snapshot.reservations)), made)
 
 
 @MANY
@@ -41,16 +35,17 @@ def test_places_are_where_servers_are_alike(seed):
 def test_extraction_binds_exactly_the_counts(seed):
     rng = np.random.default_rng(seed)
     snapshot = random_region(rng, 150, 4, msbs=4, types=2)
-    places, lowered = places_in(snapshot)
-    wanted, left = np.zeros_like(places.held), lowered.classes.size.copy()
-    for r, k in rng.permutation(np.argwhere(places.rru > 0)):
+    places = places_of(snapshot)
+    rru = np.zeros((len(snapshot.reservations), len(places.size)))
+    lasting = np.flatnonzero(snapshot.servers.lasting)
+    rru[:, places.of[lasting]] = snapshot.reservations.rru[:, snapshot.servers.hardware_type[lasting]]
+    wanted, left = np.zeros(rru.shape, np.int64), places.size.copy()
+    for r, k in rng.permutation(np.argwhere(rru > 0)):
         wanted[r, k] = rng.integers(0, left[k] + 1)
         left[k] -= wanted[r, k]
     target = extract_targets(snapshot, places, wanted)
-    made = np.zeros_like(wanted)
-    up = snapshot.servers.available & (target >= 0)
-    np.add.at(made, (target[up], places.of[up]), 1)
-    assert np.array_equal(made, wanted)
+    up = np.where(snapshot.servers.available, target, -1)
+    assert np.array_equal(places.counts(up, len(snapshot.reservations)), wanted)
 
 
 def test_extraction_fills_racks_evenly():
@@ -61,6 +56,6 @@ def test_extraction_fills_racks_evenly():
         capacity=[3],
         survives=[False],
     )
-    places, _ = places_in(snapshot)
+    places = places_of(snapshot)
     target = extract_targets(snapshot, places, np.array([[3]]))
     assert sorted(snapshot.servers.rack[target == 0].tolist()) == [0, 1, 2]

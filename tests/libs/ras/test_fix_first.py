@@ -4,7 +4,7 @@ import pytest
 
 from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import ReservationSpec
-from libs.ras.phases import plan_target_bindings
+from libs.ras.solve import plan_target_bindings
 from tests.builders.region import fleet_snapshot
 
 ONE = {"hw-a": 1.0}

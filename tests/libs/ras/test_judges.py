@@ -3,14 +3,15 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
+from libs.assignment import Limits
 from libs.interchange.region.assignment import save_assignment
 from libs.interchange.region.read import load_region
 from libs.plan_check.check import check_plan
-from libs.ras.phases import plan_target_bindings
-from libs.ras.solve_limits import SolveLimits
+from libs.ras.solve import plan_target_bindings
 
 pytestmark = pytest.mark.shared
 
@@ -27,7 +28,8 @@ def test_the_judges_agree_on_every_number(shared, tmp_path, options):
     folder = tmp_path / "region"
     script(shared, "region.py", folder, "--servers", 1500, "--reservations", 24, "--seed", 11, *options)
     snapshot = load_region(folder).snapshot
-    found = plan_target_bindings(snapshot, SolveLimits(neighbourhoods_max=4, exact_columns_max=0))
+    snapshot = replace(snapshot, policy=replace(snapshot.policy, fix_first=False))  # as the format has it
+    found = plan_target_bindings(snapshot, Limits(neighbourhoods_max=4, exact_columns_max=0))
     assert check_plan(snapshot, found.plan) == []
     save_assignment(tmp_path / "a.parquet", snapshot, found.plan.target)
     judged, bound = (

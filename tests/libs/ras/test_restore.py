@@ -8,9 +8,6 @@ from libs.assignment.model.lower import lower
 from libs.assignment.solvers.portfolio.containers_of import shares_of
 from libs.assignment.solvers.portfolio.repair import restored
 from libs.plan_check.regression import check_regression
-from libs.ras.extraction import extract_targets
-from libs.ras.search_objective import goal_model
-from libs.ras.server_classes import places_of
 from libs.ras.statement import state_region
 from tests.builders.random_region import random_region
 
@@ -20,8 +17,12 @@ SOME = settings(max_examples=30, deadline=None, derandomize=True)
 def lowered_region(snapshot):
     statement = state_region(snapshot)
     lowered = lower(statement.problem)
-    model = goal_model(lowered, snapshot.policy)
+    model = lowered.weighted((0.0, 1.0, 1.0))
     return statement, lowered, model, shares_of(lowered, model.cost)
+
+
+def targets(snapshot, statement, lowered, counts):
+    return statement.binding(lowered.assignment(counts), snapshot.servers.target)
 
 
 def with_rest_free(lowered, free, counts):
@@ -49,11 +50,10 @@ def test_nobody_is_worse_off_than_now_and_all_fit(seed):
     random = np.random.default_rng(seed)
     snapshot = random_region(random, 40, 5)
     statement, lowered, model, shares = lowered_region(snapshot)
-    places = places_of(snapshot, statement, lowered)
     counts = any_counts(lowered, statement.free, random)
-    was = check_regression(snapshot, extract_targets(snapshot, places, places.wanted(counts)))
+    was = check_regression(snapshot, targets(snapshot, statement, lowered, counts))
     found = restored(lowered, model, shares, counts, lowered.held)
-    assert check_regression(snapshot, extract_targets(snapshot, places, places.wanted(found))) == []
+    assert check_regression(snapshot, targets(snapshot, statement, lowered, found)) == []
     real = lowered.container != statement.free
     assert ((found >= 0) & (found <= np.maximum(counts, lowered.held)))[real].all()
     assert (np.bincount(lowered.kind, found) == lowered.classes.size).all()

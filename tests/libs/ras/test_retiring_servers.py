@@ -13,7 +13,7 @@ from libs.interchange.region.read import load_region
 from libs.interchange.region.write import dump_region
 from libs.plan_check.check import check_legal, check_plan
 from libs.ras.admission import admit
-from libs.ras.phases import plan_target_bindings
+from libs.ras.solve import plan_target_bindings
 from tests.builders.equal import assert_same_image
 from tests.builders.region import fleet_snapshot, region_image
 

@@ -40,7 +40,7 @@ def with_leaving(rng, snapshot):
 def test_its_value_is_what_the_definition_says(seed):
     rng = np.random.default_rng(seed)
     snapshot = with_leaving(rng, random_region(rng, int(rng.integers(0, 40)), int(rng.integers(1, 6)), msbs=5, types=3))
-    stated = state_region(snapshot)
+    stated = state_region(snapshot, server_cost=0.0)
     for _ in range(3):
         binding = random_binding(rng, snapshot)
         score = evaluate(snapshot, binding)

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import pytest
 from fastapi.testclient import TestClient
 
+from libs.assignment import Limits
 from libs.domain.plan import PlanKind
 from libs.domain.principal import Role
-from libs.ras.phases import plan_target_bindings
-from libs.ras.solve_limits import SolveLimits
+from libs.ras.solve import plan_target_bindings
 from libs.reconcile.clock import SystemClock
 from libs.store.plans.plans import commit_plan
 from libs.store.platform.database import Database
@@ -41,7 +41,7 @@ def test_what_the_last_solve_did_is_told_whatever_came_after(
 ) -> None:
     snapshot = read(database)
     mine = [str(n) for n in snapshot.servers.name[snapshot.servers.target == rows(snapshot, "web")]]
-    target = plan_target_bindings(snapshot, SolveLimits()).plan
+    target = plan_target_bindings(snapshot, Limits()).plan
     taken = target.target.copy()
     taken[snapshot.servers.name == mine[0]] = -1
     plan = type(target)(target=taken, parent_plan_id=snapshot.target_plan_id)

@@ -12,7 +12,7 @@ from libs.domain.principal import Role
 from libs.domain.reservation import ReservationSpec
 from libs.domain.what_if import ImpossibleWhatIf
 from libs.interchange.bundles.solve import load_bundle
-from libs.ras.phases import plan_target_bindings
+from libs.ras.solve import plan_target_bindings
 from libs.reconcile.clock import SystemClock
 from libs.store.capacity.reservations import create_reservation
 from libs.store.fleet.regions import load_region

@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
+from libs.domain.fleet import TargetPlan
 from libs.domain.plan import PlanKind, SolveRun, SolveStatus
 from libs.domain.reservation_phase import ReservationPhase
 from libs.interchange.bundles.solve import load_bundle
 from libs.observability.tallies import take
 from libs.plan_check.check import PlanRefusedError
-from libs.ras import phases
 from libs.ras.evaluate import coverage_of
-from libs.ras.phases import plan_target_bindings
+from libs.ras.solve import plan_target_bindings
+from libs.ras.solve_result import SolveResult
 from libs.reconcile.clock import SystemClock
 from libs.store.capacity.reservations import load_reservation, update_spec
 from libs.store.plans.plans import commit_plan, load_plan
@@ -111,9 +112,7 @@ def test_an_illegal_plan_is_never_committed(
     def illegal(snapshot, *arguments, **keywords):
         found = plan_target_bindings(snapshot, *arguments, **keywords)
         worse = np.full(len(snapshot.servers), -1, np.int32)
-        return phases.SolveResult(
-            plan=phases.TargetPlan(target=worse, parent_plan_id=snapshot.target_plan_id), report=found.report
-        )
+        return SolveResult(plan=TargetPlan(target=worse, parent_plan_id=snapshot.target_plan_id), report=found.report)
 
     monkeypatch.setattr(solve_bindings, "plan_target_bindings", illegal)
     before = targets(read(database))

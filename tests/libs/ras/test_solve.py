@@ -8,21 +8,23 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from libs.assignment import Limits
 from libs.assignment.model.lower import lower
 from libs.domain.fleet import FREE
 from libs.domain.policy import RegionPolicy
 from libs.plan_check.check import check_plan
 from libs.plan_check.regression import check_regression
+from libs.ras.bundle_limits import limits_from
 from libs.ras.evaluate import evaluate
 from libs.ras.extraction import extract_targets
-from libs.ras.phases import plan_target_bindings
-from libs.ras.search_objective import FIX_FIRST, plain_model
 from libs.ras.server_classes import places_of
-from libs.ras.solve_limits import SolveLimits
-from libs.ras.statement import state_region
+from libs.ras.solve import plan_target_bindings
+from libs.ras.statement import TAKEN, least_cost, state_region
 from tests.builders.random_region import random_region, region, regions, retargeted
 
-EXACT = SolveLimits(exact_gap=0.0)
+EXACT = Limits(relative_gap=0.0)
+TIES = 1e-3
+"""Tolerance of costs, for the reward of free servers and the rounding of solvers."""
 SMALL = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 
 
@@ -52,8 +54,8 @@ def test_tiny_regions_are_solved_to_the_optimum_of_all_assignments(snapshot):
     snapshot = replace(without_racks(snapshot), policy=RegionPolicy(fix_first=False))
     best = min(evaluate(snapshot, binding).total for binding in legal_bindings(snapshot))
     found = plan_target_bindings(snapshot, EXACT).report
-    assert found.score.total == pytest.approx(best, abs=1e-5)
-    assert found.lower_bound <= found.best_bound <= best + 1e-5
+    assert found.score.total == pytest.approx(best, abs=TIES)
+    assert found.lower_bound <= best + 1e-5
     assert found.least_penalty <= min(evaluate(snapshot, b).penalty for b in legal_bindings(snapshot)) + 1e-5
 
 
@@ -64,18 +66,20 @@ def test_tiny_regions_are_mended_first_and_nobody_is_left_worse_off(snapshot):
 
     def rank(binding):
         score = evaluate(snapshot, binding)
-        return score.objective + FIX_FIRST * score.penalty
+        return score.penalty, score.objective
 
     allowed = [binding for binding in legal_bindings(snapshot) if not check_regression(snapshot, binding)]
     found = plan_target_bindings(snapshot, EXACT)
     assert check_regression(snapshot, found.plan.target) == []
-    assert rank(found.plan.target) == pytest.approx(min(map(rank, allowed)), rel=1e-9, abs=1e-5)
+    penalty, cost = zip(*map(rank, allowed), strict=True)
+    best = min(c for p, c in zip(penalty, cost, strict=True) if p <= min(penalty) + 1e-6)
+    assert rank(found.plan.target) == pytest.approx((min(penalty), best), rel=1e-9, abs=TIES)
 
 
 @SMALL
 @given(regions(servers_max=60, reservations_max=6), st.integers(0, 3))
 def test_any_answer_is_legal_and_never_worse_than_staying(snapshot, seed):
-    found = plan_target_bindings(snapshot, SolveLimits(exact_columns_max=10, neighbourhoods_max=6), seed=seed)
+    found = plan_target_bindings(snapshot, Limits(exact_columns_max=10, neighbourhoods_max=6), seed=seed)
     assert check_plan(snapshot, found.plan) == []
     assert found.report.score.penalty <= found.report.stay.penalty + 1e-6
     assert found.report.score == evaluate(snapshot, found.plan.target)
@@ -97,7 +101,6 @@ def test_an_optimal_plan_is_left_alone(snapshot):
 def test_model_counts_and_servers_agree_on_what_a_plan_costs(snapshot, random):
     statement = state_region(snapshot)
     lowered = lower(statement.problem)
-    places = places_of(snapshot, statement, lowered)
     counts, left = np.zeros(len(lowered.kind), np.int64), lowered.classes.size.copy()
     real = np.flatnonzero(lowered.container != statement.free).tolist()
     for j in random.sample(real, len(real)):
@@ -105,16 +108,18 @@ def test_model_counts_and_servers_agree_on_what_a_plan_costs(snapshot, random):
         left[lowered.kind[j]] -= counts[j]
     free = np.flatnonzero(lowered.container == statement.free)
     counts[free] = left[lowered.kind[free]]
-    point, model = lowered.point_of(counts), plain_model(lowered)
-    assert model.violation(point) <= 1e-9
-    target = extract_targets(snapshot, places, places.wanted(counts))
+    binding = statement.binding(lowered.assignment(counts), snapshot.servers.target)
+    places = places_of(snapshot)
+    target = extract_targets(snapshot, places, places.counts(binding, len(snapshot.reservations)))
+    cost = sum(lowered.values(lowered.point_of(counts))[1:])
+    cost += least_cost(snapshot.policy) * TAKEN * counts[free].sum()
     # the model leaves out useless types beyond servers that stay; here it has all servers, so the sums are equal
-    assert evaluate(snapshot, target).total_without_rack == pytest.approx(model.objective(point), abs=1e-6)
+    assert evaluate(snapshot, target).total_without_rack == pytest.approx(cost, abs=1e-6)
 
 
 def test_the_same_seed_gives_the_same_answer_and_leaves_nothing_to_chance():
     snapshot = random_region(np.random.default_rng(5), 400, 10, msbs=6, types=3)
-    limits = SolveLimits(exact_columns_max=0, neighbourhoods_max=4)
+    limits = Limits(exact_columns_max=0, neighbourhoods_max=4)
     first, again = (plan_target_bindings(snapshot, limits, seed=3) for _ in range(2))
     assert np.array_equal(first.plan.target, again.plan.target)
     assert first.report.stopped_by == "finished"
@@ -123,8 +128,8 @@ def test_the_same_seed_gives_the_same_answer_and_leaves_nothing_to_chance():
 
 def test_neighbourhoods_come_close_to_the_exact_answer():
     snapshot = random_region(np.random.default_rng(8), 120, 5, msbs=4, types=2)
-    exact = plan_target_bindings(snapshot, SolveLimits()).report
-    searched = plan_target_bindings(snapshot, SolveLimits(exact_columns_max=0)).report
+    exact = plan_target_bindings(snapshot, Limits()).report
+    searched = plan_target_bindings(snapshot, Limits(exact_columns_max=0)).report
     assert searched.lower_bound <= searched.score.total_without_rack
     assert searched.score.total_without_rack <= 1.02 * exact.score.total_without_rack
     assert searched.score.penalty == pytest.approx(exact.score.penalty, rel=0.02, abs=1.0)
@@ -132,7 +137,7 @@ def test_neighbourhoods_come_close_to_the_exact_answer():
 
 def test_no_time_at_all_still_gives_a_legal_plan_no_worse_than_staying():
     snapshot = random_region(np.random.default_rng(2), 400, 10, msbs=6, types=3)
-    found = plan_target_bindings(snapshot, SolveLimits(time_s_max=0.0))
+    found = plan_target_bindings(snapshot, limits_from({"time_s_max": 0.0}))
     assert check_plan(snapshot, found.plan) == []
     assert found.report.limit_hit
     assert found.report.stopped_by == "time"
@@ -144,13 +149,13 @@ def test_cancelling_keeps_the_best_plan_so_far():
     seen = []
     found = plan_target_bindings(
         snapshot,
-        SolveLimits(exact_columns_max=0),
+        Limits(exact_columns_max=0),
         progress=lambda *told: seen.append(told),
-        cancelled=lambda: any(t[0] == "search" for t in seen),
+        cancelled=lambda: sum(t[0] == "search" for t in seen) > 3,
     )
     assert found.report.stopped_by == "cancelled"
     assert check_plan(snapshot, found.plan) == []
-    assert [phase for phase, *_ in seen][:3] == ["build", "relaxation", "rounding"]
+    assert [phase for phase, *_ in seen][:3] == ["build", "search", "search"]
 
 
 def test_deleted_reservations_release_their_servers_and_servers_down_stay():

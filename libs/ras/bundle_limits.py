@@ -1,0 +1,31 @@
+"""Read the limits of a solve from a replay bundle, which keeps them as numbers by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+from libs.assignment import Limits
+
+LEAST_S = 1e-3
+"""Seconds that replace a limit of 0. The answer is then the present targets."""
+RENAMED = {"exact_nodes_max": "nodes_max", "exact_gap": "relative_gap"}
+"""Name in older bundles -> field of Limits."""
+WHOLE = frozenset({"neighbourhoods_max", "stall", "exact_columns_max", "nodes_max"})
+
+
+def limits_from(values: Mapping[str, float]) -> Limits:
+    """Return the limits of a bundle of this or an older version. Ignore unknown names; absent ones take their default.
+
+    Raises: BadValues for a value out of range.
+    """
+    known = {field.name for field in fields(Limits)} - {"time_s_max"}
+    named = {RENAMED.get(name, name): value for name, value in values.items()}
+    chosen: dict[str, Any] = {k: int(v) if k in WHOLE else v for k, v in named.items() if k in known}
+    return with_time(Limits(**chosen), named.get("time_s_max"))
+
+
+def with_time(limits: Limits, time_s_max: float | None) -> Limits:
+    """Return the limits with another time limit in seconds. 0 is allowed; None means no limit."""
+    return replace(limits, time_s_max=None if time_s_max is None else max(time_s_max, LEAST_S))

@@ -1,0 +1,164 @@
+"""A solve: state the region, have the assignment library solve it, hand out servers. See docs/designs/0018."""
+
+from __future__ import annotations
+
+import math
+import resource
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+
+from libs.assignment import Limits, Objective, Progress, Result, StoppedBy, solve
+from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
+from libs.ras.bundle_limits import with_time
+from libs.ras.evaluate import Score, coverage_of, evaluate
+from libs.ras.extraction import extract_targets
+from libs.ras.retiring_servers import give_up_leaving
+from libs.ras.server_classes import places_of
+from libs.ras.solve_result import SolveReport, SolveResult
+from libs.ras.statement import PENALTY, Statement, state_region
+
+DEFAULTS = Limits()
+SOLVER = "portfolio"
+SAME = 1e-6
+"""Relative difference up to which penalties count as equal, for rounding in sums of floats."""
+Listener = Callable[[str, float, float, float], None]
+"""Phase, incumbent (total without rack), bound, gap. The incumbent is inf and the gap nan before there is one."""
+
+
+def plan_target_bindings(
+    snapshot: FleetSnapshot,
+    limits: Limits = DEFAULTS,
+    *,
+    seed: int = 0,
+    progress: Listener | None = None,
+    cancelled: Callable[[], bool] | None = None,
+) -> SolveResult:
+    """Return the target binding of every server: minimise expressions 1 and 3 to 7, and spread racks at no cost.
+
+    The plan is never worse than the present targets. A request that cannot be met raises no error: the report has its
+    shortfall. Source: RAS, section 3.5; departures in docs/adr/0003 to 0005.
+
+    progress   receives phase, incumbent, bound and gap
+    cancelled  returns whether to stop; the best plan so far is then the answer
+    """
+    return _Solve(snapshot, limits, seed, progress, cancelled).run()
+
+
+class _Solve:
+    """One solve under way, with its clock."""
+
+    def __init__(
+        self,
+        snapshot: FleetSnapshot,
+        limits: Limits,
+        seed: int,
+        progress: Listener | None,
+        cancelled: Callable[[], bool] | None,
+    ) -> None:
+        self.snapshot, self.limits, self.seed = snapshot, limits, seed
+        self.progress, self.cancelled = progress, cancelled
+        self.fix_first = snapshot.policy.fix_first
+        self.objective = Objective.PRIORITIES if self.fix_first else Objective.SUM
+        self.started = time.perf_counter()
+        self.step_s: dict[str, float] = {}
+
+    def run(self) -> SolveResult:
+        with self._step("build"):
+            statement = state_region(self.snapshot)
+        heard = _Heard(len({goal.priority for goal in statement.problem.goals}) if self.fix_first else 1, self._tell)
+        with self._step("search", say=False):
+            found = self._solved(statement, self.limits, heard)
+        self.step_s["build"] += found.build_s
+        self.step_s["search"] -= found.build_s
+        with self._step("extraction"):
+            places = places_of(self.snapshot)
+            binding = statement.binding(found.assignment, self.snapshot.servers.target)
+            wanted = places.counts(binding, len(self.snapshot.reservations))
+            target = extract_targets(self.snapshot, places, wanted)
+        with self._step("evaluation"):
+            present = give_up_leaving(self.snapshot, np.maximum(self.snapshot.servers.target, FREE))
+            score, stay = evaluate(self.snapshot, target), evaluate(self.snapshot, present)
+            if not self._is_better(score, stay):  # only the scores know racks; a tie keeps the present targets
+                target, score = present, stay
+            least_penalty = self._least_penalty(found, score)
+            covered = coverage_of(self.snapshot, target)
+        report = SolveReport(
+            step_s=self.step_s,
+            peak_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+            size=found.size,
+            score=score,
+            stay=stay,
+            lower_bound=max(0.0, sum(found.bound[1:])),
+            least_penalty=least_penalty,
+            reservation=self.snapshot.reservations.name,
+            shortfall_rru=covered.shortfall,
+            neighbourhoods=found.tries,
+            improved=found.timeline[-1].made if found.timeline else 0,
+            stopped_by={StoppedBy.TIME: "time", StoppedBy.CANCELLED: "cancelled"}.get(found.stopped_by, "finished"),
+            proven=found.stopped_by is StoppedBy.OPTIMAL,
+            seed=self.seed,
+        )
+        return SolveResult(plan=TargetPlan(target=target, parent_plan_id=self.snapshot.target_plan_id), report=report)
+
+    def _solved(self, statement: Statement, limits: Limits, heard: Callable[[Progress], None] | None) -> Result:
+        """Solve a statement in the remaining time."""
+        left_s = None
+        if limits.time_s_max is not None:
+            left_s = limits.time_s_max - (time.perf_counter() - self.started)
+        return solve(
+            statement.problem,
+            with_time(limits, left_s),
+            solver=SOLVER,
+            objective=self.objective,
+            seed=self.seed,
+            progress=heard,
+            cancelled=self.cancelled,
+        )
+
+    def _is_better(self, score: Score, stay: Score) -> bool:
+        if self.fix_first and abs(score.penalty - stay.penalty) > SAME * max(1.0, stay.penalty):
+            return score.penalty < stay.penalty
+        return score.total < stay.total
+
+    def _least_penalty(self, found: Result, score: Score) -> float:
+        """Return a lower bound of every plan's penalty: that of its level, or of a second solve if the plan has any."""
+        if self.fix_first and PENALTY in {goal.priority for goal in found.problem.goals}:
+            return max(0.0, found.bound[1])
+        if score.penalty <= SAME * max(1.0, score.total):
+            return 0.0
+        alone = state_region(self.snapshot, penalties_only=True)
+        return max(0.0, sum(self._solved(alone, replace(self.limits, neighbourhoods_max=0), None).bound[1:]))
+
+    def _tell(self, phase: str, incumbent: float = math.inf, bound: float = 0.0) -> None:
+        if self.progress is not None:
+            gap = (incumbent - bound) / bound if math.isfinite(incumbent) and bound > 0 else math.nan
+            self.progress(phase, incumbent, bound, gap)
+
+    @contextmanager
+    def _step(self, name: str, *, say: bool = True) -> Iterator[None]:
+        if say:
+            self._tell(name)
+        began = time.perf_counter()
+        yield
+        self.step_s[name] = time.perf_counter() - began
+
+
+class _Heard:
+    """The latest values and bounds of all priorities, as sums."""
+
+    def __init__(self, levels: int, tell: Callable[[str, float, float], None]) -> None:
+        self._tell = tell
+        self._value = [math.nan] * levels
+        self._bound = [-math.inf] * levels
+
+    def __call__(self, progress: Progress) -> None:
+        """Record a value and its bound. Pass on the sums as soon as every priority has a value."""
+        if progress.level:
+            self._value[progress.level - 1] = progress.value
+            self._bound[progress.level - 1] = progress.bound
+        if not math.isnan(sum(self._value)):
+            self._tell("search", sum(self._value), max(0.0, sum(self._bound)))
