@@ -34,7 +34,8 @@ class Plan:
     """An immutable change of target bindings.
 
     changes     number of servers whose target it changed
-    left_alone  number of servers that changed during the solve and kept their target
+    left_alone  number of servers that the plan binds elsewhere and that kept their target: they changed during the
+                solve, or their change would have left a reservation short
     """
 
     plan_id: int

@@ -22,6 +22,17 @@ def shortfall_rru(snapshot: FleetSnapshot, binding: Indices) -> Floats:
     return np.asarray(np.maximum(q.capacity_rru - surviving, 0.0))
 
 
+def planned_shortfall_rru(snapshot: FleetSnapshot, target: Indices) -> Floats:
+    """Return the (R,) RRU by which a plan makes each reservation shorter on purpose.
+
+    Only where the policy does not fix first may a plan do so. Else one reservation never pays for another (ADR 0012).
+    """
+    if snapshot.policy.fix_first:
+        return np.zeros(len(snapshot.reservations))
+    more = shortfall_rru(snapshot, target) - shortfall_rru(snapshot, snapshot.servers.target)
+    return np.asarray(np.maximum(more, 0.0))
+
+
 def off_affinity_rru(snapshot: FleetSnapshot, binding: Indices) -> Floats:
     """Return the (R,) RRU outside the affinity bands (RAS, expression 7)."""
     q = snapshot.reservations

@@ -8,21 +8,21 @@ import numpy as np
 
 from libs.domain.arrays import Ints
 from libs.domain.finding import NewFinding
-from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
+from libs.domain.fleet import FleetSnapshot
 from libs.domain.reservation import Coverage
 from libs.domain.reservation_phase import ReservationPhase
 from libs.ras.shortage import describe_shortage, stock_of
 
 
-def findings_of(snapshot: FleetSnapshot, plan: TargetPlan, coverage: Mapping[int, Coverage]) -> list[NewFinding]:
+def findings_of(snapshot: FleetSnapshot, free: Mapping[str, int], coverage: Mapping[int, Coverage]) -> list[NewFinding]:
     """Return a finding for every reservation of the snapshot, in the snapshot's order.
 
-    plan       gives the free servers
-    coverage   id of a reservation -> the capacity of its present targets. It does not come from the plan, because the
-               plan leaves alone servers that changed during the solve
+    free       hardware type -> free servers that plans may count on
+    coverage   id of a reservation -> the capacity of its present targets
+
+    Both are read after the commit, because it leaves alone servers that changed during the solve.
     """
-    free = (plan.target == FREE) & snapshot.servers.lasting
-    free_by_type = np.bincount(snapshot.servers.hardware_type[free], minlength=len(snapshot.hardware_types))
+    free_by_type = np.array([free.get(str(name), 0) for name in snapshot.hardware_types], np.int64)
     stock, q = stock_of(snapshot), snapshot.reservations
     return [
         _finding(snapshot, stock, row, coverage[int(reservation_id)], int(free_by_type[q.rru[row] > 0].sum()))

@@ -55,7 +55,19 @@ def _await_run(client: Client, asked: Json, say: Any, wait_s: float) -> Json:
     raise CliFailure(f"the run has not ended after {wait_s:g} s: see `plimsoll get solve-runs`")
 
 
-_SHOWN = ("solve_s", "total", "total_without_rack", "lower_bound", "gap", "penalty", "stopped_by", "shortfall_rru")
+_SHOWN = (
+    "solve_s",
+    "total",
+    "total_without_rack",
+    "lower_bound",
+    "gap",
+    "penalty",
+    "stopped_by",
+    "shortfall_rru",
+    "changes",
+    "left_alone",
+    "dropped",
+)
 
 
 def _short(run: Json) -> Json:

@@ -13,9 +13,11 @@ from libs.store.platform.database import Transaction
 
 Which = Literal["current", "target", "held"]
 _UP = "servers.unavailability <> 'unplanned'"
+BY_TARGET = f"{_UP} AND NOT {LEAVING}"
+"""SQL condition on a server: it counts for its target."""
 _COUNTS = {
     "current": ("current", _UP),
-    "target": ("target", f"{_UP} AND NOT {LEAVING}"),
+    "target": ("target", BY_TARGET),
     "held": ("current", "servers.unavailability = 'none'"),
 }
 """The binding, and the condition under which a server counts.

@@ -14,6 +14,7 @@ from libs.domain.server import Server
 from libs.domain.unavailability import Unavailability
 from libs.reconcile.errors import StaleGeneration
 from libs.store.fleet.regions import load_region
+from libs.store.fleet.snapshot import LEAVING
 from libs.store.platform import audit
 from libs.store.platform.database import Transaction
 from libs.store.platform.refusals import NotFound, NotPossible
@@ -126,6 +127,16 @@ def list_servers(
         query = query.where(servers.c.unavailability == chosen.unavailability.value)
     rows = tx.execute(query.order_by(servers.c.server_id).limit(limit + 1)).mappings()
     return Page.of([_server(row) for row in rows], limit, lambda server: server.server_id)
+
+
+def count_free_servers(tx: Transaction, region_id: int) -> dict[str, int]:
+    """Return hardware type -> servers without a target that plans may count on: up and not leaving."""
+    query = f"""
+        SELECT hardware_types.name, count(*) FROM servers JOIN hardware_types USING (hardware_type_id)
+        WHERE region_id = :region AND target_reservation_id IS NULL AND decommissioned_at IS NULL
+          AND unavailability <> 'unplanned' AND NOT {LEAVING}
+        GROUP BY 1"""
+    return dict(tx.execute(sa.text(query), {"region": region_id}).tuples().all())
 
 
 def set_in_use(tx: Transaction, changes: Sequence[InUse], *, actor: str, now: datetime) -> tuple[Server, ...]:

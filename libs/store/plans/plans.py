@@ -74,6 +74,7 @@ def commit_plan(
     parent: int | None,
     solve_run_id: int | None = None,
     capacity_request_id: int | None = None,
+    dropped: int = 0,
 ) -> Plan | None:
     """Write the targets of a solve, a grant or replacements that differ from the snapshot's. Return None if none
     differ.
@@ -81,6 +82,8 @@ def commit_plan(
     A solve must have `parent` as the region's target plan, and becomes the target plan (ADR 0001). It skips servers
     that changed since the snapshot or whose new reservation was deleted, and counts them in `left_alone`. A solve
     without differences commits nothing, so the lineage stays as it is.
+
+    dropped   changes that the caller took out of the plan under the locks of lock_plan. They count as left alone
 
     The other kinds are all or nothing, and leave the lineage as it is; `parent` is only recorded.
 
@@ -102,7 +105,7 @@ def commit_plan(
     region = load_region(tx, snapshot.region)
     if kind is PlanKind.SOLVE:
         lock_lineage(tx, region.region_id, snapshot.region, parent)
-    if len(rows) == 0:
+    if len(rows) + dropped == 0:
         return None
     delta = {
         "server_ids": snapshot.servers.id[rows].tolist(),
@@ -123,7 +126,7 @@ def commit_plan(
             "kind": kind.value,
             "solve_run_id": solve_run_id,
             "capacity_request_id": capacity_request_id,
-            "wanted": len(rows),
+            "wanted": len(rows) + dropped,
             "now": now,
         },
     ).scalar_one()
@@ -131,6 +134,18 @@ def commit_plan(
         tx.execute(sa.update(regions).where(regions.c.region_id == region.region_id).values(target_plan_id=plan_id))
     enqueue(tx, MOVE, snapshot.region)
     return load_plan(tx, plan_id)
+
+
+def lock_plan(tx: Transaction, snapshot: FleetSnapshot, plan: TargetPlan, *, parent: int | None) -> None:
+    """Lock all that a plan changes until the transaction ends: the lineage, reservations on both sides, and servers.
+
+    Reservations are locked against resizes and deletion. Raises StalePlan unless `parent` is the target plan.
+    """
+    lock_lineage(tx, load_region(tx, snapshot.region).region_id, snapshot.region, parent)
+    rows = plan.changes(snapshot)
+    bound = np.append(plan.target[rows], snapshot.servers.target[rows])
+    _lock_reservations(tx, np.unique(snapshot.reservations.id[bound[bound >= 0]]).tolist())
+    _lock_servers(tx, snapshot.servers.id[rows].tolist())
 
 
 def commit_release(

@@ -30,7 +30,9 @@ class PlanOut(ResponseModel):
     solve_run_id: int | None
     capacity_request_id: int | None
     changes: int = Field(description="Servers whose target it changed")
-    left_alone: int = Field(description="Servers that changed during the solve; the plan leaves them as they are")
+    left_alone: int = Field(
+        description="Servers that kept their target: they changed during the solve, or a reservation needs them"
+    )
     created_at: datetime
 
 

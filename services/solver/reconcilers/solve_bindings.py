@@ -16,7 +16,11 @@ from libs.observability.logs import redact_text
 from libs.observability.tallies import SOLVE_S, SOLVES, STALE
 from libs.observability.traces import annotate, span
 from libs.plan_check.check import check_plan, require_clean
+from libs.plan_check.committed import check_committed
+from libs.plan_check.regression import planned_shortfall_rru
+from libs.ras.commit_report import committed_report, kept_part
 from libs.ras.findings import findings_of
+from libs.ras.settle import settle
 from libs.ras.solve import plan_target_bindings
 from libs.ras.solve_result import SolveResult
 from libs.reconcile.clock import Clock
@@ -25,10 +29,12 @@ from libs.reconcile.errors import StalePlan
 from libs.reconcile.jobs import SOLVE
 from libs.store.capacity.coverage import load_coverage
 from libs.store.capacity.findings import record_findings
+from libs.store.capacity.plan_changes import load_plan_changes
 from libs.store.capacity.shared_buffers import size_shared_buffers
 from libs.store.fleet.regions import load_region
+from libs.store.fleet.servers import count_free_servers
 from libs.store.fleet.snapshot import load_fleet_snapshot
-from libs.store.plans.plans import commit_plan
+from libs.store.plans.plans import commit_plan, lock_plan
 from libs.store.plans.solve_runs import (
     fail_left_runs,
     finish_solve_run,
@@ -137,21 +143,29 @@ class SolveBindings:
         return snapshot, solve_run_id
 
     def _commit(self, snapshot: FleetSnapshot, result: SolveResult, solve_run_id: int) -> SolveStatus:
-        """Commit in one transaction the delta of targets, the status of each reservation, and the end of the run."""
-        now = self.clock.now()
+        """Commit in one transaction the sound part of the changes, the status of each reservation and the run's end."""
+        now, parent = self.clock.now(), result.plan.parent_plan_id
         with self.database.write() as tx:
+            lock_plan(tx, snapshot, result.plan, parent=parent)
+            changes = load_plan_changes(tx, snapshot, result.plan)
+            planned = planned_shortfall_rru(snapshot, result.plan.target)[changes.touched.row]
+            settled = settle(changes, snapshot.policy, planned)
+            require_clean(check_committed(changes, settled.kept, snapshot.policy, planned))
+            kept = kept_part(snapshot, result.plan, changes, settled)
             plan = commit_plan(
                 tx,
                 snapshot,
-                result.plan,
+                kept,
                 kind=PlanKind.SOLVE,
                 now=now,
-                parent=result.plan.parent_plan_id,
+                parent=parent,
                 solve_run_id=solve_run_id,
+                dropped=int((~settled.kept).sum()),
             )
             coverage = load_coverage(tx, snapshot.reservations.id.tolist(), "target")
             region_id = load_region(tx, snapshot.region).region_id
-            record_findings(tx, region_id, findings_of(snapshot, result.plan, coverage), now=now)
+            record_findings(tx, region_id, findings_of(snapshot, count_free_servers(tx, region_id), coverage), now=now)
+            report = committed_report(snapshot, kept, result.report, changes, settled, coverage)
             status = SolveStatus.UNCHANGED if plan is None else SolveStatus.COMMITTED
             finished = finish_solve_run(
                 tx,
@@ -159,7 +173,7 @@ class SolveBindings:
                 status,
                 now=now,
                 plan_id=None if plan is None else plan.plan_id,
-                report=result.report.as_dict(),
+                report=report,
             )
             if not finished:  # the transaction takes the plan back too: a failed run has none
                 raise RunGivenUp(f"solve run {solve_run_id} was given up while it ran")

@@ -1,0 +1,102 @@
+"""Check what would be committed of a plan against the present region, by definition only and without a solver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from libs.domain.arrays import Bools, Floats
+from libs.domain.plan_changes import NONE, PlanChanges, TouchedReservations
+from libs.domain.policy import RegionPolicy
+from libs.domain.reservation import ROUNDING
+from libs.domain.violation import Violation
+from libs.plan_check.regression import TOLERANCE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Standing:
+    """How Q reservations stand with some bindings. short: RRU after the MSB loss to survive. penalty: of ADR 0012."""
+
+    short: Floats
+    penalty: Floats
+    given_up: Bools
+    """It gives up leaving servers before the servers that are there cover it (ADR 0013)."""
+
+
+def standing(changes: PlanChanges, kept: Bools, policy: RegionPolicy) -> Standing:
+    """Return how the touched reservations stand once the `kept` (N,) changes are committed."""
+    q = changes.touched
+    load, there = q.load.copy(), q.load_there.copy()
+    leaves, comes = kept & (changes.source != NONE), kept & (changes.to != NONE)
+    there_leaves = leaves & (changes.current == changes.source)
+    there_comes = comes & (changes.current == changes.to)
+    for table, lost, gained in ((load, leaves, comes), (there, there_leaves, there_comes)):
+        np.subtract.at(table, (changes.source[lost], changes.msb[lost]), changes.source_rru[lost])
+        np.add.at(table, (changes.to[gained], changes.msb[gained]), changes.to_rru[gained])
+    gives_up = kept & (changes.source != NONE) & changes.leaving & (changes.to == NONE)
+    giving_up = np.bincount(changes.source[gives_up], minlength=len(q)) > 0
+    short = short_rru(q, load)
+    return Standing(
+        short=short,
+        penalty=policy.shortfall_cost * short + policy.affinity_cost * off_affinity_rru(q, load, policy),
+        given_up=giving_up & (short_rru(q, there) > TOLERANCE),
+    )
+
+
+def short_rru(q: TouchedReservations, load: Floats) -> Floats:
+    """Return the RRU that each reservation lacks with a load (Q, M), after the MSB loss that it must survive."""
+    surviving = load.sum(1) - np.where(q.survives_msb_loss, load.max(1, initial=0.0), 0.0)
+    return np.asarray(np.maximum(q.capacity_rru - surviving, 0.0))
+
+
+def off_affinity_rru(q: TouchedReservations, load: Floats, policy: RegionPolicy) -> Floats:
+    """Return the RRU outside the affinity bands with a load (Q, M) (RAS, expression 7)."""
+    by_datacenter = np.zeros(q.affinity_share.shape)
+    np.add.at(by_datacenter.T, q.msb_datacenter, load.T)
+    off = np.abs(by_datacenter - q.affinity_share * q.capacity_rru[:, None])
+    band = policy.affinity_tolerance * q.capacity_rru[:, None]
+    return np.asarray(np.where(np.isnan(q.affinity_share), 0.0, np.maximum(np.nan_to_num(off) - band, 0.0)).sum(1))
+
+
+def shorter(capacity_rru: Floats, before: Floats, after: Floats) -> Bools:
+    """Return where a reservation ends below its promise and below what it had; rounding counts as neither."""
+    rounding = ROUNDING * capacity_rru + 1e-12
+    return np.asarray(after > np.where(before > rounding, before + rounding, rounding))
+
+
+def check_committed(changes: PlanChanges, kept: Bools, policy: RegionPolicy, planned: Floats) -> list[Violation]:
+    """Return every violation of the `kept` (N,) changes; empty if they may be committed.
+
+    planned   (Q,) RRU by which the checked plan itself makes a reservation shorter; not 0 only if the policy does not
+              fix first
+
+    - No kept change is of a server that changed, or of one that is down, leaving or useless where it would go.
+    - No reservation ends below both its promise and what it had, except as planned. The penalty of a reservation, or
+      the sum of all if the policy does not fix first, does not grow.
+    - No reservation gives up servers that are leaving before others cover it.
+    """
+    q = changes.touched
+    illegal = kept & (changes.changed | ((changes.to != NONE) & (changes.to_rru <= 0)))
+    found = [Violation(reason="Overtaken", message=f"{int(illegal.sum())} servers changed")] if illegal.any() else []
+    before, after = standing(changes, np.zeros(len(changes), bool), policy), standing(changes, kept, policy)
+    found += _each(q, "ShortfallGrows", shorter(q.capacity_rru, before.short + planned, after.short), before, after)
+    found += _each(q, "GivenUpTooEarly", after.given_up, before, after)
+    grown = after.penalty - before.penalty
+    if policy.fix_first:
+        worse = grown > TOLERANCE * np.maximum(1.0, before.penalty)
+        found += _each(q, "PenaltyGrows", worse, before, after)
+    elif grown.sum() > TOLERANCE * max(1.0, float(before.penalty.sum())):
+        found.append(Violation(reason="PenaltyGrows", message="the sum of all penalties would grow"))
+    return found
+
+
+def _each(q: TouchedReservations, reason: str, bad: Bools, before: Standing, after: Standing) -> list[Violation]:
+    return [
+        Violation(
+            reason=reason,
+            message=f"{q.name[r]} would be short of {after.short[r]:.6g} RRU instead of {before.short[r]:.6g}",
+            reservation=str(q.name[r]),
+        )
+        for r in np.flatnonzero(bad)
+    ]

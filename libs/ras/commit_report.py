@@ -1,0 +1,97 @@
+"""Tell what was committed of a plan: its score, its shortfalls, and the changes that were dropped. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from libs.domain.fleet import FleetSnapshot, TargetPlan
+from libs.domain.plan_changes import NONE, PlanChanges
+from libs.domain.reservation import Coverage
+from libs.ras.evaluate import evaluate
+from libs.ras.settle import Settled, Why
+from libs.ras.solve_result import SolveReport
+
+_SHOWN_MAX = 5
+
+
+def kept_part(snapshot: FleetSnapshot, plan: TargetPlan, changes: PlanChanges, settled: Settled) -> TargetPlan:
+    """Return the plan with the kept changes only."""
+    target = snapshot.servers.target.copy()
+    kept = changes.row[settled.kept]
+    target[kept] = plan.target[kept]
+    return replace(plan, target=target)
+
+
+def committed_report(
+    snapshot: FleetSnapshot,
+    committed: TargetPlan,
+    report: SolveReport,
+    changes: PlanChanges,
+    settled: Settled,
+    coverage: Mapping[int, Coverage],
+) -> dict[str, object]:
+    """Return the report of a solve for JSON, as of the commit.
+
+    committed   the plan with the kept changes only
+    coverage    id of a reservation -> the capacity of its targets after the commit
+
+    Shortfalls are those of the committed targets. So are the moves and all other terms of the score, for the servers as
+    the solve read them.
+    """
+    short = np.array([coverage[int(i)].shortfall_rru if int(i) in coverage else 0.0 for i in snapshot.reservations.id])
+    score = replace(
+        evaluate(snapshot, committed.target),
+        short=snapshot.policy.shortfall_cost * float(short.sum()),
+        shortfall_rru=float(short.sum()),
+        reservations_short=int(np.count_nonzero(short)),
+    )
+    dropped = int((settled.because != NONE).sum())
+    return replace(report, score=score, shortfall_rru=short).as_dict() | {
+        "changes": int(settled.kept.sum()),
+        "left_alone": int((~settled.kept).sum()) - dropped,
+        "dropped": dropped_of(changes, settled),
+    }
+
+
+def dropped_of(changes: PlanChanges, settled: Settled) -> list[dict[str, object]]:
+    """Return each reservation whose changes were dropped, with their number and the reason, in the order of ids."""
+    found: list[dict[str, object]] = []
+    name = changes.touched.name
+    for r in range(len(changes.touched)):
+        for why in (Why.SHORT, Why.RETIRING, Why.AFFINITY):
+            count = int(((settled.because == r) & (settled.why == why)).sum())
+            if count:
+                found.append(
+                    {"reservation": str(name[r]), "changes": count, "reason": _reason(changes, settled, r, why)}
+                )
+        lost = (settled.because != NONE) & (settled.because != r) & (changes.to == r)
+        if lost.any():
+            keepers = Counter(str(name[k]) for k in settled.because[lost])
+            shown = ", ".join(f"{n} with {keeper}" for keeper, n in keepers.most_common(_SHOWN_MAX))
+            more = f" and with {len(keepers) - _SHOWN_MAX} others" if len(keepers) > _SHOWN_MAX else ""
+            reason = f"Servers that it was to get stay where they are needed: {shown}{more}."
+            found.append({"reservation": str(name[r]), "changes": int(lost.sum()), "reason": reason})
+    return found
+
+
+def _reason(changes: PlanChanges, settled: Settled, r: int, why: Why) -> str:
+    q, arriving = changes.touched, changes.to == r
+    if why is Why.RETIRING:
+        return "It keeps servers that will be retired: the servers that are there do not cover it without them yet."
+    if why is Why.AFFINITY:
+        return "With the changes that are left it would be further from its datacenters' shares than it is."
+    overtaken = int((arriving & ~settled.kept & (settled.because == NONE)).sum())
+    elsewhere = int((arriving & (settled.because != NONE)).sum())
+    causes = [
+        f"{overtaken} of the servers that it was to get changed during the solve" if overtaken else "",
+        f"{elsewhere} stay where they are needed" if elsewhere else "",
+    ]
+    cause = " and ".join(filter(None, causes)) or "it needs more, or has less, than when the solve began"
+    return (
+        f"It keeps servers that the plan gave away, because {cause}: it would have ended below both its promise of "
+        f"{q.capacity_rru[r]:.6g} RRU and what it had."
+    )

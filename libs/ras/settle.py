@@ -1,0 +1,228 @@
+"""Decide which changes of a plan to commit, so that servers left alone leave no reservation worse off. Pure."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from libs.domain.arrays import Bools, Floats, Indices
+from libs.domain.plan_changes import NONE, PlanChanges
+from libs.domain.policy import RegionPolicy
+from libs.domain.reservation import ROUNDING
+
+_PENALTY_TOLERANCE = 5e-7
+"""Below the tolerance of plan_check, so that the checker accepts every answer."""
+Rows = NDArray[np.intp]
+
+
+class Why(IntEnum):
+    """Why a change is dropped."""
+
+    NOT_DROPPED = 0
+    SHORT = 1
+    """Without the server, its reservation would end below its promise and below what it had."""
+    RETIRING = 2
+    """The server will be retired, and the servers that are there do not cover its reservation yet."""
+    AFFINITY = 3
+    """The rest of a reservation's changes would cost it more than they bring."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Settled:
+    """The N changes of a plan after the decision.
+
+    kept      (N,) bool   to be committed
+    because   (N,) int    index of the touched reservation for which a change was dropped; NONE: kept or left alone
+    why       (N,) int    a Why for each
+    """
+
+    kept: Bools
+    because: Indices
+    why: Indices
+
+
+def settle(changes: PlanChanges, policy: RegionPolicy, planned: Floats) -> Settled:
+    """Return a sound part of the changes: no reservation ends below both its promise and what it had.
+
+    planned   (Q,) RRU by which the checked plan itself makes a reservation shorter. It may, only if the policy does not
+              fix first and the sum of all penalties does not grow
+
+    Servers that changed, or that are of no use at their destination any more, are left alone. Then changes are dropped
+    until all reservations are sound, and taken back while all stay so. So no single dropped change could be kept.
+    Each round is linear in the changes. Source: docs/designs/0021-committed-is-checked.md.
+    """
+    may = ~changes.changed & ((changes.to == NONE) | (changes.to_rru > 0))
+    if policy.fix_first:
+        return _Ledger(changes, policy, may, np.zeros(len(planned)), strict=True).settle()
+    for allowed, strict in ((planned, False), (np.zeros(len(planned)), True)):
+        ledger = _Ledger(changes, policy, may, allowed, strict=strict)
+        settled = ledger.settle()
+        if ledger.grown() <= _PENALTY_TOLERANCE:
+            return settled
+    nothing = np.zeros(len(changes), bool)
+    because = np.where(may, np.where(changes.source == NONE, changes.to, changes.source), NONE)
+    return Settled(
+        kept=nothing,
+        because=because.astype(np.int32),
+        why=np.where(may, Why.AFFINITY, Why.NOT_DROPPED).astype(np.int32),
+    )
+
+
+class _Ledger:
+    """The loads of all touched reservations while changes are dropped and taken back, one at a time."""
+
+    def __init__(
+        self, changes: PlanChanges, policy: RegionPolicy, may: Bools, allowed: Floats, *, strict: bool
+    ) -> None:
+        self.c, self.q, self.policy, self.strict = changes, changes.touched, policy, strict
+        Q, N = len(self.q), len(changes)
+        self.kept = np.zeros(N, bool)
+        self.because, self.why = np.full(N, NONE, np.int32), np.zeros(N, np.int32)
+        self.load, self.there = self.q.load.copy(), self.q.load_there.copy()
+        self.outgoing, self.incoming = _by_reservation(changes.source, may, Q), _by_reservation(changes.to, may, Q)
+        gives_up = changes.leaving & (changes.to == NONE)
+        self.given_up = [rows[gives_up[rows]] for rows in self.outgoing]
+        rounding = ROUNDING * self.q.capacity_rru + 1e-12
+        had = np.array([self._short(self.load, r) for r in range(Q)])
+        limit = had + allowed
+        self.short_max = np.where(limit > rounding, limit + rounding, rounding)
+        self.had_penalty = np.array([self._penalty(r) for r in range(Q)])
+        for n in np.flatnonzero(may):
+            self._enter(int(n), 1.0)
+
+    def settle(self) -> Settled:
+        """Drop what is not sound, and take back what is."""
+        waiting, queued = deque(range(len(self.q))), np.ones(len(self.q), bool)
+        dropped: list[int] = []
+        while waiting:
+            r = waiting.popleft()
+            queued[r] = False
+            now = self._mend(r)
+            dropped += now
+            for n in now:
+                for s in (int(self.c.source[n]), int(self.c.to[n])):
+                    if s not in (NONE, r) and not queued[s]:
+                        queued[s] = True
+                        waiting.append(s)
+        self._take_back(dropped)
+        return Settled(kept=self.kept, because=self.because, why=self.why)
+
+    def grown(self) -> float:
+        """Return the growth of the sum of all penalties, as a share of the sum or, below 1, as it is."""
+        now = sum(self._penalty(r) for r in range(len(self.q)))
+        had = float(self.had_penalty.sum())
+        return (now - had) / max(1.0, had)
+
+    def _mend(self, r: int) -> list[int]:
+        """Drop changes until the reservation is sound, and return them."""
+        dropped: list[int] = []
+        if self._gives_up_too_early(r):
+            dropped += self._drop(self.given_up[r][self.kept[self.given_up[r]]], r, Why.RETIRING)
+        if self._is_short(r):
+            dropped += self._keep_servers(r)
+        if self._is_short(r) or self._costs_more(r):  # of the two, only affinity comes here but for rounding
+            both = np.append(self.outgoing[r], self.incoming[r])
+            dropped += self._drop(both[self.kept[both]], r, Why.AFFINITY)
+        return dropped
+
+    def _keep_servers(self, r: int) -> list[int]:
+        """Let a reservation keep as many servers as it needs, and return their changes.
+
+        First those of other MSBs than the fullest: only these help, as long as they are not the fullest themselves.
+        """
+        rows = self.outgoing[r]
+        rows = rows[self.kept[rows] & (self.c.source_rru[rows] > 0)]
+        order = np.argsort([self._hurt(int(n)) for n in rows], kind="stable")
+        dropped: list[int] = []
+        later: list[int] = []
+        for n in rows[order]:
+            if not self._is_short(r):
+                return dropped
+            if self.q.survives_msb_loss[r] and self.load[r, self.c.msb[n]] == self.load[r].max():
+                later.append(int(n))
+            else:
+                dropped += self._drop([int(n)], r, Why.SHORT)
+        for n in later:
+            if not self._is_short(r):
+                return dropped
+            dropped += self._drop([n], r, Why.SHORT)
+        return dropped
+
+    def _hurt(self, n: int) -> int:
+        """Return 0 if nobody misses the server of change n, 1 if its destination has room, else 2."""
+        s = int(self.c.to[n])
+        if s == NONE:
+            return 0
+        room = self.load[s].sum() - (self.load[s].max() if self.q.survives_msb_loss[s] else 0.0)
+        return 1 if room - self.q.capacity_rru[s] >= self.c.to_rru[n] else 2
+
+    def _take_back(self, dropped: list[int]) -> None:
+        """Keep each dropped change again, the last first, with which all stay sound; until none is left."""
+        taken = True
+        while taken:
+            taken = False
+            for n in reversed([n for n in dropped if not self.kept[n]]):
+                self._enter(n, 1.0)
+                if all(self._is_sound(int(r)) for r in (self.c.source[n], self.c.to[n]) if r != NONE):
+                    self.because[n], self.why[n] = NONE, Why.NOT_DROPPED
+                    taken = True
+                else:
+                    self._enter(n, -1.0)
+
+    def _drop(self, rows: Iterable[int] | Rows, r: int, why: Why) -> list[int]:
+        dropped = [int(n) for n in rows]
+        for n in dropped:
+            self._enter(n, -1.0)
+            self.because[n], self.why[n] = r, why
+        return dropped
+
+    def _enter(self, n: int, sign: float) -> None:
+        """Carry out change n (1) or undo it (-1)."""
+        c, m = self.c, self.c.msb[n]
+        self.kept[n] = sign > 0
+        for r, rru in ((c.source[n], -sign * c.source_rru[n]), (c.to[n], sign * c.to_rru[n])):
+            if r != NONE:
+                self.load[r, m] += rru
+                if c.current[n] == r:
+                    self.there[r, m] += rru
+
+    def _is_sound(self, r: int) -> bool:
+        return not (self._is_short(r) or self._costs_more(r) or self._gives_up_too_early(r))
+
+    def _is_short(self, r: int) -> bool:
+        return bool(self._short(self.load, r) > self.short_max[r])
+
+    def _costs_more(self, r: int) -> bool:
+        had = self.had_penalty[r]
+        return bool(self.strict and self._penalty(r) - had > _PENALTY_TOLERANCE * max(1.0, had))
+
+    def _gives_up_too_early(self, r: int) -> bool:
+        rows = self.given_up[r]
+        return bool(self.kept[rows].any()) and self._short(self.there, r) > _PENALTY_TOLERANCE
+
+    def _short(self, table: Floats, r: int) -> float:
+        load = table[r]
+        buffer = load.max(initial=0.0) if self.q.survives_msb_loss[r] else 0.0
+        return max(0.0, float(self.q.capacity_rru[r] - (load.sum() - buffer)))
+
+    def _penalty(self, r: int) -> float:
+        """Return the penalty of ADR 0012: of the shortfall, and of the RRU outside the bands of affinity."""
+        share, capacity = self.q.affinity_share[r], self.q.capacity_rru[r]
+        off = 0.0
+        if not np.isnan(share).all():
+            found = np.bincount(self.q.msb_datacenter, self.load[r], len(share))
+            beyond = np.abs(found - share * capacity) - self.policy.affinity_tolerance * capacity
+            off = float(np.maximum(np.nan_to_num(beyond, nan=0.0), 0.0).sum())
+        return self.policy.shortfall_cost * self._short(self.load, r) + self.policy.affinity_cost * off
+
+
+def _by_reservation(of: Indices, may: Bools, reservations: int) -> list[Rows]:
+    """Return for each of Q reservations the rows of the changes that may be made `of` it."""
+    rows = np.flatnonzero(may & (of != NONE))
+    rows = rows[np.argsort(of[rows], kind="stable")]
+    return np.split(rows, np.cumsum(np.bincount(of[rows], minlength=reservations))[:-1]) if reservations else []

@@ -1,0 +1,136 @@
+"""The changes of a plan with the present state of their servers and reservations, for the decision what to commit."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from libs.domain.arrays import Floats, Indices, Ints
+from libs.domain.fleet import FleetSnapshot, TargetPlan
+from libs.domain.plan_changes import NONE, PlanChanges, TouchedReservations
+from libs.store.capacity.coverage import BY_TARGET
+from libs.store.fleet.regions import load_region
+from libs.store.fleet.snapshot import LEAVING
+from libs.store.fleet.topology import rows_of
+from libs.store.platform.bulk import copy_out
+from libs.store.platform.database import Transaction
+
+_RESERVATIONS = """
+    SELECT reservation_id, CASE WHEN scheduled THEN 0 ELSE capacity_rru END, survives_msb_loss FROM reservations
+    WHERE reservation_id = ANY(%(ids)s) AND deleted_at IS NULL ORDER BY reservation_id"""
+_AFFINITY = """
+    SELECT reservation_id, datacenter_id, share FROM reservation_affinity WHERE reservation_id = ANY(%(ids)s)"""
+_MSBS = "SELECT msb_id, datacenter_id FROM msbs WHERE region_id = %(region)s ORDER BY msb_id"
+_LOADS = f"""
+    SELECT target_reservation_id, msb_id, sum(rru),
+           coalesce(sum(rru) FILTER (WHERE current_reservation_id = target_reservation_id), 0)
+    FROM servers JOIN racks USING (rack_id)
+    JOIN reservation_rru ON reservation_rru.reservation_id = target_reservation_id
+                        AND reservation_rru.hardware_type_id = servers.hardware_type_id
+    WHERE target_reservation_id = ANY(%(ids)s) AND {BY_TARGET}
+    GROUP BY 1, 2"""
+_CHANGES = f"""
+    SELECT coalesce(servers.generation, 0), coalesce(target_reservation_id, 0), coalesce(current_reservation_id, 0),
+           coalesce(msb_id, 0), coalesce(leaving, false), coalesce(CASE WHEN counts THEN source.rru END, 0),
+           coalesce(CASE WHEN counts THEN destination.rru END, 0)
+    FROM unnest(CAST(%(server_ids)s AS bigint[]), CAST(%(to_ids)s AS bigint[])) WITH ORDINALITY
+         AS delta (id, to_id, place)
+    LEFT JOIN (SELECT servers.*, msb_id, {LEAVING} AS leaving, {BY_TARGET} AS counts
+               FROM servers JOIN racks USING (rack_id) WHERE server_id = ANY(%(server_ids)s)) AS servers
+           ON server_id = delta.id
+    LEFT JOIN reservation_rru AS source ON source.reservation_id = target_reservation_id
+                                       AND source.hardware_type_id = servers.hardware_type_id
+    LEFT JOIN reservation_rru AS destination ON destination.reservation_id = to_id
+                                            AND destination.hardware_type_id = servers.hardware_type_id
+    ORDER BY place"""
+
+
+def load_plan_changes(tx: Transaction, snapshot: FleetSnapshot, plan: TargetPlan) -> PlanChanges:
+    """Return the changes of a plan with what they meet now.
+
+    Call it under the locks of libs.store.plans.plans.lock_plan. Each query sees one moment, and what two of them read
+    is locked, except failures and retirements that arrive between them.
+    """
+    q, rows = snapshot.reservations, plan.changes(snapshot)
+    to_ids = np.append(q.id, 0)[plan.target[rows]]
+    from_ids = np.where(snapshot.servers.target[rows] < 0, 0, q.id[np.maximum(snapshot.servers.target[rows], 0)])
+    touched = _touched(tx, snapshot, np.setdiff1d(np.append(to_ids, from_ids), [0]))
+    msb_ids, _ = _msbs(tx, snapshot)
+    found = copy_out(
+        tx,
+        _CHANGES,
+        {"server_ids": snapshot.servers.id[rows].tolist(), "to_ids": to_ids.tolist()},
+        {
+            "generation": ">i8",
+            "target": ">i8",
+            "current": ">i8",
+            "msb": ">i8",
+            "leaving": "?",
+            "source_rru": ">f8",
+            "to_rru": ">f8",
+        },
+    )
+    to = _index(to_ids, touched.id)
+    return PlanChanges(
+        row=rows,
+        source=_index(found["target"].astype(np.int64), touched.id),
+        to=to,
+        current=_index(found["current"].astype(np.int64), touched.id),
+        msb=rows_of(found["msb"].astype(np.int64), msb_ids).astype(np.int32),
+        changed=(found["generation"] != snapshot.servers.generation[rows]) | ((to_ids != 0) & (to == NONE)),
+        leaving=found["leaving"].copy(),
+        source_rru=found["source_rru"].astype(np.float64),
+        to_rru=found["to_rru"].astype(np.float64),
+        touched=touched,
+    )
+
+
+def _touched(tx: Transaction, snapshot: FleetSnapshot, reservation_ids: Ints) -> TouchedReservations:
+    parameters = {"ids": reservation_ids.tolist()}
+    kind = {"id": ">i8", "capacity": ">f8", "survives": "?"}
+    found = copy_out(tx, _RESERVATIONS, parameters, kind)
+    ids = found["id"].astype(np.int64)
+    msb_ids, msb_datacenter = _msbs(tx, snapshot)
+    pair = {"reservation": ">i8", "datacenter": ">i8", "share": ">f8"}
+    shares = copy_out(tx, _AFFINITY, {"ids": ids.tolist()}, pair)
+    datacenter_ids, msb_datacenter = np.unique(msb_datacenter, return_inverse=True)
+    share = np.full((len(ids), len(datacenter_ids)), np.nan)
+    known = np.isin(shares["datacenter"], datacenter_ids)  # a datacenter without an MSB holds no server
+    column = rows_of(shares["datacenter"][known].astype(np.int64), datacenter_ids)
+    share[rows_of(shares["reservation"][known].astype(np.int64), ids), column] = shares["share"][known]
+    cell = {"reservation": ">i8", "msb": ">i8", "rru": ">f8", "there": ">f8"}
+    loads = copy_out(tx, _LOADS, {"ids": ids.tolist()}, cell)
+    where = rows_of(loads["reservation"].astype(np.int64), ids), rows_of(loads["msb"].astype(np.int64), msb_ids)
+    row = np.flatnonzero(np.isin(snapshot.reservations.id, ids))
+    row = row[np.argsort(snapshot.reservations.id[row])]
+    return TouchedReservations(
+        id=ids,
+        row=row,
+        name=snapshot.reservations.name[row],
+        capacity_rru=found["capacity"].astype(np.float64),
+        survives_msb_loss=found["survives"].copy(),
+        affinity_share=share,
+        load=_filled(where, loads["rru"], (len(ids), len(msb_ids))),
+        load_there=_filled(where, loads["there"], (len(ids), len(msb_ids))),
+        msb_datacenter=msb_datacenter.astype(np.int32),
+    )
+
+
+def _msbs(tx: Transaction, snapshot: FleetSnapshot) -> tuple[Ints, Ints]:
+    """Return the ids of the region's MSBs, ascending, and of their datacenters."""
+    region_id = load_region(tx, snapshot.region).region_id
+    found = copy_out(tx, _MSBS, {"region": region_id}, {"msb": ">i8", "datacenter": ">i8"})
+    return found["msb"].astype(np.int64), found["datacenter"].astype(np.int64)
+
+
+def _filled(where: tuple[Indices, Indices], values: Floats, shape: tuple[int, int]) -> Floats:
+    table = np.zeros(shape)
+    table[where] = values
+    return table
+
+
+def _index(ids: Ints, among: Ints) -> Indices:
+    """Return the position of each id among ascending ids; NONE where it is missing."""
+    if len(among) == 0:
+        return np.full(len(ids), NONE, np.int32)
+    place = np.minimum(np.searchsorted(among, ids), len(among) - 1)
+    return np.where(among[place] == ids, place, NONE).astype(np.int32)

@@ -1,0 +1,47 @@
+"""Build the changes of a plan with the reservations that they touch, for the decision what to commit."""
+
+import numpy as np
+
+from libs.domain.plan_changes import NONE, PlanChanges, TouchedReservations
+
+
+def touched(load, *, capacity, survives=None, there=None, share=None, msb_datacenter=None):
+    """Build reservations from their loads (Q, M)."""
+    load = np.array(load, float)
+    Q, M = load.shape
+    datacenter = np.zeros(M, np.int32) if msb_datacenter is None else np.array(msb_datacenter, np.int32)
+    D = int(datacenter.max(initial=0)) + 1
+    return TouchedReservations(
+        id=np.arange(1, Q + 1),
+        row=np.arange(Q),
+        name=np.array([f"r{r}" for r in range(Q)], object),
+        capacity_rru=np.array(capacity, float),
+        survives_msb_loss=np.array([False] * Q if survives is None else survives, bool),
+        affinity_share=np.full((Q, D), np.nan) if share is None else np.array(share, float),
+        load=load,
+        load_there=load.copy() if there is None else np.array(there, float),
+        msb_datacenter=datacenter,
+    )
+
+
+def plan_changes(reservations, rows):
+    """Build changes of (source, to, msb, rru) each, and maybe a dict of other columns."""
+    values = [
+        dict(zip(("source", "to", "msb", "rru"), row[:4], strict=True)) | (row[4] if row[4:] else {}) for row in rows
+    ]
+
+    def column(name, default, dtype):
+        return np.array([one.get(name, default(one) if callable(default) else default) for one in values], dtype)
+
+    return PlanChanges(
+        row=np.arange(len(rows)),
+        source=column("source", NONE, np.int32),
+        to=column("to", NONE, np.int32),
+        current=column("current", lambda one: one["source"], np.int32),
+        msb=column("msb", 0, np.int32),
+        changed=column("changed", False, bool),
+        leaving=column("leaving", False, bool),
+        source_rru=column("source_rru", lambda one: one["rru"] if one["source"] != NONE else 0.0, float),
+        to_rru=column("to_rru", lambda one: one["rru"] if one["to"] != NONE else 0.0, float),
+        touched=reservations,
+    )
