@@ -25,6 +25,7 @@ from libs.store.capacity.findings import record_findings
 from libs.store.capacity.quotas import load_quota
 from libs.store.capacity.reservations import create_reservation, load_reservation, update_spec
 from libs.store.fleet.regions import load_region
+from libs.store.fleet.servers import count_free_servers
 from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.plans.plans import commit_plan, lock_lineage
 from libs.store.plans.simulations import load_owners, load_simulated_changes, load_simulation, mark_applied
@@ -136,7 +137,8 @@ def _commit(tx: Transaction, ground: Ground, application: Application, judged: A
     if committed is not None and committed.left_alone:
         _raise(stale(f"{committed.left_alone} of the servers that it binds elsewhere"))
     coverage = load_coverage(tx, snapshot.reservations.id.tolist(), "target")
-    record_findings(tx, ground.region_id, findings_of(snapshot, application.plan, coverage), now=now)
+    findings = findings_of(snapshot, count_free_servers(tx, ground.region_id), coverage)
+    record_findings(tx, ground.region_id, findings, now=now)
     plan_id, number = None if committed is None else committed.plan_id, simulation.simulation_id
     if not mark_applied(tx, number, plan_id=plan_id, applied_by=actor, now=now):
         raise Problem(409, "wrong_phase", f"Simulation {number} was applied by another request just now.")
