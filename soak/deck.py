@@ -1,4 +1,4 @@
-"""The faults, their weights, and the faults that are off by default."""
+"""The faults and their weights."""
 
 from __future__ import annotations
 
@@ -19,12 +19,6 @@ WEIGHTS: Mapping[str, int] = {
     "no_receiver": 2,  # the webhook's receiver is away
 }
 """Number of cards of each fault in a deck. Each deck is dealt to its end, so every fault comes this often."""
-PROVOKE: Mapping[str, str] = {
-    "unknown_outcomes": "steps time out while the receiver is away, and the Clock jumps past what a step may take",
-    "clock_back": "the Clock jumps back, by an hour too",
-    "forgotten_cleaning": "moves are forgotten after a day of the Clock",
-}
-"""Faults that the platform is known not to survive, off by default. Design 0007 says which they are and why."""
 
 
 def cards(small_disk: bool) -> dict[str, int]:

@@ -23,15 +23,10 @@ from soak.world import Receiver
 
 _PROGRAMS = ("api", "solver", "worker", "scheduler", "planner")
 _POOLS = ("solver", "worker", "planner")
-_JUMPS_S = (600.0, 7200.0, 15_000.0)
-"""Jumps of the Clock. Four of the longest, plus minutes of work at the usual speed, stay below the timeout of a step.
-
-A step that times out has an unknown outcome, which is a fault of PROVOKE.
-"""
+_JUMPS_S = (-3600.0, -600.0, -60.0, 600.0, 7200.0, 100_000.0)
+"""Jumps of the Clock. The longer ones pass the timeout of a step, whose outcome is then unknown."""
 _WAITING = 0.3
 """Share of occasions on which an idle pool process is chosen if none is at work."""
-_JUMPS_BACK_S = (-60.0, -600.0, -3600.0)
-_JUMPS_FAR_S = (100_000.0,)
 
 
 @dataclass(slots=True)
@@ -45,7 +40,6 @@ class Faults:
     clock: ScaledClock
     recorder: Recorder
     chance: random.Random
-    provoke: frozenset[str] = frozenset()
     only: frozenset[str] = frozenset()
     """Names of the only faults to inject; empty: all that are possible here."""
     holders: Callable[[], Collection[int]] = tuple
@@ -153,8 +147,7 @@ class Faults:
 
         The others restart later or never, so for a while the processes disagree, as machines do.
         """
-        jumps = [*_JUMPS_S, *(_JUMPS_BACK_S if "clock_back" in self.provoke else ())]
-        jump_s = self.chance.choice([*jumps, *(_JUMPS_FAR_S if "unknown_outcomes" in self.provoke else ())])
+        jump_s = self.chance.choice(_JUMPS_S)
         self._jumped = True
         self.clock = replace(self.clock, origin=self.clock.origin + timedelta(seconds=jump_s))
         self.supervisor.change_environment(ClockSettings.environment(self.clock))

@@ -12,7 +12,6 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from soak.deck import PROVOKE
 from soak.disk import NoSmallDisk, SmallDisk
 from soak.floor import below_floor, what_happened
 from soak.history import History
@@ -41,9 +40,11 @@ def soak_faults(arguments: list[str]) -> int:
     )
     parser.add_argument("--history", type=Path, help="file to record in; default: a file in the run's folder")
     parser.add_argument("--require-small-disk", action="store_true", help="fail if no small disk is possible here")
-    off = "; ".join(f"{name}: {what}" for name, what in PROVOKE.items())
     parser.add_argument(
-        "--provoke", action="append", default=[], choices=PROVOKE, help=f"inject a fault that is off by default: {off}"
+        "--history-days",
+        type=int,
+        metavar="N",
+        help="days of the Clock that moves are kept; default: all",
     )
     asked = parser.parse_args(arguments)
     folder = Path(tempfile.mkdtemp(prefix="plimsoll-soak-"))
@@ -68,7 +69,7 @@ def soak_faults(arguments: list[str]) -> int:
         fault_every_s=asked.fault_every,
         speed=asked.speed,
         settle_s=asked.settle,
-        provoke=tuple(asked.provoke),
+        history_days=asked.history_days,
     )
     run_faults(plan, folder, state, history, disk)
     if disk is not None:

@@ -63,7 +63,7 @@ ENVIRONMENT = {
     "PLIMSOLL_MOVES_WAIT_S_MAX": "60",
     "PLIMSOLL_MOVE_ATTEMPTS_MAX": "2",
     "PLIMSOLL_MOVE_BACKOFF_S": "15",
-    "PLIMSOLL_MOVE_STEP_S_MAX": "86400",
+    "PLIMSOLL_MOVE_STEP_S_MAX": "240",
     "PLIMSOLL_MOVER_ACTUATOR": "webhook",
     "PLIMSOLL_WEBHOOK_SECRET": SECRET,
     "PLIMSOLL_WEBHOOK_TIMEOUT_S": str(TIMEOUT_S),
@@ -72,11 +72,6 @@ ENVIRONMENT = {
     "PLIMSOLL_DATABASE_POOL_SIZE": "5",
 }
 """Timeouts for a run of minutes: seconds here in place of minutes in production."""
-PROVOKING = {
-    "unknown_outcomes": {"PLIMSOLL_MOVE_STEP_S_MAX": "120"},
-    "forgotten_cleaning": {"PLIMSOLL_HISTORY_KEPT_DAYS": "1"},
-}
-"""Additional environment for faults that are off by default (soak.faults.PROVOKE)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +85,8 @@ class Plan:
     fault_every_s: float
     speed: float
     settle_s: float
-    provoke: tuple[str, ...] = ()
+    history_days: int | None = None
+    """Days of the Clock after which moves are forgotten; None: never in a run."""
     only: tuple[str, ...] = ()
     """Names of the only faults to inject; empty: all."""
     more: Mapping[str, str] = field(default_factory=dict)
@@ -143,7 +139,6 @@ def run_faults(
             clock,
             recorder,
             chance,
-            provoke=frozenset(plan.provoke),
             only=frozenset(plan.only),
             holders=lambda: load_holders(database),
         )
@@ -177,8 +172,8 @@ def _slowed(cycles: Mapping[str, float], least_s: float) -> dict[str, float]:
 
 def _environment(plan: Plan, receiver: Receiver) -> dict[str, str]:
     found = ENVIRONMENT | {"PLIMSOLL_WEBHOOK_URL": receiver.url}
-    for name in plan.provoke:
-        found |= PROVOKING.get(name, {})
+    if plan.history_days is not None:
+        found["PLIMSOLL_HISTORY_KEPT_DAYS"] = str(plan.history_days)
     return found | dict(plan.more)
 
 

@@ -68,6 +68,7 @@ def settle(
             continue
         try:
             asked = asked or _solve_all(admin)
+            _resolve_doubt(admin)
             waits_for = _unquiet(admin, database, asked)
             if not waits_for:
                 quiet_s = round(time.monotonic() - began_s, 1)
@@ -122,6 +123,18 @@ def _solve_all(admin: Client) -> dict[str, int]:
         said = admin.post("/v1/solve-runs", {"region": region["name"]})
         asked[region["name"]] = said["after_solve_run_id"] or 0
     return asked
+
+
+def _resolve_doubt(admin: Client) -> None:
+    """Retry dead letters without a known outcome, as an operator does once the receiver is back."""
+    in_doubt = {
+        (server["region"], server["name"])
+        for server in _items(admin, "/v1/servers", latest=False)
+        if server["in_doubt_reservation"] is not None
+    }
+    for move in list(_items(admin, "/v1/moves?dead_letter=open", latest=False)):
+        if move["reason"].startswith("no_answer") or (move["region"], move["server"]) in in_doubt:
+            admin.post(f"/v1/moves/{move['move_id']}/retry", {"reason": "the receiver is back"})
 
 
 def _unquiet(admin: Client, database: Database, asked: Mapping[str, int]) -> str:
