@@ -19,8 +19,7 @@ def bound_from_prices(model: Model, price: Floats) -> float:
     bound on the side that its reduced cost points to. Models that need a finite bound must give every column finite
     bounds.
     """
-    usable = np.where((np.isinf(model.row_lower) & (price > 0)) | (np.isinf(model.row_upper) & (price < 0)), 0.0, price)
-    usable = np.nan_to_num(usable, nan=0.0, posinf=0.0, neginf=0.0)
+    usable = usable_prices(model, price)
     reduced = reduced_costs(model, usable)
     rows = np.zeros_like(usable)
     up, down = usable > 0, usable < 0
@@ -31,6 +30,12 @@ def bound_from_prices(model: Model, price: Floats) -> float:
     columns[up] = reduced[up] * model.lower[up]
     columns[down] = reduced[down] * model.upper[down]
     return float(rows.sum() + columns.sum()) + model.offset
+
+
+def usable_prices(model: Model, price: Floats) -> Floats:
+    """Return the prices (N,) with 0 for those that are not finite or point at an infinite side of their row."""
+    endless = (np.isinf(model.row_lower) & (price > 0)) | (np.isinf(model.row_upper) & (price < 0))
+    return np.nan_to_num(np.where(endless, 0.0, price), nan=0.0, posinf=0.0, neginf=0.0)
 
 
 def reduced_costs(model: Model, price: Floats) -> Floats:

@@ -12,7 +12,7 @@ rest.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,6 +20,7 @@ import numpy as np
 from libs.assignment.graph.lexicographic import compare
 from libs.assignment.language.arrays import Bools, Floats, Ints
 from libs.assignment.model.lowered import Lowered
+from libs.assignment.solvers.portfolio.bound_of_last import BoundOfLast
 from libs.assignment.solvers.portfolio.phases import Phases, Watch
 from libs.assignment.solvers.portfolio.relaxation import Relaxation, quiet_columns
 from libs.assignment.solvers.portfolio.relaxation_in_parts import in_parts
@@ -32,8 +33,12 @@ LEAD, LEAD_MOST = 100.0, 1e4
 Smaller factors leave more to the searches of single levels. Larger ones hide the last level below the tolerances of
 solvers.
 """
-MENDED = 0.01
-"""Relative loss of the last level up to which steps alone mend it, without neighbourhoods."""
+NEGLIGIBLE = 0.01
+"""Share of a value that is not worth a search.
+
+If the last level lost less, steps alone mend it. If the relaxation of the sum has a level nearer to its least, the
+level gets no relaxation of its own.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -45,6 +50,7 @@ class Joint:
     bound       of the plain sum of the goals in the stated weights; -inf if the model may overstate
     relaxation  of that sum
     in_parts    whether the sum was too large to relax as a whole
+    last        bounds of the last goal; None without row prices
     """
 
     goals: list[int]
@@ -54,6 +60,7 @@ class Joint:
     in_parts: bool
     phases: Phases
     unit: tuple[float, ...]
+    last: BoundOfLast | None
 
     def settles(self, level: int, counts: Ints) -> bool:
         """Return whether a level needs no search of its own: it is the last, and the counts are those found here."""
@@ -64,12 +71,29 @@ class Joint:
         if level != self.goals[-1]:
             return False
         was, now = (lowered.values(lowered.point_of(some))[level] for some in (self.counts, counts))
-        return now <= was + MENDED * max(1.0, abs(was))
+        return now <= was + NEGLIGIBLE * max(1.0, abs(was))
 
     def bound_of_last(self, values: tuple[float, ...]) -> float:
         """Return a lower bound of the last goal while the goals above it are at most `values` (levels,)."""
         *above, last = self.goals
-        return (self.bound - sum(self.unit[k] * values[k] for k in above)) / self.unit[last]
+        most = sum(self.unit[k] * values[k] for k in above)
+        return (self.bound - most if self.last is None else self.last.at(most)) / self.unit[last]
+
+    def relaxation_of(self, level: int, model: Model, most: Sequence[float], value: float) -> Relaxation | None:
+        """Return a relaxation of a level that follows from that of the sum; None if the level needs its own.
+
+        A level needs none if the relaxed sum already has it near its least: no bound can then be much better.
+
+        model, most, value   of the level: its program, the values of the levels above, and its own value
+        """
+        point, lowered = self.relaxation.point, self.phases.lowered
+        if point is None:
+            return None
+        *above, relaxed = lowered.values(point)[: level + 1]
+        tolerance, least = lowered.compiled.tolerance, lowered.levels[level].least(model)
+        if any(now > limit + tolerance(k, limit) for k, (now, limit) in enumerate(zip(above, most, strict=True))):
+            return None
+        return self.relaxation.at_least(model.cost, least) if relaxed <= least + NEGLIGIBLE * (value - least) else None
 
 
 def search_together(
@@ -110,6 +134,13 @@ def search_together(
         in_parts=in_parts(lowered, plain, phases.shares) > 1,
         phases=phases,
         unit=unit,
+        last=BoundOfLast(
+            last=_weighted(lowered, held, goals[-1:], stated[-1:]),
+            above=_weighted(lowered, held, goals[:-1], stated[:-1]),
+            price=relaxation.rows,
+        )
+        if exact and relaxation.rows is not None
+        else None,
     )
     relaxed(joint)
     if relaxation.point is not None:  # gains are then relative to the plain sum, not to the larger weighted one

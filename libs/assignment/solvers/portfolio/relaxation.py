@@ -24,9 +24,10 @@ class Relaxation:
     fractional  (Q,) or None   the plan in fractions of objects; None if the solve was cut short before it had one
     price       (K,)           cost of one more object of a class: below 0 if it would be useful
     reduced     (Q,)           least cost of one more object in a count beyond its price
-    cost        (C,)           the relaxed objective
-    bound       float          lower bound for all assignments, from the prices alone, so independent of a solver's
+    point       (C,) or None   all columns at the fractional plan
+    bound       float          lower bound for all assignments, from the row prices alone, so independent of a solver's
                                precision
+    rows        (N,) or None   the row prices of the bound; None without a bound
     """
 
     fractional: Floats | None
@@ -35,6 +36,15 @@ class Relaxation:
     point: Floats | None
     bound: float
     timed_out: bool
+    rows: Floats | None = None
+
+    def at_least(self, cost: Floats, least: float) -> Relaxation:
+        """Return the relaxation of another objective (C,), which is at its `least` at this point.
+
+        Prices of 0 prove that, so no solver is needed.
+        """
+        counts, classes = len(self.reduced), len(self.price)
+        return replace(self, price=np.zeros(classes), reduced=cost[:counts], bound=least, rows=None)
 
 
 def relax(
@@ -57,6 +67,7 @@ def relax(
         reduced=reduced_costs(model, found.price)[:counts] if known and found.price is not None else np.zeros(counts),
         point=found.x,
         bound=found.bound,
+        rows=found.price,
         timed_out=found.timed_out,
     )
 

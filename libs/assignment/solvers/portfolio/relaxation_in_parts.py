@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
-from libs.assignment.language.arrays import Ints
+from libs.assignment.language.arrays import Floats, Ints
 from libs.assignment.model.lowered import Lowered
 from libs.assignment.solvers.portfolio.containers_of import Shares
 from libs.assignment.solvers.portfolio.relaxation import Relaxation
@@ -73,7 +73,7 @@ class PartedRelaxation:
 
     def run(self, seed: int, rounds: int = ROUNDS) -> Relaxation:
         """Do rounds while there is time, and compute a bound."""
-        rng, bound, took_s = np.random.default_rng(seed), -np.inf, 0.0
+        rng, bound, rows, took_s = np.random.default_rng(seed), -np.inf, None, 0.0
         for _ in range(rounds):
             began = time.perf_counter()
             if self._late(took_s):
@@ -81,13 +81,15 @@ class PartedRelaxation:
             self._round(rng)
             took_s = time.perf_counter() - began
         if not self._late(took_s):
-            bound = self._bound(rng)
+            rows = self._bounding_prices(rng)
+            bound = bound_from_prices(self.model, rows)
         return Relaxation(
             fractional=self.x[: self.width],
             price=self.price[: self.classes],
             reduced=self.reduced,
             point=self.x,
             bound=bound,
+            rows=rows,
             timed_out=self.timed_out,
         )
 
@@ -126,9 +128,9 @@ class PartedRelaxation:
         self.price[: self.classes] = np.where(known, model.cost[self._sink_of], 0.0) + paid / np.maximum(used, 1e-9)
         self.x = lowered.point_of(np.maximum(self.x[: self.width], 0.0))
 
-    def _bound(self, rng: np.random.Generator) -> float:
-        """Return a Lagrangian bound: every container is optimised at the prices of the classes, regardless of
-        supply.
+    def _bounding_prices(self, rng: np.random.Generator) -> Floats:
+        """Return the row prices (N,) of a Lagrangian bound: every container is optimised at the prices of the classes,
+        regardless of supply.
         """
         model, classes = self.model, self.classes
         activity = model.matrix @ self.x
@@ -137,7 +139,7 @@ class PartedRelaxation:
         for sub, found in zip(subs, self._solved(subs), strict=True):
             if found.price is not None:
                 price[sub.rows] = found.price
-        return bound_from_prices(model, price)
+        return price
 
     def _at_prices(self, sub: Submodel) -> Submodel:
         """Return a submodel without the rows of classes, with objects paid for."""

@@ -19,7 +19,7 @@ from libs.assignment.language.problem import Problem
 from libs.assignment.model.lower import lower_compiled
 from libs.assignment.model.lowered import Lowered
 from libs.assignment.solvers.caller import Caller, Cancelled, Listener
-from libs.assignment.solvers.claim import claimed, is_proven
+from libs.assignment.solvers.claim import claimed
 from libs.assignment.solvers.deadline import Deadline
 from libs.assignment.solvers.limits import StoppedBy
 from libs.assignment.solvers.portfolio.joint import Joint, goals_that_cost, search_together
@@ -177,20 +177,22 @@ class _Run:
     def _search(self, level: int, model: Model) -> None:
         """Relax and search one level, as far as the search of all goals together left it open."""
         lowered, joint = self.lowered, self._joint
-        settled = joint is not None and joint.settles(level, self.counts)
-        if settled and joint is not None and (joint.in_parts or self._met(level)):
+        if joint is not None and joint.settles(level, self.counts):
             return
         few = joint is not None and joint.nearly_settles(level, lowered, self.counts)
         limits = replace(self.limits, neighbourhoods_max=0) if few else self.limits
         phases = Phases(lowered, model, limits, self.seed, self)
-        if joint is not None and joint.in_parts and level == joint.goals[-1]:
-            relaxation = joint.relaxation  # a row that holds the levels above would prevent parts
-        else:
+        relaxation = None
+        if joint is not None and level == joint.goals[-1]:
+            # a row that holds the levels above would prevent parts
+            relaxation = joint.relaxation if few or joint.in_parts else None
+        elif joint is not None:
+            value = model.objective(lowered.point_of(self.counts))
+            relaxation = joint.relaxation_of(level, model, self._most, value)
+        if relaxation is None:
             relaxation = phases.relax(model, cancelled=self.caller.cancels)
             self.note(timed_out=relaxation.timed_out)
             self._least = max(self._least, relaxation.bound)
-        if settled:
-            return
         if joint is None:
             self.counts = phases.start(relaxation, self.counts)
         self.counts = phases.improve(relaxation, self.counts, self._least)
@@ -199,14 +201,6 @@ class _Run:
         if not phases.proven and self.stopped_by is StoppedBy.OPTIMAL:
             self.stopped_by = StoppedBy.WORK
         self._remember(lowered.point_of(self.counts))
-
-    def _met(self, level: int) -> bool:
-        """Return whether every goal above is proven."""
-        lowered = self.lowered
-        values = lowered.values(lowered.point_of(self.counts))
-        return all(
-            is_proven(lowered.compiled, k, values[k], self.bound[k], self.limits.exact_gap) for k in range(level)
-        )
 
     def _count(self, phases: Phases) -> None:
         self.tried, self.improved = self.tried + phases.tried, self.improved + phases.improved

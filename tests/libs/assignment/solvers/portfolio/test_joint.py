@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from libs.assignment import Filter, Limits, MaximizeAllocationSpec, Problem, solve
+from libs.assignment import Bound, CapacitySpec, Filter, Limit, Limits, MaximizeAllocationSpec, Problem, solve
 from libs.assignment.model.lower import lower
+from libs.assignment.solvers.portfolio import phases
 from libs.assignment.solvers.portfolio.joint import search_together
 from libs.assignment.solvers.portfolio.phases import Clock
 from libs.assignment.solvers.portfolio.relaxation import quiet_columns, relax, without_quiet
@@ -68,6 +69,28 @@ def test_the_search_of_all_settles_the_last_level_alone() -> None:
     values = lowered.values(lowered.point_of(joint.counts))
     assert joint.bound_of_last(values) == pytest.approx(joint.bound - values[1])
     assert joint.bound_of_last(values) <= values[2] + 1e-6
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_first_priority_that_no_relaxation_proves_takes_no_second_one(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half an object too many or too few in a party: the relaxation sees no cost, and no answer is without it."""
+    problem, relaxed = ordered(seed), []
+    problem.add_dimension("one", 1.0)
+    for bound in (Bound.MIN, Bound.MAX):
+        problem.add_goal(
+            CapacitySpec(dimension="one", limit=Limit(default=14.5), bound=bound, filter=Filter(items=[1])),
+            weight=10.0,
+            priority=0,
+            normalise=False,
+        )
+    monkeypatch.setattr(phases, "relax", lambda *given, **named: relaxed.append(1) or relax(*given, **named))
+    found = solve(problem, SEARCHED, solver="portfolio", seed=seed)
+    (first, last), (least, bound_of_last) = found.objective[1], found.bound[1:]
+    assert (first, least) == (pytest.approx(5.0), pytest.approx(0.0, abs=1e-6))
+    assert len(relaxed) == 1
+    assert 0.75 * last <= bound_of_last <= last
 
 
 def test_small_problems_are_solved_level_by_level() -> None:

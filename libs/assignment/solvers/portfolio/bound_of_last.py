@@ -1,0 +1,55 @@
+"""Bound the last of several levels from the relaxation of their sum."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from libs.assignment.language.arrays import Floats
+from libs.mip.bound import bound_from_prices, reduced_costs, usable_prices
+from libs.mip.model import Model
+
+HALVINGS = 30
+"""Steps of bisection for the best share."""
+
+
+class BoundOfLast:
+    """Lower bounds on `last` among the points at which `above` is at most a value, from the prices of their sum.
+
+        max_{0 <= s <= 1}  min_{lower <= x <= upper}  (last + s above - A' price) . x  +  price . rows  -  s most
+
+    The bound holds for every share s and all prices, by weak duality. The prices are optimal for s = 1. There the bound
+    is that of the sum less `most`, which is weak if the relaxation has `above` far below `most`. But then few prices
+    depend on `above`, and the others still fit a small s. The bound is concave in s, so bisection finds the best one.
+    """
+
+    def __init__(self, *, last: Model, above: Model, price: Floats) -> None:
+        """Prepare the bounds.
+
+        last, above  two objectives of one model, with the same columns and rows
+        price        (N,)  one per row
+        """
+        paid = above.cost != 0
+        price = usable_prices(last, price)
+        unpaid = replace(last, lower=np.where(paid, 0.0, last.lower), upper=np.where(paid, 0.0, last.upper))
+        self._rest = bound_from_prices(unpaid, price)
+        self._reduced, self._cost = reduced_costs(last, price)[paid], above.cost[paid]
+        self._lower, self._upper, self._offset = last.lower[paid], last.upper[paid], above.offset
+
+    def at(self, most: float) -> float:
+        """Return the bound while `above` is at most `most`."""
+        least, low, high = self._side(1.0, most)[0], 0.0, 1.0
+        for _ in range(HALVINGS):
+            share = (low + high) / 2.0
+            value, slope = self._side(share, most)
+            least = max(least, value)
+            low, high = (share, high) if slope > 0 else (low, share)
+        return least
+
+    def _side(self, share: float, most: float) -> tuple[float, float]:
+        """Return the bound of one share, and its slope."""
+        reduced = self._reduced + share * self._cost
+        x = np.where(reduced > 0, self._lower, self._upper)
+        slope = float((self._cost * x).sum()) + self._offset - most
+        return self._rest + float((self._reduced * x).sum()) + share * slope, slope
