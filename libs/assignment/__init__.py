@@ -52,8 +52,6 @@ if TYPE_CHECKING:
     from libs.assignment.language.specs.to_free import ToFreeFormula, ToFreeSpec
     from libs.assignment.language.specs.util_increase_cost import UtilIncreaseCostSpec
     from libs.assignment.language.specs.utilisation import utilisation
-    from libs.assignment.model.lower import lower
-    from libs.assignment.model.lowered import Lowered
     from libs.assignment.replay.file import Replay, load_replay, save_replay
     from libs.assignment.report.explain.comparison import Comparison, compare
     from libs.assignment.report.explain.explainer import Explainer
@@ -86,8 +84,6 @@ _PLACES = {
     "report.result": "Result",
     "facade.solve": "solve",
     "language.flavour": "Flavour",
-    "model.lower": "lower",
-    "model.lowered": "Lowered",
     "solvers.deal": "Deal",
     "solvers.prices": "Prices",
     "solvers.price.settings": "Granularity PriceSettings",
@@ -168,7 +164,6 @@ __all__ = [
     "LogicalAndSpec",
     "LogicalOrSpec",
     "Lookup",
-    "Lowered",
     "Max",
     "MaximizeAllocationSpec",
     "MinimizeBinsSpec",
@@ -205,7 +200,6 @@ __all__ = [
     "UtilIncreaseCostSpec",
     "compare",
     "load_replay",
-    "lower",
     "save_replay",
     "solve",
     "spec",
