@@ -99,7 +99,9 @@ class Compiled:
         for cell, k, by in self.parts:
             term, most = self.terms[k], self.reaches[cell].total
             if not math.isfinite(abs(term.weight * by) * most):
-                raise BadValues(f"{term.name}: amounts of {most:g} times a weight of {term.weight:g} are not finite")
+                raise BadValues(
+                    f"{term.name}: {most:g} times the weight {term.weight:g} is not finite; use larger units"
+                )
 
     @property
     def levels(self) -> int:

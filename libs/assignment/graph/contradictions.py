@@ -31,8 +31,8 @@ def refuse_contradictions(named: Sequence[tuple[str, Cell]]) -> None:
                 row, column = bad[0]
                 sides = sorted((_side(name, cell, row, column), _side(other_name, other, row, column)))
                 more = shown([tuple(one) for one in bad[1:].tolist()])
-                also = f"; so at {more}" if more else ""
-                raise Contradiction(f"{sides[0]}, {sides[1]}: no assignment can do both{also}")
+                also = f"; likewise at {more}" if more else ""
+                raise Contradiction(f"{sides[0]}, {sides[1]}: no assignment can satisfy both{also}")
 
 
 def _side(name: str, cell: Cell, row: int, column: int) -> str:

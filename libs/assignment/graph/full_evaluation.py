@@ -69,7 +69,7 @@ def _sparse(graph: Graph, cell: Cell, values: list[CellValue], initial: Ints, as
         source = graph.cells[link.source]
         if not source.dense and (empty_value(source, source.by_row, source.by_column) != 0).any():
             raise ModelError(
-                f"an expression over {cell.shape[0]} x {cell.shape[1]} values is not 0 where nothing is: too large"
+                f"an expression over {cell.shape[0]} x {cell.shape[1]} values is too large: it is not 0 without objects"
             )
         y = csr(values[link.source].y)
         over = y if link.rows is None else link.rows @ y

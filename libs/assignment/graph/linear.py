@@ -292,4 +292,6 @@ def _add_outer(cell: Cell, of_row: Floats, of_column: Floats, coefficient: float
     elif cell.dense:
         _add_pairs(cell, coefficient * csr(np.outer(of_row, of_column)))
     else:
-        raise ModelError(f"a constant over {cell.shape[0]} x {cell.shape[1]} values is too large to write out")
+        raise ModelError(
+            f"a constant over {cell.shape[0]} x {cell.shape[1]} values is too large; give it by row or by column"
+        )

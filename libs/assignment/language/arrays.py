@@ -29,11 +29,11 @@ def finite(where: str, values: Floats, *, signed: bool, infinite: bool = False) 
     """Return the values unchanged. Raises BadValues with the places of non-finite or negative values."""
     bad = np.isnan(values) if infinite else ~np.isfinite(values)
     if bad.any():
-        raise BadValues(f"{where}: not a finite number at {shown(np.argwhere(bad).tolist())}")
+        raise BadValues(f"{where}: values at {shown(np.argwhere(bad).tolist())} are not finite numbers")
     if not signed and (values < 0).any():
         at = np.argwhere(values < 0)
         found = f"{shown(at.tolist())} ({shown(values[values < 0].tolist())})"
-        raise BadValues(f"{where}: negative at {found}; pass signed=True if meant")
+        raise BadValues(f"{where}: values are negative at {found}; pass signed=True if they may be")
     return values
 
 
@@ -44,9 +44,9 @@ def checked_indices(where: str, given: ArrayLike, length: int, size: int, *, non
         raise BadValues(f"{where}: expected {length} indices, got an array of shape {indices.shape}")
     if indices.size and not np.issubdtype(indices.dtype, np.integer):
         names = indices.dtype.kind in "OSTU"
-        how = "; numpy.unique(names, return_inverse=True) makes them of names" if names else ""
+        how = "; numpy.unique(names, return_inverse=True) turns names into indices" if names else ""
         raise BadValues(f"{where}: expected integers, got {indices.dtype}{how}")
     bad = (indices < (-1 if none else 0)) | (indices >= size)
     if bad.any():
-        raise BadValues(f"{where}: outside 0..{size - 1} at {shown(np.flatnonzero(bad).tolist())}")
+        raise BadValues(f"{where}: indices are outside 0..{size - 1} at {shown(np.flatnonzero(bad).tolist())}")
     return indices.astype(np.int64)

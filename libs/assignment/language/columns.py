@@ -34,7 +34,7 @@ def labelled(where: str, given: Any) -> dict[Any, Any]:
     found = dict(zip(labels, values, strict=True))
     if len(found) < len(labels):
         twice = [label for label, times in Counter(labels).items() if times > 1]
-        raise BadValues(f"{where}: the index names twice: {shown(twice)}")
+        raise BadValues(f"{where}: the index has names that occur twice: {shown(twice)}")
     return found
 
 

@@ -24,12 +24,10 @@ def aligned(where: str, given: Any, labels: Labels) -> Any:
     at = labels.indices(where, values)
     times = np.bincount(at, minlength=len(labels))
     if (times != 1).any():
-        which = "missing" if (times == 0).any() else "named twice"
-        wrong = np.flatnonzero(times == 0) if which == "missing" else np.flatnonzero(times > 1)
-        raise BadValues(
-            f"{where}: values are aligned by label, and of {labels.noun}s {which}: "
-            f"{shown(labels.name(int(k)) for k in wrong)}"
-        )
+        few = (times == 0).any()
+        wrong = shown(labels.name(int(k)) for k in np.flatnonzero(times == 0 if few else times > 1))
+        found = f"no value for {wrong}" if few else f"several values for {wrong}"
+        raise BadValues(f"{where}: {found}; a column with labels needs one value for each {labels.noun}")
     every: list[Any] = [None] * len(labels)
     for k, value in zip(at.tolist(), values.values(), strict=True):
         every[k] = value

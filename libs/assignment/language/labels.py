@@ -31,10 +31,10 @@ class Labels:
         self._size = int(given) if self._names is None else len(self._names)  # type: ignore[arg-type]
         self._index: dict[str, int] | None = None
         if self._size < 0:
-            raise BadValues(f"{noun}: a number of {self._size}")
+            raise BadValues(f"{noun}: the number {self._size} is negative; give 0 or more")
         if self._names is not None and len(set(self._names)) != self._size:
             twice = [name for name, times in Counter(self._names).items() if times > 1]
-            raise BadValues(f"{noun}: named twice: {shown(twice)}")
+            raise BadValues(f"{noun}: names occur twice: {shown(twice)}; give each its own name")
 
     def __len__(self) -> int:
         return self._size
@@ -65,7 +65,7 @@ class Labels:
             return int(given)
         if self._names is None:
             raise BadValues(
-                f"{where}: {self.noun} {given!r}: they have no names here; give a number below {self._size}"
+                f"{where}: {self.noun} {given!r} is a name, but the {self.noun}s have none; give 0 to {self._size - 1}"
             )
         if self._index is None:
             self._index = {name: k for k, name in enumerate(self._names)}

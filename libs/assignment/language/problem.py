@@ -77,7 +77,9 @@ class Problem:
         self.containers = Labels("container", containers)
         self.initial: Ints = indices_of("initial", initial, self.objects, self.containers, none=True)
         if (self.initial == -1).any():
-            raise BadValues("initial: -1 is no container; add one that stands for nowhere, and leave it out of limits")
+            raise BadValues(
+                "initial: -1 is no container; add a container for objects without a place, and leave it out of limits"
+            )
         everywhere = Scope(name=CONTAINER, item=np.arange(len(self.containers)), items=self.containers)
         self.scopes: dict[str, Scope] = {CONTAINER: everywhere}
         self.partitions: dict[str, Partition] = {}
@@ -120,7 +122,7 @@ class Problem:
         who = one_by_one(f"{where}, member", member, pairs, self.objects)
         matrix = csr((np.ones(pairs), (of, who)), shape=(len(groups), len(self.objects)))
         if matrix.nnz and matrix.data.max() > 1:
-            raise BadValues(f"{where}: an object is in one group twice")
+            raise BadValues(f"{where}: an object is in one group twice; give each pair once")
         self.partitions[name] = Partition(name=name, matrix=matrix, groups=groups)
         return self.partitions[name]
 
@@ -145,7 +147,10 @@ class Problem:
             scope = self.scope(where, by_item[0])
             table = np.atleast_2d(np.asarray(by_item[2], dtype=np.float64))
             if table.ndim != 2 or table.shape[1] != len(scope):
-                raise BadValues(f"{where}: a table of shape {table.shape}; scope {scope.name!r} has {len(scope)} items")
+                raise BadValues(
+                    f"{where}: table has shape {table.shape}; "
+                    f"expected {len(scope)} columns, one per item of {scope.name!r}"
+                )
             finite(f"{where}, table", table, signed=signed)
             given = aligned(f"{where}, classes", by_item[1], self.objects)
             classes = checked_indices(f"{where}, classes", given, len(self.objects), len(table))
@@ -190,30 +195,34 @@ class Problem:
         """
         _require_spec(spec)
         if not (_finite(weight) and weight >= 0):
-            raise BadValues(f"{spec.where}: a weight of {weight!r}; expected a finite number, 0 or more")
+            raise BadValues(f"{spec.where}: weight = {weight!r}; expected a finite number, 0 or more")
         if not (priority >= 0 and float(priority).is_integer()):
-            raise BadValues(f"{spec.where}: a priority of {priority}; expected a whole number, 0 or more")
+            raise BadValues(f"{spec.where}: priority = {priority}; expected a whole number, 0 or more")
         with _naming(spec):
             cost = spec.cost(self)
         scale = (spec.scale(self) if normalise else 1.0) or 1.0
         if not (math.isfinite(scale) and scale > 0):
-            raise BadValues(f"{spec.where}: a scale of {scale:g}; use smaller numbers, or normalise=False")
+            raise BadValues(
+                f"{spec.where}: the goal cannot be normalised by {scale:g}; use smaller numbers, or normalise=False"
+            )
         if not math.isfinite(weight / scale):
-            raise BadValues(f"{spec.where}: a weight of {weight:g} over a scale of {scale:g}; use larger units")
+            raise BadValues(
+                f"{spec.where}: weight {weight:g} divided by scale {scale:g} is not finite; use larger units"
+            )
         self.goals.append(Goal(spec=spec, cost=cost, scale=scale, weight=weight, priority=priority))
 
     def add_constraint(self, spec: Spec, *, hard: bool = True, weight: float = 1.0) -> None:
         """Require a spec to hold. `weight` counts among soft constraints and those that the start breaks."""
         _require_spec(spec)
         if not (_finite(weight) and weight > 0):
-            raise BadValues(f"{spec.where}: a weight of {weight!r}; expected a finite number above 0")
+            raise BadValues(f"{spec.where}: weight = {weight!r}; expected a finite number above 0")
         with _naming(spec):
             excess = spec.excess(self)
         self.constraints.append(Constraint(spec=spec, excess=excess, hard=hard, weight=weight))
 
     def _new(self, noun: str, name: str, known: Mapping[str, object]) -> None:
         if name in known:
-            raise ModelError(f"{noun} {name!r} is there already")
+            raise ModelError(f"{noun} {name!r} exists already; use another name")
 
 
 def _finite(given: object) -> bool:
@@ -222,9 +231,9 @@ def _finite(given: object) -> bool:
 
 def _require_spec(given: object) -> None:
     if isinstance(given, type) and issubclass(given, Spec):
-        raise ModelError(f"{given.__name__} is a kind of spec: write {given.__name__}(...)")
+        raise ModelError(f"{given.__name__} is a class of specs; give a spec: {given.__name__}(...)")
     if not isinstance(given, Spec):
-        raise ModelError(f"{given!r} is no spec")
+        raise ModelError(f"{given!r} is not a spec; give one, such as CapacitySpec(...)")
 
 
 @contextmanager

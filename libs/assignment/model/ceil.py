@@ -37,7 +37,7 @@ def add_ceil(a: Assembly, name: str, x: Affine, want: Want) -> Image:
     Rows: one or two per element that can exceed one whole number.
     """
     if x.error.any():
-        raise NotLowerable(f"{name}: rounding of a value that is itself only piecewise exact; use local search")
+        raise NotLowerable(f"{name}: cannot round a value that has pieces itself; use the solver local")
     least, greatest = (Ceil.of(bound, 0.0) for bound in a.bounds_of(x))
     some = np.flatnonzero(greatest > least)
     y = a.add_columns(len(some), least=least[some], most=greatest[some], integer=True)

@@ -174,7 +174,9 @@ class Arguments:
             return link.coefficient * empty_part(source, link.rows, link.columns), somewhere
         if (empty_value(source, source.by_row, source.by_column) != 0).any():
             rows, columns = cell.shape
-            raise NotLowerable(f"an expression over {rows} x {columns} values is not 0 where nothing is: too large")
+            raise NotLowerable(
+                f"an expression over {rows} x {columns} values is too large: it is not 0 without objects"
+            )
         return 0.0, somewhere
 
 

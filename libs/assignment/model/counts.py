@@ -47,7 +47,7 @@ def count_columns(compiled: Compiled, moved: Movement) -> Counts:
     if pairs > PAIRS_MAX:
         raise NotLowerable(
             f"{len(classes)} classes of equivalent objects and {containers} containers make {pairs} counts; "
-            f"at most {PAIRS_MAX} are looked at. Use local search, or parts (POP)"
+            f"at most {PAIRS_MAX} are possible. Use the solver local or partitioned"
         )
     kind, container = np.repeat(np.arange(len(classes)), containers), np.tile(np.arange(containers), len(classes))
     held = np.bincount(classes.of * containers + compiled.problem.initial, minlength=pairs)

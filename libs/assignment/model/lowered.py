@@ -107,7 +107,7 @@ class Lowered:
             who = np.flatnonzero((self.classes.of == kind) & (assignment == container))[0]
             raise ModelError(
                 f"object {self.problem.objects.name(int(who))!r} in container "
-                f"{self.problem.containers.name(container)!r}: a hard constraint rules it out"
+                f"{self.problem.containers.name(container)!r}: a hard constraint forbids it"
             )
         counts = np.zeros(len(keys), dtype=np.int64)
         counts[at] = number

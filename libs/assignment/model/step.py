@@ -41,7 +41,7 @@ def add_step(a: Assembly, name: str, x: Affine, want: Want, most: Floats | None)
     Rows: one or two per element that can be both.
     """
     if x.error.any():
-        raise NotLowerable(f"{name}: a step of a value that is itself only piecewise exact; use local search")
+        raise NotLowerable(f"{name}: cannot take a step of a value that has pieces itself; use the solver local")
     least, greatest = a.bounds_of(x)
     zero, one = greatest <= STEP_TOLERANCE, least > STEP_TOLERANCE
     if most is not None:

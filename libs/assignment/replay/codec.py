@@ -94,7 +94,7 @@ class Reader:
             return tuple(self.read(where, one) for one in given["tuple"])
         if "list" in given:
             return [self.read(where, one) for one in given["list"]]
-        raise ModelError(f"{where}: {sorted(given)} is not a value of a replay file")
+        raise ModelError(f"{where}: {sorted(given)} is not a known kind of value")
 
     def array(self, where: str, given: Any) -> NDArray[Any]:
         """Return a separately stored array."""
@@ -106,7 +106,7 @@ class Reader:
     def _member(self, where: str, given: dict[str, Any]) -> Enum:
         kind = self._type(where, given["enum"])
         if not issubclass(kind, Enum):
-            raise ModelError(f"{where}: {given['enum']} has no names to choose from")
+            raise ModelError(f"{where}: {given['enum']} is not an enum")
         if given.get("name") not in kind.__members__:
             raise UnknownName(where, kind.__name__, str(given.get("name")), kind.__members__)
         return kind[given["name"]]

@@ -54,7 +54,7 @@ def refuse_unknown(solver: str, limits: Limits, options: Mapping[str, Any]) -> N
     for name, value in limits.given().items():
         if name not in known:
             fields = ", ".join(known)
-            raise BadValues(f"limits: {name} = {value!r}: solver {solver!r} does not know it; it knows {fields}")
+            raise BadValues(f"limits: {name} = {value!r}: solver {solver!r} has no such limit; it has {fields}")
     for name in options:
         if name not in OPTIONS.get(solver, ()):
             raise UnknownName("solve", f"option of solver {solver!r}", name, OPTIONS.get(solver, ()))

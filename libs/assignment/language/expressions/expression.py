@@ -49,7 +49,9 @@ class Expression(ABC):
         def value(node: Expression) -> Floats:
             if id(node) not in known:
                 if node.shape[0] * node.shape[1] > DENSE_MAX:
-                    raise ModelError(f"an expression of shape {node.shape} is too large to write out in full")
+                    raise ModelError(
+                        f"an expression of shape {node.shape} is too large to evaluate; take it over fewer groups"
+                    )
                 known[id(node)] = node.value_of(assignment, tuple(value(child) for child in node.children()))
             return known[id(node)]
 
@@ -199,7 +201,7 @@ def sum_of(expressions: tuple[Expression, ...], shape: Shape = (1, 1)) -> Expres
 def _joint(one: Shape, other: Shape) -> Shape:
     for a, b in zip(one, other, strict=True):
         if a != b and 1 not in (a, b):
-            raise BadValues(f"expressions of shapes {one} and {other} do not add up")
+            raise BadValues(f"cannot add expressions of shapes {one} and {other}; lengths must be equal, or 1")
     # one row or column repeated zero times gives none
     rows, columns = (a if b == 1 else b for a, b in zip(one, other, strict=True))
     return rows, columns

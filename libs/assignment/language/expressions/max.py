@@ -36,7 +36,7 @@ class Max(Expression):
         rows, columns = self.child.shape
         among = {Over.ROWS: rows, Over.COLUMNS: columns, Over.ALL: rows * columns}[self.over]
         if not 0 <= self.n < among:
-            raise BadValues(f"Max: the largest number {self.n} (counted from 0) among {among}")
+            raise BadValues(f"Max: n = {self.n}; there are {among} values, and 0 stands for the largest")
 
     @property
     def shape(self) -> Shape:

@@ -62,7 +62,7 @@ class BalanceSpec(Spec):
     def cost(self, problem: Problem) -> Expression:
         """Return the cost, (1, 1)."""
         if self.flavour is Flavour.DURING_AND_AFTER:
-            raise self.refuse("flavour", "DURING_AND_AFTER", "two utilisations do not balance; use AFTER or ANY")
+            raise self.refuse("flavour", "DURING_AND_AFTER", "cannot balance two utilisations; use AFTER or ANY")
         if not self.upper_bound >= 0:
             raise self.refuse("upper_bound", self.upper_bound, "expected 0 or more")
         rel, capacity = relative_utilisation(problem, self.where, self.scope, self.dimension, self.filter, self.flavour)

@@ -42,7 +42,7 @@ class ColocateGroupsSpec(Spec):
     def excess(self, problem: Problem) -> tuple[Expression, ...]:
         """Return the excess, (1, G)."""
         if self.limit.type is LimitType.RELATIVE:
-            raise self.refuse("limit", "RELATIVE", "a number of scope items is meant")
+            raise self.refuse("limit", "RELATIVE", "the limit counts scope items; use ABSOLUTE")
         groups = problem.partition(self.where, self.partition).groups
         util = utilisation(problem, self.where, self.scope, self.dimension, self.partition)
         spread = Step(util).mapped(rows=self._weights(problem)[None, :])

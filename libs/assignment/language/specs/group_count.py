@@ -105,7 +105,7 @@ class GroupCountSpec(Spec):
     def _share_of_item(self, problem: Problem, flavour: Flavour, groups: int) -> Expression:
         items = problem.scope(self.where, self.scope).items
         if self.limit.groups is not None or self.limit.pairs:
-            raise self.refuse("limit", "groups", "a share of an item's utilisation is given by item only")
+            raise self.refuse("limit", "groups", "cannot be given with shares of an item's utilisation; use items")
         whole = utilisation(problem, self.where, self.scope, self.dimension, flavour=flavour)
         share = self.limit.by_item(self.where, items)
         return whole.scaled(rows=share).mapped(columns=np.ones((groups, 1)))

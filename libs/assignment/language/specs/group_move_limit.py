@@ -49,7 +49,7 @@ class GroupMoveLimitSpec(Spec):
         if self.limit.type is LimitType.RELATIVE:
             limit = limit * partition.totals(largest_values(problem, self.where, self.dimension))
         if (limit < 0).any():
-            raise self.refuse("limit", float(np.min(limit)), "negative; nothing could ever hold")
+            raise self.refuse("limit", float(np.min(limit)), "no assignment can meet a negative limit; give 0 or more")
         return (PositivePart(left.over_rows() - limit[None, :]),)
 
     def cost(self, problem: Problem) -> Expression:

@@ -82,13 +82,13 @@ class Limit:
     def by_item(self, where: str, items: Labels) -> Floats:
         """Return the limits, (I,), for specs without groups."""
         if self.groups is not None or self.pairs:
-            raise BadValues(f"{where}: limits per group make no sense here; use items")
+            raise BadValues(f"{where}: this spec has no limits per group; use items")
         return _each(f"{where}, limit", self.default, self.items, items)
 
     def by_group(self, where: str, groups: Labels) -> Floats:
         """Return the limits, (G,), for specs without scope items."""
         if self.items is not None or self.pairs:
-            raise BadValues(f"{where}: limits per scope item make no sense here; use groups")
+            raise BadValues(f"{where}: this spec has no limits per scope item; use groups")
         return _each(f"{where}, limit", self.default, self.groups, groups)
 
     def by_pair(self, where: str, items: Labels, groups: Labels, item_unit: Floats, group_unit: Floats) -> Constant:
@@ -98,7 +98,7 @@ class Limit:
         relative = self.type is LimitType.RELATIVE
         at = f"{where}, limit"
         if self.items is not None and self.groups is not None:
-            raise BadValues(f"{at}: give items or groups, or pairs for what both decide")
+            raise BadValues(f"{at}: give items or groups; if both decide, give pairs")
         if self.items is not None:
             of_item, of_group = _each(at, self.default, self.items, items), np.ones(len(groups))
         else:

@@ -51,13 +51,15 @@ class NoRegressionSpec(Spec):
     def _by_item(self, problem: Problem, one: Spec) -> Expression:
         """Return a member's total excess in each scope item, (I, 1); 0 for items that it does not consider."""
         if getattr(one, "scope", None) != self.scope:
-            raise self.refuse("specs", one.where, f"is not about the items of {self.scope!r}")
+            raise self.refuse("specs", one.where, f"does not apply to the items of {self.scope!r}")
         items = problem.scope(self.where, self.scope).items
         kept = getattr(one, "filter", Filter()).kept(one.where, items)
         only = selection(kept, len(items))
         parts = []
         for part in one.excess(problem):
             if part.shape[0] != len(kept):
-                raise self.refuse("specs", one.where, "does not say what is wrong by scope item")
+                raise self.refuse(
+                    "specs", one.where, "has no excess by scope item; give a constraint that has, such as CapacitySpec"
+                )
             parts.append(part.mapped(rows=None if only is None else only.T, columns=np.ones((1, part.shape[1]))))
         return sum_of(tuple(parts), (len(items), 1))

@@ -118,13 +118,13 @@ def checked_proposals(proposals: Ints, program: Program) -> Ints:
     """Return valid proposals, which kernels use without checks. Raises BadValues for others."""
     found = np.ascontiguousarray(proposals, dtype=np.int64)
     if found.ndim != 2 or found.shape[1] % 2 or not 0 < found.shape[1] <= 2 * MOVES_MAX:
-        raise BadValues(f"proposals of shape {found.shape}; expected (P, 2 k) with k from 1 to {MOVES_MAX}")
+        raise BadValues(f"proposals: shape {found.shape}; expected (P, 2 k) with k from 1 to {MOVES_MAX}")
     objects, containers = found[:, 0::2], found[:, 1::2]
     if (objects >= len(program.problem.objects)).any() or (containers >= len(program.problem.containers)).any():
-        raise BadValues("proposals: an object or a container that does not exist")
+        raise BadValues("proposals: an object or a container does not exist; expected indices below their numbers")
     if ((objects >= 0) & (containers < 0)).any():
-        raise BadValues("proposals: an object without a container")
+        raise BadValues("proposals: an object has no container; give -1 for both or for none")
     ordered = np.sort(objects, axis=1)
     if ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any():
-        raise BadValues("proposals: an object twice in one change")
+        raise BadValues("proposals: an object occurs twice in one change; give it once")
     return found

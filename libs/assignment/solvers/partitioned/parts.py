@@ -43,7 +43,7 @@ def plan_parts(
         if asked[shared].any():
             first = int(shared[asked[shared]][0])
             name = problem.containers.name(first)
-            raise ModelError(f"{by[first]}: asks whether {name} is used at all: it cannot be split")
+            raise ModelError(f"{by[first]}: depends on whether {name} is used, so parts cannot share it")
     part_of_container = np.full(len(problem.containers), -1)
     rest = np.setdiff1d(np.arange(len(problem.containers)), shared)
     lumps = _lumps(problem, rest, together)

@@ -69,7 +69,7 @@ class Stream:
         come = np.asarray(arriving, dtype=np.int64)
         there = come[(self._state.at[come] >= 0) | self._waits[come]]
         if len(there):
-            raise BadValues(f"place: objects {shown(there.tolist())} are there already")
+            raise BadValues(f"place: objects {shown(there.tolist())} arrived before; give only new ones")
         self._waits[come] = True
         who = np.flatnonzero(self._waits)
         market, settings = self.market, self.settings

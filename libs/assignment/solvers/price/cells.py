@@ -147,7 +147,7 @@ def _worth(compiled: Compiled) -> Read:
         if any(one.places for one in worth):
             none = np.zeros(compiled.graph.objects, dtype=bool)
             return Read(level=level, worth=worth, rest=rest, left_out=left_out, fixed=none, tied=none.copy())
-    raise ModelError("price-and-round needs a goal that says what being placed is worth: a negative linear total")
+    raise ModelError("the solver price needs a goal that rewards placed objects, such as MaximizeAllocationSpec")
 
 
 def constant_of(cell: Cell) -> Floats:

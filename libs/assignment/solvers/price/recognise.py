@@ -141,7 +141,7 @@ def _outside(found: Read, need: Floats, limit: Floats, groups: Groups, bans: lis
             free &= ~_banned_somebody(ban)
     if not free.any():
         raise ModelError(
-            "price-and-round needs a container for what is not placed: one without limits, and open to every object"
+            "the solver price needs a container for unplaced objects: one without limits that accepts every object"
         )
     value = np.sum([_value_of_all(one) for one in found.worth], axis=0)
     first = int(np.flatnonzero(free)[np.argmin(value[free])])

@@ -43,8 +43,8 @@ class PriceSettings:
     def __post_init__(self) -> None:
         """Check the ranges of numbers."""
         if not 0.0 <= self.rent <= 1.0:
-            raise BadValues(f"rent = {self.rent}; expected a share from 0 to 1")
+            raise BadValues(f"settings: rent = {self.rent}; expected a share from 0 to 1")
         if self.tries < 1:
-            raise BadValues(f"tries = {self.tries}; expected 1 or more")
+            raise BadValues(f"settings: tries = {self.tries}; expected 1 or more")
         if self.rounds < 0:
-            raise BadValues(f"rounds = {self.rounds}; expected 0 or more")
+            raise BadValues(f"settings: rounds = {self.rounds}; expected 0 or more")

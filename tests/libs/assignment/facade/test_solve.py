@@ -109,7 +109,7 @@ def test_a_limit_that_a_solver_does_not_know_is_refused_by_name(solver: str) -> 
     unknown = {"nodes_max": 5, "tries_max": 5, "parts": 2, "stall": 3}
     for name, value in unknown.items():
         if name not in KNOWN[solver]:
-            said = f"{name} = {value}: solver '{solver}' does not know it; it knows time_s_max"
+            said = f"{name} = {value}: solver '{solver}' has no such limit; it has time_s_max"
             with pytest.raises(BadValues, match=said):
                 solve(given_to(solver), Limits(**{name: value}), solver=solver)
 
@@ -267,5 +267,5 @@ def test_a_start_is_used_or_compared_and_the_better_one_is_the_answer(solver: st
 def test_a_start_that_is_no_start_is_refused() -> None:
     with pytest.raises(BadValues, match="start: expected 60 indices"):
         solve(crowd(), start=[0])
-    with pytest.raises(BadValues, match=r"start: outside 0\.\.5"):
+    with pytest.raises(BadValues, match=r"start: indices are outside 0\.\.5"):
         solve(crowd(), start=[9] * 60)

@@ -50,7 +50,7 @@ def test_groups_that_overlap_cannot_be_sent_away() -> None:
 
 def test_members_must_speak_of_the_same_items() -> None:
     problem = small_world()
-    with pytest.raises(ModelError, match="is not about the items of 'rack'"):
+    with pytest.raises(ModelError, match="does not apply to the items of 'rack'"):
         NoRegressionSpec(scope="rack", specs=[CapacitySpec(dimension="cpu")]).excess(problem)
     with pytest.raises(ModelError, match="can only be a goal"):
         NoRegressionSpec(specs=[MinimizeMovementSpec()]).excess(problem)

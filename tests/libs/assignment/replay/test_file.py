@@ -248,7 +248,7 @@ def test_values_come_back_as_they_were() -> None:
             "limits, Limits: no field named 'tries'; did you mean 'tries_max'",
         ),
         ({"options": {"how": {"enum": "Deal", "name": "RANDOMLY"}}}, "no Deal named 'RANDOMLY'; did you mean 'RANDOM'"),
-        ({"options": {"how": {"x": 1}}}, "is not a value of a replay file"),
+        ({"options": {"how": {"x": 1}}}, "is not a known kind of value"),
         ({"answer": {"array": "array999"}}, "array 'array999' is not in the file"),
     ],
 )

@@ -66,7 +66,7 @@ def test_a_pool_is_in_every_part_however_little_it_holds() -> None:
 def test_a_facility_that_costs_rent_is_not_split() -> None:
     problem = facilities()
     with pytest.raises(
-        ModelError, match="MinimizeBinsSpec: asks whether container 3 is used at all: it cannot be split"
+        ModelError, match="MinimizeBinsSpec: depends on whether container 3 is used, so parts cannot share it"
     ):
         plan_parts(compile_problem(problem), 2, how=Deal.RANDOM, seed=0, split=[3])
 

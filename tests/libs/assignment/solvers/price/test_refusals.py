@@ -89,17 +89,17 @@ def test_read_in_full(case: str) -> None:
 def test_what_is_not_placed_needs_a_place(spec: CapacitySpec | AvoidAssignmentsSpec) -> None:
     problem = world()
     problem.add_constraint(spec)
-    with pytest.raises(ModelError, match="needs a container for what is not placed"):
+    with pytest.raises(ModelError, match="needs a container for unplaced objects"):
         solve_price(problem)
 
 
 def test_without_a_goal_that_places_there_is_nothing_to_do() -> None:
     problem = Problem(objects=2, containers=2, initial=[0, 0])
-    with pytest.raises(ModelError, match="needs a goal that says what being placed is worth"):
+    with pytest.raises(ModelError, match="needs a goal that rewards placed objects"):
         solve_price(problem)
     problem.add_dimension("liking", 1.0, by_item=("container", [0, 0], [[0.0, 1.0]]))
     problem.add_goal(AssignmentAffinitiesSpec(dimension="liking"))
-    with pytest.raises(ModelError, match="needs a goal that says what being placed is worth"):
+    with pytest.raises(ModelError, match="needs a goal that rewards placed objects"):
         solve_price(problem)
 
 

@@ -170,7 +170,7 @@ def test_the_callers_own_changes_are_tried() -> None:
         ([[0]], "shape"),
         ([[4, 0]], "does not exist"),
         ([[0, 2]], "does not exist"),
-        ([[0, -1]], "without a container"),
+        ([[0, -1]], "has no container"),
         ([[0, 1, 0, 0]], "twice"),
     ],
 )
