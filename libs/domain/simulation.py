@@ -1,18 +1,18 @@
-"""Simulations: a what-if, its answer, and digests of the input of that answer."""
+"""Simulations: a what-if, its answer, and what that answer rests on."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal
 
 import numpy as np
 
-from libs.domain.arrays import Names
-from libs.domain.fleet import FleetSnapshot
+from libs.domain.arrays import Indices
+from libs.domain.fleet import FREE, FleetSnapshot
 from libs.domain.reservation import CapacityUnit, ReservationSpec
 
 
@@ -118,7 +118,7 @@ def _spec(found: Mapping[str, Any]) -> ReservationSpec:
 class Simulation:
     """One simulation.
 
-    rests_on   digests of the input that the answer was made from (see the function `rests_on`)
+    rests_on   the state of all that the answer rests on (see the function `rests_on`)
     applied_*  the plan that applied the answer, the token and the time; None: not applied
     """
 
@@ -150,33 +150,22 @@ class SimulatedChange:
     to_reservation: str | None
 
 
-def rests_on(snapshot: FleetSnapshot) -> dict[str, str]:
-    """Return digests of the input that an answer depends on, by part. The answer is valid while they are equal.
+def rests_on(before: FleetSnapshot, imagined: FleetSnapshot, target: Indices) -> dict[str, str]:
+    """Return what an answer rests on, in words, with its state. The answer is valid while all of it is equal.
 
-    The digests leave out the use and the current bindings of servers, so moves may go on. The generations of the
-    servers that the answer changes are compared separately.
+    target   (S,) the answer: the targets of the imagined servers
+
+    It rests on the policy, and on the reservations that it resizes or whose servers it binds elsewhere. It also rests
+    on these servers, whose generations are kept with the changes. All else may change: the commit judges the changes
+    against the present region.
     """
-    s, q, t = snapshot.servers, snapshot.reservations, snapshot.topology
-    return {
-        "plan": str(snapshot.target_plan_id),
-        "policy": _digest(repr(sorted(asdict(snapshot.policy).items()))),
-        "reservations": _digest(*(getattr(q, field.name) for field in fields(q))),
-        "topology": _digest(t.racks, t.rack_msb, t.msb_datacenter, snapshot.hardware_types),
-        "servers": _digest(s.id, s.rack, s.hardware_type),
-        "availability": _digest(s.available),
-        "retirements": _digest(s.leaving),
-        "targets": _digest(s.target),
+    q, present = before.reservations, imagined.servers.target
+    moved = target != np.maximum(present, FREE)
+    resized = np.flatnonzero(imagined.reservations.capacity_rru[: len(q)] != q.capacity_rru)
+    rows = np.unique(np.concatenate([resized, target[moved], present[moved]]))
+    policy = hashlib.sha256(repr(sorted(asdict(before.policy).items())).encode()).hexdigest()
+    reservations = {
+        f"the reservation {q.name[row]}": f"{q.id[row]} at {q.generation[row]}"
+        for row in rows[(rows >= 0) & (rows < len(q))]
     }
-
-
-def _digest(*parts: np.ndarray[Any, Any] | Names | str) -> str:
-    digest = hashlib.sha256()
-    for part in parts:
-        if isinstance(part, str):
-            digest.update(part.encode())
-        elif part.dtype == object:
-            digest.update("\0".join(part.tolist()).encode())
-        else:
-            digest.update(np.ascontiguousarray(part).tobytes())
-        digest.update(b"\1")
-    return digest.hexdigest()
+    return {"the policy": policy} | reservations

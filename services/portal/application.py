@@ -15,10 +15,12 @@ import numpy as np
 from libs.domain.approval import ApprovalLimits, Cause
 from libs.domain.approval_causes import approval_causes
 from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
+from libs.domain.plan_changes import NONE, PlanChanges
 from libs.domain.quota import Quota
-from libs.domain.reservation import Reservation, ReservationSpec
-from libs.domain.simulation import SimulatedChange, Simulation, SimulationStatus, rests_on
+from libs.domain.reservation import ROUNDING, Reservation, ReservationSpec
+from libs.domain.simulation import SimulatedChange, Simulation, SimulationStatus
 from libs.ras.evaluate import coverage_of, short_rru
+from libs.ras.settle import Settled
 from libs.ras.simulation_report import SimulationReport
 from services.portal.promise_rules import exceeds_quota, lacks_second_person
 
@@ -57,6 +59,7 @@ class Application:
 
     imagined    the imagined region, with the simulation's targets in `plan`
     quotas      owner -> its quota without the reservations to decide on
+    foreseen_short_rru   reservation -> RRU that it lacks with the simulation's answer, as the simulation said
     reason      of the operator `actor`; None: not given
     """
 
@@ -66,6 +69,7 @@ class Application:
     decisions: Sequence[Decision]
     quotas: Mapping[str, Quota]
     limits: ApprovalLimits
+    foreseen_short_rru: Mapping[str, float]
     actor: str
     reason: str | None
 
@@ -103,22 +107,62 @@ def refuse_for_good(simulation: Simulation, report: SimulationReport | None) -> 
     return None
 
 
-def refuse_moved(simulation: Simulation, fleet: FleetSnapshot, changes: Sequence[SimulatedChange]) -> Refusal | None:
-    """Return the part of the region that has changed since the simulation read it; None if nothing has. `fleet` is the
-    present region.
+def refuse_changed_servers(fleet: FleetSnapshot, changes: Sequence[SimulatedChange]) -> Refusal | None:
+    """Return the servers that the simulation binds elsewhere and that changed; None if none has.
+
+    fleet   the present region. A server that it retires may get no new target
     """
-    was, found = simulation.rests_on or {}, rests_on(fleet)
-    moved = [name for name, digest in found.items() if was.get(name) != digest]
-    if moved:
-        return stale(", ".join(f"the {name}" for name in moved))
     row_of = {int(server_id): row for row, server_id in enumerate(fleet.servers.id)}
-    touched = [c for c in changes if int(fleet.servers.generation[row_of[c.server_id]]) != c.generation]
-    return stale(f"{len(touched)} of the servers that it binds elsewhere") if touched else None
+    names = []
+    for change in changes:
+        row = row_of.get(change.server_id)
+        if (
+            row is None
+            or int(fleet.servers.generation[row]) != change.generation
+            or (change.to_reservation is not None and fleet.servers.leaving[row])
+        ):
+            names.append("a server that is gone" if row is None else str(fleet.servers.name[row]))
+    return stale(servers_in_words(names)) if names else None
+
+
+def refuse_moved(simulation: Simulation, found: Mapping[str, str]) -> Refusal | None:
+    """Return what the answer rests on and what changed; None if nothing has.
+
+    found   `rests_on` of the present region
+    """
+    was = simulation.rests_on or {}
+    moved = sorted(name for name in was.keys() | found.keys() if was.get(name) != found.get(name))
+    return stale(", ".join(moved[:_SHOWN_MAX])) if moved else None
+
+
+def refuse_unsound(fleet: FleetSnapshot, changes: PlanChanges, settled: Settled) -> Refusal | None:
+    """Return why not all changes of the plan may be committed now; None if they may. Read under the locks."""
+    overtaken = ~settled.kept & (settled.because == NONE)
+    if overtaken.any():
+        return stale(servers_in_words([str(fleet.servers.name[row]) for row in changes.row[overtaken]]))
+    worse = np.unique(settled.because[~settled.kept])
+    if len(worse):
+        names = ", ".join(str(name) for name in changes.touched.name[worse[:_SHOWN_MAX]])
+        more = f" and {len(worse) - _SHOWN_MAX} more" if len(worse) > _SHOWN_MAX else ""
+        return outgrown(f"its moves would leave {names}{more} with less than promised")
+    return None
+
+
+def servers_in_words(names: Sequence[str]) -> str:
+    """Name the first of some servers that a simulation binds elsewhere."""
+    more = f" and {len(names) - _SHOWN_MAX} more" if len(names) > _SHOWN_MAX else ""
+    return f"{', '.join(names[:_SHOWN_MAX])}{more} of the servers that it binds elsewhere"
 
 
 def stale(what: str) -> Refusal:
     """Return the refusal of a simulation because `what` changed."""
     detail = f"Since the simulation read the region {what} changed. Simulate again."
+    return Refusal(status=409, code="stale_plan", detail=detail)
+
+
+def outgrown(why: str) -> Refusal:
+    """Return the refusal of a simulation because its answer no longer fits the region."""
+    detail = f"The region changed since the simulation read it: {why}. Simulate again."
     return Refusal(status=409, code="stale_plan", detail=detail)
 
 
@@ -190,6 +234,11 @@ def judge_application(application: Application) -> Refusal | Applied:
         )
     )
     lacked = short_rru(application.imagined, covered)
+    for one in application.decisions:
+        foreseen = application.foreseen_short_rru.get(one.name, 0.0)
+        if lacked[one.row] > foreseen + ROUNDING * one.spec.capacity_rru:
+            why = f"{one.name} would be short of {lacked[one.row]:.4g} RRU, and the simulation said {foreseen:.4g}"
+            return outgrown(why)
     return _unapproved(application, causes) or Applied(
         causes=causes, short_rru=tuple(float(lacked[one.row]) for one in application.decisions)
     )

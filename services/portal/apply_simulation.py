@@ -10,24 +10,28 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 
 from libs.domain.capacity_request import CapacityRequestKind, CapacityRequestPhase
-from libs.domain.fleet import FleetSnapshot
+from libs.domain.fleet import FleetSnapshot, TargetPlan
 from libs.domain.plan import PlanKind
 from libs.domain.reservation import Reservation
-from libs.domain.simulation import Simulation
-from libs.domain.what_if import imagine
-from libs.plan_check.check import check_plan, require_clean
+from libs.domain.simulation import SimulatedChange, Simulation, rests_on
+from libs.domain.what_if import ImpossibleWhatIf, UnknownName, imagine
+from libs.plan_check.check import require_clean
+from libs.plan_check.committed import check_committed
+from libs.plan_check.regression import planned_shortfall_rru
 from libs.ras.findings import findings_of
-from libs.ras.simulation_report import report_of_json
+from libs.ras.settle import settle
+from libs.ras.simulation_report import SimulationReport, report_of_json
 from libs.store.capacity.approval_limits import load_approval_limits
 from libs.store.capacity.capacity_requests import change_phase, create_capacity_request
 from libs.store.capacity.coverage import load_coverage
 from libs.store.capacity.findings import record_findings
+from libs.store.capacity.plan_changes import load_plan_changes
 from libs.store.capacity.quotas import load_quota
 from libs.store.capacity.reservations import create_reservation, load_reservation, update_spec
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.servers import count_free_servers
 from libs.store.fleet.snapshot import load_fleet_snapshot
-from libs.store.plans.plans import commit_plan, lock_lineage
+from libs.store.plans.plans import commit_plan, lock_lineage, lock_plan
 from libs.store.plans.simulations import load_owners, load_simulated_changes, load_simulation, mark_applied
 from libs.store.platform import audit
 from libs.store.platform.database import Transaction
@@ -40,10 +44,13 @@ from services.portal.application import (
     Refusal,
     decide,
     judge_application,
+    outgrown,
     owners_that_grow,
     plan_of,
+    refuse_changed_servers,
     refuse_for_good,
     refuse_moved,
+    refuse_unsound,
     rows_resized,
     stale,
 )
@@ -84,9 +91,9 @@ def apply_simulation(
     report = None if simulation.report is None else report_of_json(simulation.report)
     _raise(refuse_for_good(simulation, report))
     changes = load_simulated_changes(tx, simulation_id)
-    _raise(refuse_moved(simulation, before, changes))
-    imagined = imagine(before, simulation.what_if, ground.owners)
-    plan = plan_of(imagined, changes)
+    _raise(refuse_changed_servers(before, changes))
+    imagined, plan = _imagine(ground, simulation, changes)
+    _raise(refuse_moved(simulation, rests_on(before, imagined, plan.target)))
     # From here on under locks, in the order of an assessment: the region, the quotas, the reservations, the servers.
     lock_lineage(tx, ground.region_id, simulation.region, before.target_plan_id)
     if load_region(tx, simulation.region).generation != ground.generation:
@@ -102,6 +109,7 @@ def apply_simulation(
             for owner, names in owners_that_grow(decisions).items()
         },
         limits=load_approval_limits(tx, ground.region_id),
+        foreseen_short_rru=_foreseen(report),
         actor=actor,
         reason=reason,
     )
@@ -109,6 +117,24 @@ def apply_simulation(
     if isinstance(judged, Refusal):
         raise _problem(judged)
     return _commit(tx, ground, application, judged, now=now)
+
+
+def _imagine(
+    ground: Ground, simulation: Simulation, changes: Sequence[SimulatedChange]
+) -> tuple[FleetSnapshot, TargetPlan]:
+    """Return the imagined region and the answer. Raises Problem (409) if the region has outgrown the what-if."""
+    try:
+        imagined = imagine(ground.fleet, simulation.what_if, ground.owners)
+        return imagined, plan_of(imagined, changes)
+    except (UnknownName, ImpossibleWhatIf) as error:
+        raise _problem(outgrown(str(error))) from error
+    except KeyError as error:
+        raise _problem(stale(f"the reservation {error.args[0]}")) from error
+
+
+def _foreseen(report: SimulationReport | None) -> dict[str, float]:
+    rows = () if report is None else report.difference.reservations or ()
+    return {row.reservation: row.short_rru_after for row in rows}
 
 
 def _load_resized(tx: Transaction, before: FleetSnapshot, imagined: FleetSnapshot) -> dict[int, Reservation]:
@@ -131,11 +157,9 @@ def _commit(tx: Transaction, ground: Ground, application: Application, judged: A
         for one, short_rru in zip(application.decisions, judged.short_rru, strict=True)
     ]
     snapshot = _as_stored(application.imagined, application.decisions, stored)
-    require_clean(check_plan(snapshot, application.plan))
     parent = ground.fleet.target_plan_id
+    _require_sound(tx, snapshot, application.plan, parent=parent)
     committed = commit_plan(tx, snapshot, application.plan, kind=PlanKind.SOLVE, now=now, parent=parent)
-    if committed is not None and committed.left_alone:
-        _raise(stale(f"{committed.left_alone} of the servers that it binds elsewhere"))
     coverage = load_coverage(tx, snapshot.reservations.id.tolist(), "target")
     findings = findings_of(snapshot, count_free_servers(tx, ground.region_id), coverage)
     record_findings(tx, ground.region_id, findings, now=now)
@@ -157,6 +181,16 @@ def _commit(tx: Transaction, ground: Ground, application: Application, judged: A
         reason=reason,
     )
     return load_simulation(tx, number)
+
+
+def _require_sound(tx: Transaction, snapshot: FleetSnapshot, plan: TargetPlan, *, parent: int | None) -> None:
+    """Lock what the plan changes, and judge all of it against the present region. Raises StalePlan, Problem (409)."""
+    lock_plan(tx, snapshot, plan, parent=parent)
+    changes = load_plan_changes(tx, snapshot, plan)
+    planned = planned_shortfall_rru(snapshot, plan.target)[changes.touched.row]
+    settled = settle(changes, snapshot.policy, planned)
+    _raise(refuse_unsound(snapshot, changes, settled))
+    require_clean(check_committed(changes, settled.kept, snapshot.policy, planned))
 
 
 def _promise(

@@ -101,7 +101,7 @@ class RunSimulation:
                 status,
                 now=self.clock.now(),
                 report=report_as_json(_report(before, imagined, result)),
-                rests_on=rests_on(before),
+                rests_on=rests_on(before, imagined, result.plan.target),
                 bundle=str(bundle),
                 changes=_changes(imagined, result) if not simulation.what_if.not_decisions else (),
             )

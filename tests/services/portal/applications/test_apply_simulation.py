@@ -12,15 +12,21 @@ from fastapi.testclient import TestClient
 from libs.domain.approval import ApprovalLimits
 from libs.domain.plan import PlanKind
 from libs.domain.principal import Role
+from libs.domain.reservation import ReservationSpec
 from libs.reconcile.clock import SystemClock
 from libs.store.capacity.approval_limits import set_approval_limits
 from libs.store.capacity.capacity_requests import list_capacity_requests
+from libs.store.capacity.coverage import load_coverage
 from libs.store.capacity.quotas import set_quota
-from libs.store.capacity.reservations import load_reservation, update_spec
+from libs.store.capacity.reservations import create_reservation, load_reservation, update_spec
 from libs.store.fleet.regions import load_region
 from libs.store.plans.plans import commit_plan, load_plan
+from libs.store.plans.simulations import load_simulated_changes
 from libs.store.platform.audit import list_entries
 from libs.store.platform.database import Database, Transaction
+from services.portal.api import applications
+from services.portal.apply_simulation import Ground
+from tests.builders.race import elsewhere
 from tests.builders.stored import plan_of, read, reservation_id, targets
 from tests.libs.web.conftest import bearer
 from tests.services.solver.what_ifs import ANY, NEW, dump
@@ -82,18 +88,25 @@ def changing(statement: str) -> Callable[[Transaction, Database], None]:
 @pytest.mark.parametrize(
     ("meanwhile", "what"),
     [
-        (somebody_solved, "the plan"),
-        (somebody_was_granted, "the targets"),
-        (somebody_resized, "the reservations"),
+        (somebody_solved, "its moves would leave fat with less than promised"),
+        (somebody_was_granted, "server-15 of the servers that it binds elsewhere"),
+        (somebody_resized, "the reservation fat changed"),
         (changing("UPDATE regions SET policy = policy || '{\"buffer_cost\": 6}'"), "the policy"),
-        (changing("UPDATE servers SET unavailability = 'unplanned' WHERE name = 'server-00'"), "the availability"),
+        (
+            changing("UPDATE servers SET unavailability = 'unplanned' WHERE name = 'server-00'"),
+            "its moves would leave fat with less than promised",
+        ),
+        (
+            changing("UPDATE servers SET unavailability = 'unplanned' WHERE name = 'server-15'"),
+            "server-15 of the servers that it binds elsewhere",
+        ),
         (
             changing(
                 "INSERT INTO retirements (region_id, scope, server_id, kind, reason, due_at, created_at) "
                 "SELECT region_id, 'server', server_id, 'decommission', 'old', now(), now() FROM servers "
                 "WHERE name = 'server-15'"
             ),
-            "the retirements",
+            "server-15 of the servers that it binds elsewhere",
         ),
         (
             changing(
@@ -104,7 +117,7 @@ def changing(statement: str) -> Callable[[Transaction, Database], None]:
         ),
     ],
 )
-def test_where_anything_moved_it_is_stale_and_nothing_is_kept(
+def test_where_what_it_needs_changed_it_is_stale_and_nothing_is_kept(
     simulate: Callable[..., dict],
     client: TestClient,
     database: Database,
@@ -121,14 +134,105 @@ def test_where_anything_moved_it_is_stale_and_nothing_is_kept(
     assert dump(database) == before
 
 
-def test_moves_that_go_on_elsewhere_do_not_make_it_stale(
+ELSEWHERE = "server_id NOT IN (SELECT server_id FROM simulation_changes)"
+
+
+def a_solve_elsewhere(tx: Transaction, database: Database) -> None:
+    """Another solve heads the lineage now."""
+    snapshot, ids = read(database), tx.execute(sa.text(f"SELECT name FROM servers WHERE {ELSEWHERE}")).scalars().all()
+    free = next(name for name in ids if targets(snapshot).get(name) == "fat")
+    plan = plan_of(snapshot, {free: None})
+    commit_plan(tx, snapshot, plan, kind=PlanKind.SOLVE, now=SystemClock().now(), parent=plan.parent_plan_id)
+
+
+def a_grant_elsewhere(tx: Transaction, database: Database) -> None:
+    """A new reservation, and its grant."""
+    spec = ReservationSpec(capacity_rru=1, rru={"hw-a": 1.0}, survives_msb_loss=False)
+    region_id = load_region(tx, "west").region_id
+    made = create_reservation(tx, region_id, name="late", owner="team", spec=spec, now=SystemClock().now())
+    bind = f"""UPDATE servers SET target_reservation_id = :id WHERE server_id IN (
+                   SELECT server_id FROM servers WHERE target_reservation_id IS NULL AND {ELSEWHERE} LIMIT 1)"""
+    assert tx.execute(sa.text(bind), {"id": made}).rowcount == 1
+
+
+@pytest.mark.parametrize(
+    "meanwhile",
+    [
+        changing(f"UPDATE servers SET in_use = true WHERE current_reservation_id IS NOT NULL AND {ELSEWHERE}"),
+        changing(f"UPDATE servers SET current_reservation_id = NULL WHERE {ELSEWHERE}"),
+        changing(
+            "UPDATE servers SET unavailability = 'unplanned' WHERE server_id = "
+            f"(SELECT min(server_id) FROM servers WHERE target_reservation_id IS NOT NULL AND {ELSEWHERE})"
+        ),
+        a_solve_elsewhere,
+        a_grant_elsewhere,
+    ],
+)
+def test_what_happens_elsewhere_does_not_make_it_stale(
+    simulate: Callable[..., dict],
+    client: TestClient,
+    database: Database,
+    meanwhile: Callable[[Transaction, Database], None],
+) -> None:
+    with database.write() as tx:  # fat keeps what it does not need
+        tx.execute(sa.text('UPDATE regions SET policy = policy || \'{"move_cost_idle": 50, "buffer_cost": 0}\''))
+    found = simulate(demand=[{"reservation": "thin", "capacity_rru": 2}])
+    with database.write() as tx:
+        meanwhile(tx, database)
+    applied = client.post(f"/v1/simulations/{found['simulation_id']}/apply")
+    assert applied.status_code == 200, applied.json()
+    ids = read(database).reservations.id.tolist()
+    with database.snapshot() as tx:
+        assert not any(one.shortfall_rru for one in load_coverage(tx, ids, "target").values())
+        changes = load_simulated_changes(tx, found["simulation_id"])
+    after = read(database)
+    bound, name_of = targets(after), dict(zip(after.servers.id.tolist(), after.servers.name, strict=True))
+    assert changes
+    assert all(bound.get(name_of[one.server_id]) == one.to_reservation for one in changes)
+
+
+def test_a_server_that_changes_while_it_is_applied_is_named(
+    simulate: Callable[..., dict], client: TestClient, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The region is read before the locks are taken. A move ends in between."""
+    found = simulate(demand=[{"reservation": "thin", "capacity_rru": 2}])
+    right = applications.load_ground
+
+    def load_ground(tx: Transaction, simulation_id: int) -> Ground:
+        ground = right(tx, simulation_id)
+
+        def touch() -> None:
+            with database.write() as tx:
+                unclean = (
+                    "UPDATE servers SET unclean = true WHERE server_id IN (SELECT server_id FROM simulation_changes)"
+                )
+                tx.execute(sa.text(unclean))
+
+        elsewhere(touch)
+        return ground
+
+    monkeypatch.setattr(applications, "load_ground", load_ground)
+    before = targets(read(database))
+    refused = client.post(f"/v1/simulations/{found['simulation_id']}/apply")
+    assert (refused.status_code, refused.json()["code"]) == (409, "stale_plan")
+    assert "server-01, server-02" in refused.json()["detail"]
+    assert targets(read(database)) == before
+
+
+def test_a_promise_that_would_be_shorter_than_simulated_is_not_made(
     simulate: Callable[..., dict], client: TestClient, database: Database
 ) -> None:
-    found = simulate(demand=[{"reservation": "thin", "capacity_rru": 7}])
     with database.write() as tx:
-        elsewhere = "UPDATE servers SET in_use = true WHERE current_reservation_id IS NOT NULL AND server_id NOT IN "
-        tx.execute(sa.text(elsewhere + "(SELECT server_id FROM simulation_changes)"))
-    assert client.post(f"/v1/simulations/{found['simulation_id']}/apply").status_code == 200
+        tx.execute(sa.text("UPDATE reservations SET capacity_rru = 1 WHERE name = 'thin'"))
+        thin = "(SELECT reservation_id FROM reservations WHERE name = 'thin')"
+        servers = "('server-12', 'server-00')"
+        tx.execute(sa.text(f"UPDATE servers SET target_reservation_id = {thin} WHERE name IN {servers}"))
+    found = simulate(demand=[{"reservation": "thin", "capacity_rru": 2}])
+    with database.write() as tx:
+        tx.execute(sa.text("UPDATE servers SET unavailability = 'unplanned' WHERE name = 'server-12'"))
+    refused = client.post(f"/v1/simulations/{found['simulation_id']}/apply").json()
+    assert refused["code"] == "stale_plan"
+    assert "thin would be short of 1 RRU, and the simulation said 0" in refused["detail"]
 
 
 @pytest.mark.parametrize(
