@@ -19,3 +19,7 @@ class StalePlan(Exception):
         super().__init__(
             f"region {region} has moved on to plan {target_plan_id} from plan {parent_plan_id}: solve again"
         )
+
+
+class Overtaken(Exception):
+    """A decision does not hold any more, though no row that it writes changed."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from libs.reconcile.errors import StaleGeneration
+from libs.reconcile.errors import Overtaken, StaleGeneration
 
 
 class NotFound(Exception):
@@ -32,9 +32,9 @@ class NotPossible(Exception):
 def is_stale(error: Exception) -> bool:
     """Return whether a loop that meets this error should read its input again and decide again.
 
-    True for a row that changed, and for a row that another writer created first. True also for a reservation that was
-    deleted: the next snapshot lacks it. Any other missing row is an error.
+    True for a row that changed, for a row that another writer created first, and for a decision that does not hold any
+    more. True also for a reservation that was deleted: the next snapshot lacks it. Any other missing row is an error.
     """
     if isinstance(error, NotFound):
         return error.noun == "reservation"
-    return isinstance(error, StaleGeneration | AlreadyExists)
+    return isinstance(error, StaleGeneration | AlreadyExists | Overtaken)

@@ -11,16 +11,18 @@ from libs.domain.approval import ApprovalKind
 from libs.domain.capacity_request import CapacityRequest, CapacityRequestPhase
 from libs.domain.finding import NewFinding
 from libs.domain.plan import PlanKind
+from libs.domain.reservation import ROUNDING
 from libs.domain.reservation_phase import ReservationPhase
 from libs.domain.what_if import with_reservation
 from libs.observability.tallies import ASSESSMENT_S, ASSESSMENTS, STALE
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
-from libs.reconcile.errors import StaleGeneration
+from libs.reconcile.errors import Overtaken, StaleGeneration
 from libs.reconcile.jobs import ASSESS
 from libs.reconcile.retry import retry_stale
 from libs.store.capacity.approvals import create_approval, supersede_of_request
 from libs.store.capacity.capacity_requests import UNASSESSED, change_phase, load_capacity_request, spec_json
+from libs.store.capacity.coverage import load_coverage
 from libs.store.capacity.findings import record_findings
 from libs.store.capacity.quotas import load_quota
 from libs.store.capacity.reservations import create_reservation, update_spec
@@ -48,7 +50,7 @@ class AssessCapacityRequest:
     def reconcile(self) -> CapacityRequest:
         """Return the request after its assessment.
 
-        Raises NotFound for the request, and StaleGeneration if other writers won ATTEMPTS_MAX times in a row. The
+        Raises NotFound for the request, and what `is_stale` knows if other writers won ATTEMPTS_MAX times in a row. The
         request then stays in assessment, and the next tick queues it again.
         """
         return retry_stale(self._attempt, stale=is_stale, note=self._note_stale)
@@ -110,6 +112,7 @@ class AssessCapacityRequest:
                 parent=snapshot.target_plan_id,
                 capacity_request_id=request.capacity_request_id,
             )
+            _require_held(tx, case, judgement, reservation_id)
             finding = NewFinding(
                 reservation_id=reservation_id,
                 observed_generation=generation,
@@ -252,6 +255,18 @@ def _audit_reservation(tx: Transaction, reservation_id: int, action: str, case: 
         before=None if case.found is None else {"spec": spec_json(case.found.spec)},
         after={"capacity_request_id": question.capacity_request_id, "spec": spec_json(question.spec)},
     )
+
+
+def _require_held(tx: Transaction, case: Case, judgement: Judgement, reservation_id: int) -> None:
+    """Raises Overtaken if the reservation now has less than was judged, because servers that it had left or failed.
+
+    A grant checks the generations of the servers that it takes, and not of those that are there already. This
+    transaction holds the reservation, so no solve takes more of them before it ends.
+    """
+    found = load_coverage(tx, [reservation_id], "target")[reservation_id].shortfall_rru
+    judged = judgement.numbers.get("short_rru", 0.0)
+    if found > judged + ROUNDING * case.question.spec.capacity_rru:
+        raise Overtaken(f"{case.question.name} would lack {found:.6g} RRU and not {judged:.6g}: judge it again")
 
 
 def _require_quota(tx: Transaction, case: Case) -> None:

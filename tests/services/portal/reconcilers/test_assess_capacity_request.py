@@ -4,20 +4,24 @@ import multiprocessing
 import signal
 import threading
 
+import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
 from libs.domain.capacity_request import CapacityRequestPhase
+from libs.domain.plan import PlanKind
 from libs.reconcile import crash
 from libs.reconcile.clock import SystemClock
 from libs.reconcile.jobs import ASSESS
 from libs.store.fleet.snapshot import load_fleet_snapshot
+from libs.store.plans.plans import commit_plan
 from libs.store.platform.database import Database
 from libs.store.platform.jobs import list_jobs
 from services.portal.reconcilers import assess_capacity_request
 from services.portal.reconcilers.assess_capacity_request import AssessCapacityRequest
 from services.portal.reconcilers.enqueue_assessments import EnqueueAssessments
 from services.portal.reconcilers.forget_idempotency_keys import ForgetIdempotencyKeys
+from tests.builders.stored import plan_of
 from tests.services.portal.conftest import WEB, create
 
 
@@ -136,6 +140,34 @@ def test_others_who_are_always_quicker_leave_it_to_the_next_tick(client, databas
     assert client.get(f"/v1/capacity-requests/{request_id}").json()["status"]["phase"] == "assessing"
     monkeypatch.undo()
     assert assess(database, request_id).phase is CapacityRequestPhase.GRANTED
+
+
+def test_a_solve_that_takes_its_servers_meanwhile_is_seen(client, database, monkeypatch) -> None:
+    """The resize counts on servers that the reservation has. A solve gives them away before the commit."""
+    assess(database, ask(client, capacity_rru=6, survives_msb_loss=False))
+    (web,) = client.get("/v1/reservations?name=web").json()["items"]
+    change = {"spec": {"capacity_rru": 7}}
+    asked = client.patch(f"/v1/reservations/{web['reservation_id']}", json=change, headers={"If-Match": '"1"'})
+    real, given = assess_capacity_request.judge, []
+
+    def judge_slowly(case):
+        found = real(case)
+        if not given:
+            with database.snapshot() as tx:
+                snapshot = load_fleet_snapshot(tx, "west")
+            row = snapshot.reservations.name.tolist().index("web")
+            given.extend(snapshot.servers.name[snapshot.servers.target == row])
+            plan = plan_of(snapshot, dict.fromkeys(given))
+            now = SystemClock().now()
+            with database.write() as tx:
+                commit_plan(tx, snapshot, plan, kind=PlanKind.SOLVE, now=now, parent=snapshot.target_plan_id)
+        return found
+
+    monkeypatch.setattr(assess_capacity_request, "judge", judge_slowly)
+    assert assess(database, asked.json()["capacity_request_id"]).phase is CapacityRequestPhase.GRANTED
+    (web,) = client.get("/v1/reservations?name=web").json()["items"]
+    assert given
+    assert (web["spec"]["capacity_rru"], web["status"]["shortfall_rru"]) == (7, 0)
 
 
 def test_what_was_asked_first_wins_and_the_other_is_told(client: TestClient, database: Database) -> None:
