@@ -16,8 +16,9 @@ from libs.ras.shortage import describe_shortage, stock_of
 from libs.ras.single_reservation import alone, own_and_free
 from libs.ras.solve import plan_target_bindings
 
-QUICK = Limits(exact_columns_max=2000, nodes_max=1, relative_gap=1e-2)
-"""Limits of the first search: admission needs an answer, not the last cent."""
+QUICK = Limits(exact_columns_max=2000, nodes_max=1, relative_gap=0.0)
+"""Limits of the first search: admission needs an answer, not the best. A gap would let it take every free server: they
+only break ties."""
 THOROUGH = Limits(exact_columns_max=2000, nodes_max=200, relative_gap=1e-4)
 """Limits of the second search, before a reservation counts as short."""
 

@@ -126,3 +126,11 @@ def test_what_counts_as_short_does_not_depend_on_the_size_of_an_rru(scale):
     verdict = admit(region(capacity=[scale, 2 * scale], **taken), 0)
     assert (verdict.phase, verdict.numbers["short_rru"]) == ("degraded", pytest.approx(scale))
     assert one(scale, [(0, 0)], survives=[False], rru=[[scale]]).phase == "granted"
+
+
+def test_a_grant_takes_no_more_than_it_needs():
+    servers = [(m, t) for m in range(4) for t in range(2) for _ in range(6)]
+    fleet = region(
+        msb_datacenter=(0, 0, 1, 1), types=2, servers=servers, capacity=[9], rru=[[1.0, 2.0]], survives=[False]
+    )
+    assert admit(fleet, 0).numbers["free_servers"] == 5

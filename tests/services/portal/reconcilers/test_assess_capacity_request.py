@@ -4,7 +4,6 @@ import multiprocessing
 import signal
 import threading
 
-import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
