@@ -243,7 +243,7 @@ def test_a_step_of_a_curve_is_refused_by_the_name_of_its_spec() -> None:
         lower(problem)
     problem.goals.clear()
     problem.add_goal(Custom(lambda u, _: Ceil(Log(u)).total()))
-    with pytest.raises(NotLowerable, match="Custom 'custom': rounding"):
+    with pytest.raises(NotLowerable, match="Custom 'custom': cannot round"):
         lower(problem)
 
 
