@@ -33,7 +33,9 @@ def status(
     client = Client.connect()
     path = f"/v1/regions/{quote(region, safe='')}"
     summary = client.get(f"{path}/summary")
-    amiss = [one for one in client.get(path)["conditions"] if one["status"] == "False"]
+    conditions = client.get(path)["conditions"]
+    amiss = [one for one in conditions if one["status"] == "False"]
+    simulated = [one for one in conditions if one["reason"] == "Simulated"]
     approvals = list(client.items("/v1/approvals", region=region, status="pending"))
     letters = list(client.items("/v1/moves", region=region, dead_letter="open"))
     schedule = client.get(f"{path}/schedule")
@@ -58,7 +60,7 @@ def status(
         named = ", ".join(f"{one['name']} ({one['status']['target']['shortfall_rru']:,.4g} RRU)" for one in short)
         more = f" and {summary['degraded'] - len(short):,} more" if summary["degraded"] > len(short) else ""
         say(f"short: {named}{more}; `plimsoll get reservations -w region={region} -w short=yes` lists them")
-    for one in amiss:
+    for one in amiss + simulated:
         say(f"{one['type']}: {one['reason']}. {one['message']}")
     if approvals:
         say(f"{len(approvals)} to approve or reject: `plimsoll get approvals -w region={region} -w status=pending`")

@@ -41,6 +41,8 @@ def up(
         with running_platform(settings, clock=clock, host=host, port=port, tell=tell) as platform:
             stderr.print(f"[green]ready[/green] at {platform.url}", highlight=False)
             note(f"  admin token: {platform.token_file}\n  logs: {settings.log_dir}")
+            if platform.actuator == "simulated":
+                note("  servers are simulated: no real one moves; PLIMSOLL_MOVER_ACTUATOR=webhook moves real ones")
             note("  `plimsoll get regions` in another terminal finds it; Ctrl-C stops it")
             platform.supervisor.run()
     except (ChildFailed, PostgresUnavailable, OSError) as error:

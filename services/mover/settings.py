@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from typing import Annotated
 
+from pydantic import AfterValidator, Field
+
+from libs.actuators.registry import actuator_names
 from libs.reconcile.calls import CallSettings
 from libs.reconcile.environment import Settings
 from services.mover.moves_plan import MovePolicy
 
 
-class MoverSettings(Settings):
-    """Bounds on moves in progress; see MovePolicy. CallSettings holds time limits and retries."""
+def _is_actuator(name: str) -> str:
+    if name not in actuator_names():
+        raise ValueError(f"there is no actuator {name!r}: choose one of {', '.join(sorted(actuator_names()))}")
+    return name
 
-    mover_actuator: str = Field(default="simulated", validation_alias="PLIMSOLL_MOVER_ACTUATOR")
+
+class MoverSettings(Settings):
+    """The actuator, and bounds on moves in progress; see MovePolicy. CallSettings holds time limits and retries.
+
+    Without an actuator no server moves. There is no default: the simulated one would report moves that never happened.
+    """
+
+    mover_actuator: Annotated[str, AfterValidator(_is_actuator)] | None = Field(
+        default=None, validation_alias="PLIMSOLL_MOVER_ACTUATOR"
+    )
     moves_max: int = Field(default=1000, ge=1, le=100_000, validation_alias="PLIMSOLL_MOVES_MAX")
     moves_msb_share_max: float = Field(default=0.1, gt=0, le=1, validation_alias="PLIMSOLL_MOVES_MSB_SHARE_MAX")
     moves_wait_s_max: float | None = Field(default=None, ge=0, validation_alias="PLIMSOLL_MOVES_WAIT_S_MAX")

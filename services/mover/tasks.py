@@ -9,6 +9,7 @@ from libs.jobs.working import ServiceJobs
 from libs.reconcile.calls import CallSettings
 from libs.reconcile.environment import read_environment
 from libs.reconcile.jobs import DRAW_REPLACEMENTS, FORGET_HISTORY, MOVE
+from libs.store.moves.movers import note_actuator
 from services.mover.reconcilers.advance_moves import AdvanceMoves
 from services.mover.reconcilers.draw_replacements import DrawReplacements
 from services.mover.reconcilers.forget_history import ForgetHistory
@@ -17,8 +18,12 @@ from services.mover.settings import MoverSettings
 
 @job(MOVE, serves_many=True)
 def move(run: JobRun) -> None:
-    """Advance the moves of the region that is the subject."""
+    """Advance the moves of the region that is the subject. Without an actuator, only say so."""
     settings = MoverSettings()
+    with run.database.write() as tx:
+        note_actuator(tx, run.job.subject, settings.mover_actuator, now=run.clock.now())
+    if settings.mover_actuator is None:
+        return
     actuator = create_actuator(settings.mover_actuator, run.clock)
     AdvanceMoves(run.database, run.clock, actuator, settings.policy(CallSettings()), run.job.subject).reconcile()
 

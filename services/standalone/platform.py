@@ -22,6 +22,7 @@ from services.standalone.processes import Command, Tell, tell_nothing
 from services.standalone.settings import StandaloneSettings
 from services.standalone.supervisor import Supervisor, listen
 
+_ACTUATOR = "PLIMSOLL_MOVER_ACTUATOR"
 _LITTLE_MEMORY = {
     "MALLOC_ARENA_MAX": "2",
     "MALLOC_MMAP_THRESHOLD_": str(1 << 20),
@@ -36,11 +37,12 @@ values of the environment come first.
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """A running platform."""
+    """A running platform. `actuator` is the name of the one that moves its servers."""
 
     url: str
     token_file: Path
     supervisor: Supervisor
+    actuator: str
 
 
 @contextmanager
@@ -84,6 +86,7 @@ def running_platform(
             if note is not None:
                 tell(note)
         env = {
+            _ACTUATOR: "simulated",
             **os.environ,
             "PLIMSOLL_BUNDLE_DIR": str(state / "bundles"),
             "PLIMSOLL_JOB_CYCLES": json.dumps(dict(cycles)),
@@ -126,7 +129,7 @@ def running_platform(
         endpoint = settings.endpoint_file
         endpoint.write_text(json.dumps({"url": url, "token_file": str(token_file)}) + "\n")
         supervisor.after_stop.callback(endpoint.unlink, missing_ok=True)
-        yield Platform(url, token_file, supervisor)
+        yield Platform(url, token_file, supervisor, actuator=env[_ACTUATOR])
 
 
 def _listen(host: str, port: int, kept: Path) -> socket:

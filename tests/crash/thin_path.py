@@ -25,6 +25,7 @@ from tests.builders.region import region_image
 from tests.crash.harness import wait_until
 
 ENV = {
+    "PLIMSOLL_MOVER_ACTUATOR": "simulated",
     "PLIMSOLL_SIMULATED_DELAY": "0.001",
     "PLIMSOLL_SIMULATED_FAILURE_RATE": "0.4",
     "PLIMSOLL_MOVES_MSB_SHARE_MAX": "1",

@@ -43,6 +43,7 @@ def services(tmp_path, empty_database_url):
             "PLIMSOLL_BUNDLE_DIR": str(tmp_path / "bundles"),
             "PLIMSOLL_JOB_SLOTS": "1",
             "PLIMSOLL_SOLVE_S_MAX": "5",
+            "PLIMSOLL_MOVER_ACTUATOR": "simulated",
             "PLIMSOLL_SIMULATED_DELAY": "0.001",
             "PLIMSOLL_SIMULATED_FAILURE_RATE": "0",
             "PLIMSOLL_MOVES_MSB_SHARE_MAX": "1",

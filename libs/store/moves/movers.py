@@ -16,10 +16,11 @@ from libs.reconcile.errors import StaleGeneration
 from libs.store.fleet.regions import load_region
 from libs.store.platform import audit
 from libs.store.platform.database import Transaction
-from libs.store.regions.region_conditions import set_condition
+from libs.store.regions.region_conditions import condition_reason, set_condition
 from libs.store.tables import movers
 
 _BOUNDS = tuple(field.name for field in fields(MoverBounds))
+_NO_ACTUATOR, _SIMULATED = "NoActuator", "Simulated"
 _SHOWN_MAX = 5
 """Reservations that a message names."""
 
@@ -74,6 +75,31 @@ def resume_mover(tx: Transaction, region_name: str, *, reason: str, actor: str, 
     _say(tx, region_id, RegionConditionType.MOVING, ConditionStatus.TRUE, "Resumed", f"{actor}: {reason}", now)
     _audit(tx, region_id, "resume_mover", reason, actor, now)
     return load_mover(tx, region_name)
+
+
+def note_actuator(tx: Transaction, region_name: str, actuator: str | None, *, now: datetime) -> None:
+    """Set the region's condition if no actuator is named, or if it is the simulated one. Raises NotFound.
+
+    Write nothing if the condition says so already. The time without an actuator does not count as a duration of steps.
+    """
+    region_id = load_region(tx, region_name).region_id
+    kind = RegionConditionType.ACTUATOR_REACHABLE
+    said = condition_reason(tx, region_id, kind)
+    if actuator is None:
+        message = (
+            "No actuator is named, so no server moves. Name one in the mover's PLIMSOLL_MOVER_ACTUATOR: `webhook` "
+            "moves real servers, `simulated` moves none and is for trying Plimsoll."
+        )
+        _say(tx, region_id, kind, ConditionStatus.FALSE, _NO_ACTUATOR, message, now)
+        return
+    if said == _NO_ACTUATOR:
+        _lock(tx, region_name)
+        _update(tx, region_id, {"patient_since": now})
+    if actuator == "simulated":
+        message = "The actuator is simulated: it moves no real server."
+        _say(tx, region_id, kind, ConditionStatus.TRUE, _SIMULATED, message, now)
+    elif said in (_NO_ACTUATOR, _SIMULATED):
+        _say(tx, region_id, kind, ConditionStatus.UNKNOWN, "NotAsked", f"{actuator} has not been asked yet.", now)
 
 
 def note_unanswered(

@@ -43,6 +43,13 @@ def set_condition(
     tx.execute(_SET, {**values, "region_id": region_id, "numbers": Json(dict(numbers or {}))})
 
 
+def condition_reason(tx: Transaction, region_id: int, kind: RegionConditionType) -> str | None:
+    """Return the reason of a condition of a region; None if it has never been set."""
+    at = (region_conditions.c.region_id == region_id) & (region_conditions.c.type == kind.value)
+    reason: str | None = tx.execute(sa.select(region_conditions.c.reason).where(at)).scalar()
+    return reason
+
+
 def load_conditions(tx: Transaction, region_ids: Sequence[int]) -> dict[int, tuple[RegionCondition, ...]]:
     """Return the conditions of each of these regions, by type."""
     table = region_conditions

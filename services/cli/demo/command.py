@@ -39,6 +39,8 @@ LOAD = 0.5
 """Average share of the region's RRU in requests. In some hours of the day the requests reach all of it."""
 POLICY = RegionPolicy(buffer_cost=1.0, spread_cost=0.5, shared_buffer_share=0.02)
 """Costs per RRU. A server of this region is about 5 RRU, so this equals the format's costs per server."""
+SIMULATED = {"PLIMSOLL_MOVER_ACTUATOR": "simulated"}
+"""A demo never moves real servers, whatever its environment names."""
 _SETTLE_S_MAX = 90.0
 _TOLD_S = 10.0
 _ASK_AGAIN_S = 600.0
@@ -63,7 +65,7 @@ def demo(
     stderr.print(f"[bold]A day in {minutes:g} minutes[/bold]: starting the platform in {state}", highlight=False)
     tick_s = 0.25 * speed  # on the clock: real time limits how often a tick can run
     cycles = {kind: max(interval_s, tick_s) for kind, interval_s in CYCLES.items()}
-    more = {"PLIMSOLL_SOLVE_S_MAX": str(max(2.0, 0.6 * HOUR_S / speed)), "PLIMSOLL_JOB_TICK_S": "0.25"}
+    more = SIMULATED | {"PLIMSOLL_SOLVE_S_MAX": str(max(2.0, 0.6 * HOUR_S / speed)), "PLIMSOLL_JOB_TICK_S": "0.25"}
     try:
         _run(settings, clock, cycles, more, servers=servers, requests=requests, seed=seed, serve=serve, output=output)
     except (Exception, SystemExit) as ended:
@@ -95,7 +97,7 @@ def _run(
     if summary.troubles:
         raise CliFailure("the day had trouble")
     if serve:
-        with running_platform(settings, clock=SystemClock()) as platform:
+        with running_platform(settings, clock=SystemClock(), more=SIMULATED) as platform:
             stderr.print(f"serving at {platform.url}; in another terminal:", highlight=False)
             stderr.print(
                 f"  export PLIMSOLL_URL={platform.url} PLIMSOLL_TOKEN_FILE={platform.token_file}", soft_wrap=True
