@@ -40,7 +40,7 @@ LOAD = 0.5
 POLICY = RegionPolicy(buffer_cost=1.0, spread_cost=0.5, shared_buffer_share=0.02)
 """Costs per RRU. A server of this region is about 5 RRU, so this equals the format's costs per server."""
 SIMULATED = {"PLIMSOLL_MOVER_ACTUATOR": "simulated"}
-"""A demo never moves real servers, whatever its environment names."""
+"""A demo never moves real servers, even if its environment names another actuator."""
 _SETTLE_S_MAX = 90.0
 _TOLD_S = 10.0
 _ASK_AGAIN_S = 600.0
