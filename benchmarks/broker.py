@@ -6,21 +6,32 @@ import argparse
 import statistics
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
+import sqlalchemy as sa
 
 from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
 from libs.domain.plan import PlanKind
 from libs.interchange.region.read import load_region
+from libs.plan_check.check import require_clean
+from libs.plan_check.committed import check_committed
+from libs.plan_check.regression import planned_shortfall_rru
+from libs.ras.commit_report import kept_part
+from libs.ras.findings import findings_of
+from libs.ras.settle import settle
 from libs.store.capacity.coverage import load_coverage
+from libs.store.capacity.findings import record_findings
+from libs.store.capacity.plan_changes import load_plan_changes
+from libs.store.fleet.regions import load_region as load_stored_region
+from libs.store.fleet.servers import count_free_servers
 from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.fleet.unavailability_events import refresh_unavailability
-from libs.store.plans.plans import commit_plan
+from libs.store.plans.plans import commit_plan, lock_plan
 from libs.store.platform.database import Database
 from libs.store.platform.migrate import migrate
 from libs.store.regions.region_export import load_region_image
@@ -32,7 +43,8 @@ from services.standalone.postgres import running_postgres
 def bench_broker(argv: list[str]) -> dict[str, object]:
     """Return the seconds of each bulk path: the median of `--runs` regions of the same content; durable, caches warm.
 
-    commit_s is a solve that changes every tenth server.
+    commit_s is the writing of a solve that changes every tenth server. locked_s is the whole commit of one that swaps
+    as many and meets 1 % of all servers changed: settle_s decides, and kept_changes is how many it writes.
     """
     parser = argparse.ArgumentParser(prog="bench broker")
     parser.add_argument("region", type=Path)
@@ -68,9 +80,14 @@ def bench_broker(argv: list[str]) -> dict[str, object]:
                 plan = _every_tenth(snapshot)
                 parent = snapshot.target_plan_id
                 commit_plan(tx, snapshot, plan, kind=PlanKind.SOLVE, parent=parent, now=datetime.now(UTC))
+            with database.snapshot() as tx:
+                snapshot = load_fleet_snapshot(tx, name)
+            _touch_every_hundredth(database, region.region_id)
+            kept = _checked_commit(database, snapshot, timed)
             with timed("export_s"), database.snapshot() as tx:
                 load_region_image(tx, name)
         database.close()
+    taken["kept_changes"] = [float(kept)]
     sizes = {"servers": len(image.snapshot.servers), "reservations": len(image.snapshot.reservations)}
     return {**sizes, "runs": given.runs, **{name: round(statistics.median(s), 3) for name, s in taken.items()}}
 
@@ -84,4 +101,49 @@ def _every_tenth(snapshot: FleetSnapshot) -> TargetPlan:
     target = np.where(snapshot.servers.target < FREE, FREE, snapshot.servers.target)
     tenth = np.arange(len(target)) % 10 == 0
     target[tenth] = np.where(target[tenth] == FREE, 0, FREE)
+    return TargetPlan(target=target.astype(np.int32), parent_plan_id=snapshot.target_plan_id)
+
+
+def _touch_every_hundredth(database: Database, region_id: int) -> None:
+    with database.write() as tx:
+        query = "UPDATE servers SET unclean = NOT unclean WHERE region_id = :region AND server_id % 100 = 0"
+        tx.execute(sa.text(query), {"region": region_id})
+
+
+def _checked_commit(
+    database: Database, snapshot: FleetSnapshot, timed: Callable[[str], AbstractContextManager[None]]
+) -> int:
+    """Commit a tenth of all servers as SolveBindings does, and return the number of changes written."""
+    plan, policy, now = _swaps(snapshot), snapshot.policy, datetime.now(UTC)
+    with timed("locked_s"), database.write() as tx:
+        with timed("read_under_locks_s"):
+            lock_plan(tx, snapshot, plan, parent=plan.parent_plan_id)
+            changes = load_plan_changes(tx, snapshot, plan)
+        planned = planned_shortfall_rru(snapshot, plan.target)[changes.touched.row]
+        with timed("settle_s"):
+            settled = settle(changes, policy, planned)
+        with timed("check_s"):
+            require_clean(check_committed(changes, settled.kept, policy, planned))
+        committed = kept_part(snapshot, plan, changes, settled)
+        dropped = int((~settled.kept).sum())
+        parent = plan.parent_plan_id
+        commit_plan(tx, snapshot, committed, kind=PlanKind.SOLVE, parent=parent, now=now, dropped=dropped)
+        with timed("coverage_and_findings_s"):
+            coverage = load_coverage(tx, snapshot.reservations.id.tolist(), "target")
+            region_id = load_stored_region(tx, snapshot.region).region_id
+            record_findings(tx, region_id, findings_of(snapshot, count_free_servers(tx, region_id), coverage), now=now)
+    return int(settled.kept.sum())
+
+
+def _swaps(snapshot: FleetSnapshot) -> TargetPlan:
+    """Swap the targets of a tenth of the servers, in pairs of one type in one MSB that both reservations can use."""
+    s, rru = snapshot.servers, snapshot.reservations.rru
+    rows = np.random.default_rng(1).permutation(np.flatnonzero((s.target >= 0) & s.lasting))
+    rows = rows[np.lexsort((s.hardware_type[rows], snapshot.server_msb[rows]))]
+    one, other = rows[: len(rows) - len(rows) % 2].reshape(-1, 2).T
+    alike = (s.hardware_type[one] == s.hardware_type[other]) & (snapshot.server_msb[one] == snapshot.server_msb[other])
+    useful = (rru[s.target[one], s.hardware_type[one]] > 0) & (rru[s.target[other], s.hardware_type[one]] > 0)
+    pairs = np.flatnonzero(alike & useful & (s.target[one] != s.target[other]))[: len(s) // 20]
+    target = np.maximum(s.target, FREE)
+    target[one[pairs]], target[other[pairs]] = s.target[other[pairs]], s.target[one[pairs]]
     return TargetPlan(target=target.astype(np.int32), parent_plan_id=snapshot.target_plan_id)
