@@ -24,6 +24,7 @@ from libs.plan_check.regression import planned_shortfall_rru
 from libs.ras.commit_report import kept_part
 from libs.ras.findings import findings_of
 from libs.ras.settle import settle
+from libs.reconcile.clock import SystemClock
 from libs.store.capacity.coverage import load_coverage
 from libs.store.capacity.findings import record_findings
 from libs.store.capacity.plan_changes import load_plan_changes
@@ -37,6 +38,7 @@ from libs.store.platform.migrate import migrate
 from libs.store.regions.region_export import load_region_image
 from libs.store.regions.region_import import import_region
 from libs.store.regions.region_summary import load_region_summary
+from services.mover.reconcilers.watch_reservations import WatchReservations
 from services.standalone.postgres import running_postgres
 
 
@@ -45,6 +47,7 @@ def bench_broker(argv: list[str]) -> dict[str, object]:
 
     commit_s is the writing of a solve that changes every tenth server. locked_s is the whole commit of one that swaps
     as many and meets 1 % of all servers changed: settle_s decides, and kept_changes is how many it writes.
+    look_s compares what every reservation holds with its history, and finds no change.
     """
     parser = argparse.ArgumentParser(prog="bench broker")
     parser.add_argument("region", type=Path)
@@ -74,6 +77,10 @@ def bench_broker(argv: list[str]) -> dict[str, object]:
                 load_coverage(tx, snapshot.reservations.id[:100].tolist(), "target")
             with timed("summary_s"), database.snapshot() as tx:
                 load_region_summary(tx, name)
+            with timed("first_look_s"):
+                WatchReservations(database, SystemClock(), name).reconcile()
+            with timed("look_s"):
+                WatchReservations(database, SystemClock(), name).reconcile()
             with timed("refresh_unavailability_s"), database.write() as tx:
                 refresh_unavailability(tx, region.region_id, now=datetime.now(UTC))
             with timed("commit_s"), database.write() as tx:

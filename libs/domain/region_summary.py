@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from libs.domain.readiness import Availability, ReadinessRecord, RegionReadiness
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HardwareTypeSummary:
@@ -28,13 +30,25 @@ class HardwareTypeSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WorstReservation:
+    """A reservation that did not hold its promise for some of the last 30 days. last: its last record."""
+
+    reservation_id: int
+    name: str
+    availability: Availability
+    last: ReadinessRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RegionSummary:
-    """Servers by hardware type, and the coverage of reservations by their targets.
+    """Servers by hardware type, and the coverage of reservations by their targets and by what they hold.
 
     degraded              number of reservations with a shortfall
     embedded_buffer_rru   sum of the largest MSB over the reservations that survive the loss of one
     shared_buffer_rru     total of the shared buffers
     shortfall_rru         sum of the shortfalls
+    readiness             what the guaranteed reservations held at the last look; None before the first
+    worst                 those with the lowest availability, lowest first
     """
 
     hardware_types: tuple[HardwareTypeSummary, ...]
@@ -44,3 +58,5 @@ class RegionSummary:
     embedded_buffer_rru: float
     shared_buffer_rru: float
     shortfall_rru: float
+    readiness: RegionReadiness | None = None
+    worst: tuple[WorstReservation, ...] = ()

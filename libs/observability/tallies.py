@@ -48,6 +48,11 @@ SOLVE_S = Tally("plimsoll_solve_seconds", "Real time of a solve, its commit incl
 MOVE_STEPS = Tally("plimsoll_move_steps", "Attempts at steps of moves that ended", ("step", "outcome"))
 CALLS = Tally("plimsoll_actuator_calls", "Calls to the actuator by how they ended", ("region", "outcome"))
 REPLACEMENTS = Tally("plimsoll_replacements", "Lost servers that changed places with a spare one", ("region",))
+RESERVATION_S = Tally(
+    "plimsoll_reservation_seconds",
+    "Time of guaranteed reservations on the Clock, by whether they held their promise",
+    ("region", "state"),
+)
 MOVES = Tally("plimsoll_moves_ended", "Moves that ended", ("outcome", "reason"))
 STALE = Tally("plimsoll_stale_commits", "Commits that found the world changed, and were taken back", ("loop",))
 JOBS = Tally("plimsoll_jobs_ended", "Attempts at jobs that ended", ("kind", "outcome"))
@@ -71,6 +76,7 @@ TALLIES: Sequence[Tally] = (
     LEASES,
     CALLS,
     REPLACEMENTS,
+    RESERVATION_S,
     PLAN_RUNS,
     PLAN_RUN_S,
     SPANS,

@@ -14,6 +14,7 @@ SOLVE = "solve"
 SIMULATE = "simulate"
 MOVE = "move"
 DRAW_REPLACEMENTS = "draw_replacements"
+WATCH_RESERVATIONS = "watch_reservations"
 FORGET_HISTORY = "forget_history"
 ASSESS = "assess"
 ENQUEUE_ASSESSMENTS = "enqueue_assessments"
@@ -76,6 +77,7 @@ LOOPS: Mapping[str, Loop] = MappingProxyType(
             Loop(name=SIMULATE, subject=Subject.SIMULATION, worker=Worker.SOLVER),
             Loop(name=MOVE, subject=_REGION, every_s=5.0),
             Loop(name=DRAW_REPLACEMENTS, subject=_REGION, every_s=_MINUTE_S),
+            Loop(name=WATCH_RESERVATIONS, subject=_REGION, every_s=5.0),
             Loop(name=FORGET_HISTORY, subject=_REGION, every_s=_DAY_S),
             Loop(name=ASSESS, subject=Subject.CAPACITY_REQUEST, lane=True),
             Loop(name=ENQUEUE_ASSESSMENTS, subject=_REGION, every_s=_MINUTE_S),

@@ -9,6 +9,7 @@ from prometheus_client.registry import Collector
 
 from libs.domain.region_condition import ConditionStatus, RegionConditionType
 from libs.observability.tallies import TALLIES, Key, Tally
+from libs.store.capacity.readiness import load_region_readiness
 from libs.store.moves.moves import count_dead_letters
 from libs.store.platform.database import Database
 from libs.store.platform.load_figures import count_running_moves, load_last_plan_s, load_last_solves, load_open_jobs
@@ -16,6 +17,14 @@ from libs.store.platform.tallies import load_tallies
 from libs.store.regions.region_conditions import load_all_conditions
 from libs.store.telemetry.metric_sources import list_sources
 from libs.store.telemetry.span_batches import count_waiting
+
+_RRU = {
+    "plimsoll_capacity_rru": "Capacity promised to guaranteed reservations",
+    "plimsoll_held_rru": "Capacity that their servers give which have joined and are up",
+    "plimsoll_held_after_msb_loss_rru": "Likewise, each without the MSB that gives it most",
+    "plimsoll_missing_rru": "Capacity that reservations which are not ready lack of their promises",
+}
+"""Sums of a region, for no reservation alone: owners create reservations, so their series would have no bound."""
 
 
 class PlatformCollector(Collector):
@@ -47,6 +56,13 @@ class PlatformCollector(Collector):
                     for reason, servers in condition.numbers.items():
                         if isinstance(servers, int):
                             gauges["plimsoll_lost_servers"].add_metric([region, reason], servers)
+            for region, found in load_region_readiness(tx).items():
+                for state in ("ready", "not_there_yet", "capacity_lost"):
+                    gauges["plimsoll_reservations"].add_metric([region, state], getattr(found, state))
+                for name in _RRU:
+                    gauges[name].add_metric([region], getattr(found, name.removeprefix("plimsoll_")))
+                watched_s = found.watched_until.timestamp()
+                gauges["plimsoll_reservations_watched_timestamp_seconds"].add_metric([region], watched_s)
             for region, running in count_running_moves(tx).items():
                 gauges["plimsoll_moves_running"].add_metric([region], running)
             for solve in load_last_solves(tx):
@@ -85,6 +101,15 @@ def _gauges() -> dict[str, GaugeMetricFamily]:
             "Servers that reservations have lost and that were not replaced, by reason: buffer_empty, no_buffer, "
             "with_place (MSB or datacenter), covered, useless",
             ["region", "reason"],
+        ),
+        "plimsoll_reservations": (
+            "Guaranteed reservations by whether they hold their promise: ready, not_there_yet, capacity_lost",
+            ["region", "state"],
+        ),
+        **{name: (text, ["region"]) for name, text in _RRU.items()},
+        "plimsoll_reservations_watched_timestamp_seconds": (
+            "Time of the last look at what the reservations hold, on the Clock",
+            ["region"],
         ),
         "plimsoll_last_solve_timestamp_seconds": ("Time of the last successful solve, on the Clock", ["region"]),
         "plimsoll_last_solve_shortfall_rru": ("Capacity without servers after the last successful solve", ["region"]),

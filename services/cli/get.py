@@ -28,6 +28,7 @@ COLUMNS: dict[Noun, dict[str, str]] = {
         "HELD": "status.held_rru",
         "TARGET": "status.target_rru",
         "SHORT": "status.target.shortfall_rru",
+        "WHOLE 30D": "status.availability_30d%",
     },
     Noun.CAPACITY_REQUESTS: {
         "ID": "capacity_request_id",

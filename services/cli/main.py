@@ -22,6 +22,10 @@ GROUPS: dict[str, Commands] = {
             "services.cli.status:status",
             "Show the state of a region: capacity, servers by type, problems, and decisions that wait for a person.",
         ),
+        "history": (
+            "services.cli.history:history",
+            "Show what a reservation held and was promised, newest first.",
+        ),
         "explain": (
             "services.cli.explain:explain",
             "Explain a reservation: its need, its servers, the constraints that decide, and the last solve's changes.",

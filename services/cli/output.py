@@ -145,8 +145,9 @@ def _at(row: Mapping[str, Any], path: str) -> object:
 
 
 def percent(fraction: float) -> str:
-    """Return a fraction as percent."""
-    return f"{fraction:.2%}"
+    """Return a fraction as percent. Less than the whole never reads 100 %."""
+    text = f"{fraction:.2%}"
+    return f"{min(fraction, 0.99999):.3%}" if text == "100.00%" and fraction < 1 else text
 
 
 def plural(count: int, one: str, many: str | None = None) -> str:
@@ -160,6 +161,8 @@ def text_of(value: object) -> str:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, float) and 0.99 < value < 1:
+        return f"{min(value, 0.99999):.5f}".rstrip("0")  # 0.9998 is a share that must not read 1
     if isinstance(value, float) and 0 < abs(value) < 1:
         return f"{value:.3g}"
     if isinstance(value, float):

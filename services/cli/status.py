@@ -8,7 +8,8 @@ from urllib.parse import quote
 import typer
 
 from services.cli.client import Client, Json
-from services.cli.output import Output, OutputOption, plural, print_json, print_rows, say
+from services.cli.durations import in_words
+from services.cli.output import Output, OutputOption, plural, print_json, print_rows, say, text_of
 from services.cli.region import schedule_in_words
 
 _COLUMNS = {
@@ -22,6 +23,15 @@ _COLUMNS = {
     "MAINTENANCE": "in_maintenance",
 }
 
+_WORST = {
+    "RESERVATION": "name",
+    "WHOLE": "availability_30d%",
+    "WATCHED": "watched",
+    "NOW": "reason",
+    "PROMISED": "capacity_rru",
+    "HELD": "held_rru",
+    "WITHOUT LARGEST MSB": "held_after_msb_loss_rru",
+}
 _NAMED_MAX = 10
 
 
@@ -54,12 +64,17 @@ def status(
         f"{summary['embedded_buffer_rru']:,.1f} RRU embedded for the loss of an MSB, "
         f"{summary['shared_buffer_rru']:,.1f} shared for random failures"
     )
+    if summary["readiness"] is not None:
+        say(_held_in_words(summary["readiness"]))
     print_rows([*summary["hardware_types"], _sum(summary["hardware_types"])], _COLUMNS)
     say(f"{region} {schedule_in_words(schedule)}")
     if short:
         named = ", ".join(f"{one['name']} ({one['status']['target']['shortfall_rru']:,.4g} RRU)" for one in short)
         more = f" and {summary['degraded'] - len(short):,} more" if summary["degraded"] > len(short) else ""
         say(f"short: {named}{more}; `plimsoll get reservations -w region={region} -w short=yes` lists them")
+    if summary["worst"]:
+        say("whole for the least of the last 30 days:")
+        print_rows([one | {"watched": in_words(one["watched_30d_s"])} for one in summary["worst"]], _WORST)
     for one in amiss + simulated:
         say(f"{one['type']}: {one['reason']}. {one['message']}")
     if approvals:
@@ -67,6 +82,19 @@ def status(
     if letters:
         failed = plural(len(letters), "move")
         say(f"{failed} failed for good: `plimsoll get moves -w region={region} -w dead_letter=open`")
+
+
+def _held_in_words(now: Json) -> str:
+    """Return what the reservations hold, as a line."""
+    promised = now["ready"] + now["not_there_yet"] + now["capacity_lost"]
+    line = f"{now['ready']} of {promised} hold their promise now: {now['held_rru']:,.1f} RRU held, "
+    line += f"{now['held_after_msb_loss_rru']:,.1f} without the largest MSB of each"
+    if now["not_there_yet"]:
+        line += f"; {now['not_there_yet']} new or changed and not there yet"
+    if now["capacity_lost"]:
+        line += f"; {now['capacity_lost']} lost servers"
+    missing = f"; {now['missing_rru']:,.4g} RRU missing" if now["missing_rru"] else ""
+    return f"{line}{missing} (at {text_of(now['watched_until'])})"
 
 
 def _sum(types: list[Json]) -> Json:

@@ -8,11 +8,13 @@ from libs.jobs.kinds import JobRun, job
 from libs.jobs.working import ServiceJobs
 from libs.reconcile.calls import CallSettings
 from libs.reconcile.environment import read_environment
-from libs.reconcile.jobs import DRAW_REPLACEMENTS, FORGET_HISTORY, MOVE
+from libs.reconcile.jobs import DRAW_REPLACEMENTS, FORGET_HISTORY, MOVE, WATCH_RESERVATIONS
+from libs.reconcile.settings import ClockSettings
 from libs.store.moves.movers import note_actuator
 from services.mover.reconcilers.advance_moves import AdvanceMoves
 from services.mover.reconcilers.draw_replacements import DrawReplacements
 from services.mover.reconcilers.forget_history import ForgetHistory
+from services.mover.reconcilers.watch_reservations import GAP_MAX, WatchReservations
 from services.mover.settings import MoverSettings
 
 
@@ -34,9 +36,16 @@ def draw_replacements(run: JobRun) -> None:
     DrawReplacements(run.database, run.clock, run.job.subject).reconcile()
 
 
+@job(WATCH_RESERVATIONS)
+def watch_reservations(run: JobRun) -> None:
+    """Record what changed in what the reservations of a region hold."""
+    gap_max = GAP_MAX * ClockSettings().clock_speed
+    WatchReservations(run.database, run.clock, run.job.subject, gap_max).reconcile()
+
+
 @job(FORGET_HISTORY)
 def forget_history(run: JobRun) -> None:
-    """Delete a region's old moves and old changes of targets."""
+    """Delete a region's old moves, old changes of targets and old records of readiness."""
     kept_days = MoverSettings().history_kept_days
     ForgetHistory(run.database, run.clock, run.job.subject, kept_days=kept_days).reconcile()
 
@@ -47,5 +56,5 @@ def _read_settings() -> None:
         read_environment(WebhookSettings)
 
 
-KINDS = (move, draw_replacements, forget_history)
+KINDS = (move, draw_replacements, watch_reservations, forget_history)
 JOBS = ServiceJobs(kinds=KINDS, read_settings=_read_settings)

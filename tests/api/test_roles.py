@@ -85,6 +85,7 @@ MAY = {
     "GET /v1/reservations/{reservation_id}": EVERYBODY,
     "PATCH /v1/reservations/{reservation_id}": ASKING,
     "DELETE /v1/reservations/{reservation_id}": ASKING,
+    "GET /v1/reservations/{reservation_id}/history": EVERYBODY,
     "GET /v1/reservations/{reservation_id}/servers": EVERYBODY,
     "GET /v1/servers": EVERYBODY,
     "PATCH /v1/servers": {L, O, A},

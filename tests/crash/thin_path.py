@@ -41,6 +41,7 @@ CYCLES = {
     "advance_windows": 1.0,
     "finish_retirements": 0.5,
     "draw_replacements": 0.05,
+    "watch_reservations": 0.2,
 }
 SERVERS = 40
 YEAR = timedelta(days=365)

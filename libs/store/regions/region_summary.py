@@ -1,4 +1,4 @@
-"""A region in a few numbers, by two statements that each read its servers once."""
+"""A region in a few numbers, by statements that each read its servers at most once."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ import sqlalchemy as sa
 
 from libs.domain.region_summary import HardwareTypeSummary, RegionSummary
 from libs.store.capacity.coverage import SHORT, coverage_query
+from libs.store.capacity.readiness import load_region_readiness
+from libs.store.capacity.readiness_history import load_worst
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.snapshot import LEAVING
 from libs.store.platform.database import Transaction
+
+WORST_MAX = 10
+"""Reservations that a summary names."""
 
 _BY_TYPE = f"""
     SELECT name AS hardware_type, counts.* FROM hardware_types JOIN (
@@ -45,4 +50,9 @@ def load_region_summary(tx: Transaction, region_name: str) -> RegionSummary:
         HardwareTypeSummary(**{key: value for key, value in row.items() if key != "hardware_type_id"})
         for row in by_type
     )
-    return RegionSummary(hardware_types=types, **covered)
+    return RegionSummary(
+        hardware_types=types,
+        **covered,
+        readiness=load_region_readiness(tx, [region_name]).get(region_name),
+        worst=load_worst(tx, region_id, most=WORST_MAX),
+    )

@@ -187,3 +187,34 @@ approvals = sa.Table(
         postgresql_where=sa.text("status = 'pending' AND kind = 'region_policy'"),
     ),
 )
+
+# A row per change of what a reservation holds, is promised, or of its readiness; nothing between two rows changed.
+readiness_changes = sa.Table(
+    "readiness_changes",
+    metadata,
+    sa.Column("reservation_id", sa.BigInteger, sa.ForeignKey("reservations.reservation_id"), primary_key=True),
+    sa.Column("from_at", sa.DateTime(timezone=True), primary_key=True),
+    at("since_at"),
+    text("readiness"),
+    sa.Column("observed_generation", sa.BigInteger, nullable=False),
+    sa.Column("capacity_rru", sa.Double, nullable=False),
+    sa.Column("held_rru", sa.Double, nullable=True),
+    sa.Column("held_after_msb_loss_rru", sa.Double, nullable=True),
+    # Sums over all time before from_at. Two rows give the availability between them, however many lie between.
+    sa.Column("ready_s", sa.Double, nullable=False),
+    sa.Column("watched_s", sa.Double, nullable=False),
+    one_of("readiness", "Held", "SurvivesLoss", "NotThereYet", "CapacityLost", "NothingPromised", "NotWatched"),
+)
+
+# The last look at each region: up to when its history is known, and the numbers of its guaranteed reservations.
+readiness_watches = sa.Table(
+    "readiness_watches",
+    metadata,
+    sa.Column("region_id", sa.BigInteger, sa.ForeignKey("regions.region_id"), primary_key=True),
+    at("watched_until"),
+    *(sa.Column(name, sa.Integer, nullable=False) for name in ("ready", "not_there_yet", "capacity_lost")),
+    *(
+        sa.Column(name, sa.Double, nullable=False)
+        for name in ("capacity_rru", "held_rru", "held_after_msb_loss_rru", "missing_rru")
+    ),
+)

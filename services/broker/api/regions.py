@@ -11,8 +11,10 @@ from fastapi import APIRouter, Depends, Path, Response
 from pydantic import ConfigDict, Field
 
 from libs.domain.principal import Role
+from libs.domain.readiness import Readiness
 from libs.domain.region import Region
 from libs.domain.region_condition import ConditionStatus, RegionCondition, RegionConditionType
+from libs.domain.region_summary import WorstReservation
 from libs.store.fleet.regions import list_regions, load_region
 from libs.store.platform.database import Transaction
 from libs.store.regions.region_conditions import load_conditions
@@ -90,8 +92,35 @@ class HardwareTypeSummaryOut(ResponseModel):
     in_maintenance: int
 
 
+class RegionReadinessOut(ResponseModel):
+    """The guaranteed reservations of a region when the platform last looked: what they held, and were promised."""
+
+    watched_until: datetime = Field(description="When it last looked")
+    ready: int = Field(description="Reservations that hold their promise")
+    not_there_yet: int = Field(description="New or changed ones that do not hold theirs yet")
+    capacity_lost: int = Field(description="Reservations that held their promise and lost servers")
+    capacity_rru: float = Field(description="Promised")
+    held_rru: float
+    held_after_msb_loss_rru: float = Field(description="Without the MSB that gives most to each")
+    missing_rru: float = Field(description="What those that are not ready lack of their promises")
+
+
+class WorstReservationOut(ResponseModel):
+    """A reservation that did not hold its promise for some of the last 30 days."""
+
+    reservation_id: int
+    name: str
+    availability_30d: float = Field(description="Share of the watched time in which it held its promise")
+    watched_30d_s: float
+    ready: ConditionStatus = Field(description="When the platform last looked")
+    reason: Readiness
+    capacity_rru: float = Field(description="Promised")
+    held_rru: float | None
+    held_after_msb_loss_rru: float | None
+
+
 class RegionSummaryOut(ResponseModel):
-    """A region in a few numbers. RRU count the target bindings."""
+    """A region in a few numbers. RRU count the target bindings, except in readiness and worst."""
 
     hardware_types: list[HardwareTypeSummaryOut]
     reservations: int
@@ -100,6 +129,10 @@ class RegionSummaryOut(ResponseModel):
     embedded_buffer_rru: float
     shared_buffer_rru: float
     shortfall_rru: float
+    readiness: RegionReadinessOut | None = Field(description="null: the platform has not looked yet")
+    worst: list[WorstReservationOut] = Field(
+        description="At most ten guaranteed reservations with the lowest availability, lowest first"
+    )
 
 
 @router.get("", operation_id="list_regions")
@@ -172,7 +205,25 @@ def patch_region(
 def get_region_summary(region: RegionName, context: Context) -> RegionSummaryOut:
     """Count the region's servers by hardware type, and its reservations by state."""
     with context.database.snapshot() as tx:
-        return RegionSummaryOut.model_validate(load_region_summary(tx, region))
+        found = load_region_summary(tx, region)
+    counts = {name: getattr(found, name) for name in RegionSummaryOut.model_fields}
+    return RegionSummaryOut.model_validate({**counts, "worst": [_worst(one) for one in found.worst]})
+
+
+def _worst(one: WorstReservation) -> WorstReservationOut:
+    share, last = one.availability.share, one.last
+    assert share is not None
+    return WorstReservationOut(
+        reservation_id=one.reservation_id,
+        name=one.name,
+        availability_30d=share,
+        watched_30d_s=one.availability.watched_s,
+        ready=last.readiness.status,
+        reason=last.readiness,
+        capacity_rru=last.capacity_rru,
+        held_rru=last.held_rru,
+        held_after_msb_loss_rru=last.held_after_msb_loss_rru,
+    )
 
 
 def region_out(region: Region, conditions: Sequence[RegionCondition]) -> RegionOut:

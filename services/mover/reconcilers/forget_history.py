@@ -1,4 +1,4 @@
-"""Delete old moves and the changes of old plans, so that their tables stay bounded."""
+"""Delete old moves, changes of old plans and records of readiness, so that their tables stay bounded."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from libs.reconcile.clock import Clock
+from libs.store.capacity.readiness import forget_readiness
 from libs.store.moves.retention import forget_moves, forget_plan_changes
 from libs.store.platform.certain_time import retention_now
 from libs.store.platform.database import Database
@@ -29,7 +30,7 @@ class ForgetHistory:
         with self.database.write() as tx:
             now = retention_now(tx, self.clock, f"history of {self.region}")
         before = now - timedelta(days=self.kept_days)
-        return self._all(forget_moves, before) + self._all(forget_plan_changes, before)
+        return sum(self._all(forget, before) for forget in (forget_moves, forget_plan_changes, forget_readiness))
 
     def _all(self, forget: Callable[..., int], before: datetime) -> int:
         forgotten = 0

@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from libs.domain.readiness import Readiness, ReadinessHistory, readiness_of
 from libs.domain.reservation import Coverage, Reservation, ReservationKind
 from libs.domain.reservation_phase import ReservationPhase
 from libs.store.capacity.reservation_servers import ServerCount
@@ -25,7 +26,9 @@ class Condition(ResponseModel):
     reason: str = Field(description="Identifier to match on")
     message: str = Field(description="For people: the state, and what to do next")
     observed_generation: int | None = Field(description="The generation of the spec that was assessed")
-    last_transition: datetime | None = Field(description="Since when it has this status")
+    last_transition: datetime | None = Field(
+        description="Since when it has this status; null: never, or the change of the last seconds is not recorded yet"
+    )
 
 
 class CoverageOut(ResponseModel):
@@ -57,6 +60,12 @@ class ReservationStatus(ResponseModel):
     target_rru: float = Field(description="What the target bindings will give")
     held_rru: float = Field(description="What its servers give that have joined and are up")
     held_after_msb_loss_rru: float = Field(description="Likewise without the MSB that gives most")
+    availability_30d: float | None = Field(
+        description="Share of the watched time of the last 30 days in which Ready was True; null: never watched"
+    )
+    watched_30d_s: float = Field(
+        description="Seconds of the last 30 days in which something was promised and the platform looked at it"
+    )
     numbers: dict[str, object] = Field(description="The figures of the last finding")
     current: CoverageOut
     target: CoverageOut
@@ -80,7 +89,9 @@ class ReservationOut(ResponseModel):
     deleted_at: datetime | None
 
 
-def reservation_out(reservation: Reservation, counts: Sequence[ServerCount] | None = None) -> ReservationOut:
+def reservation_out(
+    reservation: Reservation, history: ReadinessHistory, counts: Sequence[ServerCount] | None = None
+) -> ReservationOut:
     """Return the reservation as JSON."""
     target = reservation.target
     return ReservationOut(
@@ -92,11 +103,13 @@ def reservation_out(reservation: Reservation, counts: Sequence[ServerCount] | No
         spec=SpecOut.model_validate(reservation.spec),
         status=ReservationStatus(
             phase=_phase(reservation),
-            conditions=[_granted(reservation), _ready(reservation)],
+            conditions=[_granted(reservation), ready_condition(reservation, history)],
             capacity_rru=reservation.spec.capacity_rru,
             target_rru=target.total_rru,
             held_rru=reservation.held.total_rru,
             held_after_msb_loss_rru=reservation.held.total_rru - reservation.held.worst_msb_rru,
+            availability_30d=history.availability.share,
+            watched_30d_s=history.availability.watched_s,
             numbers={} if reservation.finding is None else dict(reservation.finding.numbers),
             current=_coverage(reservation.current),
             target=_coverage(target),
@@ -118,34 +131,39 @@ def _phase(reservation: Reservation) -> ReservationPhase:
     return ReservationPhase.PENDING if reservation.finding is None else reservation.finding.phase
 
 
-def _ready(reservation: Reservation) -> Condition:
-    """Return whether servers keep the promise now. It follows from the numbers beside it, so it has no time."""
-    held, promised = reservation.held, reservation.spec.capacity_rru
+def ready_condition(reservation: Reservation, history: ReadinessHistory) -> Condition:
+    """Return whether servers keep the promise now. It follows from the numbers beside it; its time is recorded."""
+    held, promised, last = reservation.held, reservation.spec.capacity_rru, history.last
     after = reservation.spec.survives_msb_loss
-    status: Literal["True", "False", "Unknown"]
     lasting_rru = held.total_rru - (held.worst_msb_rru if after else 0.0)
-    if reservation.scheduled or reservation.deleted_at is not None:
-        status, reason, message = "Unknown", "NothingPromised", "Nothing is promised at this time."
-    elif held.shortfall_rru == 0:
+    state = readiness_of(
+        held,
+        capacity_rru=promised,
+        is_promised=not reservation.scheduled and reservation.deleted_at is None,
+        generation=reservation.generation,
+        last=last,
+    )
+    if state is Readiness.NOTHING_PROMISED:
+        message = "Nothing is promised at this time."
+    elif state is Readiness.HELD:
         loss = " after the loss of any one MSB" if after else ""
-        status, reason, message = "True", "Held", f"Holds {lasting_rru:g} of {promised:g} RRU{loss}."
-    elif held.keeps(promised):
-        status, reason = "True", "SurvivesLoss"
+        message = f"Holds {lasting_rru:g} of {promised:g} RRU{loss}."
+    elif state is Readiness.SURVIVES_LOSS:
         message = f"Holds {held.total_rru:g} of {promised:g} RRU while one MSB is down or in maintenance."
     else:
         loss = f" after the loss of {held.worst_msb}" if after and held.worst_msb is not None else ""
-        status, reason = "False", "NotThereYet"
+        before = "It held its promise before and lost servers. " if state is Readiness.CAPACITY_LOST else ""
         message = (
-            f"Holds {lasting_rru:g} of {promised:g} RRU{loss}. The targets give {reservation.target.total_rru:g}: "
-            "`plimsoll get moves` shows the servers on their way."
+            f"Holds {lasting_rru:g} of {promised:g} RRU{loss}. {before}The targets give "
+            f"{reservation.target.total_rru:g}: `plimsoll get moves` shows the servers on their way."
         )
     return Condition(
         type="Ready",
-        status=status,
-        reason=reason,
+        status=state.status.value,
+        reason=state.value,
         message=message,
         observed_generation=reservation.generation,
-        last_transition=None,
+        last_transition=last.since_at if last is not None and last.readiness.status is state.status else None,
     )
 
 

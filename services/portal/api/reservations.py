@@ -10,6 +10,7 @@ from pydantic import ConfigDict, Field
 from libs.domain.principal import Role
 from libs.domain.reservation import ReservationKind
 from libs.domain.reservation_phase import ReservationPhase
+from libs.store.capacity.readiness_history import load_readiness_histories
 from libs.store.capacity.reservation_servers import count_servers
 from libs.store.capacity.reservations import list_reservations, load_reservation
 from libs.store.platform.database import Transaction
@@ -126,7 +127,8 @@ def get_reservations(
             after=after,
             limit=paging.limit,
         )
-    items = [reservation_out(reservation) for reservation in page.items]
+        histories = load_readiness_histories(tx, [one.reservation_id for one in page.items])
+    items = [reservation_out(one, histories[one.reservation_id]) for one in page.items]
     return PageOf(items=items, next_cursor=next_cursor(_NOUN, page.next_cursor))
 
 
@@ -139,8 +141,9 @@ def get_reservation(reservation_id: ReservationId, context: Context, response: R
     """Return one reservation, deleted or not: its spec, its status, and its servers by place."""
     with context.database.snapshot() as tx:
         reservation, counts = load_reservation(tx, reservation_id), count_servers(tx, reservation_id)
+        history = load_readiness_histories(tx, [reservation_id])[reservation_id]
     response.headers.update(etag(reservation.generation))
-    return reservation_out(reservation, counts)
+    return reservation_out(reservation, history, counts)
 
 
 @router.patch(

@@ -11,14 +11,19 @@ from prometheus_client.parser import text_string_to_metric_families
 from libs.domain.metric_source import Fills, MetricQuery
 from libs.domain.plan import SolveStatus
 from libs.domain.policy import RegionPolicy
+from libs.domain.reservation import ReservationSpec
 from libs.observability.tallies import JOBS, SOLVE_S, take
 from libs.store.fleet.regions import create_region
 from libs.store.plans.solve_runs import finish_solve_run, start_solve_run
 from libs.store.platform.database import Database
 from libs.store.platform.jobs import enqueue
 from libs.store.platform.tallies import add_tallies, load_tallies
+from libs.store.regions.region_import import import_region
 from libs.store.telemetry.metric_sources import set_source
 from libs.web.platform_metrics import PlatformCollector
+from services.mover.reconcilers.watch_reservations import WatchReservations
+from tests.builders.clock import ManualClock
+from tests.builders.region import region_image
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 
@@ -107,6 +112,30 @@ def test_a_region_that_was_never_solved_is_told_by_its_condition_alone(database:
     told = scrape(database)
     assert told["plimsoll_region_condition", ("AwaitingSolve", "west", "Solved")] == 0
     assert ("plimsoll_last_solve_timestamp_seconds", ("west",)) not in told
+
+
+def test_promised_and_held_are_told_by_region_and_never_by_reservation(database: Database) -> None:
+    whole = ReservationSpec(capacity_rru=2, rru={"hw-a": 1.0}, survives_msb_loss=False)
+    current = {"server-00": "web", "server-04": "web", "server-01": "db"}
+    image = region_image(reservations={"web": whole, "db": whole}, current=current)
+    with database.write() as tx:
+        import_region(tx, image, actor="test", now=NOW)
+    assert ("plimsoll_reservations", ("west", "ready")) not in scrape(database)
+    clock = ManualClock()
+    for _ in range(2):
+        WatchReservations(database, clock, "west").reconcile()
+        clock.sleep(5)
+    with database.write() as tx:
+        add_tallies(tx, take())
+    told = scrape(database)
+    assert told["plimsoll_reservations", ("west", "ready")] == 1
+    assert told["plimsoll_reservations", ("west", "not_there_yet")] == 1
+    assert told["plimsoll_reservations", ("west", "capacity_lost")] == 0
+    names = ("capacity_rru", "held_rru", "held_after_msb_loss_rru", "missing_rru")
+    assert [told[f"plimsoll_{name}", ("west",)] for name in names] == [4, 3, 1, 1]
+    assert told["plimsoll_reservation_seconds_total", ("west", "ready")] == 5
+    assert told["plimsoll_reservations_watched_timestamp_seconds", ("west",)] == clock.now().timestamp() - 5
+    assert not [labels for _, labels in told if "web" in labels]
 
 
 def test_a_source_that_was_never_pulled_is_told_to_be_behind(database: Database) -> None:

@@ -81,3 +81,20 @@ def test_a_document(monkeypatch: pytest.MonkeyPatch) -> None:
         "message: one two three",
         "  four five six seven",
     ]
+
+
+def test_less_than_the_whole_never_reads_as_the_whole() -> None:
+    assert [output.percent(share) for share in (1.0, 0.9998, 0.99999, 0.9999999, 0.5)] == [
+        "100.00%",
+        "99.98%",
+        "99.999%",
+        "99.999%",
+        "50.00%",
+    ]
+    assert [output.text_of(share) for share in (1.0, 0.9998, 0.9999999, 0.995, 0.5)] == [
+        "1",
+        "0.9998",
+        "0.99999",
+        "0.995",
+        "0.5",
+    ]

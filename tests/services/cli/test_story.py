@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -54,6 +55,14 @@ def plimsoll(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plimsoll]:
     process.stop(60)
 
 
+def until(ask: Callable[[], str], wanted: str) -> str:
+    """Ask until the answer has the wanted text, for at most a minute."""
+    end = time.monotonic() + 60
+    while wanted not in (answer := ask()) and time.monotonic() < end:
+        time.sleep(0.5)
+    return answer
+
+
 def document(done: subprocess.CompletedProcess[str]) -> dict:
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -69,6 +78,12 @@ def test_a_region_from_import_to_export(plimsoll: Plimsoll, tmp_path: Path) -> N
 
     created = plimsoll("create", "web", "-r", "west", "--owner", "a", "--count", 6, "-t", "hw-a")
     assert created.returncode == 0, created.stderr
+
+    assert "web was whole for " in until(lambda: plimsoll("history", "web").stdout, " Held ")
+    held = document(plimsoll("history", "web", "-o", "json"))
+    assert [one["reason"] for one in held["items"]][:1] == ["Held"], held
+    assert 0 <= held["availability_30d"] <= 1
+    assert "hold their promise now: " in plimsoll("status", "west").stdout
 
     why = plimsoll("explain", "web")
     assert "web needs 6 RRU whichever MSB is lost and holds" in why.stdout, why.stderr

@@ -1,0 +1,144 @@
+"""Whether a reservation holds its promise now, and since when: the states, and the one rule that decides them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from libs.domain.region_condition import ConditionStatus
+from libs.domain.reservation import ROUNDING, Coverage
+
+AVAILABILITY_WINDOW = timedelta(days=30)
+"""Time over which the availability of a reservation is computed."""
+
+
+class Readiness(StrEnum):
+    """The states of a promise, which are the reasons of the condition Ready."""
+
+    HELD = "Held"
+    SURVIVES_LOSS = "SurvivesLoss"
+    """Held while one whole MSB is missing."""
+    NOT_THERE_YET = "NotThereYet"
+    """Not held since the reservation is new or changed."""
+    CAPACITY_LOST = "CapacityLost"
+    """Not held, although this same promise was held before."""
+    NOTHING_PROMISED = "NothingPromised"
+    """Its window has not begun, or it was deleted."""
+    NOT_WATCHED = "NotWatched"
+    """Not known: the platform did not look."""
+
+    @property
+    def status(self) -> ConditionStatus:
+        """Return the status of the condition Ready."""
+        if self in READY:
+            return ConditionStatus.TRUE
+        return ConditionStatus.FALSE if self in NOT_READY else ConditionStatus.UNKNOWN
+
+
+READY = (Readiness.HELD, Readiness.SURVIVES_LOSS)
+NOT_READY = (Readiness.NOT_THERE_YET, Readiness.CAPACITY_LOST)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadinessRecord:
+    """A state of a reservation, from a time on: one row of its history.
+
+    since_at                 since when Ready has this status, through any number of rows
+    observed_generation      generation of the spec
+    capacity_rru             promised
+    held_rru                 held by servers that are up; None: not watched
+    held_after_msb_loss_rru  likewise without the MSB that gives most
+    ready_s                  seconds before from_at, since the history began, in which the promise was held
+    watched_s                likewise in which something was promised and watched
+    """
+
+    from_at: datetime
+    since_at: datetime
+    readiness: Readiness
+    observed_generation: int
+    capacity_rru: float
+    held_rru: float | None
+    held_after_msb_loss_rru: float | None
+    ready_s: float = 0.0
+    watched_s: float = 0.0
+
+    def sums_at(self, at: datetime) -> tuple[float, float]:
+        """Return ready_s and watched_s at a time in which this record is in force."""
+        passed_s = (at - self.from_at).total_seconds()
+        is_watched = self.readiness in (*READY, *NOT_READY)
+        return self.ready_s + passed_s * (self.readiness in READY), self.watched_s + passed_s * is_watched
+
+    def is_like(self, other: ReadinessRecord) -> bool:
+        """Return whether the other record says the same, but for times and rounding."""
+        slack = ROUNDING * max(self.capacity_rru, 1.0)
+        mine, others = ((one.capacity_rru, one.held_rru, one.held_after_msb_loss_rru) for one in (self, other))
+        return (self.readiness, self.observed_generation) == (other.readiness, other.observed_generation) and all(
+            a == b or (a is not None and b is not None and abs(a - b) <= slack)
+            for a, b in zip(mine, others, strict=True)
+        )
+
+
+def readiness_of(
+    held: Coverage, *, capacity_rru: float, is_promised: bool, generation: int, last: ReadinessRecord | None
+) -> Readiness:
+    """Return the state of a promise.
+
+    held   its coverage by servers that are there and up
+    last   its last record; it tells a loss from a promise that is not reached yet
+    """
+    if not is_promised:
+        return Readiness.NOTHING_PROMISED
+    if held.shortfall_rru == 0:
+        return Readiness.HELD
+    if held.keeps(capacity_rru):
+        return Readiness.SURVIVES_LOSS
+    was_held = last is not None and last.readiness in (*READY, Readiness.CAPACITY_LOST)
+    same_promise = last is not None and last.observed_generation == generation
+    return Readiness.CAPACITY_LOST if was_held and same_promise else Readiness.NOT_THERE_YET
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadinessInterval:
+    """A record with its end. until_at: the start of the next record; of the last one, the time of the last look."""
+
+    record: ReadinessRecord
+    until_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Availability:
+    """Seconds in which a promise was held, of the seconds in which something was promised and watched."""
+
+    ready_s: float = 0.0
+    watched_s: float = 0.0
+
+    @property
+    def share(self) -> float | None:
+        """Return the share of time that it was ready; None if it was never watched."""
+        return min(self.ready_s / self.watched_s, 1.0) if self.watched_s > 0 else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegionReadiness:
+    """The guaranteed reservations of a region at the last look: their numbers by state, and sums.
+
+    missing_rru   sum over those that are not ready of the capacity that they lack
+    """
+
+    watched_until: datetime
+    ready: int = 0
+    not_there_yet: int = 0
+    capacity_lost: int = 0
+    capacity_rru: float = 0.0
+    held_rru: float = 0.0
+    held_after_msb_loss_rru: float = 0.0
+    missing_rru: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadinessHistory:
+    """The recorded part of a reservation's status. last: its last record; None before the first look."""
+
+    last: ReadinessRecord | None = None
+    availability: Availability = Availability()

@@ -1,0 +1,53 @@
+"""`plimsoll history`: show what a reservation held and was promised, and how long it was whole."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Annotated
+
+import typer
+
+from services.cli.client import Client, Json
+from services.cli.durations import in_words
+from services.cli.get import id_of
+from services.cli.noun import Noun
+from services.cli.output import Output, OutputOption, note, percent, plural, print_json, print_rows, say
+
+_COLUMNS = {
+    "FROM": "from_at",
+    "UNTIL": "until_at",
+    "READY": "ready",
+    "WHY": "reason",
+    "PROMISED": "capacity_rru",
+    "HELD": "held_rru",
+    "WITHOUT LARGEST MSB": "held_after_msb_loss_rru",
+}
+
+
+def history(
+    reservation: Annotated[str, typer.Argument(help="the reservation, by name or id")],
+    limit: Annotated[int, typer.Option(min=1, max=1_000_000, metavar="N", help="intervals, at most")] = 20,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show what a reservation held and was promised, newest first. Nothing changed within a line."""
+    client = Client.connect()
+    identifier = reservation if reservation.isdecimal() else id_of(client, Noun.RESERVATIONS, reservation)
+    status = client.get(f"/v1/reservations/{identifier}")["status"]
+    found = list(islice(client.items(f"/v1/reservations/{identifier}/history"), limit + 1))
+    items = found[:limit]
+    if output is Output.JSON:
+        whole = {name: status[name] for name in ("availability_30d", "watched_30d_s")}
+        print_json({**whole, "items": items})
+        return
+    say(f"{reservation} {whole_in_words(status)}")
+    print_rows(items, _COLUMNS)
+    if len(found) > limit:
+        note(f"Only {plural(limit, 'interval is', 'intervals are')} shown, and there are more: --limit N shows N.")
+
+
+def whole_in_words(status: Json) -> str:
+    """Return how long a reservation was whole, as the end of a sentence about it."""
+    share, watched_s = status["availability_30d"], status["watched_30d_s"]
+    if share is None:
+        return "was not watched yet, so how long it was whole is not known"
+    return f"was whole for {percent(share)} of the {in_words(watched_s)} watched in the last 30 days"

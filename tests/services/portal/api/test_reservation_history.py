@@ -1,0 +1,83 @@
+"""Test over REST what a reservation held: its status, its pages, and the condition Ready."""
+
+from collections.abc import Callable
+
+import pytest
+import sqlalchemy as sa
+from fastapi.testclient import TestClient
+
+from libs.reconcile.clock import SystemClock
+from libs.store.platform.database import Database
+from services.mover.reconcilers.watch_reservations import WatchReservations
+from tests.builders.stored import read, reservation_id
+
+
+@pytest.fixture
+def old(database: Database) -> int:
+    """A reservation that holds its two servers."""
+    return reservation_id(read(database), "old")
+
+
+@pytest.fixture
+def look(database: Database) -> Callable[[], None]:
+    def run() -> None:
+        WatchReservations(database, SystemClock(), "west").reconcile()
+
+    return run
+
+
+def ready_of(status: dict) -> dict:
+    return next(one for one in status["conditions"] if one["type"] == "Ready")
+
+
+def test_a_status_says_for_how_long_it_was_whole(client: TestClient, old: int, look: Callable[[], None]) -> None:
+    before = client.get(f"/v1/reservations/{old}").json()["status"]
+    assert (before["availability_30d"], before["watched_30d_s"]) == (None, 0)
+    assert (ready_of(before)["status"], ready_of(before)["last_transition"]) == ("True", None)
+    assert client.get(f"/v1/reservations/{old}/history").json() == {"items": [], "next_cursor": None}
+    look()
+    look()
+    after = client.get(f"/v1/reservations/{old}").json()["status"]
+    assert after["availability_30d"] == 1.0
+    assert after["watched_30d_s"] > 0
+    [interval] = client.get(f"/v1/reservations/{old}/history").json()["items"]
+    assert ready_of(after)["last_transition"] == interval["from_at"] < interval["until_at"]
+    assert (interval["ready"], interval["reason"]) == ("True", "Held")
+    assert (interval["capacity_rru"], interval["held_rru"], interval["held_after_msb_loss_rru"]) == (2, 2, 0)
+    [listed] = client.get("/v1/reservations", params={"name": "old"}).json()["items"]
+    assert listed["status"]["availability_30d"] == 1.0
+
+
+def test_a_loss_is_told_at_once_and_its_time_once_it_is_recorded(
+    client: TestClient, database: Database, old: int, look: Callable[[], None]
+) -> None:
+    look()
+    with database.write() as tx:
+        tx.execute(sa.text("UPDATE servers SET unavailability = 'unplanned' WHERE name = 'server-00'"))
+    ready = ready_of(client.get(f"/v1/reservations/{old}").json()["status"])
+    assert (ready["status"], ready["reason"], ready["last_transition"]) == ("False", "CapacityLost", None)
+    assert "It held its promise before and lost servers." in ready["message"]
+    look()
+    newest, first = client.get(f"/v1/reservations/{old}/history").json()["items"]
+    ready = ready_of(client.get(f"/v1/reservations/{old}").json()["status"])
+    assert ready["last_transition"] == newest["from_at"] == first["until_at"]
+    assert (newest["reason"], newest["held_rru"]) == ("CapacityLost", 1)
+
+
+def test_pages_are_followed_by_cursor(
+    client: TestClient, database: Database, old: int, look: Callable[[], None]
+) -> None:
+    for state in ("none", "unplanned", "none"):
+        with database.write() as tx:
+            values = {"state": state}
+            tx.execute(sa.text("UPDATE servers SET unavailability = :state WHERE name = 'server-00'"), values)
+        look()
+    path, found, cursor = f"/v1/reservations/{old}/history", [], None
+    for _ in range(3):
+        page = client.get(path, params={"limit": 1} | ({"cursor": cursor} if cursor else {})).json()
+        found += page["items"]
+        cursor = page["next_cursor"]
+    assert cursor is None
+    assert [one["reason"] for one in found] == ["Held", "CapacityLost", "Held"]
+    assert found == client.get(path).json()["items"]
+    assert client.get("/v1/reservations/999/history").status_code == 404
