@@ -53,6 +53,7 @@ def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], 
             short_rru=short,
             worst_msb=worst,
             free_servers=gained,
+            granted_servers=gained,
         )
         numbers |= found.numbers
         return Verdict(phase="degraded", reason=found.reason, message=found.message, numbers=numbers, plan=plan)

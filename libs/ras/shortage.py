@@ -31,12 +31,14 @@ def describe_shortage(
     short_rru: float,
     worst_msb: str | None,
     free_servers: int,
+    granted_servers: int = 0,
 ) -> Shortage:
     """Name the number and type of missing servers, the MSB to avoid, and the number of free servers.
 
     stock          (T,) servers of each hardware type in the region
     worst_msb      name of the MSB with most of the reservation: more servers there would not help
-    free_servers   free servers of its types, of which it may get some and still be short
+    free_servers     free servers that could lower the shortage
+    granted_servers  of those, servers that the caller binds to it; it is short by short_rru in spite of them
 
     The type is the one with the most RRU for the reservation in the region.
     """
@@ -51,7 +53,7 @@ def describe_shortage(
             numbers={"short_rru": short_rru},
         )
     best = int(eligible[int((rru * stock)[eligible].argmax())])
-    needed = free_servers + math.ceil((short_rru - _ROUNDING_RRU) / rru[best])
+    needed = granted_servers + math.ceil((short_rru - _ROUNDING_RRU) / rru[best])
     rest = [str(snapshot.hardware_types[t]) for t in eligible if t != best]
     others = f" (or {rest[0] if len(rest) == 1 else f'{len(rest)} other types'})" if rest else ""
     outside = f" outside {worst_msb}" if q.survives_msb_loss[reservation] and worst_msb is not None else ""

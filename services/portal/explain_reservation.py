@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from libs.domain.fleet import FREE, FleetSnapshot
+from libs.domain.readiness import ReadinessHistory
 from libs.domain.reservation import Reservation
 from libs.ras.explain.explanation import Explanation, explain, last_solve_of
 from libs.ras.explain.move import MoveEffect, alternatives, move_effect
+from libs.store.capacity.readiness_history import load_readiness_histories
 from libs.store.capacity.reservations import live_names, load_reservation
 from libs.store.fleet.snapshot import load_fleet_snapshot
+from libs.store.fleet.usable_servers import load_usable_servers
 from libs.store.plans.targets_history import load_last_solve_changes
 from libs.store.platform.database import Database
 from libs.web.names import unknown_name
@@ -20,16 +23,23 @@ FREE_NAME = "free"
 """The value of `to` for a server bound to no reservation."""
 
 
-def explain_reservation(database: Database, reservation_id: int, *, token_id: int) -> Explanation:
-    """Explain a reservation. Raises NotFound, and Problem (409) if it was deleted or has not begun."""
+def explain_reservation(
+    database: Database, reservation_id: int, *, token_id: int
+) -> tuple[Explanation, Reservation, ReadinessHistory]:
+    """Explain a reservation. Return the explanation, and the reservation with its history.
+
+    Raises NotFound, and Problem (409) if it was deleted or has not begun.
+    """
     with solving_slot(token_id):
         with database.snapshot() as tx:
             reservation = _live(load_reservation(tx, reservation_id))
             snapshot = load_fleet_snapshot(tx, reservation.region)
             last = load_last_solve_changes(tx, reservation.region)
+            usable = np.isin(snapshot.servers.id, load_usable_servers(tx, reservation.region))
+            history = load_readiness_histories(tx, [reservation_id])[reservation_id]
         row = _row(snapshot, reservation)
         solved = None if last is None else last_solve_of(snapshot, row, last[0], last[1])
-        return explain(snapshot, row, last_solve=solved)
+        return explain(snapshot, row, last_solve=solved, usable=usable), reservation, history
 
 
 def explain_server(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from libs.domain.arrays import Indices
+from libs.domain.arrays import Bools, Indices
 from libs.domain.fleet import FREE, FleetSnapshot
 from libs.ras.evaluate import Score, coverage_of, evaluate
 from libs.ras.explain.deciders import Deciders, decide
@@ -74,17 +74,28 @@ class Explanation:
 
 
 def explain(
-    snapshot: FleetSnapshot, reservation: int, *, last_solve: LastSolve | None, time_s_max: float = 10.0
+    snapshot: FleetSnapshot,
+    reservation: int,
+    *,
+    last_solve: LastSolve | None,
+    time_s_max: float = 10.0,
+    usable: Bools | None = None,
 ) -> Explanation:
-    """Explain one reservation (row): its servers, their cost, and the deciders."""
+    """Explain one reservation (row): its servers, their cost, and the deciders.
+
+    usable   (S,) servers that could be brought to a reservation now; None: all that are up. Only those count as free
+    """
     servers, q = snapshot.servers, snapshot.reservations
     mine = np.flatnonzero(servers.target == reservation).astype(np.int32)
     covered = coverage_of(snapshot, servers.target)
     short = float(covered.shortfall[reservation])
     by_msb = covered.by_msb[reservation]
     worst = str(snapshot.topology.msbs[int(by_msb.argmax())]) if by_msb.any() else None
-    types = _types(snapshot, reservation)
-    eligible_free = sum(use.free_servers for use in types if use.rru_per_server > 0)
+    free = (servers.target < 0) & servers.lasting & (True if usable is None else usable)
+    types = _types(snapshot, reservation, free)
+    helps = free & (q.rru[reservation, servers.hardware_type] > 0)
+    if q.survives_msb_loss[reservation] and worst is not None:
+        helps &= snapshot.server_msb != by_msb.argmax()
     return Explanation(
         reservation=str(q.name[reservation]),
         capacity_rru=float(q.capacity_rru[reservation]),
@@ -103,7 +114,7 @@ def explain(
             stock=stock_of(snapshot),
             short_rru=short,
             worst_msb=worst,
-            free_servers=eligible_free,
+            free_servers=int(helps.sum()),
         ),
         deciders=decide(snapshot, reservation, time_s_max=time_s_max),
         last_solve=last_solve,
@@ -160,10 +171,10 @@ def _holdings(snapshot: FleetSnapshot, reservation: int, rows: Indices) -> tuple
     )
 
 
-def _types(snapshot: FleetSnapshot, reservation: int) -> tuple[TypeUse, ...]:
+def _types(snapshot: FleetSnapshot, reservation: int, is_free: Bools) -> tuple[TypeUse, ...]:
     servers, T = snapshot.servers, len(snapshot.hardware_types)
     mine = np.bincount(servers.hardware_type[servers.target == reservation], minlength=T)
-    free = np.bincount(servers.hardware_type[(servers.target < 0) & servers.lasting], minlength=T)
+    free = np.bincount(servers.hardware_type[is_free], minlength=T)
     rru = snapshot.reservations.rru[reservation]
     return tuple(
         TypeUse(

@@ -29,9 +29,12 @@ _MEANS = {
 }
 
 
-def paragraph(e: Explanation) -> str:
-    """Summarise an explanation: need, servers, deciders, and the last solve's changes."""
-    return " ".join(part for part in (_needs(e), _mix(e), _decides(e), _better(e), _last(e.last_solve)) if part)
+def paragraph(e: Explanation, now: str = "") -> str:
+    """Summarise an explanation: need, servers, deciders, and the last solve's changes.
+
+    now   a sentence about what the reservation holds at this moment; the explanation is by targets
+    """
+    return " ".join(part for part in (_needs(e), now, _mix(e), _decides(e), _better(e), _last(e.last_solve)) if part)
 
 
 def claim(decider: Decider) -> str:
@@ -94,7 +97,7 @@ def _needs(e: Explanation) -> str:
     msbs = len({holding.msb for holding in e.holdings})
     said = f"{e.reservation} needs {e.capacity_rru:g} RRU"
     said += " whichever MSB is lost" if e.survives_msb_loss else ""
-    said += f" and holds {s.total_rru:.6g} RRU in {_count(e.servers, 'server')} of {_count(msbs, 'MSB')}."
+    said += f", and its targets give {s.total_rru:.6g} RRU in {_count(e.servers, 'server')} of {_count(msbs, 'MSB')}."
     if e.survives_msb_loss and e.worst_msb is not None:
         remains = s.total_rru - s.worst_msb_rru
         said += f" {e.worst_msb} holds the most of it, {s.worst_msb_rru:.6g} RRU; without {e.worst_msb}"

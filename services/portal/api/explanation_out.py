@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from libs.domain.readiness import ReadinessHistory
+from libs.domain.reservation import Reservation
 from libs.ras.evaluate import Score
 from libs.ras.explain.deciders import Decider
 from libs.ras.explain.explanation import Explanation
@@ -24,16 +26,21 @@ from services.portal.api.explanation_shapes import (
     TypeUseOut,
     ViolationOut,
 )
+from services.portal.api.reservation_out import ready_condition
 
 
-def explanation_out(e: Explanation) -> ExplanationOut:
-    """Return the explanation of a reservation as JSON."""
-    last = e.last_solve
+def explanation_out(e: Explanation, reservation: Reservation, history: ReadinessHistory) -> ExplanationOut:
+    """Return the explanation of a reservation as JSON, with what it holds now."""
+    last, ready = e.last_solve, ready_condition(reservation, history)
     return ExplanationOut(
-        summary=paragraph(e),
+        summary=paragraph(e, now=f"Now it {ready.message[0].lower()}{ready.message[1:]}"),
         reservation=e.reservation,
         capacity_rru=e.capacity_rru,
         survives_msb_loss=e.survives_msb_loss,
+        target_rru=e.standing.total_rru,
+        held_rru=reservation.held.total_rru,
+        held_after_msb_loss_rru=reservation.held.total_rru - reservation.held.worst_msb_rru,
+        ready=ready,
         servers=e.servers,
         standing=StandingOut.model_validate(e.standing),
         worst_msb=e.worst_msb,

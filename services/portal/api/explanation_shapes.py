@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from libs.web.model import ResponseModel
+from services.portal.api.reservation_out import Condition
 
 
 class CostOut(ResponseModel):
@@ -43,7 +44,7 @@ class TypeUseOut(ResponseModel):
     hardware_type: str
     rru_per_server: float
     servers: int
-    free_servers: int
+    free_servers: int = Field(description="In no reservation and bound to none, up, and in a known state: usable now")
 
 
 class PlaceChangeOut(ResponseModel):
@@ -100,6 +101,10 @@ class ExplanationOut(ResponseModel):
     reservation: str
     capacity_rru: float
     survives_msb_loss: bool
+    target_rru: float = Field(description="What its target bindings will give; the explanation is by these")
+    held_rru: float = Field(description="What its servers give that have joined and are up")
+    held_after_msb_loss_rru: float = Field(description="Likewise without the MSB that gives most")
+    ready: Condition = Field(description="Whether the servers that it holds now keep the promise")
     servers: int
     standing: StandingOut
     worst_msb: str | None

@@ -42,4 +42,4 @@ def get_explanation(
         return server_explanation_out(effects, asked=to is not None)
     if to is not None:
         raise invalid(FieldError(field="server", location="query", code="missing", message="is required with `to`"))
-    return explanation_out(explain_reservation(context.database, reservation_id, token_id=principal.token_id))
+    return explanation_out(*explain_reservation(context.database, reservation_id, token_id=principal.token_id))

@@ -81,7 +81,7 @@ def test_a_paragraph_says_what_is_held_and_what_decides() -> None:
         )
     )
     assert told == (
-        "web needs 12 RRU whichever MSB is lost and holds 14.1 RRU in 12 servers of 2 MSBs. "
+        "web needs 12 RRU whichever MSB is lost, and its targets give 14.1 RRU in 12 servers of 2 MSBs. "
         "msb-00 holds the most of it, 2 RRU; without msb-00 12.1 RRU remain. "
         "It has 7 hw-a and 5 hw-b. If every MSB had more hw-a (142 free now) or hw-b (129 free now), "
         "other servers would serve it better. "

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
 from libs.assignment import Limits
@@ -26,7 +27,11 @@ def web(client: TestClient, database: Database, assess_all: Callable[[], None]) 
 
 def test_a_viewer_hears_why(client: TestClient, database: Database, web: int) -> None:
     found = client.get(f"/v1/reservations/{web}/explain", headers=bearer(database, Role.VIEWER, "vera")).json()
-    assert found["summary"].startswith("web needs 6 RRU whichever MSB is lost and holds ")
+    assert found["summary"].startswith("web needs 6 RRU whichever MSB is lost, and its targets give ")
+    assert " Now it holds 0 of 6 RRU. The targets give " in found["summary"], "no server has joined yet"
+    assert (found["held_rru"], found["held_after_msb_loss_rru"]) == (0, 0)
+    assert found["target_rru"] == found["standing"]["total_rru"] >= 6
+    assert (found["ready"]["status"], found["ready"]["reason"]) == ("False", "NotThereYet")
     assert sum(holding["servers"] for holding in found["holdings"]) == found["servers"] > 0
     assert found["standing"]["shortfall_rru"] == 0
     named = {(d["name"], d["subject"]): d for d in found["deciders"]}
@@ -34,6 +39,29 @@ def test_a_viewer_hears_why(client: TestClient, database: Database, web: int) ->
     assert named["Supply", "hw-b"]["afresh"]["decides"] is False, "12 of them are free"
     assert found["settled"]
     assert found["last_solve"] is None
+
+
+def test_only_servers_that_are_usable_now_count_as_free(client: TestClient, database: Database, web: int) -> None:
+    def free() -> dict[str, int]:
+        types = client.get(f"/v1/reservations/{web}/explain").json()["types"]
+        return {use["hardware_type"]: use["free_servers"] for use in types}
+
+    before = free()
+    with database.write() as tx:
+        names = tx.execute(
+            sa.text(
+                "SELECT servers.name FROM servers JOIN hardware_types USING (hardware_type_id) WHERE "
+                "hardware_types.name = 'hw-b' AND target_reservation_id IS NULL"
+            )
+        )
+        changes = (
+            "unavailability = 'planned'",
+            "current_reservation_id = (SELECT reservation_id FROM reservations WHERE name = 'old')",
+            "in_doubt_reservation_id = (SELECT reservation_id FROM reservations WHERE name = 'old')",
+        )
+        for name, change in zip(names.scalars().all(), changes, strict=False):
+            tx.execute(sa.text(f"UPDATE servers SET {change} WHERE name = :name"), {"name": name})
+    assert free() == before | {"hw-b": before["hw-b"] - 3}
 
 
 def test_what_the_last_solve_did_is_told_whatever_came_after(

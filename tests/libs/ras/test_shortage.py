@@ -1,0 +1,26 @@
+"""A shortage names the servers that would help, and no others."""
+
+from libs.domain.reservation import ReservationSpec
+from libs.ras.explain.explanation import explain
+from tests.builders.region import fleet_snapshot
+
+FOUR = ReservationSpec(capacity_rru=4, rru={"hw-a": 1.0})
+BOUND = dict.fromkeys(["server-00", "server-01", "server-02", "server-04", "server-05"], "web")
+
+
+def test_free_servers_in_the_largest_msb_do_not_help_and_the_need_is_what_is_missing() -> None:
+    """3 in msb-00 and 2 in msb-01: 2 remain without msb-00. Two more are free outside it, one inside."""
+    snapshot = fleet_snapshot(reservations={"web": FOUR}, current=BOUND)
+    shortage = explain(snapshot, 0, last_solve=None).shortage
+    assert shortage is not None
+    assert shortage.numbers == {"short_rru": 2.0, "needed_servers": 2.0, "free_servers": 2.0}
+    assert shortage.message.startswith("Needs 2 more hw-a outside msb-00; 2 free.")
+
+
+def test_a_free_server_that_is_not_usable_does_not_help() -> None:
+    snapshot = fleet_snapshot(reservations={"web": FOUR}, current=BOUND)
+    usable = snapshot.servers.name != "server-06"
+    explanation = explain(snapshot, 0, last_solve=None, usable=usable)
+    assert explanation.shortage is not None
+    assert explanation.shortage.numbers["free_servers"] == 1
+    assert [use.free_servers for use in explanation.types] == [2], "server-03 and server-07 are free"
