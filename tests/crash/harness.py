@@ -10,6 +10,7 @@ from pathlib import Path
 
 from services.standalone.probe import HttpReady
 from services.standalone.processes import Command, Process
+from tests.crash.forked import Forked
 
 WAIT_S_MAX = 90.0
 """Seconds. No step takes nearly as long, except on a busy machine."""
@@ -29,7 +30,7 @@ class JobProcesses:
     def __init__(self, folder: Path, database_url: str, worker: str = "services.standalone.worker", **env: str) -> None:
         self._folder = folder
         self._modules = {"worker": [worker], "scheduler": ["services.scheduler.main", "work"]}
-        self._running: dict[str, Process] = {}
+        self._running: dict[str, Forked] = {}
         self._log_starts: dict[str, int] = {}
         self._env = {
             **{name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ},
@@ -59,8 +60,7 @@ class JobProcesses:
             if name not in self._running:
                 log = self._folder / f"{name}.log"
                 self._log_starts[name] = log.stat().st_size if log.exists() else 0
-                command = Command(name=name, argv=[sys.executable, "-m", *module], env={**self._env, **env})
-                self._running[name] = Process(command, self._folder)
+                self._running[name] = Forked(module, {**self._env, **env}, log)
 
     def wait_for_crash(self, point: str) -> None:
         """Wait until a process, or one of the worker's pool, has killed itself there; end the rest of it."""
@@ -72,9 +72,7 @@ class JobProcesses:
     def kill(self, *names: str) -> None:
         """Kill these processes (default: all) with SIGKILL, and the worker's pool with them."""
         for name in names or tuple(self._running):
-            process = self._running.pop(name)
-            process.kill()
-            process.stop()
+            self._running.pop(name).kill()
 
     def pid(self, name: str) -> int:
         return self._running[name].pid

@@ -1,6 +1,7 @@
 """Repeated, concurrent or interrupted assessments make one reservation, and give no server twice."""
 
 import multiprocessing
+import os
 import signal
 import threading
 
@@ -9,7 +10,6 @@ from fastapi.testclient import TestClient
 
 from libs.domain.capacity_request import CapacityRequestPhase
 from libs.domain.plan import PlanKind
-from libs.reconcile import crash
 from libs.reconcile.clock import SystemClock
 from libs.reconcile.jobs import ASSESS
 from libs.store.fleet.snapshot import load_fleet_snapshot
@@ -68,7 +68,7 @@ def test_many_at_once_share_what_is_free(client: TestClient, database: Database)
 
 
 def _die_at(url: str, request_id: int, point: str) -> None:
-    crash._CRASH_AT = point
+    os.environ["PLIMSOLL_CRASH_AT"] = point
     assess(Database(url), request_id)
 
 
