@@ -154,7 +154,7 @@ class _Ledger:
         return dropped
 
     def _hurt(self, n: int) -> int:
-        """Return 0 if nobody misses the server of change n, 1 if its destination has room, else 2."""
+        """Return 0 if change n frees its server, 1 if its destination has room without it, else 2."""
         s = int(self.c.to[n])
         if s == NONE:
             return 0

@@ -1,4 +1,4 @@
-"""What would be committed is refused if it leaves a reservation worse off than it is now."""
+"""A commit is refused if it leaves a reservation worse off than it is now."""
 
 import numpy as np
 

@@ -32,7 +32,7 @@ Meanwhile = Callable[[FleetSnapshot, TargetPlan], None]
 
 
 def coverage(database: Database) -> dict[str, Coverage]:
-    """What the targets give each reservation, from the database."""
+    """Return the coverage of each reservation by its targets, from the database."""
     q = read(database).reservations
     with database.snapshot() as tx:
         found = load_coverage(tx, q.id.tolist(), "target")
