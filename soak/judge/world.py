@@ -31,14 +31,18 @@ def joined_clean(history: History) -> Iterator[Violation]:
 
 
 def world_agrees(history: History) -> Iterator[Violation]:
-    """At rest, the platform's reservation of every server is the real one."""
+    """At rest, the platform's reservation of every server is the real one.
+
+    A server that is down may still be in doubt. It is then in the reservation that the platform names, or in none.
+    """
     if not history.world:
         return
     servers, _ = _followed(history)
     for row in history.at_rest.get("servers", []):
         owners = servers[row["region"], row["name"]].owners
         said = {row["current_reservation"]} - {None}
-        if owners != said:
+        doubted = {row["in_doubt_reservation"]} - {None}
+        if not said <= owners <= said | doubted:
             says = row["current_reservation"] or "none"
             yield Violation(
                 "world_agrees", f"{row['name']} is in {', '.join(sorted(owners)) or 'none'}; the platform says {says}"

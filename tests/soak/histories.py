@@ -35,6 +35,7 @@ def server(number: int, msb: str, bound: str | None = "web", generation: int = 4
         "hardware_type": "hw-a",
         "current_reservation": bound,
         "target_reservation": bound,
+        "in_doubt_reservation": None,
         "in_use": False,
         "host_profile": "default",
         "unavailability": "none",

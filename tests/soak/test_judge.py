@@ -220,6 +220,11 @@ LIES: list[tuple[str, str, Spoil]] = [
     ),
     (
         "world_agrees",
+        "a server in doubt is in another reservation than the one that is named",
+        lambda told, end: (told.world(30, 4, "join", to="db"), end["servers"][3].update(in_doubt_reservation="web")),
+    ),
+    (
+        "world_agrees",
         "a server has left a reservation that the platform thinks it is in",
         lambda told, end: told.world(30, 1, "preempt", of="web"),
     ),

@@ -121,6 +121,15 @@ def test_simulations_are_forgotten_when_there_are_many() -> None:
     assert judge(history(told)) == []
 
 
+@pytest.mark.parametrize("joined", [False, True])
+def test_a_server_in_doubt_is_in_the_reservation_that_is_named_or_in_none(joined: bool) -> None:
+    told = well()
+    if joined:
+        told.world(30, 4, "join", to="db")
+    told.records[-1]["servers"][3].update(in_doubt_reservation="db", unavailability="unplanned")
+    assert judge(history(told)) == []
+
+
 def test_a_free_server_may_be_granted() -> None:
     told = well()
     saw_grant(told, None)
