@@ -13,6 +13,7 @@ class ApprovalKind(StrEnum):
 
     CAPACITY_REQUEST = "capacity_request"
     REGION_POLICY = "region_policy"
+    MAINTENANCE_OVERRIDE = "maintenance_override"
 
 
 class ApprovalStatus(StrEnum):
@@ -42,7 +43,8 @@ class ApprovalLimits:
 
     size_rru        capacity above this needs an approval; None: no limit
     hardware_share  taking more than this share of a hardware type's servers needs an approval; None: no limit
-    four_eyes       True: a token that asked for a change cannot approve it
+    four_eyes       True: a token that asked for a change cannot approve it, and maintenance against the rules waits for
+                    the approval of another token
     generation      row generation; 0: no limits were ever set
     """
 
@@ -56,10 +58,11 @@ class ApprovalLimits:
 class Approval:
     """An approval, pending or decided.
 
-    reservation   name of the reservation that the request is about; None: the approval is about a policy
+    reservation   name of the reservation that the request is about; None: the approval is about something else
     owner         owner of that reservation
-    change        the requested change: the spec of a request, or the changed fields of a policy
-    before        the present values of the same fields; None for a new reservation
+    change        the requested change: the spec of a request, the changed fields of a policy, or the event of a
+                  maintenance
+    before        the present values of the same fields; None for a new reservation and for maintenance
     asked_by      names of the tokens that asked
     given_reason  their reason, in their words
     """

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from libs.domain.maintenance import MaintenanceAnswer
+
 
 class Unavailability(StrEnum):
     """Unavailability of a server. PLANNED counts as usable capacity: the embedded buffer covers it (RAS, 3.3.1)."""
@@ -24,6 +26,20 @@ class UnavailabilityScope(StrEnum):
     DATACENTER = "datacenter"
 
 
+class EventState(StrEnum):
+    """Whether an event may take effect. A planned one asks first; an unplanned one is always ALLOWED."""
+
+    ANNOUNCED = "announced"
+    """Planned for later. It asks when it is due."""
+    QUEUED = "queued"
+    AWAITING_APPROVAL = "awaiting_approval"
+    """An override of the rules of maintenance that waits for a second person."""
+    ALLOWED = "allowed"
+    """It takes effect from `starts_at` until it ends."""
+    REFUSED = "refused"
+    """It has ended without taking effect."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnavailabilityEvent:
     """A health or maintenance event over a scope.
@@ -31,6 +47,7 @@ class UnavailabilityEvent:
     kind       planned or unplanned
     ends_at    expected end; None: not known
     ended_at   true end; None: still open
+    answer     the rules' answer to planned maintenance; None: not asked yet, or it does not ask
     """
 
     unavailability_event_id: int
@@ -43,3 +60,5 @@ class UnavailabilityEvent:
     ends_at: datetime | None
     ended_at: datetime | None
     generation: int
+    state: EventState
+    answer: MaintenanceAnswer | None

@@ -25,15 +25,16 @@ class ApprovalOut(ResponseModel):
     region: str
     kind: ApprovalKind
     capacity_request_id: int | None
-    reservation: str | None = Field(description="Name of the reservation; null: the approval is about a policy")
+    reservation: str | None = Field(description="Name of the reservation; null: the approval is about something else")
     owner: str | None = Field(description="Owner of that reservation")
     status: ApprovalStatus
     causes: list[CauseOut] = Field(description="Why it needs an approval")
     change: dict[str, object] = Field(
-        description="The requested change: the spec of a request, or the changed fields of a policy"
+        description="The requested change: the spec of a request, the changed fields of a policy, or the event of a "
+        "maintenance"
     )
     before: dict[str, object] | None = Field(
-        description="The present values of the same fields; null for a new reservation"
+        description="The present values of the same fields; null for a new reservation and for maintenance"
     )
     asked_by: list[str] = Field(description="Names of the tokens that asked for it")
     given_reason: str | None = Field(description="Their reason, in their words")

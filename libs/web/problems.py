@@ -26,6 +26,7 @@ TITLES = {
     "invalid_token": "The token is not valid",
     "last_admin": "Somebody must be able to make tokens",
     "method_not_allowed": "The method is not allowed here",
+    "maintenance_refused": "It would break a rule of maintenance",
     "managed_by_policy": "The region's policy decides that",
     "needs_approval": "Somebody must approve that",
     "not_an_owner": "This token may not act for that owner",

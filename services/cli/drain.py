@@ -9,7 +9,7 @@ import typer
 from libs.domain.unavailability import UnavailabilityScope
 from services.cli.client import Client, Json
 from services.cli.moments import MOMENT, moment
-from services.cli.output import Output, OutputOption, note, plural, print_json, say
+from services.cli.output import Output, OutputOption, note, print_json, say
 from services.cli.requests import RegionOption
 
 
@@ -25,52 +25,83 @@ def drain(
         str | None,
         typer.Option(metavar=MOMENT, help="its expected end; UTC unless the time has an offset"),
     ] = None,
-    end: Annotated[bool, typer.Option("--end", help="end its open planned events now")] = False,
+    end: Annotated[
+        bool, typer.Option("--end", help="end its open planned events now; withdraw those that wait")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="show the answer without asking for it")] = False,
+    override: Annotated[
+        str | None, typer.Option("--override", metavar="REASON", help="begin against the rules; why")
+    ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Announce planned maintenance, or its end. Its servers still count, because embedded buffers cover them."""
-    client = Client.connect()
-    planned = [
-        event
-        for event in client.items("/v1/unavailability-events", region=region, open="true", limit=1000)
-        if event["kind"] == "planned"
-    ]
+    """Ask for planned maintenance, or end it. It begins now, is queued or is refused. Its servers still count."""
+    client, place = Client.connect(), f"{scope} {name}"
     if end:
-        events = [
-            client.post(f"/v1/unavailability-events/{event['unavailability_event_id']}/end")
-            for event in planned
-            if _place(event) == (scope, name)
-        ]
+        _end(client, region, scope, name, output)
+        return
+    body: Json = {"region": region, "scope": scope, "scope_name": name, "kind": "planned", "reason": reason}
+    body |= {} if at is None else {"starts_at": moment("--at", at)}
+    body |= {} if until is None else {"ends_at": moment("--until", until)}
+    body |= {} if override is None else {"override_reason": override}
+    if dry_run:
+        answer = client.post(f"{_PATH}?dry_run=true", body)
+        if output is Output.JSON:
+            print_json(answer)
+        else:
+            say(f"{place} {_WOULD[answer['verdict']]}{_when(answer)}: {answer['message']}")
+        return
+    also = [str(event["unavailability_event_id"]) for event in _planned(client, region, scope, name)]
+    event = client.post(_PATH, body)
+    if also:
+        note(f"{place} is also asked for by event {', '.join(also)}; --end ends all of them")
+    if output is Output.JSON:
+        print_json({"items": [event]})
     else:
-        body: Json = {"region": region, "scope": scope, "scope_name": name, "kind": "planned", "reason": reason}
-        body |= {} if at is None else {"starts_at": moment("--at", at)}
-        body |= {} if until is None else {"ends_at": moment("--until", until)}
-        events = [client.post("/v1/unavailability-events", body)]
-        _warn(planned, scope, name, region)
+        say(f"{place}: event {event['unavailability_event_id']} {_told(event)}")
+
+
+def _end(client: Client, region: str, scope: UnavailabilityScope, name: str, output: Output) -> None:
+    planned = _planned(client, region, scope, name)
+    events = [client.post(f"{_PATH}/{event['unavailability_event_id']}/end") for event in planned]
     if output is Output.JSON:
         print_json({"items": events})
     elif not events:
         say(f"{scope} {name}: no open planned event")
     else:
         ids = ", ".join(str(event["unavailability_event_id"]) for event in events)
-        begins = "has begun" if at is None else f"begins at {events[0]['starts_at']}"
-        verb = "has" if len(events) == 1 else "have"
-        said = f"{verb} ended" if end else f"{begins}; its servers go on counting"
-        say(f"{scope} {name}: event{'s' * (len(events) > 1)} {ids} {said}")
+        say(f"{scope} {name}: event{'s' * (len(events) > 1)} {ids} {'has' if len(events) == 1 else 'have'} ended")
 
 
-def _warn(planned: list[Json], scope: UnavailabilityScope, name: str, region: str) -> None:
-    """Warn of other announced maintenance, because an embedded buffer covers one MSB, never two."""
-    also = [str(event["unavailability_event_id"]) for event in planned if _place(event) == (scope, name)]
-    if also:
-        note(f"{scope} {name} is also in planned maintenance by event {', '.join(also)}; --end ends all of them")
-    msbs = sorted({event["scope_name"] for event in planned if event["scope"] == UnavailabilityScope.MSB} - {name})
-    if scope is UnavailabilityScope.MSB and msbs:
-        note(
-            f"warning: maintenance is announced for {plural(len(msbs), 'other MSB')} too ({', '.join(msbs)}). Embedded "
-            f"buffers cover one MSB at a time: `plimsoll drain msb {msbs[0]} --region {region} --end` ends it"
-        )
+def _planned(client: Client, region: str, scope: UnavailabilityScope, name: str) -> list[Json]:
+    """Return the open planned events of this scope."""
+    of_it = ("planned", scope, name)
+    found = client.items(_PATH, region=region, open="true", limit=1000)
+    return [event for event in found if (event["kind"], event["scope"], event["scope_name"]) == of_it]
 
 
-def _place(event: Json) -> tuple[str, str]:
-    return event["scope"], event["scope_name"]
+_PATH = "/v1/unavailability-events"
+_WOULD = {"now": "would begin now", "queued": "would be queued", "refused": "would be refused"}
+
+
+def _told(event: Json) -> str:
+    """Return what the request became, and why."""
+    answer = event["answer"]
+    match event["state"]:
+        case "queued":
+            return f"is queued{_when(answer)}: {answer['message']}"
+        case "announced":
+            return f"begins at {event['starts_at']}; it is asked again when it is due"
+        case "awaiting_approval":
+            return "waits for the approval of another person: `plimsoll get approvals -w status=pending`"
+        case _ if answer is not None and answer["verdict"] != "now":
+            return f"is allowed by override, from {event['starts_at']}, though {answer['message']}"
+        case _:
+            return "has begun; its servers go on counting"
+
+
+def _when(answer: Json) -> str:
+    """Return the place in the queue and the estimate of the beginning."""
+    if answer["verdict"] != "queued":
+        return ""
+    begins = "no end of what it waits for is known" if answer["begins_at"] is None else f"about {answer['begins_at']}"
+    return f" as number {answer['position']}, {begins}"

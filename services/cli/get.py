@@ -78,6 +78,9 @@ COLUMNS: dict[Noun, dict[str, str]] = {
         "FROM": "starts_at",
         "UNTIL": "ends_at",
         "ENDED": "ended_at",
+        "STATE": "state",
+        "PLACE": "answer.position",
+        "BEGINS": "answer.begins_at",
     },
     Noun.RETIREMENTS: {
         "ID": "retirement_id",

@@ -102,7 +102,7 @@ GROUPS: dict[str, Commands] = {
         ),
         "drain": (
             "services.cli.drain:drain",
-            "Announce planned maintenance, or its end.",
+            "Ask for planned maintenance, or end it.",
         ),
         "decommission": (
             "services.cli.retire:decommission",

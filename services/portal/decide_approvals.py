@@ -7,11 +7,13 @@ from datetime import datetime
 
 from libs.domain.approval import Approval, ApprovalKind, ApprovalStatus
 from libs.domain.capacity_request import CapacityRequest, CapacityRequestPhase
+from libs.domain.unavailability import EventState
 from libs.reconcile.jobs import ASSESS
 from libs.store.capacity.approval_limits import load_approval_limits
 from libs.store.capacity.approvals import decide_approval, load_approval
 from libs.store.capacity.capacity_requests import change_phase, load_capacity_request
 from libs.store.fleet.regions import load_region
+from libs.store.fleet.unavailability_events import load_event, lock_events, refresh_unavailability, settle_event
 from libs.store.platform import audit
 from libs.store.platform.database import Transaction
 from libs.store.platform.jobs import enqueue
@@ -22,13 +24,14 @@ from services.portal.promise_rules import lacks_second_person
 
 
 def approve(tx: Transaction, approval_id: int, *, generation: int, actor: str, reason: str, now: datetime) -> Approval:
-    """Approve a change: a request is assessed again, a policy is set.
+    """Approve a change: a request is assessed again, a policy is set, maintenance begins.
 
     Raises NotFound, StaleGeneration, and Problem: 409 if it no longer waits, 403 if its requester may not approve it.
     """
     approval = _require_pending(tx, approval_id)
     # Lock the region before the approval, as every change of the policy does.
     region = load_region(tx, approval.region, lock=approval.kind is ApprovalKind.REGION_POLICY)
+    _lock_events(tx, approval, region.region_id)
     if lacks_second_person(load_approval_limits(tx, region.region_id), approval.asked_by, actor):
         detail = f"{actor} asked for this; in {approval.region} another person must approve it."
         raise Problem(403, "four_eyes", detail, asked_by=list(approval.asked_by))
@@ -37,6 +40,8 @@ def approve(tx: Transaction, approval_id: int, *, generation: int, actor: str, r
         # Any other change of the policy would have superseded this one. So the region is as it was read.
         policy = replace(region.policy, **approval.change)  # type: ignore[arg-type]  # as the broker took it apart
         update_policy(tx, region.name, policy, generation=region.generation, actor=actor, reason=reason, now=now)
+    elif approval.kind is ApprovalKind.MAINTENANCE_OVERRIDE:
+        _settle_maintenance(tx, approval, region.region_id, EventState.ALLOWED, actor=actor, now=now)
     else:
         request = _request(tx, approval)
         change_phase(
@@ -53,11 +58,13 @@ def approve(tx: Transaction, approval_id: int, *, generation: int, actor: str, r
 
 
 def reject(tx: Transaction, approval_id: int, *, generation: int, actor: str, reason: str, now: datetime) -> Approval:
-    """Reject a change: a request is rejected with the person's reason, a policy stays.
+    """Reject a change: a request is rejected with the person's reason, a policy stays, maintenance is refused.
 
     Raises NotFound, StaleGeneration, and Problem (409) if it no longer waits.
     """
     approval = _require_pending(tx, approval_id)
+    region_id = load_region(tx, approval.region).region_id
+    _lock_events(tx, approval, region_id)
     decided = _decide(tx, approval, ApprovalStatus.REJECTED, generation=generation, actor=actor, reason=reason, now=now)
     if approval.kind is ApprovalKind.CAPACITY_REQUEST:
         request = _request(tx, approval)
@@ -71,7 +78,26 @@ def reject(tx: Transaction, approval_id: int, *, generation: int, actor: str, re
             numbers=request.numbers,
             now=now,
         )
+    elif approval.kind is ApprovalKind.MAINTENANCE_OVERRIDE:
+        _settle_maintenance(tx, approval, region_id, EventState.REFUSED, actor=actor, now=now)
     return decided
+
+
+def _lock_events(tx: Transaction, approval: Approval, region_id: int) -> None:
+    """Lock the events of the region before the approval, as the end of an event does."""
+    if approval.kind is ApprovalKind.MAINTENANCE_OVERRIDE:
+        lock_events(tx, region_id)
+
+
+def _settle_maintenance(
+    tx: Transaction, approval: Approval, region_id: int, state: EventState, *, actor: str, now: datetime
+) -> None:
+    """Let the maintenance of an override begin, or end it as refused. Its end would have superseded the approval."""
+    event_id = approval.change["unavailability_event_id"]
+    assert isinstance(event_id, int)
+    event = load_event(tx, event_id)
+    settle_event(tx, event, state, event.answer, actor=actor, now=now)
+    refresh_unavailability(tx, region_id, now=now)
 
 
 def _require_pending(tx: Transaction, approval_id: int) -> Approval:

@@ -139,6 +139,16 @@ def supersede_of_policy(tx: Transaction, region_id: int, *, decided_by: str, rea
     _supersede(tx, waits, decided_by, reason, now)
 
 
+def supersede_of_event(tx: Transaction, event_id: int, *, decided_by: str, reason: str, now: datetime) -> None:
+    """Supersede the pending approval of an override of maintenance, because the event has ended."""
+    waits = sa.and_(
+        _table.c.kind == ApprovalKind.MAINTENANCE_OVERRIDE,
+        _table.c.status == ApprovalStatus.PENDING,
+        _table.c.change["unavailability_event_id"].as_integer() == event_id,
+    )
+    _supersede(tx, waits, decided_by, reason, now)
+
+
 def _supersede(tx: Transaction, which: sa.ColumnElement[bool], decided_by: str, reason: str, now: datetime) -> None:
     values = {
         "status": ApprovalStatus.SUPERSEDED,

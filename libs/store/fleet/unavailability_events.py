@@ -1,7 +1,7 @@
 """Health and maintenance events, and the unavailability of servers that follows from them.
 
-`servers.unavailability` is derived from the open events. The transaction that opens or ends an event computes it again
-for all servers of open events. No other code writes it.
+`servers.unavailability` is derived from the open events that are allowed. The transaction that opens, allows or ends an
+event computes it again for all servers of open events. No other code writes it.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from libs.domain.maintenance import MaintenanceAnswer
 from libs.domain.page import Page
-from libs.domain.unavailability import Unavailability, UnavailabilityEvent, UnavailabilityScope
+from libs.domain.unavailability import EventState, Unavailability, UnavailabilityEvent, UnavailabilityScope
 from libs.reconcile.errors import StaleGeneration
 from libs.reconcile.jobs import DRAW_REPLACEMENTS
+from libs.store.fleet.maintenance_answers import answer_from_json, answer_to_json
 from libs.store.fleet.regions import load_region
 from libs.store.platform import audit
 from libs.store.platform.database import Transaction
@@ -35,7 +37,7 @@ _SCOPES = {
 _REFRESH = """
     WITH open AS (
         SELECT server_id, rack_id, msb_id, datacenter_id, kind FROM unavailability_events
-        WHERE region_id = :region_id AND ended_at IS NULL AND starts_at <= :now
+        WHERE region_id = :region_id AND ended_at IS NULL AND starts_at <= :now AND state = 'allowed'
     ), open_racks AS (
         SELECT rack_id, kind FROM open WHERE rack_id IS NOT NULL
         UNION ALL SELECT racks.rack_id, kind FROM open JOIN racks USING (msb_id)
@@ -67,13 +69,14 @@ _MENDED = sa.text("UPDATE moves SET dead_letter = 'mended' WHERE server_id = :se
 
 
 def refresh_unavailability(tx: Transaction, region_id: int, *, now: datetime) -> int:
-    """Close the events that are over, and derive every server's unavailability from the open events that have begun.
+    """Close the events that are over, and derive every server's unavailability from the allowed events that have begun.
 
     Unplanned outranks planned. Return the number of servers that changed. If servers were lost, ask for replacements in
     the same transaction. Idempotent; the scheduler's tick calls it.
     """
     lock_events(tx, region_id)
-    over = (_events.c.region_id == region_id, _events.c.ended_at.is_(None), _events.c.ends_at <= now)
+    is_open = (_events.c.region_id == region_id, _events.c.ended_at.is_(None))
+    over = (*is_open, _events.c.ends_at <= now, _events.c.state == EventState.ALLOWED.value)
     tx.execute(sa.update(_events).where(*over).values(ended_at=_events.c.ends_at))
     found = tx.execute(sa.text(_REFRESH), {"region_id": region_id, "now": now}).one()
     if found.lost:
@@ -94,30 +97,77 @@ def open_event(
     ends_at: datetime | None,
     actor: str,
     now: datetime,
+    state: EventState = EventState.ALLOWED,
+    answer: MaintenanceAnswer | None = None,
+    override_reason: str | None = None,
 ) -> UnavailabilityEvent:
     """Open an event: a server, rack, MSB or datacenter is or will be unavailable.
 
-    kind      PLANNED or UNPLANNED
-    ends_at   time at which it closes by itself; None: until end_event
+    kind             PLANNED or UNPLANNED
+    ends_at          time at which it closes by itself; None: until end_event
+    state, answer    of planned maintenance that asks; the caller asks
+    override_reason  why it need not ask
 
     Raises NotFound for the region and the scope, and IntegrityError if ends_at is not after starts_at.
     """
     region_id = load_region(tx, region_name).region_id
+    key, scope_id = _SCOPES[scope][1], find_scope(tx, region_id, scope, scope_name)
+    values = {"region_id": region_id, "scope": scope.value, key: scope_id, "kind": kind.value, "reason": reason}
+    asked = {"state": state.value, "answer": None if answer is None else answer_to_json(answer)}
+    insert = _events.insert().values(**values, **asked, starts_at=starts_at, ends_at=ends_at)
+    event_id = tx.execute(insert.returning(_events.c.unavailability_event_id)).scalar_one()
+    refresh_unavailability(tx, region_id, now=now)
+    event = load_event(tx, event_id)
+    after = {"scope": scope.value, "scope_name": scope_name, "kind": kind.value, "reason": reason, "state": state.value}
+    after |= {} if answer is None else {"answer": answer.message}
+    _audit(tx, event, "open", actor, now, after, override_reason)
+    return event
+
+
+def find_scope(tx: Transaction, region_id: int, scope: UnavailabilityScope, scope_name: str) -> int:
+    """Return the id of a server, rack, MSB or datacenter of the region. Raises NotFound."""
     table, key = _SCOPES[scope]
     found = sa.select(table.c[key]).where(table.c.region_id == region_id, table.c.name == scope_name)
     if scope is UnavailabilityScope.SERVER:
         found = found.where(servers.c.decommissioned_at.is_(None))
     scope_id = tx.execute(found).scalar_one_or_none()
     if scope_id is None:
-        raise NotFound(scope.value, f"{region_name}/{scope_name}")
-    values = {"region_id": region_id, "scope": scope.value, key: scope_id, "kind": kind.value, "reason": reason}
-    insert = _events.insert().values(**values, starts_at=starts_at, ends_at=ends_at)
-    event_id = tx.execute(insert.returning(_events.c.unavailability_event_id)).scalar_one()
-    refresh_unavailability(tx, region_id, now=now)
-    event = load_event(tx, event_id)
-    after = {"scope": scope.value, "scope_name": scope_name, "kind": kind.value, "reason": reason}
-    _audit(tx, event, "open", actor, now, after)
-    return event
+        region = tx.execute(sa.select(regions.c.name).where(regions.c.region_id == region_id)).scalar_one()
+        raise NotFound(scope.value, f"{region}/{scope_name}")
+    return int(scope_id)
+
+
+def settle_event(
+    tx: Transaction,
+    event: UnavailabilityEvent,
+    state: EventState,
+    answer: MaintenanceAnswer | None,
+    *,
+    actor: str,
+    now: datetime,
+) -> None:
+    """Write what was answered to planned maintenance. Nothing is written if nothing changed.
+
+    The caller holds the lock of the region's events and, after ALLOWED, refreshes the unavailability. One that waited
+    keeps its length: its end moves. A refusal ends it. Raises StaleGeneration unless the event is as it was read.
+    """
+    if (state, answer) == (event.state, event.answer):
+        return
+    values: dict[str, object] = {"state": state.value, "answer": None if answer is None else answer_to_json(answer)}
+    if state is EventState.REFUSED:
+        values["ended_at"] = now
+    waited = event.state in (EventState.QUEUED, EventState.AWAITING_APPROVAL) and now > event.starts_at
+    if state is EventState.ALLOWED and waited and event.ends_at is not None:
+        values["ends_at"] = event.ends_at + (now - event.starts_at)
+    event_id = event.unavailability_event_id
+    as_read = (_events.c.generation == event.generation, _events.c.ended_at.is_(None))
+    written = sa.update(_events).where(_events.c.unavailability_event_id == event_id, *as_read).values(values)
+    if tx.execute(written).rowcount == 0:
+        found = load_event(tx, event_id).generation
+        raise StaleGeneration("unavailability event", event_id, expected=event.generation, found=found)
+    if state is not event.state:
+        after = {"state": state.value} | ({} if answer is None else {"answer": answer.message})
+        _audit(tx, event, state.value, actor, now, after)
 
 
 def end_event(
@@ -157,6 +207,7 @@ def list_events(
     region_name: str | None = None,
     *,
     is_open: bool | None = None,
+    state: EventState | None = None,
     after: int | None = None,
     limit: int = 100,
 ) -> Page[UnavailabilityEvent]:
@@ -168,10 +219,20 @@ def list_events(
     query = _SELECT.where(key > (after or 0)).order_by(key).limit(limit + 1)
     if region_name is not None:
         query = query.where(_events.c.region_id == load_region(tx, region_name).region_id)
+    if state is not None:
+        query = query.where(_events.c.state == state.value)
     if is_open is not None:
         query = query.where(_events.c.ended_at.is_(None) if is_open else _events.c.ended_at.is_not(None))
     found = [_event(row) for row in tx.execute(query).mappings()]
     return Page.of(found, limit, lambda event: event.unavailability_event_id)
+
+
+def list_asking(tx: Transaction, region_id: int, *, now: datetime) -> list[UnavailabilityEvent]:
+    """Return the planned events of a region that ask to begin, in the order of asking: queued, or due."""
+    asks = sa.or_(_events.c.state == EventState.QUEUED.value, _events.c.starts_at <= now)
+    asking = _events.c.state.in_((EventState.ANNOUNCED.value, EventState.QUEUED.value))
+    query = _SELECT.where(_events.c.region_id == region_id, _events.c.ended_at.is_(None), asking, asks)
+    return [_event(row) for row in tx.execute(query.order_by(_events.c.unavailability_event_id)).mappings()]
 
 
 def lock_events(tx: Transaction, region_id: int) -> None:
@@ -194,6 +255,8 @@ _SELECT = (
         _events.c.ends_at,
         _events.c.ended_at,
         _events.c.generation,
+        _events.c.state,
+        _events.c.answer,
     )
     .join(regions, regions.c.region_id == _events.c.region_id)
     .outerjoin(servers, servers.c.server_id == _events.c.server_id)
@@ -204,8 +267,9 @@ _SELECT = (
 
 
 def _event(row: Mapping[Any, Any]) -> UnavailabilityEvent:
-    scope, kind = UnavailabilityScope(row["scope"]), Unavailability(row["kind"])
-    return UnavailabilityEvent(**{**row, "scope": scope, "kind": kind})
+    kinds = {"scope": UnavailabilityScope(row["scope"]), "kind": Unavailability(row["kind"])}
+    answer = None if row["answer"] is None else answer_from_json(row["answer"])
+    return UnavailabilityEvent(**{**row, **kinds, "state": EventState(row["state"]), "answer": answer})
 
 
 def _audit(
@@ -215,6 +279,7 @@ def _audit(
     actor: str,
     now: datetime,
     after: Mapping[str, object],
+    reason: str | None = None,
 ) -> None:
     audit.append(
         tx,
@@ -224,4 +289,5 @@ def _audit(
         subject_id=event.unavailability_event_id,
         now=now,
         after=after,
+        reason=reason,
     )

@@ -169,7 +169,7 @@ approvals = sa.Table(
     at("created_at"),
     at("decided_at", nullable=True),
     generation(),
-    one_of("kind", "capacity_request", "region_policy"),
+    one_of("kind", "capacity_request", "region_policy", "maintenance_override"),
     one_of("status", "pending", "approved", "rejected", "superseded"),
     sa.CheckConstraint("(kind = 'capacity_request') = (capacity_request_id IS NOT NULL)", name="capacity_request_id"),
     sa.Index("ix_approvals_region_id", "region_id", "approval_id"),

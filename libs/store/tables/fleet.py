@@ -147,8 +147,13 @@ unavailability_events = sa.Table(
     at("ends_at", nullable=True),
     at("ended_at", nullable=True),
     generation(),
+    text("state", default="allowed"),
+    json("answer", nullable=True),
     one_of("scope", "server", "rack", "msb", "datacenter"),
     one_of("kind", "planned", "unplanned"),
+    one_of("state", "announced", "queued", "awaiting_approval", "allowed", "refused"),
+    sa.CheckConstraint("kind = 'planned' OR state = 'allowed'", name="unplanned"),
+    sa.CheckConstraint("state <> 'refused' OR ended_at IS NOT NULL", name="refused"),
     sa.CheckConstraint("ends_at > starts_at", name="ends_at"),
     sa.CheckConstraint(
         "num_nonnulls(datacenter_id, msb_id, rack_id, server_id) = 1 AND CASE scope "
@@ -162,6 +167,12 @@ unavailability_events = sa.Table(
     sa.ForeignKeyConstraint(["region_id", "server_id"], ["servers.region_id", "servers.server_id"]),
     sa.Index("ix_unavailability_events_region_id", "region_id", "unavailability_event_id"),
     sa.Index("ix_unavailability_events_open", "region_id", postgresql_where=sa.text("ended_at IS NULL")),
+    sa.Index(
+        "ix_unavailability_events_asking",
+        "region_id",
+        "unavailability_event_id",
+        postgresql_where=sa.text("ended_at IS NULL AND state IN ('announced', 'queued')"),
+    ),
 )
 
 # Racks and servers that will leave the fleet or change their type, once they are empty and due.

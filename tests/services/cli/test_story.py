@@ -119,17 +119,32 @@ def test_a_region_from_import_to_export(plimsoll: Plimsoll, tmp_path: Path) -> N
 
     assert "there are more" in plimsoll("get", "servers", "--limit", 47).stderr
     assert plimsoll("get", "servers", "--limit", 48).stderr == ""
-    assert "has begun" in plimsoll("drain", "msb", "msb-00", "-r", "west").stdout
-    later = plimsoll("drain", "msb", "msb-01", "-r", "west", "--at", "2100-01-31T08:00", "--until", "2100-02-01")
+    drain = ("drain", "server", "server-01", "-r", "west")
+    assert "would begin now: it takes 1 of the 6 servers of msb-00" in plimsoll(*drain, "--dry-run").stdout
+    assert plimsoll("get", "unavailability-events").stdout.count("\n") == 1
+    assert "has begun" in plimsoll(*drain, "--until", "2100-01-01").stdout
+    later = plimsoll("drain", "msb", "msb-01", "-r", "west", "--at", "2100-01-31T08:00")
+    assert (later.returncode, "msb-01 is refused: it takes 6 of the 6 servers" in later.stderr) == (1, True)
+    later = plimsoll("drain", "server", "server-12", "-r", "west", "--at", "2100-01-31T08:00", "--until", "2100-02-01")
     assert "begins at 2100-01-31T08:00:00" in later.stdout
-    assert "announced for 1 other MSB too (msb-00)" in later.stderr
-    again = plimsoll("drain", "msb", "msb-01", "-r", "west")
-    assert "msb-01 is also in planned maintenance by event" in again.stderr
-    assert "have ended" in plimsoll("drain", "msb", "msb-01", "-r", "west", "--end").stdout
+    again = plimsoll("drain", "server", "server-12", "-r", "west")
+    assert "server-12 is also asked for by event 2" in again.stderr
+    assert "event 3 is queued as number 1, about 2100-01-01T00:00:00" in again.stdout
+    assert "waits until maintenance of msb-00 ends" in again.stdout
+    assert "queued" in plimsoll("get", "unavailability-events", "-w", "state=queued").stdout
+    assert "have ended" in plimsoll("drain", "server", "server-12", "-r", "west", "--end").stdout
     nowhere = plimsoll("drain", "rack", "rack-99", "-r", "west").stderr
     assert "There is no rack west/rack-99. `plimsoll get servers` shows the place of each one." in nowhere
-    assert "has ended" in plimsoll("drain", "msb", "msb-00", "-r", "west", "--end").stdout
-    assert "no open planned event" in plimsoll("drain", "msb", "msb-00", "-r", "west", "--end").stdout
+    assert "has ended" in plimsoll(*drain, "--end").stdout
+    assert "no open planned event" in plimsoll(*drain, "--end").stdout
+    whole = ("drain", "msb", "msb-00", "-r", "west")
+    assert "is allowed by override" in plimsoll(*whole, "--override", "breaker test").stdout
+    assert "has ended" in plimsoll(*whole, "--end").stdout
+    assert plimsoll("limits", "west", "--four-eyes").returncode == 0
+    assert "waits for the approval of another person" in plimsoll(*whole, "--override", "again").stdout
+    rejected = plimsoll("reject", 1, "--reason", "not today").stdout
+    assert "approval 1 of maintenance of msb msb-00 in west is rejected" in rejected
+    assert plimsoll("limits", "west", "--none").returncode == 0
     assert plimsoll("pause", "west", "--reason", "power work").stdout == "west is paused: power work\n"
     paused = document(plimsoll("get", "regions", "west", "-o", "json"))["conditions"]
     assert [(c["type"], c["reason"]) for c in paused if c["status"] == "False"] == [("Moving", "Paused")]

@@ -1,0 +1,127 @@
+"""Whether planned maintenance may begin: the rules of docs/designs/0023 (RAS, 2.4 and 3.3.1). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+import numpy as np
+
+from libs.domain.arrays import Bools, Ints
+from libs.domain.maintenance import (
+    MaintenanceAnswer,
+    MaintenanceGround,
+    MaintenanceReason,
+    MaintenanceVerdict,
+    Underway,
+)
+from libs.domain.reservation import ROUNDING
+from libs.domain.unavailability import UnavailabilityEvent
+from libs.ras.replacement import MSB_LOST_SHARE
+
+MSB_PARTS = 4
+"""At most one part of so many of an MSB's servers is in planned maintenance at a time (RAS, 3.3.1)."""
+_NAMES_MAX = 10
+
+_NOW, _QUEUED, _REFUSED = MaintenanceVerdict.NOW, MaintenanceVerdict.QUEUED, MaintenanceVerdict.REFUSED
+
+
+def maintenance_limit(servers: Ints) -> Ints:
+    """Return the servers of each MSB (M,) that may be in planned maintenance at a time. One always may."""
+    return np.maximum(1, servers // MSB_PARTS)
+
+
+def lost_msbs(ground: MaintenanceGround) -> Bools:
+    """Return the MSBs (M,) that count as lost, for any scope of the events (ADR 0011)."""
+    return np.asarray(ground.down > MSB_LOST_SHARE * ground.servers)
+
+
+def may_begin(ground: MaintenanceGround, *, behind: int | None = None) -> MaintenanceAnswer:
+    """Return the answer to a request. The first rule of docs/designs/0023 that applies decides.
+
+    behind   id of the last event that waits in front of it; None: none does
+
+    A queued answer has no position, and `begins_at` is known for waits on maintenance only.
+    """
+    touched = np.flatnonzero(ground.asked)
+    if not len(touched):
+        return _answer(_NOW, MaintenanceReason.ALLOWED, "it takes out no server that is not in maintenance already")
+    if len(touched) > 1:
+        names = _list(str(name) for name in ground.msb[touched])
+        what = f"it takes servers of {len(touched)} MSBs ({names}); maintenance is of one MSB at a time"
+        return _answer(_REFUSED, MaintenanceReason.SEVERAL_MSBS, what)
+    m = int(touched[0])
+    asked, most = int(ground.asked[m]), int(maintenance_limit(ground.servers)[m])
+    of_all = f"of the {ground.servers[m]} servers of {ground.msb[m]}"
+    if asked > most:
+        what = f"it takes {asked} {of_all}; at most {most} (a quarter) may be in maintenance at a time"
+        return _answer(_REFUSED, MaintenanceReason.ABOVE_QUARTER, what)
+    if behind is not None:
+        return waits_behind(behind)
+    lost = lost_msbs(ground)
+    lost[m] = False
+    if lost.any():
+        what = f"it waits until {_list(str(name) for name in ground.msb[lost])} is up again: no maintenance begins "
+        return _answer(_QUEUED, MaintenanceReason.MSB_DOWN, what + "while another MSB is down")
+    elsewhere = [event for event in ground.underway if event.msbs - {m}]
+    if elsewhere:
+        what = f"it waits until maintenance of {_list(_msbs_of(ground, elsewhere, but=m))} ends: one MSB at a time"
+        return _waits(MaintenanceReason.OTHER_MSB, what, elsewhere)
+    if ground.in_maintenance[m] + asked > most:
+        what = f"it waits, because {ground.in_maintenance[m]} {of_all} are in maintenance already, and at most {most} "
+        here = [event for event in ground.underway if m in event.msbs]
+        return _waits(MaintenanceReason.QUARTER_IN_USE, what + f"(a quarter) may be; it takes {asked}", here)
+    missing = ground.capacity_rru - (ground.held_rru - ground.gone_rru)
+    rows = np.flatnonzero(missing > ROUNDING * ground.capacity_rru)
+    if len(rows):
+        rows = rows[np.argsort(-missing[rows], kind="stable")]
+        short = {str(ground.reservation[r]): float(missing[r]) for r in rows}
+        told = _list(f"{name} by {rru:.4g} RRU" for name, rru in short.items())
+        what = f"reservations would hold less than they are promised: {told}"
+        return _answer(_REFUSED, MaintenanceReason.WOULD_BE_SHORT, what, short_rru=short)
+    return _answer(_NOW, MaintenanceReason.ALLOWED, f"it takes {asked} {of_all}, and breaks no promise")
+
+
+def waits_behind(event_id: int) -> MaintenanceAnswer:
+    """Return the answer to a request while another one, asked for earlier, waits."""
+    what = f"it waits its turn behind event {event_id}, which was asked for earlier"
+    return _answer(_QUEUED, MaintenanceReason.BEHIND, what, waits_for=(event_id,))
+
+
+def in_queue(answer: MaintenanceAnswer, before: Sequence[UnavailabilityEvent]) -> MaintenanceAnswer:
+    """Return a queued answer with its position, and an estimate of its beginning: when the one before it will end.
+
+    before   the events that wait in front of it, with their answers
+    """
+    if answer.verdict is not _QUEUED:
+        return answer
+    begins_at = answer.begins_at
+    if answer.reason is MaintenanceReason.BEHIND and before:
+        last = before[-1]
+        begins = None if last.answer is None else last.answer.begins_at
+        begins_at = None if begins is None or last.ends_at is None else begins + (last.ends_at - last.starts_at)
+    return replace(answer, position=len(before) + 1, begins_at=begins_at)
+
+
+def _waits(reason: MaintenanceReason, message: str, events: list[Underway]) -> MaintenanceAnswer:
+    """Return a queued answer that waits for these events, all of them to be on the safe side."""
+    ids = tuple(event.unavailability_event_id for event in events)
+    ends = [event.ends_at for event in events if event.ends_at is not None]
+    begins_at: datetime | None = max(ends) if len(ends) == len(events) and ends else None
+    return _answer(_QUEUED, reason, message, waits_for=ids, begins_at=begins_at)
+
+
+def _msbs_of(ground: MaintenanceGround, events: list[Underway], *, but: int) -> list[str]:
+    return [str(ground.msb[m]) for m in sorted({m for event in events for m in event.msbs} - {but})]
+
+
+def _list(names: Iterable[str]) -> str:
+    """Return the first names, and the number of the others."""
+    every = list(names)
+    more = f" and {len(every) - _NAMES_MAX} more" if len(every) > _NAMES_MAX else ""
+    return ", ".join(every[:_NAMES_MAX]) + more
+
+
+def _answer(verdict: MaintenanceVerdict, reason: MaintenanceReason, message: str, **more: object) -> MaintenanceAnswer:
+    return MaintenanceAnswer(verdict=verdict, reason=reason, message=message, **more)  # type: ignore[arg-type]

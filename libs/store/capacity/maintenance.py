@@ -1,0 +1,123 @@
+"""The ground that an answer to planned maintenance rests on, read in bulk. See docs/designs/0023."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from libs.domain.arrays import Floats, Ints, Names
+from libs.domain.maintenance import MaintenanceGround, Underway
+from libs.domain.unavailability import UnavailabilityScope
+from libs.store.capacity.coverage import coverage_query
+from libs.store.platform.database import Transaction
+
+_WITHIN = {
+    UnavailabilityScope.SERVER: "servers.server_id = :scope_id",
+    UnavailabilityScope.RACK: "servers.rack_id = :scope_id",
+    UnavailabilityScope.MSB: "racks.msb_id = :scope_id",
+    UnavailabilityScope.DATACENTER: "racks.msb_id IN (SELECT msb_id FROM msbs WHERE datacenter_id = :scope_id)",
+}
+"""SQL condition on a row of servers and racks: the server is in the request's scope."""
+
+_BEGUN = """
+    begun AS (
+        SELECT unavailability_event_id, server_id, rack_id, msb_id, datacenter_id, ends_at FROM unavailability_events
+        WHERE region_id = :region_id AND ended_at IS NULL AND kind = 'planned' AND state = 'allowed'
+          AND starts_at <= :now
+    )"""
+_PER_MSB = """
+    WITH {begun}, begun_racks AS (
+        SELECT rack_id FROM begun WHERE rack_id IS NOT NULL
+        UNION SELECT racks.rack_id FROM begun JOIN racks USING (msb_id)
+        UNION SELECT racks.rack_id FROM begun JOIN msbs USING (datacenter_id) JOIN racks ON racks.msb_id = msbs.msb_id
+    ), maintained AS (
+        SELECT server_id FROM begun WHERE server_id IS NOT NULL
+        UNION SELECT servers.server_id FROM begun_racks JOIN servers USING (rack_id)
+    )
+    SELECT msbs.msb_id, msbs.name, count(*) AS servers, count(maintained.server_id) AS in_maintenance,
+           count(*) FILTER (WHERE unavailability = 'unplanned') AS down,
+           count(*) FILTER (WHERE {within} AND maintained.server_id IS NULL) AS asked
+    FROM servers JOIN racks USING (rack_id) JOIN msbs ON msbs.msb_id = racks.msb_id
+    LEFT JOIN maintained ON maintained.server_id = servers.server_id
+    WHERE servers.region_id = :region_id AND decommissioned_at IS NULL
+    GROUP BY 1, 2 ORDER BY 1"""
+_UNDERWAY = f"""
+    WITH {_BEGUN}
+    SELECT unavailability_event_id, ends_at, msbs.msb_id FROM begun
+    LEFT JOIN servers USING (server_id) LEFT JOIN racks ON racks.rack_id = coalesce(begun.rack_id, servers.rack_id)
+    JOIN msbs ON msbs.msb_id = coalesce(begun.msb_id, racks.msb_id) OR msbs.datacenter_id = begun.datacenter_id
+    ORDER BY 1, 3"""
+# `held` is that of a reservation's status. A server that a running move takes away is as good as gone.
+_RESERVATIONS = """
+    WITH wanted AS (
+        SELECT reservation_id, name, capacity_rru, survives_msb_loss FROM reservations
+        WHERE kind = 'guaranteed' AND NOT scheduled AND deleted_at IS NULL AND reservation_id IN (
+            SELECT current_reservation_id FROM servers JOIN racks USING (rack_id)
+            WHERE servers.region_id = :region_id AND unavailability = 'none' AND {within})
+    ), {coverage}, gone AS (
+        SELECT wanted.reservation_id, coalesce(sum(rru), 0) AS gone_rru
+        FROM wanted JOIN servers ON current_reservation_id = wanted.reservation_id JOIN racks USING (rack_id)
+        LEFT JOIN reservation_rru USING (reservation_id, hardware_type_id)
+        WHERE unavailability = 'none' AND ({within} OR EXISTS (
+            SELECT FROM moves WHERE moves.server_id = servers.server_id AND status = 'running'
+                AND from_reservation_id = wanted.reservation_id))
+        GROUP BY 1
+    )
+    SELECT wanted.name, wanted.capacity_rru, total_rru, gone_rru
+    FROM wanted JOIN coverage USING (reservation_id) JOIN gone USING (reservation_id) ORDER BY reservation_id"""
+
+
+def load_ground(
+    tx: Transaction, region_id: int, scope: UnavailabilityScope, scope_id: int, *, now: datetime
+) -> MaintenanceGround:
+    """Return what the answer to maintenance of this scope rests on, as of `now`.
+
+    The caller has refreshed the unavailability of servers. The cost grows with the region's servers, as one scan.
+    """
+    values = {"region_id": region_id, "scope_id": scope_id, "now": now}
+    within = _WITHIN[scope]
+    msbs = tx.execute(sa.text(_PER_MSB.format(begun=_BEGUN, within=within)), values).all()
+    query = _RESERVATIONS.format(within=within, coverage=coverage_query("held"))
+    held = tx.execute(sa.text(query), {"region_id": region_id, "scope_id": scope_id}).all()
+    return MaintenanceGround(
+        msb=_names(msbs, "name"),
+        servers=_ints(msbs, "servers"),
+        in_maintenance=_ints(msbs, "in_maintenance"),
+        down=_ints(msbs, "down"),
+        asked=_ints(msbs, "asked"),
+        underway=_underway(tx, region_id, {row.msb_id: m for m, row in enumerate(msbs)}, now),
+        reservation=_names(held, "name"),
+        capacity_rru=_floats(held, "capacity_rru"),
+        held_rru=_floats(held, "total_rru"),
+        gone_rru=_floats(held, "gone_rru"),
+    )
+
+
+def _underway(tx: Transaction, region_id: int, rows: dict[int, int], now: datetime) -> tuple[Underway, ...]:
+    found = tx.execute(sa.text(_UNDERWAY), {"region_id": region_id, "now": now})
+    of_events = [(key, list(group)) for key, group in groupby(found, key=lambda row: row.unavailability_event_id)]
+    return tuple(
+        Underway(
+            unavailability_event_id=event_id,
+            msbs=frozenset(rows[row.msb_id] for row in group if row.msb_id in rows),
+            ends_at=group[0].ends_at,
+        )
+        for event_id, group in of_events
+    )
+
+
+def _names(rows: Sequence[sa.Row[Any]], name: str) -> Names:
+    return np.array([getattr(row, name) for row in rows], object)
+
+
+def _ints(rows: Sequence[sa.Row[Any]], name: str) -> Ints:
+    return np.array([getattr(row, name) for row in rows], np.int64)
+
+
+def _floats(rows: Sequence[sa.Row[Any]], name: str) -> Floats:
+    return np.array([getattr(row, name) for row in rows], np.float64)
