@@ -21,8 +21,8 @@ from soak.history import Recorder
 from soak.proxy_process import ProxyProcess
 from soak.world import Receiver
 
-_PROGRAMS = ("api", "solver", "worker", "scheduler", "planner")
-_POOLS = ("solver", "worker", "planner")
+_PROGRAMS = ("api", "solver", "worker", "mover", "scheduler", "planner")
+_POOLS = ("solver", "worker", "mover", "planner")
 _JUMPS_S = (-3600.0, -600.0, -60.0, 600.0, 7200.0, 100_000.0)
 """Jumps of the Clock. The longer ones pass the timeout of a step, whose outcome is then unknown."""
 _WAITING = 0.3

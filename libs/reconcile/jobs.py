@@ -45,10 +45,15 @@ class Subject(StrEnum):
 
 
 class Worker(StrEnum):
-    """The worker of `standalone` that runs a job. Solves and plans take minutes, and must not delay requests."""
+    """The worker of `standalone` that runs a job.
+
+    Solves and plans take minutes, and must not delay requests. Requests come in bursts, and must not delay
+    replacements.
+    """
 
     SOLVER = "solver"
     PLANNER = "planner"
+    MOVER = "mover"
     OTHERS = "others"
 
 
@@ -75,10 +80,10 @@ LOOPS: Mapping[str, Loop] = MappingProxyType(
         for loop in (
             Loop(name=SOLVE, subject=_REGION, every_s=_HOUR_S, worker=Worker.SOLVER),
             Loop(name=SIMULATE, subject=Subject.SIMULATION, worker=Worker.SOLVER),
-            Loop(name=MOVE, subject=_REGION, every_s=5.0),
-            Loop(name=DRAW_REPLACEMENTS, subject=_REGION, every_s=_MINUTE_S),
-            Loop(name=WATCH_RESERVATIONS, subject=_REGION, every_s=5.0),
-            Loop(name=FORGET_HISTORY, subject=_REGION, every_s=_DAY_S),
+            Loop(name=MOVE, subject=_REGION, every_s=5.0, worker=Worker.MOVER),
+            Loop(name=DRAW_REPLACEMENTS, subject=_REGION, every_s=_MINUTE_S, worker=Worker.MOVER),
+            Loop(name=WATCH_RESERVATIONS, subject=_REGION, every_s=5.0, worker=Worker.MOVER),
+            Loop(name=FORGET_HISTORY, subject=_REGION, every_s=_DAY_S, worker=Worker.MOVER),
             Loop(name=ASSESS, subject=Subject.CAPACITY_REQUEST, lane=True),
             Loop(name=ENQUEUE_ASSESSMENTS, subject=_REGION, every_s=_MINUTE_S),
             Loop(name=ADVANCE_WINDOWS, subject=_REGION, every_s=_MINUTE_S),

@@ -119,7 +119,8 @@ def running_platform(
         prepare_database(database_url, token_file, clock)
         supervisor.launch(_python("worker", env, "-m", "services.standalone.worker", "others"))
         supervisor.wait_ready("api")
-        # The others load while the first requests arrive: no request waits for a solve.
+        # The others load while the first requests arrive: no request waits for a solve, and no move for a request.
+        supervisor.launch(_python("mover", env, "-m", "services.standalone.worker", "mover"))
         supervisor.launch(_python("scheduler", env, "-m", "services.scheduler.main", "work"))
         # A process per solve or plan gives all its memory back, and its peak is that of one solve.
         solver_env = {**env, "PLIMSOLL_JOB_SLOTS": env.get("PLIMSOLL_SOLVER_SLOTS", "1")}

@@ -1,6 +1,7 @@
-"""Run a worker for all jobs or a part: `python -m services.standalone.worker [solver | planner | others]`.
+"""Run a worker for all jobs or a part: `python -m services.standalone.worker [solver | planner | mover | others]`.
 
-The platform starts one of each: a solve or a plan takes minutes, and a request for capacity must not wait for it.
+The platform starts one of each. A solve or a plan takes minutes, and a request for capacity must not wait for it. A
+replacement must not wait for requests.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from libs.reconcile.jobs import Worker
 _PARTS: Mapping[str, Sequence[str]] = {
     Worker.SOLVER: ["services.solver.tasks"],
     Worker.PLANNER: ["services.planner.plan_tasks"],
+    Worker.MOVER: ["services.mover.tasks"],
     Worker.OTHERS: [
         "services.portal.tasks",
         "services.broker.tasks",
-        "services.mover.tasks",
         "services.planner.cycle_tasks",
     ],
 }

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from libs.reconcile.clock import SystemClock
+from libs.reconcile.jobs import Worker
 from services.standalone import platform
 from services.standalone.platform import _listen
 from services.standalone.postgres_cluster import PostgresUnavailable
@@ -47,7 +48,7 @@ def test_an_app_loads_the_solver_once_it_is_made() -> None:
 
 
 def test_the_parts_of_a_worker_are_all_of_it_and_share_no_job() -> None:
-    names = [kind.name for part in ("solver", "planner", "others") for jobs in jobs_of(part) for kind in jobs.kinds]
+    names = [kind.name for part in Worker for jobs in jobs_of(part) for kind in jobs.kinds]
     assert sorted(names) == sorted({kind.name for jobs in jobs_of("all") for kind in jobs.kinds})
 
 
