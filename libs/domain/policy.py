@@ -30,9 +30,9 @@ def _switch(default: bool, description: str) -> bool:
 class RegionPolicy:
     """Costs and tolerances of the RAS model (RAS, table 1), and the service's additions.
 
-    The defaults are those of the interchange format. Costs are in one arbitrary currency, per server or per RRU. In
-    the paper's letters move_cost_idle and move_cost_in_use are M_s, spread_cost is beta, buffer_cost tau and
-    affinity_tolerance theta.
+    The defaults are those of the interchange format, and 12 for surplus_cost, which it lacks. Costs are in one
+    arbitrary currency, per server or per RRU. In the paper's letters move_cost_idle and move_cost_in_use are M_s,
+    spread_cost is beta, buffer_cost tau and affinity_tolerance theta.
 
     This is the only declaration of a cost. The models of the API are made from it (libs/web/policy_model.py), and
     files, tables, digests and audit entries go through its fields.
@@ -50,6 +50,12 @@ class RegionPolicy:
         0.0, "Share of each hardware type to keep as its shared buffer; 0: none", simulated=False, lt=1
     )
     """A what-if cannot assume another value, because resizing the shared buffers writes reservations."""
+    surplus_cost: float = _cost(
+        12.0, "Cost of a server that a reservation holds above the fewest that could give its capacity"
+    )
+    """Above move_cost_in_use, so that a shrink gives back servers in use too. Region files without it mean 0: the
+    interchange format has no such cost (libs/interchange/files/policy.py).
+    """
     fix_first: bool = _switch(True, "Repair shortfalls and affinity violations before weighing any other cost")
     """True: repair any shortfall, however small the gain. False: minimise the sum of all costs. A shortfall that costs
     less than its repair then stays.

@@ -41,6 +41,7 @@ class Score:
     rack_spread: float
     msb_spread: float
     buffer: float
+    surplus: float
     short: float
     affinity: float
     moved_idle: int
@@ -51,8 +52,8 @@ class Score:
 
     @property
     def objective(self) -> float:
-        """Return the sum of expressions 1 to 4."""
-        return self.stability + self.rack_spread + self.msb_spread + self.buffer
+        """Return the sum of expressions 1 to 4, and of the surplus."""
+        return self.stability + self.rack_spread + self.msb_spread + self.buffer + self.surplus
 
     @property
     def penalty(self) -> float:
@@ -104,13 +105,26 @@ def short_rru(snapshot: FleetSnapshot, covered: Coverage) -> Floats:
     return np.where(covered.shortfall > ROUNDING * snapshot.reservations.capacity_rru, covered.shortfall, 0.0)
 
 
-def costs_by_reservation(snapshot: FleetSnapshot, covered: Coverage) -> Floats:
-    """Return expressions 3 and 4 and the penalties of 6 and 7 for each reservation, (R,)."""
-    q, policy = snapshot.reservations, snapshot.policy
+def surplus_servers(snapshot: FleetSnapshot, binding: Indices) -> Floats:
+    """Return the servers of each reservation above C / max V, the fewest that could give its capacity, (R,).
+
+    Embedded buffers count, and so do servers of no use to their reservation. Servers that are down or leaving do not.
+    """
+    q = snapshot.reservations
+    held = np.bincount(binding[(binding >= 0) & snapshot.servers.lasting], minlength=len(q))
+    best = q.rru.max(1, initial=0.0)
+    fewest = np.where(best > 0, q.capacity_rru / np.where(best > 0, best, 1.0), 0.0)
+    return np.asarray(np.maximum(held - fewest, 0.0))
+
+
+def costs_by_reservation(snapshot: FleetSnapshot, binding: Indices) -> Floats:
+    """Return expressions 3 and 4, the surplus and the penalties of 6 and 7 for each reservation, (R,)."""
+    q, policy, covered = snapshot.reservations, snapshot.policy, coverage_of(snapshot, binding)
+    surplus = policy.surplus_cost * surplus_servers(snapshot, binding)
     buffer = np.where(q.survives_msb_loss, covered.worst_msb, 0.0)
     spread = _above(covered.by_msb, q.msb_spread_limit[:, None], q.capacity_rru[:, None]).sum(1)
     penalty = policy.shortfall_cost * covered.shortfall + policy.affinity_cost * covered.off_affinity.sum(1)
-    return np.asarray(policy.spread_cost * spread + policy.buffer_cost * buffer + penalty)
+    return np.asarray(policy.spread_cost * spread + policy.buffer_cost * buffer + surplus + penalty)
 
 
 def evaluate(snapshot: FleetSnapshot, binding: Indices) -> Score:
@@ -130,6 +144,7 @@ def evaluate(snapshot: FleetSnapshot, binding: Indices) -> Score:
         msb_spread=policy.spread_cost
         * float(_above(covered.by_msb, q.msb_spread_limit[:, None], q.capacity_rru[:, None]).sum()),
         buffer=policy.buffer_cost * float(buffer.sum()),
+        surplus=policy.surplus_cost * float(surplus_servers(snapshot, binding).sum()),
         short=policy.shortfall_cost * float(covered.shortfall.sum()),
         affinity=policy.affinity_cost * float(covered.off_affinity.sum()),
         moved_idle=int((moved & ~s.in_use).sum()),

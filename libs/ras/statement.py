@@ -28,7 +28,7 @@ from libs.domain.fleet import FREE, FleetSnapshot
 from libs.domain.policy import RegionPolicy
 
 RESERVATION, MSB, HARDWARE_TYPE = "reservation", "MSB", "hardware type"
-RRU, MOVE_COST = "RRU", "move cost"
+RRU, MOVE_COST, COUNT = "RRU", "move cost", "count"
 PENALTY, OBJECTIVE = 0, 1
 """Priorities: the penalties, and all other costs. Without `fix_first` the solve minimises their sum."""
 TAKEN = 1e-5
@@ -75,13 +75,14 @@ def state_region(
            + tau sum_{r survives} max_m load[r,m]                                         expression 4
            + lambda sum_r max(0, C[r] - (load[r] - [r survives] max_m load[r,m]))         expression 6, soft
            + mu sum_{r,d} max(0, |load[r,d] - A[r,d] C[r]| - theta C[r])                  expression 7, soft
+           + sigma sum_r max(0, held[r] - C[r] / max_t V[r,t])                            surplus
            - server_cost * free servers
 
     Expressions 6 and 7 have priority PENALTY, the others OBJECTIVE. Without the last line the sum is
-    `total_without_rack` of any binding that keeps the servers that do not last. The last line leaves unneeded servers
-    free. Otherwise a surplus costs nothing in a reservation without a limit that need not survive an MSB, such as a
-    shared buffer. Expression 5, a server is bound at most once, holds for every assignment. A reservation may keep
-    servers of types that it may not use, at 0 RRU. If the policy fixes first, no reservation's penalty may grow.
+    `total_without_rack` of any binding that keeps the servers that do not last. held[r] counts servers, whatever they
+    are worth (docs/designs/0024). The last line only breaks ties, so that new servers that bring nothing stay free at a
+    surplus_cost of 0 too. Expression 5, a server is bound at most once, holds for every assignment. A reservation may
+    keep servers of types that it may not use, at 0 RRU. If the policy fixes first, no reservation's penalty may grow.
     Source: RAS, 3.5.3; departures in docs/adr/0003, 0004, 0012, 0020 and 0042.
 
     penalty_most    (R,)  upper limit of the penalties instead of the present ones, if the policy fixes first
@@ -128,7 +129,7 @@ def state_region(
 
 
 def _add_objective(snapshot: FleetSnapshot, problem: Problem, server_cost: float) -> None:
-    """Add expressions 1, 3 and 4, and the servers that are left free, as goals."""
+    """Add expressions 1, 3 and 4, the surplus, and the servers that are left free, as goals."""
     q, policy = snapshot.reservations, snapshot.policy
     surviving = np.flatnonzero(q.survives_msb_loss).tolist()
     if surviving and len(snapshot.topology.msbs):
@@ -149,6 +150,11 @@ def _add_objective(snapshot: FleetSnapshot, problem: Problem, server_cost: float
         problem.add_goal(spread, weight=policy.spread_cost, priority=OBJECTIVE, normalise=False)
     stability = MinimizeMovementSpec(name="stability", dimension=MOVE_COST)
     problem.add_goal(stability, priority=OBJECTIVE, normalise=False)
+    if policy.surplus_cost > 0 and len(q):
+        best = q.rru.max(1, initial=0.0)
+        fewest = np.divide(q.capacity_rru, best, out=np.zeros(len(q)), where=best > 0)
+        surplus = CapacitySpec(name="surplus", dimension=COUNT, scope=RESERVATION, limit=Limit(items=fewest))
+        problem.add_goal(surplus, weight=policy.surplus_cost, priority=OBJECTIVE, normalise=False)
     if server_cost > 0:
         left = MaximizeAllocationSpec(name="servers left free", filter=Filter(items=[len(q)]))
         problem.add_goal(left, weight=server_cost, priority=OBJECTIVE, normalise=False)
@@ -156,7 +162,13 @@ def _add_objective(snapshot: FleetSnapshot, problem: Problem, server_cost: float
 
 def least_cost(policy: RegionPolicy) -> float:
     """Return the least positive cost of the priority OBJECTIVE, per server or RRU; 1 if all costs are 0."""
-    costs = (policy.move_cost_idle, policy.move_cost_in_use, policy.spread_cost, policy.buffer_cost)
+    costs = (
+        policy.move_cost_idle,
+        policy.move_cost_in_use,
+        policy.spread_cost,
+        policy.buffer_cost,
+        policy.surplus_cost,
+    )
     return min((cost for cost in costs if cost > 0), default=1.0)
 
 

@@ -16,6 +16,7 @@ _TERMS = {
     "spread over racks": "rack_spread",
     "spread over MSBs": "msb_spread",
     "embedded buffer": "buffer",
+    "servers above the fewest": "surplus",
     "shortfall": "short",
     "affinity": "affinity",
     "total": "total",

@@ -19,6 +19,7 @@ _COSTS = {
     "spread over racks": "rack_spread",
     "spread over MSBs": "msb_spread",
     "embedded buffers": "buffer",
+    "servers above the fewest": "surplus",
     "shortfall": "short",
     "affinity": "affinity",
     "total": "total",

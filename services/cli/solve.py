@@ -33,6 +33,7 @@ SCORES = {
     "rack spread": "rack_spread",
     "MSB spread": "msb_spread",
     "buffer": "buffer",
+    "surplus": "surplus",
     "shortfall": "short",
     "affinity": "affinity",
     "total": "total",

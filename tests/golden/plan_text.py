@@ -7,7 +7,7 @@ import numpy as np
 from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
 from libs.ras.evaluate import Coverage, Score, coverage_of, evaluate
 
-TERMS = ("stability", "rack_spread", "msb_spread", "buffer", "short", "affinity")
+TERMS = ("stability", "rack_spread", "msb_spread", "buffer", "surplus", "short", "affinity")
 
 
 def plan_text(snapshot: FleetSnapshot, plan: TargetPlan) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from typing import Any, TypeVar
 
 from libs.domain.policy import RegionPolicy
@@ -14,12 +14,14 @@ from libs.interchange.files.errors import InterchangeError, Problem, Problems
 from libs.interchange.files.tables import Source, open_file
 
 FILE = "policy.json"
+AS_THE_FORMAT = RegionPolicy(surplus_cost=0.0)
+"""The policy of a region folder that names no cost. Its judges know no price of a surplus, nor did older bundles."""
 _Policy = TypeVar("_Policy", RegionPolicy, FluxPolicy)
 
 
-def load_policy(source: Source, problems: Problems) -> RegionPolicy:
-    """Return a region's policy; absent keys take their defaults."""
-    policy = _load(source, problems, RegionPolicy)
+def load_policy(source: Source, problems: Problems, absent: RegionPolicy = AS_THE_FORMAT) -> RegionPolicy:
+    """Return a region's policy; absent keys take the values of `absent`."""
+    policy = _load(source, problems, absent)
     if policy.shared_buffer_share >= 1:
         problems.add(FILE, "is a share and must be below 1", field="shared_buffer_share")
     return policy
@@ -27,7 +29,7 @@ def load_policy(source: Source, problems: Problems) -> RegionPolicy:
 
 def load_flux_policy(source: Source, problems: Problems) -> FluxPolicy:
     """Return a world's policy; absent keys take their defaults."""
-    return _load(source, problems, FluxPolicy)
+    return _load(source, problems, FluxPolicy())
 
 
 def dump_policy(policy: RegionPolicy) -> bytes:
@@ -35,7 +37,7 @@ def dump_policy(policy: RegionPolicy) -> bytes:
     return (json.dumps(asdict(policy), indent=2) + "\n").encode()
 
 
-def _load(source: Source, problems: Problems, kind: type[_Policy]) -> _Policy:
+def _load(source: Source, problems: Problems, absent: _Policy) -> _Policy:
     with open_file(source, FILE) as stream:
         try:
             found = json.loads(read_json(stream, FILE))
@@ -43,7 +45,7 @@ def _load(source: Source, problems: Problems, kind: type[_Policy]) -> _Policy:
             raise InterchangeError([Problem(FILE, None, None, f"is not JSON: {error}")]) from error
     if not isinstance(found, dict):
         raise InterchangeError([Problem(FILE, None, None, "is not an object of costs")])
-    known = {field.name: field.default for field in fields(kind)}
+    known = {field.name: getattr(absent, field.name) for field in fields(absent)}
     values: dict[str, Any] = {}
     for key, value in found.items():
         if key not in known:
@@ -58,4 +60,4 @@ def _load(source: Source, problems: Problems, kind: type[_Policy]) -> _Policy:
             problems.add(FILE, f"{value} is not a finite number of at least 0", field=key)
         else:
             values[key] = float(value)
-    return kind(**values)
+    return replace(absent, **values)

@@ -12,11 +12,12 @@ import numpy as np
 from libs.domain.arrays import Floats, Indices, Names
 from libs.domain.fleet import DELETED, FleetSnapshot, RegionImage, Reservations, Servers, Topology
 from libs.domain.inventory import agreed_attributes
+from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import CapacityUnit, ReservationKind
 from libs.domain.unavailability import Unavailability
 from libs.interchange.files.bounds import COLUMNS_MAX
 from libs.interchange.files.errors import Problems
-from libs.interchange.files.policy import load_policy
+from libs.interchange.files.policy import AS_THE_FORMAT, load_policy
 from libs.interchange.files.tables import Source, Table, has_file, indices_of
 
 FILES = ("servers.parquet", "reservations.parquet", "rru.parquet", "affinity.parquet", "policy.json")
@@ -33,11 +34,12 @@ _PAIRS = {
 }
 
 
-def load_region(source: Source, *, name: str = "region") -> RegionImage:
+def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = AS_THE_FORMAT) -> RegionImage:
     """Read and check a region.
 
     source   a folder, or the content of each file by name
     name     name of the region, if the source is not a folder
+    absent   the costs that policy.json does not name
 
     A reservation that servers name and reservations.parquet lacks was deleted. A hardware type that only rru.parquet
     names has no servers in the region. The files may have more columns than the format requires. Without these columns
@@ -62,7 +64,7 @@ def load_region(source: Source, *, name: str = "region") -> RegionImage:
         source, "reservations.parquet", problems, fields=_RESERVATIONS | {"kind", "unit", "owner", "host_profile"}
     )
     rru_table, affinity_table = (Table(source, file, problems, fields=fields) for file, fields in _PAIRS.items())
-    policy = load_policy(source, problems)
+    policy = load_policy(source, problems, absent)
 
     topology, rack = load_topology(servers_table)
     types = _hardware_types(servers_table, rru_table)

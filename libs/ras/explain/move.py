@@ -64,12 +64,12 @@ def alternatives(snapshot: FleetSnapshot, server: int, *, most: int = 3) -> tupl
     """Return the effects of freeing the server, and of the reservations for which it would cost least."""
     here, rru = np.maximum(snapshot.servers.target, FREE), snapshot.reservations.rru
     home = int(here[server])
-    before = costs_by_reservation(snapshot, coverage_of(snapshot, here))
+    before = costs_by_reservation(snapshot, here)
     takers = np.flatnonzero((rru[:, snapshot.servers.hardware_type[server]] > 0) & (np.arange(len(rru)) != home))
     # each reservation as if it had one more such server
     rows = np.concatenate([np.arange(len(here)), np.full(len(takers), server)])
     imagined = with_servers(snapshot, rows.astype(np.int32))
-    after = costs_by_reservation(imagined, coverage_of(imagined, np.concatenate([here, takers]).astype(np.int32)))
+    after = costs_by_reservation(imagined, np.concatenate([here, takers]).astype(np.int32))
     nearest = takers[np.argsort((after - before)[takers], kind="stable")][:most]
     elsewhere = [*([FREE] if home >= 0 else []), *nearest.tolist()]
     return _effects(snapshot, server, elsewhere)

@@ -71,6 +71,12 @@ ALWAYS = (
         lambda s: _free_of(s, "buffer_cost"),
     ),
     Relaxation(
+        "SurplusCost",
+        None,
+        lambda s: s.policy.surplus_cost > 0,
+        lambda s: _free_of(s, "surplus_cost"),
+    ),
+    Relaxation(
         "MsbSpread",
         None,
         lambda s: bool(np.isfinite(s.reservations.msb_spread_limit[0])) and s.policy.spread_cost > 0,
@@ -83,8 +89,8 @@ ALWAYS = (
         lambda s: _asking(s, "affinity_share", np.nan),
     ),
 )
-"""A shortfall costs nothing (6); the loss of an MSB need not be survived (4, 6); the embedded buffer is free (4); an
-MSB may hold any share (3); no datacenter is preferred (7).
+"""A shortfall costs nothing (6); the loss of an MSB need not be survived (4, 6); the embedded buffer is free (4); a
+server above the fewest is free; an MSB may hold any share (3); no datacenter is preferred (7).
 """
 
 

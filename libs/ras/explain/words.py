@@ -12,6 +12,7 @@ _IF = {
     "Capacity": "If it asked for no capacity",
     "MsbLoss": "If it did not have to survive the loss of an MSB",
     "BufferCost": "If the buffer for an MSB's loss cost nothing",
+    "SurplusCost": "If servers above the fewest cost nothing",
     "MsbSpread": "If one MSB might hold any share of it",
     "Affinity": "If it preferred no datacenter",
     "MoveCost": "If moves cost nothing",
@@ -22,6 +23,7 @@ _MEANS = {
     "Capacity": "the capacity that it asks for",
     "MsbLoss": "surviving the loss of any one MSB",
     "BufferCost": "the price of the buffer for an MSB's loss",
+    "SurplusCost": "the price of servers above the fewest",
     "MsbSpread": "its limit on the share in one MSB",
     "Affinity": "the datacenters that it prefers",
     "MoveCost": "the price of moves",
@@ -50,6 +52,7 @@ TERMS = {
     "affinity": "affinity",
     "stability": "moving",
     "buffer": "embedded buffers",
+    "surplus": "servers above the fewest",
     "msb_spread": "spread over MSBs",
     "rack_spread": "spread over racks",
 }

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, File, Response, UploadFile
 
+from libs.domain.policy import RegionPolicy
 from libs.domain.principal import Role
 from libs.interchange.files.errors import InterchangeError
 from libs.interchange.files.tables import Content
@@ -64,7 +65,7 @@ def post_import(
         "policy.json": policy.file,
     }
     try:
-        image = load_region(files, name=region)
+        image = load_region(files, name=region, absent=RegionPolicy())
     except InterchangeError as error:
         raise bad_files(error) from error
 

@@ -15,6 +15,7 @@ class CostOut(ResponseModel):
     rack_spread: float = Field(description="Cost of capacity above the limit of a rack (2)")
     msb_spread: float = Field(description="Cost of capacity above the limit of an MSB (3)")
     buffer: float = Field(description="Cost of the embedded buffer (4)")
+    surplus: float = Field(description="Cost of servers above the fewest that could give the capacity")
     short: float = Field(description="Cost of missing capacity (6)")
     affinity: float = Field(description="Cost of capacity outside its datacenters' bands (7)")
     total: float

@@ -22,7 +22,7 @@ def test_a_cheap_shortfall_is_mended_where_fixing_comes_first(fix_first, short_r
         },
         current={"server-00": "fat", "server-01": "fat", "server-02": "thin"},
         in_use={"server-00", "server-01"},
-        policy=RegionPolicy(fix_first=fix_first),
+        policy=RegionPolicy(fix_first=fix_first, surplus_cost=0.0),
     )
     report = plan_target_bindings(snapshot).report
     assert report.score.shortfall_rru == pytest.approx(short_rru)

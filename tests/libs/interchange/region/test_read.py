@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from libs.domain.fleet import DELETED, FREE
+from libs.domain.policy import RegionPolicy
 from libs.interchange.files.errors import PROBLEMS_MAX, InterchangeError
 from libs.interchange.files.tables import ROWS_ALIKE
 from libs.interchange.region.read import load_region
@@ -73,6 +74,13 @@ def test_a_region_becomes_arrays():
     assert region.snapshot.server_datacenter.tolist() == [0, 0, 1, 1]
     assert region.snapshot.policy.spread_cost == 3.0
     assert region.snapshot.policy.buffer_cost == 5.0
+
+
+def test_a_policy_without_a_price_of_surplus_has_none_unless_the_caller_says_otherwise():
+    # Judges of the format and older bundles know no such cost. A region that is imported takes the service's default.
+    assert load_region(files()).snapshot.policy.surplus_cost == 0.0
+    assert load_region(files(policy={"surplus_cost": 3})).snapshot.policy.surplus_cost == 3.0
+    assert load_region(files(), absent=RegionPolicy()).snapshot.policy == RegionPolicy()
 
 
 S, R, U, A = "servers.parquet", "reservations.parquet", "rru.parquet", "affinity.parquet"

@@ -33,6 +33,7 @@ WITHOUT = {
     "Capacity": lambda s: with_policy(s, shortfall_cost=0.0),
     "MsbLoss": lambda s: with_column(s, "survives_msb_loss", False),
     "BufferCost": lambda s: with_policy(s, buffer_cost=0.0),
+    "SurplusCost": lambda s: with_policy(s, surplus_cost=0.0),
     "MsbSpread": lambda s: with_column(s, "msb_spread_limit", np.inf),
     "Affinity": lambda s: with_column(s, "affinity_share", np.nan),
     "MoveCost": lambda s: with_policy(s, move_cost_idle=0.0, move_cost_in_use=0.0),
@@ -209,7 +210,8 @@ def test_the_loss_of_an_msb_and_what_is_free_decide():
         msb_datacenter=(0, 0, 0, 0), servers=[(m, 0, 0) for m in (0, 0, 1, 1, 2, 2)], capacity=[4], msb_limit=[0.5]
     )
     found = {d.name: d for d in decide(snapshot, 0).deciders}
-    assert {name for name, d in found.items() if d.now.decides} == {"Capacity"}
+    # Without the buffer, two servers would be surplus, and each costs more than its move.
+    assert {name for name, d in found.items() if d.now.decides} == {"Capacity", "MsbLoss"}
     assert {name for name, d in found.items() if d.afresh and d.afresh.decides} == {"Capacity", "MsbLoss"}
     without = found["MsbLoss"].afresh.changes
     assert sum(c.with_it - c.without_it for c in without) == 2
