@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from libs.assignment.language.arrays import Bools, Floats, Ints
-from libs.assignment.language.matrices import csr
+from libs.assignment.language.matrices import Matrix, csr
 from libs.assignment.model.affine import Affine
 from libs.assignment.model.assembly import Assembly
 
@@ -25,7 +25,7 @@ def grain(a: Assembly, x: Affine, some: Ints) -> Floats:
     others nothing is known: UNKNOWN times the smallest number in them.
     """
     smallest, over, whole = _multiples(a, x, some)
-    rows = csr(x.matrix)[some]
+    rows = _rows(x, some)
     element = np.repeat(np.arange(len(some)), np.diff(rows.indptr))
     bad = np.bincount(element[(rows.data <= 0) | ~a.whole[rows.indices]], minlength=len(some))
     constant = np.abs(x.constant[some])
@@ -42,12 +42,19 @@ def multiples(a: Assembly, x: Affine, some: Ints) -> tuple[Floats, Bools]:
     return smallest, whole & (over == 0)
 
 
+def _rows(x: Affine, some: Ints) -> Matrix:
+    """Return the rows without coefficients of 0, which products that underflowed leave."""
+    rows = csr(x.matrix)[some]
+    rows.eliminate_zeros()
+    return rows
+
+
 def _multiples(a: Assembly, x: Affine, some: Ints) -> tuple[Floats, Floats, Bools]:
     """Return the smallest coefficient of each element, (some,), and the remainder of the constant by it.
 
     The third array tells whether all that columns add are integer multiples of the coefficient.
     """
-    rows = csr(x.matrix)[some]
+    rows = _rows(x, some)
     element = np.repeat(np.arange(len(some)), np.diff(rows.indptr))
     smallest = np.full(len(some), np.inf)
     np.minimum.at(smallest, element, np.abs(rows.data))
