@@ -47,6 +47,7 @@ class Servers:
     available      (S,) bool   False while down for an unplanned reason; True in planned maintenance (RAS, 3.3.1)
     leaving        (S,) bool   a retirement is announced: keeps its binding until other servers cover it; gets no new
                                target
+    drained        (S,) bool   in planned maintenance, which keeps it from joining: if it is free, it gets no target
     generation     (S,) int    row generation at the time of the snapshot
     """
 
@@ -59,12 +60,13 @@ class Servers:
     in_use: Bools
     available: Bools
     leaving: Bools
+    drained: Bools
     generation: Ints
 
     @property
     def lasting(self) -> Bools:
-        """Return a (S,) mask of the servers that plans may count on: available and not leaving."""
-        return self.available & ~self.leaving
+        """Return a (S,) mask of the servers that plans may count on: available, not leaving, not free and drained."""
+        return self.available & ~self.leaving & ~(self.drained & (self.target < 0))
 
     def __len__(self) -> int:
         return len(self.id)
@@ -148,7 +150,6 @@ class RegionImage:
     """A whole region for import and export: the snapshot, and the columns that no solve reads.
 
     server_host_profile       (S,) str
-    server_in_maintenance     (S,) bool          up, and in planned maintenance
     server_deleted_current    (S,) str or None   name of the reservation where the current binding is DELETED
     server_deleted_target     (S,) str or None   likewise for the target
     reservation_kind          (R,) str           values of ReservationKind
@@ -160,7 +161,6 @@ class RegionImage:
 
     snapshot: FleetSnapshot
     server_host_profile: Names
-    server_in_maintenance: Bools
     server_deleted_current: Names
     server_deleted_target: Names
     reservation_kind: Names

@@ -151,6 +151,7 @@ def _with_racks(snapshot: FleetSnapshot, added: NewRacks, field: str) -> FleetSn
         "in_use": np.zeros(count, bool),
         "available": np.ones(count, bool),
         "leaving": np.zeros(count, bool),
+        "drained": np.zeros(count, bool),
         "generation": np.ones(count),
     }
     columns = {}

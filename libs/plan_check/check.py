@@ -40,8 +40,8 @@ def check_legal(snapshot: FleetSnapshot, plan: TargetPlan) -> list[Violation]:
 
     - The plan covers the servers of this snapshot, and its parent is the snapshot's plan.
     - Every target is free, or is a reservation of the snapshot.
-    - A server gets a new binding only if its hardware type has RRU there, and it is neither down nor leaving. Keeping
-      its binding is always legal.
+    - A server gets a new binding only if its hardware type has RRU there, and it is neither down nor leaving. A free
+      one in planned maintenance gets none. Keeping its binding is always legal.
     - A server that is down is not freed, because that helps no other reservation.
     - A server that is leaving is freed only if the servers that stay already cover its reservation.
     """
@@ -59,6 +59,7 @@ def check_legal(snapshot: FleetSnapshot, plan: TargetPlan) -> list[Violation]:
     return [
         *_servers(snapshot, plan, useless, "Ineligible", "its hardware type is of no use there"),
         *_servers(snapshot, plan, new & down, "Unavailable", "it is down"),
+        *_servers(snapshot, plan, new & servers.drained & (servers.target < 0), "Drained", "it is in maintenance"),
         *_servers(snapshot, plan, new & servers.leaving, "Leaving", "it will be retired"),
         *_servers(
             snapshot, plan, given_up & needed, "GivenUpTooEarly", "its reservation is not covered without it yet"

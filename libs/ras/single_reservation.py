@@ -11,8 +11,8 @@ from libs.domain.fleet import FREE, FleetSnapshot
 
 
 def own_and_free(snapshot: FleetSnapshot, reservation: int) -> Indices:
-    """Return the rows of its servers by target, and of free servers that are neither down nor announced for
-    retirement.
+    """Return the rows of its servers by target, and of free servers that are neither down, in maintenance nor announced
+    for retirement.
     """
     servers = snapshot.servers
     mine = (servers.target == reservation) | ((servers.target < 0) & servers.lasting)

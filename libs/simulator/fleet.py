@@ -74,6 +74,7 @@ def made_up_fleet(
             in_use=np.zeros(servers, bool),
             available=np.ones(servers, bool),
             leaving=np.zeros(servers, bool),
+            drained=np.zeros(servers, bool),
             generation=np.ones(servers, np.int64),
         ),
         reservations=_no_reservations(len(types), datacenters),
@@ -83,7 +84,6 @@ def made_up_fleet(
     return RegionImage(
         snapshot=snapshot,
         server_host_profile=np.full(servers, "default", object),
-        server_in_maintenance=np.zeros(servers, bool),
         server_deleted_current=np.full(servers, None, object),
         server_deleted_target=np.full(servers, None, object),
         reservation_kind=none,

@@ -51,6 +51,7 @@ def region(
             in_use=in_use.astype(bool),
             available=available.astype(bool),
             leaving=np.zeros(S, bool),
+            drained=np.zeros(S, bool),
             generation=np.ones(S, np.int64),
         ),
         reservations=Reservations(

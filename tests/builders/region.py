@@ -85,6 +85,7 @@ def region_image(
             in_use=np.array([name in in_use for name in servers], bool),
             available=np.array([name not in down for name in servers], bool),
             leaving=np.array([name in leaving for name in servers], bool),
+            drained=np.array([name in maintained for name in servers], bool),
             generation=np.ones(len(servers), np.int64),
         ),
         reservations=_reservations(specs, types, topology),
@@ -93,7 +94,6 @@ def region_image(
     return RegionImage(
         snapshot=snapshot,
         server_host_profile=names("", [host_profile.get(name, "default") for name in servers]),
-        server_in_maintenance=np.array([name in maintained for name in servers], bool),
         server_deleted_current=np.array(deleted[0], object),
         server_deleted_target=np.array(deleted[1], object),
         reservation_kind=names("", [kind.get(name, "guaranteed") for name in specs]),

@@ -102,6 +102,7 @@ def region_of(inventory: Inventory, name: str) -> RegionImage:
         in_use=np.zeros(n, bool),
         available=inventory.unavailability != Unavailability.UNPLANNED.value,
         leaving=np.zeros(n, bool),
+        drained=inventory.unavailability == Unavailability.PLANNED.value,
         generation=np.ones(n, np.int64),
     )
     none = np.zeros(0)
@@ -128,6 +129,5 @@ def region_of(inventory: Inventory, name: str) -> RegionImage:
     )
     return replace(
         image,
-        server_in_maintenance=inventory.unavailability == Unavailability.PLANNED.value,
         hardware_type_attributes=inventory.attributes(),
     )

@@ -89,7 +89,6 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
     kinds, units = ([value.value for value in noun] for noun in (ReservationKind, CapacityUnit))
     described: dict[str, Any] = {
         "server_host_profile": servers_table.optional_strings("host_profile", HOST_PROFILE),
-        "server_in_maintenance": servers.available & (unavailability == Unavailability.PLANNED.value),
         "hardware_type_attributes": agreed_attributes(types, servers.hardware_type, load_sizes(servers_table)),
         "reservation_kind": reservations_table.choices("kind", kinds, ReservationKind.GUARANTEED.value),
         "reservation_unit": reservations_table.choices("unit", units, CapacityUnit.RRU.value),
@@ -156,6 +155,7 @@ def _servers(
         _binding(table, "target", reservations) if table.has("target") else (current, deleted_current)
     )
     available, down = table.booleans("available"), unavailability == Unavailability.UNPLANNED.value
+    drained = available & (unavailability == Unavailability.PLANNED.value)
     table.bad_rows(available & down, "unavailability", "is unplanned, but `available` is true: make them agree")
     servers = Servers(
         id=np.arange(len(names)),
@@ -167,6 +167,7 @@ def _servers(
         in_use=table.booleans("in_use"),
         available=available,
         leaving=table.booleans("leaving") if table.has("leaving") else np.zeros(len(names), bool),
+        drained=drained,
         generation=np.ones(len(names), np.int64),
     )
     return servers, deleted_current, deleted_target

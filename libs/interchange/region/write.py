@@ -31,7 +31,6 @@ def image_of(snapshot: FleetSnapshot) -> RegionImage:
     return RegionImage(
         snapshot=snapshot,
         server_host_profile=np.full(len(s), HOST_PROFILE, object),
-        server_in_maintenance=np.zeros(len(s), bool),
         server_deleted_current=current,
         server_deleted_target=target,
         reservation_kind=np.full(len(q), ReservationKind.GUARANTEED.value, object),
@@ -68,8 +67,8 @@ def dump_region(image: RegionImage) -> dict[str, bytes]:
         servers["target"] = _strings(_named(s.target, q.name, image.server_deleted_target))
     if s.leaving.any():
         servers["leaving"] = s.leaving
-    if image.server_in_maintenance.any():
-        states = np.where(image.server_in_maintenance, Unavailability.PLANNED.value, Unavailability.NONE.value)
+    if s.drained.any():
+        states = np.where(s.drained, Unavailability.PLANNED.value, Unavailability.NONE.value)
         servers["unavailability"] = _strings(np.where(s.available, states, Unavailability.UNPLANNED.value))
     for size in SIZES:
         of_type = [image.hardware_type_attributes.get(str(name), {}).get(size) for name in types]

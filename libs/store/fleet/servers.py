@@ -130,11 +130,11 @@ def list_servers(
 
 
 def count_free_servers(tx: Transaction, region_id: int) -> dict[str, int]:
-    """Return hardware type -> servers without a target that plans may count on: up and not leaving."""
+    """Return hardware type -> servers without a target that plans may count on: up, not drained and not leaving."""
     query = f"""
         SELECT hardware_types.name, count(*) FROM servers JOIN hardware_types USING (hardware_type_id)
         WHERE region_id = :region AND target_reservation_id IS NULL AND decommissioned_at IS NULL
-          AND unavailability <> 'unplanned' AND NOT {LEAVING}
+          AND unavailability = 'none' AND NOT {LEAVING}
         GROUP BY 1"""
     return dict(tx.execute(sa.text(query), {"region": region_id}).tuples().all())
 

@@ -97,6 +97,7 @@ def _servers(
         tx,
         "SELECT server_id, rack_id, hardware_type_id, coalesce(current_reservation_id, 0), "
         f"coalesce(target_reservation_id, 0), in_use, unavailability <> 'unplanned', {LEAVING}, "
+        "unavailability = 'planned', "
         f"generation {chosen}",
         parameters,
         {
@@ -108,6 +109,7 @@ def _servers(
             "in_use": "?",
             "available": "?",
             "leaving": "?",
+            "drained": "?",
             "generation": ">i8",
         },
     )
@@ -121,6 +123,7 @@ def _servers(
         in_use=found["in_use"].copy(),
         available=found["available"].copy(),
         leaving=found["leaving"].copy(),
+        drained=found["drained"].copy(),
         generation=found["generation"].astype(np.int64),
     )
 

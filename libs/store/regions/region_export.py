@@ -8,7 +8,6 @@ import numpy as np
 
 from libs.domain.arrays import Names
 from libs.domain.fleet import RegionImage
-from libs.domain.unavailability import Unavailability
 from libs.store.fleet.hardware_types import load_sizes
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.snapshot import load_fleet_snapshot
@@ -30,13 +29,11 @@ def load_region_image(tx: Transaction, region_name: str) -> RegionImage:
         SELECT gone.name FROM servers
         LEFT JOIN reservations gone ON gone.reservation_id = {binding}_reservation_id AND gone.deleted_at IS NOT NULL
         WHERE servers.region_id = %(region)s AND decommissioned_at IS NULL ORDER BY server_id"""
-    state = load_names(tx, f"SELECT unavailability {server}", parameters)
     current, target = (load_names(tx, deleted.format(binding=b), parameters) for b in ("current", "target"))
     new_name = _told_apart({*current, *target} - {None}, set(snapshot.reservations.name))
     return RegionImage(
         snapshot=snapshot,
         server_host_profile=load_names(tx, f"SELECT host_profile {server}", parameters),
-        server_in_maintenance=state == Unavailability.PLANNED.value,
         server_deleted_current=_renamed(current, new_name),
         server_deleted_target=_renamed(target, new_name),
         reservation_kind=load_names(tx, f"SELECT kind {reservation}", parameters),

@@ -236,7 +236,7 @@ def _add_servers(
 
 
 def _unavailability(image: RegionImage) -> Names:
-    up = np.where(image.server_in_maintenance, Unavailability.PLANNED.value, Unavailability.NONE.value)
+    up = np.where(image.snapshot.servers.drained, Unavailability.PLANNED.value, Unavailability.NONE.value)
     return np.where(image.snapshot.servers.available, up, Unavailability.UNPLANNED.value).astype(object)
 
 

@@ -1,10 +1,13 @@
 import numpy as np
 import pytest
 
-from libs.domain.fleet import DELETED, FREE
+from libs.domain.fleet import DELETED, FREE, TargetPlan
+from libs.domain.reservation import ReservationSpec
 from libs.plan_check.check import check_plan
 from libs.ras.admission import admit
+from libs.ras.solve import plan_target_bindings
 from tests.builders.random_region import random_region, region
+from tests.builders.region import fleet_snapshot
 
 
 def one(capacity, servers, **rest):
@@ -19,6 +22,22 @@ def test_free_servers_are_granted_with_a_plan_that_uses_them():
     assert (verdict.phase, verdict.reason) == ("granted", "Granted")
     assert verdict.plan.target.tolist() == [0, 0, 0]
     assert verdict.numbers["free_servers"] == 3
+
+
+def test_capacity_does_not_land_on_free_servers_that_a_drain_keeps_from_joining():
+    """web has server-00. Of the free servers 01 and 04 are drained, so 3 RRU take two of the others."""
+    drained = {"server-00", "server-01", "server-04"}
+    spec = ReservationSpec(capacity_rru=3, rru={"hw-a": 1.0}, survives_msb_loss=False)
+    snapshot = fleet_snapshot(maintained=drained, reservations={"web": spec}, current={"server-00": "web"})
+    verdict = admit(snapshot, 0)
+    assert (verdict.phase, verdict.numbers["free_servers"]) == ("granted", 2)
+    for plan in (verdict.plan, plan_target_bindings(snapshot).plan):
+        assert plan.target[[0, 1, 4]].tolist() == [0, FREE, FREE]
+        assert (plan.target == 0).sum() == 3
+    wrong = snapshot.servers.target.copy()
+    wrong[1] = 0
+    found = check_plan(snapshot, TargetPlan(target=wrong, parent_plan_id=snapshot.target_plan_id))
+    assert [violation.reason for violation in found] == ["Drained"]
 
 
 @pytest.mark.parametrize(

@@ -224,7 +224,7 @@ def test_round_trip_keeps_everything(tmp_path):
     assert region.server_deleted_current.tolist() == [None, None, "gone", None]
     assert region.server_deleted_target.tolist() == [None, "dead", None, None]
     assert region.server_host_profile.tolist() == ["a", "default", "b", "b"]
-    assert region.server_in_maintenance.tolist() == [True, False, False, False]
+    assert region.snapshot.servers.drained.tolist() == [True, False, False, False]
     assert {figures["vcpu"] for figures in region.hardware_type_attributes.values()} == {64.0}
     assert region.reservation_kind.tolist() == ["guaranteed", "shared_buffer"]
     assert region.reservation_unit.tolist() == ["rru", "count"]

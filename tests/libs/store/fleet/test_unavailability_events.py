@@ -72,7 +72,10 @@ def test_what_is_down_is_not_available_to_a_solve_and_what_is_in_maintenance_is(
     with database.write() as tx:
         report(tx, "server", "server-00")
         report(tx, "server", "server-01", PLANNED)
-    assert list(read(database).servers.available) == [False, *[True] * 6, False]
+    servers = read(database).servers
+    assert list(servers.available) == [False, *[True] * 6, False]
+    assert list(servers.drained) == [False, True, *[False] * 6]
+    assert list(servers.lasting) == [False, False, *[True] * 5, False]  # server-01 is free, and cannot join anything
 
 
 def test_unplanned_outranks_planned_until_it_ends(database: Database) -> None:
