@@ -1,4 +1,4 @@
-"""A retirement: a rack or server that will leave the fleet or change its type."""
+"""A retirement: a place or a server that will leave the fleet or change its type."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ class RetirementScope(StrEnum):
 
     SERVER = "server"
     RACK = "rack"
+    MSB = "msb"
+    DATACENTER = "datacenter"
 
 
 class RetirementKind(StrEnum):

@@ -106,11 +106,11 @@ GROUPS: dict[str, Commands] = {
         ),
         "decommission": (
             "services.cli.retire:decommission",
-            "Announce that a rack or server leaves the fleet.",
+            "Announce that a place or server leaves the fleet.",
         ),
         "refresh": (
             "services.cli.retire:refresh",
-            "Announce that a rack or server becomes another hardware type.",
+            "Announce that a place or server becomes another hardware type.",
         ),
         "mover": (
             "services.cli.moves:mover",

@@ -1,4 +1,4 @@
-"""`plimsoll decommission` and `plimsoll refresh`: announce racks and servers that leave or change their type."""
+"""`plimsoll decommission` and `plimsoll refresh`: announce places and servers that leave or change their type."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from services.cli.moments import MOMENT, moment
 from services.cli.output import Output, OutputOption, print_json, say
 from services.cli.requests import RegionOption
 
-ScopeArgument = Annotated[RetirementScope, typer.Argument(help="a rack or a single server")]
+ScopeArgument = Annotated[RetirementScope, typer.Argument(help="how much of the region")]
 NameArgument = Annotated[str, typer.Argument(help="which one")]
 AtOption = Annotated[
     str | None,
@@ -32,7 +32,7 @@ def decommission(
     cancel: CancelOption = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Announce that a rack or server leaves the fleet. Solves empty it first. If it is not empty when due, it stays."""
+    """Announce that a place or server leaves the fleet. Solves empty it first. Until it is empty, it stays."""
     _retire(RetirementKind.DECOMMISSION, scope, name, region, {"reason": reason}, at, cancel, output)
 
 
@@ -49,7 +49,7 @@ def refresh(
     cancel: CancelOption = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Announce that a rack or server becomes another hardware type. Solves empty it first."""
+    """Announce that a place or server becomes another hardware type. Solves empty it first."""
     body: Json = {"reason": reason, "to_hardware_type": to_type}
     if back is not None:
         body["back_at"] = moment("--back", back)

@@ -11,13 +11,14 @@ from sqlalchemy.dialects.postgresql import insert as insert_into
 
 from libs.domain.page import Page
 from libs.domain.retirement import Retirement, RetirementKind, RetirementScope, RetirementStatus
+from libs.domain.unavailability import UnavailabilityScope
 from libs.reconcile.errors import StaleGeneration
 from libs.store.fleet.regions import load_region
-from libs.store.fleet.unavailability_events import lock_events, refresh_unavailability
+from libs.store.fleet.unavailability_events import find_scope, lock_events, refresh_unavailability
 from libs.store.platform import audit
 from libs.store.platform.database import Transaction
 from libs.store.platform.refusals import AlreadyExists, NotFound, NotPossible
-from libs.store.tables import hardware_types, racks, regions, retirements, servers
+from libs.store.tables import datacenters, hardware_types, msbs, racks, regions, retirements, servers
 
 # A row for each retirement and each server in its scope that is in the fleet.
 _SERVERS_OF = """
@@ -27,6 +28,15 @@ _SERVERS_OF = """
     UNION ALL
     SELECT retirement_id, retirements.kind, to_hardware_type_id, servers.*
     FROM retirements JOIN servers USING (region_id, server_id)
+    WHERE retirement_id = ANY(:ids) AND decommissioned_at IS NULL
+    UNION ALL
+    SELECT retirement_id, retirements.kind, to_hardware_type_id, servers.*
+    FROM retirements JOIN racks USING (msb_id) JOIN servers ON servers.rack_id = racks.rack_id
+    WHERE retirement_id = ANY(:ids) AND decommissioned_at IS NULL
+    UNION ALL
+    SELECT retirement_id, retirements.kind, to_hardware_type_id, servers.*
+    FROM retirements JOIN msbs USING (datacenter_id) JOIN racks ON racks.msb_id = msbs.msb_id
+    JOIN servers ON servers.rack_id = racks.rack_id
     WHERE retirement_id = ANY(:ids) AND decommissioned_at IS NULL"""
 
 # Without a target and a current binding. The current binding of a server that is down does not count.
@@ -58,8 +68,10 @@ _REFRESH = sa.text(f"""
           WHERE kind = 'refresh') AS refreshed
     WHERE servers.server_id = refreshed.server_id""")
 _AWAY = sa.text("""
-    INSERT INTO unavailability_events (region_id, scope, rack_id, server_id, kind, reason, starts_at, ends_at)
-    SELECT region_id, scope, rack_id, server_id, 'unplanned', 'refresh: ' || reason, :now, back_at FROM retirements
+    INSERT INTO unavailability_events
+        (region_id, scope, datacenter_id, msb_id, rack_id, server_id, kind, reason, starts_at, ends_at)
+    SELECT region_id, scope, datacenter_id, msb_id, rack_id, server_id, 'unplanned', 'refresh: ' || reason, :now,
+           back_at FROM retirements
     WHERE retirement_id = ANY(:ids) AND back_at > :now""")
 _END_EVENTS = sa.text("""
     UPDATE unavailability_events SET ended_at = greatest(:now, starts_at)
@@ -103,20 +115,15 @@ def announce_retirement(
     if (kind is RetirementKind.REFRESH) != (to_hardware_type is not None):
         raise NotPossible("to_hardware_type", "a refresh needs the type that comes back, a decommission has none")
     region_id = load_region(tx, region_name).region_id
-    table, key = (servers, "server_id") if scope is RetirementScope.SERVER else (racks, "rack_id")
-    found = sa.select(table.c[key]).where(table.c.region_id == region_id, table.c.name == scope_name)
-    if scope is RetirementScope.SERVER:
-        found = found.where(servers.c.decommissioned_at.is_(None))
-    scope_id = tx.execute(found).scalar_one_or_none()
-    if scope_id is None:
-        raise NotFound(scope.value, f"{region_name}/{scope_name}")
+    scope_id = find_scope(tx, region_id, UnavailabilityScope(scope.value), scope_name)
     type_id = None
     if to_hardware_type is not None:
         query = sa.select(hardware_types.c.hardware_type_id).where(hardware_types.c.name == to_hardware_type)
         type_id = tx.execute(query).scalar_one_or_none()
         if type_id is None:
             raise NotFound("hardware type", to_hardware_type)
-    values = {"region_id": region_id, "scope": scope.value, key: scope_id, "kind": kind.value, "reason": reason}
+    values = {"region_id": region_id, "scope": scope.value, "kind": kind.value, "reason": reason}
+    values |= {f"{scope.value}_id": scope_id}
     insert = insert_into(retirements).values(
         **values, to_hardware_type_id=type_id, due_at=due_at, back_at=back_at, created_at=now
     )
@@ -149,7 +156,7 @@ def cancel_retirement(tx: Transaction, retirement_id: int, *, generation: int, a
 def finish_retirements(tx: Transaction, region_id: int, *, actor: str, now: datetime) -> tuple[int, int]:
     """Finish the retirements that are due and empty. Return their number, and the number that are due and not empty.
 
-    A rack is retired as a whole. The generation of each server rises, so that a writer with an older one fails.
+    A place is retired as a whole. The generation of each server rises, so that a writer with an older one fails.
     """
     lock_events(tx, region_id)
     due = list(tx.execute(_DUE, {"region_id": region_id, "now": now}).scalars())
@@ -205,12 +212,14 @@ _SELECT = (
     sa.select(
         retirements,
         regions.c.name.label("region"),
-        sa.func.coalesce(servers.c.name, racks.c.name).label("scope_name"),
+        sa.func.coalesce(servers.c.name, racks.c.name, msbs.c.name, datacenters.c.name).label("scope_name"),
         hardware_types.c.name.label("to_hardware_type"),
     )
     .join(regions, regions.c.region_id == retirements.c.region_id)
     .outerjoin(servers, servers.c.server_id == retirements.c.server_id)
     .outerjoin(racks, racks.c.rack_id == retirements.c.rack_id)
+    .outerjoin(msbs, msbs.c.msb_id == retirements.c.msb_id)
+    .outerjoin(datacenters, datacenters.c.datacenter_id == retirements.c.datacenter_id)
     .outerjoin(hardware_types, hardware_types.c.hardware_type_id == retirements.c.to_hardware_type_id)
 )
 _COUNTED = frozenset({"servers", "held", "moving"})

@@ -15,7 +15,10 @@ from libs.store.platform.database import Transaction
 _LIVE = "region_id = %(region)s AND deleted_at IS NULL AND NOT scheduled"
 # Servers of announced retirements. It is derived on each read, so that writers of servers need not maintain it.
 LEAVING = """
-    (rack_id IN (SELECT rack_id FROM retirements WHERE status = 'announced' AND rack_id IS NOT NULL)
+    (rack_id IN (SELECT rack_id FROM retirements WHERE status = 'announced' AND rack_id IS NOT NULL
+                 UNION ALL SELECT racks.rack_id FROM retirements JOIN racks USING (msb_id) WHERE status = 'announced'
+                 UNION ALL SELECT racks.rack_id FROM retirements JOIN msbs USING (datacenter_id)
+                     JOIN racks ON racks.msb_id = msbs.msb_id WHERE status = 'announced')
      OR server_id IN (SELECT server_id FROM retirements WHERE status = 'announced' AND server_id IS NOT NULL))"""
 
 

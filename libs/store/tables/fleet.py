@@ -175,7 +175,7 @@ unavailability_events = sa.Table(
     ),
 )
 
-# Racks and servers that will leave the fleet or change their type, once they are empty and due.
+# Places and servers that will leave the fleet or change their type, once they are empty and due.
 retirements = sa.Table(
     "retirements",
     metadata,
@@ -193,11 +193,15 @@ retirements = sa.Table(
     generation(),
     at("created_at"),
     at("finished_at", nullable=True),
-    one_of("scope", "server", "rack"),
+    sa.Column("msb_id", sa.BigInteger, nullable=True),
+    sa.Column("datacenter_id", sa.BigInteger, nullable=True),
+    one_of("scope", "server", "rack", "msb", "datacenter"),
     one_of("kind", "decommission", "refresh"),
     one_of("status", "announced", "done", "cancelled"),
     sa.CheckConstraint(
-        "num_nonnulls(rack_id, server_id) = 1 AND CASE scope WHEN 'rack' THEN rack_id ELSE server_id END IS NOT NULL",
+        "num_nonnulls(datacenter_id, msb_id, rack_id, server_id) = 1 AND CASE scope "
+        "WHEN 'datacenter' THEN datacenter_id WHEN 'msb' THEN msb_id "
+        "WHEN 'rack' THEN rack_id ELSE server_id END IS NOT NULL",
         name="scope_id",
     ),
     sa.CheckConstraint("(kind = 'refresh') = (to_hardware_type_id IS NOT NULL)", name="to_hardware_type_id"),
@@ -205,9 +209,15 @@ retirements = sa.Table(
     sa.CheckConstraint("(status = 'announced') = (finished_at IS NULL)", name="finished_at"),
     sa.ForeignKeyConstraint(["region_id", "rack_id"], ["racks.region_id", "racks.rack_id"]),
     sa.ForeignKeyConstraint(["region_id", "server_id"], ["servers.region_id", "servers.server_id"]),
+    sa.ForeignKeyConstraint(["region_id", "msb_id"], ["msbs.region_id", "msbs.msb_id"]),
+    sa.ForeignKeyConstraint(["region_id", "datacenter_id"], ["datacenters.region_id", "datacenters.datacenter_id"]),
     sa.Index("ix_retirements_region_id", "region_id", "retirement_id"),
     sa.Index("uq_retirements_rack", "rack_id", unique=True, postgresql_where=sa.text("status = 'announced'")),
     sa.Index("uq_retirements_server", "server_id", unique=True, postgresql_where=sa.text("status = 'announced'")),
+    sa.Index("uq_retirements_msb", "msb_id", unique=True, postgresql_where=sa.text("status = 'announced'")),
+    sa.Index(
+        "uq_retirements_datacenter", "datacenter_id", unique=True, postgresql_where=sa.text("status = 'announced'")
+    ),
 )
 
 # Proposed changes to the servers of a region, with totals. An import is applied as a whole or not at all.

@@ -1,4 +1,4 @@
-"""`/v1/retirements`: racks and servers that leave the fleet, or change their type, on a date."""
+"""`/v1/retirements`: places and servers that leave the fleet, or change their type, on a date."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ Operator = Depends(require(Role.OPERATOR))
 
 
 class RetirementIn(RequestModel):
-    """A request to empty a rack or a server by a date."""
+    """A request to empty a place or a server by a date."""
 
     region: SomeName
     scope: RetirementScope
-    scope_name: SomeName = Field(description="Name of the rack or server")
+    scope_name: SomeName = Field(description="Name of the server, rack, MSB or datacenter")
     kind: RetirementKind = Field(description="decommission: it leaves the fleet; refresh: it becomes another type")
     to_hardware_type: SomeName | None = Field(default=None, description="For a refresh: the type that comes back")
     reason: SomeName

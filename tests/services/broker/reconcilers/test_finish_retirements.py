@@ -17,6 +17,7 @@ from libs.store.fleet.retirements import announce_retirement, cancel_retirement,
 from libs.store.fleet.servers import InUse, ServerFilter, list_servers, set_in_use
 from libs.store.fleet.unavailability_events import open_event
 from libs.store.platform.database import Database
+from libs.store.platform.refusals import AlreadyExists
 from libs.store.regions.region_export import load_region_image
 from libs.store.regions.region_summary import load_region_summary
 from services.broker.reconcilers.finish_retirements import FinishRetirements
@@ -119,6 +120,27 @@ def database(database_url: str) -> Iterator[Database]:
 def world(database: Database, tmp_path: Path) -> World:
     settings = SolverSettings.model_validate({"PLIMSOLL_BUNDLE_DIR": tmp_path / "bundles", "PLIMSOLL_BUNDLES_MAX": 2})
     return World(database, settings)
+
+
+def test_a_whole_msb_is_emptied_and_leaves(world: World) -> None:
+    one = world.announce("msb-00", RetirementScope.MSB)
+    assert world.retirement(one).held == {"web": 3}
+    assert read(world.database).servers.leaving.tolist() == [True] * 6 + [False] * 18
+    for _ in range(7):
+        world.hour()
+    assert world.retirement(one).status is RetirementStatus.DONE
+    assert world.servers(msb="msb-00") == []
+    assert len(world.servers()) == 18
+
+
+def test_a_datacenter_is_emptied_as_far_as_the_rest_carries(world: World) -> None:
+    one = world.announce("dc-00", RetirementScope.DATACENTER, due_at=world.clock.now())
+    assert read(world.database).servers.leaving.all()
+    assert (world.retirement(one).servers, world.retirement(one).held) == (24, {"web": 8})
+    assert world.finish() == (0, 1)
+    assert world.condition(one)[0] == "Overdue"
+    with pytest.raises(AlreadyExists):
+        world.announce("dc-00", RetirementScope.DATACENTER)
 
 
 def test_a_rack_is_emptied_without_a_dip_and_leaves_when_due(world: World) -> None:
