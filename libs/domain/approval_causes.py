@@ -9,7 +9,7 @@ import numpy as np
 from libs.domain.approval import ApprovalLimits, Cause
 from libs.domain.arrays import Indices
 from libs.domain.fleet import FleetSnapshot
-from libs.domain.reservation import Reservation, ReservationSpec
+from libs.domain.reservation import PRIORITY_MIDDLE, Reservation, ReservationSpec
 
 
 def approval_causes(
@@ -30,19 +30,36 @@ def approval_causes(
     """
     if before is not None and not before.scheduled and not _asks_for_more(before.spec, spec):
         return ()
-    return (*_too_large(spec, limits), *_too_large_a_share(asked, row, target, short_rru, limits))
+    return (
+        *_too_high(spec, before),
+        *_too_large(spec, limits),
+        *_too_large_a_share(asked, row, target, short_rru, limits),
+    )
 
 
 def _asks_for_more(before: ReservationSpec, spec: ReservationSpec) -> bool:
-    """Return whether the spec asks for more capacity, for MSB survival, or for smaller RRUs per server.
+    """Return whether the spec asks for more capacity, for MSB survival, for a higher priority or for
+    smaller RRUs per server.
 
     With fewer RRUs per server, the same capacity takes more servers.
     """
     return (
         spec.capacity_rru > before.capacity_rru
         or (spec.survives_msb_loss and not before.survives_msb_loss)
+        or spec.priority > before.priority
         or any(rru < before.rru.get(hardware_type, np.inf) for hardware_type, rru in spec.rru.items())
     )
+
+
+def _too_high(spec: ReservationSpec, before: Reservation | None) -> Iterator[Cause]:
+    """Yield a cause for a priority above the middle one that it does not have yet. It comes before others' need."""
+    has = PRIORITY_MIDDLE if before is None else max(PRIORITY_MIDDLE, before.spec.priority)
+    if spec.priority > has:
+        yield Cause(
+            reason="AbovePriority",
+            message=f"priority {spec.priority} is above the {has} that needs no approval",
+            numbers={"priority_limit": float(has)},
+        )
 
 
 def _too_large(spec: ReservationSpec, limits: ApprovalLimits) -> Iterator[Cause]:

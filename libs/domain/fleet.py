@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from libs.domain.arrays import Bools, Floats, Indices, Ints, Names
 from libs.domain.policy import RegionPolicy
+from libs.domain.reservation import PRIORITY_MIDDLE
 
 FREE = -1
 """In a binding: bound to no reservation."""
@@ -72,6 +73,11 @@ class Servers:
         return len(self.id)
 
 
+def weight_of(priority: Ints) -> Floats:
+    """Return the factor of penalties of each class of priority (docs/designs/0024): 1 for the middle one."""
+    return np.asarray(10.0 ** (priority - PRIORITY_MIDDLE), np.float64)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Reservations:
     """The reservations of a region, one row each. T hardware types, D datacenters.
@@ -83,6 +89,7 @@ class Reservations:
     msb_spread_limit   (R,) float   alpha^F, fraction of capacity in one MSB; inf: no limit
     rack_spread_limit  (R,) float   alpha^K, fraction of capacity in one rack; inf: no limit
     rru                (R, T) RRU   V per server of a hardware type; 0: ineligible
+    priority           (R,) int     class, 0 to PRIORITY_MAX
     affinity_share     (R, D)       A, fraction of capacity wanted in a datacenter; nan: not constrained
     generation         (R,) int
     """
@@ -95,7 +102,13 @@ class Reservations:
     rack_spread_limit: Floats
     rru: Floats
     affinity_share: Floats
+    priority: Ints
     generation: Ints
+
+    @property
+    def weight(self) -> Floats:
+        """Return the (R,) factor of each reservation's penalties: 10 per class above the middle one."""
+        return weight_of(self.priority)
 
     def __len__(self) -> int:
         return len(self.id)

@@ -29,6 +29,7 @@ class TouchedReservations:
     name: Names
     capacity_rru: Floats
     survives_msb_loss: Bools
+    priority: Ints
     affinity_share: Floats
     load: Floats
     load_there: Floats

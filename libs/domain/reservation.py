@@ -25,6 +25,10 @@ class CapacityUnit(StrEnum):
     COUNT = "count"
 
 
+PRIORITY_MAX = 4
+"""Of the five classes of priority, 0 to 4, the first to be served."""
+PRIORITY_MIDDLE = 2
+"""The class of a reservation that names none."""
 ROUNDING = 1e-9
 """Share of the capacity below which a shortfall is floating-point rounding and counts as none."""
 
@@ -38,6 +42,7 @@ class ReservationSpec:
     msb_spread_limit   fraction of the capacity that one MSB may hold without cost; None: no limit
     rack_spread_limit  likewise for one rack
     affinity           datacenter -> wanted fraction of the capacity; absent datacenters are unconstrained
+    priority           class, 0 to PRIORITY_MAX: where capacity lacks, higher classes are served first
     starts_at, ends_at window of the reservation; None: at once, and until it is deleted
     """
 
@@ -49,6 +54,7 @@ class ReservationSpec:
     msb_spread_limit: float | None = None
     rack_spread_limit: float | None = None
     affinity: Mapping[str, float] = field(default_factory=dict)
+    priority: int = PRIORITY_MIDDLE
     starts_at: datetime | None = None
     ends_at: datetime | None = None
 

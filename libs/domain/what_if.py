@@ -40,6 +40,7 @@ def with_reservation(
         "rack_spread_limit": np.inf if spec.rack_spread_limit is None else spec.rack_spread_limit,
         "rru": np.array([spec.rru.get(t, 0.0) for t in types]),
         "affinity_share": np.array([spec.affinity.get(d, np.nan) for d in snapshot.topology.datacenters]),
+        "priority": spec.priority,
         "generation": int(q.generation[row]) if len(found) else generation,
     }
     columns = {}

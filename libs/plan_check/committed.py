@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from libs.domain.arrays import Bools, Floats
+from libs.domain.fleet import weight_of
 from libs.domain.plan_changes import NONE, PlanChanges, TouchedReservations
 from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import ROUNDING
@@ -82,11 +83,11 @@ def check_committed(changes: PlanChanges, kept: Bools, policy: RegionPolicy, pla
     before, after = standing(changes, np.zeros(len(changes), bool), policy), standing(changes, kept, policy)
     found += _each(q, "ShortfallGrows", shorter(q.capacity_rru, before.short + planned, after.short), before, after)
     found += _each(q, "GivenUpTooEarly", after.given_up, before, after)
-    grown = after.penalty - before.penalty
+    grown, weight = after.penalty - before.penalty, weight_of(q.priority)
     if policy.fix_first:
         worse = grown > TOLERANCE * np.maximum(1.0, before.penalty)
         found += _each(q, "PenaltyGrows", worse, before, after)
-    elif grown.sum() > TOLERANCE * max(1.0, float(before.penalty.sum())):
+    elif (weight * grown).sum() > TOLERANCE * max(1.0, float((weight * before.penalty).sum())):
         found.append(Violation(reason="PenaltyGrows", message="the sum of all penalties would grow"))
     return found
 

@@ -47,14 +47,14 @@ def check_regression(snapshot: FleetSnapshot, target: Indices) -> list[Violation
 
     A constraint may not regress from its initial value (RAS, 3.5.1). The value of a reservation is its shortfall plus
     its RRU outside the affinity bands, each weighted by the policy (ADR 0012). If `policy.fix_first` is off, the sum
-    over all reservations counts: one may lose as much as the others gain.
+    over all reservations counts, weighted by their priority: one may lose as much as the others gain.
     """
     q, policy = snapshot.reservations, snapshot.policy
     short = shortfall_rru(snapshot, snapshot.servers.target), shortfall_rru(snapshot, target)
     off = off_affinity_rru(snapshot, snapshot.servers.target), off_affinity_rru(snapshot, target)
     before, after = (policy.shortfall_cost * s + policy.affinity_cost * o for s, o in zip(short, off, strict=True))
     grown = after - before
-    if not policy.fix_first and grown.sum() <= TOLERANCE * max(1.0, float(before.sum())):
+    if not policy.fix_first and (q.weight * grown).sum() <= TOLERANCE * max(1.0, float((q.weight * before).sum())):
         return []
     others = "" if policy.fix_first else ", and no other reservation gains as much"
     return [

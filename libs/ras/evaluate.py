@@ -124,7 +124,7 @@ def costs_by_reservation(snapshot: FleetSnapshot, binding: Indices) -> Floats:
     buffer = np.where(q.survives_msb_loss, covered.worst_msb, 0.0)
     spread = _above(covered.by_msb, q.msb_spread_limit[:, None], q.capacity_rru[:, None]).sum(1)
     penalty = policy.shortfall_cost * covered.shortfall + policy.affinity_cost * covered.off_affinity.sum(1)
-    return np.asarray(policy.spread_cost * spread + policy.buffer_cost * buffer + surplus + penalty)
+    return np.asarray(policy.spread_cost * spread + policy.buffer_cost * buffer + surplus + q.weight * penalty)
 
 
 def evaluate(snapshot: FleetSnapshot, binding: Indices) -> Score:
@@ -145,8 +145,8 @@ def evaluate(snapshot: FleetSnapshot, binding: Indices) -> Score:
         * float(_above(covered.by_msb, q.msb_spread_limit[:, None], q.capacity_rru[:, None]).sum()),
         buffer=policy.buffer_cost * float(buffer.sum()),
         surplus=policy.surplus_cost * float(surplus_servers(snapshot, binding).sum()),
-        short=policy.shortfall_cost * float(covered.shortfall.sum()),
-        affinity=policy.affinity_cost * float(covered.off_affinity.sum()),
+        short=policy.shortfall_cost * float((q.weight * covered.shortfall).sum()),
+        affinity=policy.affinity_cost * float((q.weight * covered.off_affinity.sum(1)).sum()),
         moved_idle=int((moved & ~s.in_use).sum()),
         moved_in_use=int((moved & s.in_use).sum()),
         acquired=int(((binding >= 0) & (binding != s.target)).sum()),

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from libs.domain.arrays import Bools, Floats, Indices
+from libs.domain.fleet import weight_of
 from libs.domain.plan_changes import NONE, PlanChanges
 from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import ROUNDING
@@ -113,9 +114,10 @@ class _Ledger:
         return Settled(kept=self.kept, because=self.because, why=self.why)
 
     def grown(self) -> float:
-        """Return the growth of the sum of all penalties, as a share of the sum or, below 1, as it is."""
-        now = sum(self._penalty(r) for r in range(len(self.q)))
-        had = float(self.had_penalty.sum())
+        """Return the growth of the sum of all weighted penalties, as a share of the sum or, below 1, as it is."""
+        weight = weight_of(self.q.priority)
+        now = float(sum(weight[r] * self._penalty(r) for r in range(len(self.q))))
+        had = float((weight * self.had_penalty).sum())
         return (now - had) / max(1.0, had)
 
     def _mend(self, r: int) -> list[int]:

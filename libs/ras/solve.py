@@ -95,6 +95,7 @@ class _Solve:
             lower_bound=max(0.0, sum(found.bound[1:])),
             least_penalty=least_penalty,
             reservation=self.snapshot.reservations.name,
+            priority=self.snapshot.reservations.priority,
             shortfall_rru=covered.shortfall,
             neighbourhoods=found.tries,
             improved=found.timeline[-1].made if found.timeline else 0,

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 
+import numpy as np
+
 from libs.assignment import ModelSize
-from libs.domain.arrays import Floats, Names
+from libs.domain.arrays import Floats, Ints, Names
 from libs.domain.fleet import TargetPlan
 from libs.ras.evaluate import Score
 
@@ -22,7 +24,8 @@ class SolveReport:
     least_penalty  lower bound of every plan's penalty
     lower_bound    of every plan's total_without_rack. If the policy fixes first: of the plans in which no reservation
                    regresses and the penalty is at most the one of this plan
-    shortfall_rru  (R,) by reservation, in the snapshot's order; reservation  (R,) their names
+    shortfall_rru  (R,) by reservation, in the snapshot's order; reservation  (R,) their names;
+                   priority  (R,) their classes
     neighbourhoods tried, and improved: the number that gained
     stopped_by     "finished", "time" or "cancelled": only "finished" is reproducible
     proven         the plan is optimal within the exact gap
@@ -36,6 +39,7 @@ class SolveReport:
     lower_bound: float
     least_penalty: float
     reservation: Names
+    priority: Ints
     shortfall_rru: Floats
     neighbourhoods: int
     improved: int
@@ -59,6 +63,7 @@ class SolveReport:
     def as_dict(self) -> dict[str, object]:
         """Return the report for JSON. It names only short reservations."""
         short = [(str(n), float(s)) for n, s in zip(self.reservation, self.shortfall_rru, strict=True) if s > 1e-6]
+        by_class = {int(k): float(self.shortfall_rru[self.priority == k].sum()) for k in np.unique(self.priority)}
         gap = self.gap
         return {
             "solve_s": sum(self.step_s.values()),
@@ -75,6 +80,7 @@ class SolveReport:
             "least_penalty": self.least_penalty,
             "gap": None if math.isnan(gap) else gap,
             "shortfall_rru": dict(short),
+            "short_by_priority_rru": {str(k): rru for k, rru in by_class.items() if rru > 1e-6},
             "neighbourhoods": {"tried": self.neighbourhoods, "improved": self.improved},
             "stopped_by": self.stopped_by,
             "limit_hit": self.limit_hit,

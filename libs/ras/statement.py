@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,11 +22,11 @@ from libs.assignment import (
     NoRegressionSpec,
     Problem,
     SingleGroupFailureBufferSpec,
-    Spec,
 )
 from libs.domain.arrays import Floats, Indices
-from libs.domain.fleet import FREE, FleetSnapshot
+from libs.domain.fleet import FREE, FleetSnapshot, Reservations, weight_of
 from libs.domain.policy import RegionPolicy
+from libs.domain.reservation import PRIORITY_MIDDLE
 
 RESERVATION, MSB, HARDWARE_TYPE = "reservation", "MSB", "hardware type"
 RRU, MOVE_COST, COUNT = "RRU", "move cost", "count"
@@ -33,6 +34,9 @@ PENALTY, OBJECTIVE = 0, 1
 """Priorities: the penalties, and all other costs. Without `fix_first` the solve minimises their sum."""
 TAKEN = 1e-5
 """Cost of a bound server, as a share of the least other cost. It only breaks ties."""
+
+
+Penalty = SingleGroupFailureBufferSpec | CapacitySpec | GroupCountSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -78,9 +82,10 @@ def state_region(
            + sigma sum_r max(0, held[r] - C[r] / max_t V[r,t])                            surplus
            - server_cost * free servers
 
-    Expressions 6 and 7 have priority PENALTY, the others OBJECTIVE. Without the last line the sum is
-    `total_without_rack` of any binding that keeps the servers that do not last. held[r] counts servers, whatever they
-    are worth (docs/designs/0024). The last line only breaks ties, so that new servers that bring nothing stay free at a
+    Expressions 6 and 7 have priority PENALTY, the others OBJECTIVE. Each class of priority of a reservation above the
+    middle one multiplies its lambda and mu by 10. Without the last line the sum is
+    `total_without_rack` of any binding that keeps the servers that do not last. held[r] counts servers of any
+    worth (docs/designs/0024). The last line only breaks ties, so that new servers that bring nothing stay free at a
     surplus_cost of 0 too. Expression 5, a server is bound at most once, holds for every assignment. A reservation may
     keep servers of types that it may not use, at 0 RRU. If the policy fixes first, no reservation's penalty may grow.
     Source: RAS, 3.5.3; departures in docs/adr/0003, 0004, 0012, 0020 and 0042.
@@ -103,7 +108,8 @@ def state_region(
 
     penalties = _penalties(snapshot, problem, rows)
     for one, cost in penalties:
-        problem.add_goal(one, weight=cost, priority=PENALTY, normalise=False)
+        for part, factor in _by_class(one, q):
+            problem.add_goal(part, weight=cost * factor, priority=PENALTY, normalise=False)
     if not penalties_only:
         _add_objective(snapshot, problem, least_cost(policy) * TAKEN if server_cost is None else server_cost)
     useless = [(t, np.flatnonzero(q.rru[:, t] <= 0).tolist()) for t in range(len(snapshot.hardware_types))]
@@ -172,11 +178,11 @@ def least_cost(policy: RegionPolicy) -> float:
     return min((cost for cost in costs if cost > 0), default=1.0)
 
 
-def _penalties(snapshot: FleetSnapshot, problem: Problem, rows: Indices) -> list[tuple[Spec, float]]:
+def _penalties(snapshot: FleetSnapshot, problem: Problem, rows: Indices) -> list[tuple[Penalty, float]]:
     """Return expressions 6 and 7 as constraints by reservation, each with its cost of one RRU."""
     q, policy, topology = snapshot.reservations, snapshot.policy, snapshot.topology
     wanted = Limit(items=q.capacity_rru)
-    found: list[tuple[Spec, float]] = []
+    found: list[tuple[Penalty, float]] = []
     surviving = q.survives_msb_loss if len(topology.msbs) else np.zeros(len(q), bool)
     alive = SingleGroupFailureBufferSpec(
         name="capacity after an MSB's loss",
@@ -213,6 +219,15 @@ def _penalties(snapshot: FleetSnapshot, problem: Problem, rows: Indices) -> list
             )
             found.append((affinity, policy.affinity_cost))
     return found
+
+
+def _by_class(one: Penalty, q: Reservations) -> Iterator[tuple[Penalty, float]]:
+    """Yield a penalty's parts by class of priority, each with the factor of the class."""
+    rows = np.array(one.filter.items, np.int64)
+    for priority in np.unique(q.priority[rows]):
+        name = one.name if priority == PRIORITY_MIDDLE else f"{one.name}, priority {priority}"
+        items = rows[q.priority[rows] == priority].tolist()
+        yield replace(one, name=name, filter=Filter(items=items)), float(weight_of(priority))
 
 
 def _finite(limit: Floats) -> Floats:

@@ -109,5 +109,6 @@ def _no_reservations(types: int, datacenters: int) -> Reservations:
         rack_spread_limit=floats,
         rru=np.zeros((0, types)),
         affinity_share=np.zeros((0, datacenters)),
+        priority=ints,
         generation=ints,
     )

@@ -7,7 +7,7 @@ from typing import Annotated, TypeVar
 
 from pydantic import AwareDatetime, Field
 
-from libs.domain.reservation import CapacityUnit, ReservationSpec
+from libs.domain.reservation import PRIORITY_MAX, PRIORITY_MIDDLE, CapacityUnit, ReservationSpec
 from libs.web.model import Flag, Name, Number, RequestModel, ResponseModel, SomeName, Whole
 from libs.web.problems import FieldError, Problem, invalid
 
@@ -48,6 +48,10 @@ class SpecIn(RequestModel):
         description="Datacenter -> wanted RRU as a share of capacity_rru; absent datacenters are unconstrained. "
         "The shares may sum to more than 1, because surviving an MSB loss takes more than capacity_rru",
     )
+    priority: Annotated[Whole, Field(ge=0, le=PRIORITY_MAX)] = Field(
+        default=PRIORITY_MIDDLE,
+        description="Class, 0 to 4: where capacity lacks, a higher class is served first. Above 2 needs an approval",
+    )
     starts_at: AwareDatetime | None = Field(
         default=None, description="Start of the window; no server is bound before; null: at once"
     )
@@ -62,7 +66,7 @@ class SpecIn(RequestModel):
         """
         capacity_rru, rru, unit = self._capacity(before)
         base = before or ReservationSpec(capacity_rru=capacity_rru, rru=rru)
-        terms = {"host_profile", "survives_msb_loss", "msb_spread_limit", "rack_spread_limit", "affinity"}
+        terms = {"host_profile", "survives_msb_loss", "msb_spread_limit", "rack_spread_limit", "affinity", "priority"}
         kept = terms | {"starts_at", "ends_at"}
         values = {name: getattr(self if name in self.model_fields_set else base, name) for name in kept}
         return ReservationSpec(capacity_rru=capacity_rru, rru=rru, unit=unit, **values)
@@ -95,6 +99,7 @@ class SpecOut(ResponseModel):
     msb_spread_limit: float | None
     rack_spread_limit: float | None
     affinity: dict[str, float]
+    priority: int
     starts_at: datetime | None
     ends_at: datetime | None
 

@@ -41,6 +41,9 @@ RackLimitOption = Annotated[float | None, typer.Option(help="likewise in one rac
 AffinityOption = Annotated[
     list[str] | None, typer.Option("--affinity", metavar=_Share, help="share wanted in a datacenter; repeatable")
 ]
+PriorityOption = Annotated[
+    int | None, typer.Option(min=0, max=4, help="class: where capacity lacks, a higher one is served first")
+]
 StartsOption = Annotated[str | None, typer.Option(metavar=MOMENT, help="its start; UTC unless the time has an offset")]
 EndsOption = Annotated[str | None, typer.Option(metavar=MOMENT, help="its end, in the same form; it is deleted then")]
 
@@ -56,6 +59,7 @@ def spec_of(
     msb_spread_limit: MsbLimitOption = None,
     rack_spread_limit: RackLimitOption = None,
     affinity: AffinityOption = None,
+    priority: PriorityOption = None,
     starts_at: StartsOption = None,
     ends_at: EndsOption = None,
 ) -> Spec:
@@ -73,6 +77,7 @@ def spec_of(
         "msb_spread_limit": msb_spread_limit,
         "rack_spread_limit": rack_spread_limit,
         "affinity": _pairs(affinity, "--affinity", float),
+        "priority": priority,
         "starts_at": moment("--starts-at", starts_at),
         "ends_at": moment("--ends-at", ends_at),
     }

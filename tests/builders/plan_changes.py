@@ -5,7 +5,7 @@ import numpy as np
 from libs.domain.plan_changes import NONE, PlanChanges, TouchedReservations
 
 
-def touched(load, *, capacity, survives=None, there=None, share=None, msb_datacenter=None):
+def touched(load, *, capacity, survives=None, there=None, share=None, msb_datacenter=None, priority=None):
     """Build reservations from their loads (Q, M)."""
     load = np.array(load, float)
     Q, M = load.shape
@@ -17,6 +17,7 @@ def touched(load, *, capacity, survives=None, there=None, share=None, msb_datace
         name=np.array([f"r{r}" for r in range(Q)], object),
         capacity_rru=np.array(capacity, float),
         survives_msb_loss=np.array([False] * Q if survives is None else survives, bool),
+        priority=np.full(Q, 2) if priority is None else np.array(priority, np.int64),
         affinity_share=np.full((Q, D), np.nan) if share is None else np.array(share, float),
         load=load,
         load_there=load.copy() if there is None else np.array(there, float),

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from libs.domain.fleet import FREE, FleetSnapshot, Reservations, Servers, Topology
 from libs.domain.policy import RegionPolicy
+from libs.domain.reservation import PRIORITY_MIDDLE
 
 
 def region(
@@ -21,6 +22,7 @@ def region(
     msb_limit=None,
     rack_limit=None,
     affinity=None,
+    priority=None,
     policy=None,
 ):
     """Build a region. servers: (rack, type, target, in_use, available) each; capacity: of each reservation."""
@@ -63,6 +65,7 @@ def region(
             rack_spread_limit=np.array(rack_limit if rack_limit is not None else [np.inf] * R, float),
             rru=np.array(rru if rru is not None else np.ones((R, types)), float).reshape(R, types),
             affinity_share=np.array(affinity if affinity is not None else np.full((R, D), np.nan), float).reshape(R, D),
+            priority=np.array(priority if priority is not None else [PRIORITY_MIDDLE] * R, np.int64),
             generation=np.ones(R, np.int64),
         ),
         policy=policy or RegionPolicy(),

@@ -126,6 +126,7 @@ def _reservations(specs: Mapping[str, ReservationSpec], types: Names, topology: 
         rack_spread_limit=limits([spec.rack_spread_limit for spec in specs.values()]),
         rru=np.array(rru, float).reshape(len(specs), len(types)),
         affinity_share=np.array(share, float).reshape(shape),
+        priority=np.array([spec.priority for spec in specs.values()], np.int64),
         generation=np.ones(len(specs), np.int64),
     )
 

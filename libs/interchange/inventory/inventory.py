@@ -115,6 +115,7 @@ def region_of(inventory: Inventory, name: str) -> RegionImage:
         rack_spread_limit=none,
         rru=np.zeros((0, types)),
         affinity_share=np.zeros((0, datacenters)),
+        priority=none.astype(np.int64),
         generation=none.astype(np.int64),
     )
     image = image_of(

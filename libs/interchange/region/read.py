@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from libs.domain.arrays import Floats, Indices, Names
+from libs.domain.arrays import Floats, Indices, Ints, Names
 from libs.domain.fleet import DELETED, FleetSnapshot, RegionImage, Reservations, Servers, Topology
 from libs.domain.inventory import agreed_attributes
 from libs.domain.policy import RegionPolicy
-from libs.domain.reservation import CapacityUnit, ReservationKind
+from libs.domain.reservation import PRIORITY_MAX, PRIORITY_MIDDLE, CapacityUnit, ReservationKind
 from libs.domain.unavailability import Unavailability
 from libs.interchange.files.bounds import COLUMNS_MAX
 from libs.interchange.files.errors import Problems
@@ -46,7 +46,7 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
     the values are:
 
     - A server's `target` is its current binding, and it is not `leaving`.
-    - A reservation's `kind` is guaranteed, its `unit` is RRU and its `owner` is OWNER.
+    - A reservation's `kind` is guaranteed, its `unit` is RRU, its `owner` is OWNER and its `priority` the middle one.
     - The `host_profile` of both is HOST_PROFILE.
     - `unavailability` follows from `available`. With the column, a server that is up may be in planned maintenance.
 
@@ -61,7 +61,10 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
     more = {"target", "host_profile", "leaving", "unavailability", *SIZES}
     servers_table = Table(source, "servers.parquet", problems, fields=_SERVERS | more)
     reservations_table = Table(
-        source, "reservations.parquet", problems, fields=_RESERVATIONS | {"kind", "unit", "owner", "host_profile"}
+        source,
+        "reservations.parquet",
+        problems,
+        fields=_RESERVATIONS | {"priority", "kind", "unit", "owner", "host_profile"},
     )
     rru_table, affinity_table = (Table(source, file, problems, fields=fields) for file, fields in _PAIRS.items())
     policy = load_policy(source, problems, absent)
@@ -84,6 +87,7 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
         affinity_share=_pairs(
             affinity_table, "datacenter", "datacenter", "share", reservation_names, topology.datacenters, np.nan
         ),
+        priority=_priorities(reservations_table),
         generation=np.ones(len(reservation_names), np.int64),
     )
     kinds, units = ([value.value for value in noun] for noun in (ReservationKind, CapacityUnit))
@@ -103,6 +107,16 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
     return RegionImage(
         snapshot=snapshot, server_deleted_current=deleted_current, server_deleted_target=deleted_target, **described
     )
+
+
+def _priorities(table: Table) -> Ints:
+    """Return the class of each reservation, (R,)."""
+    if not table.has("priority"):
+        return np.full(len(table), PRIORITY_MIDDLE, np.int64)
+    given = table.numbers("priority")
+    known = np.isin(given, np.arange(PRIORITY_MAX + 1))
+    table.bad_rows(np.isfinite(given) & ~known, "priority", f"is not a whole number from 0 to {PRIORITY_MAX}")
+    return np.where(known, given, PRIORITY_MIDDLE).astype(np.int64)
 
 
 def load_topology(table: Table) -> tuple[Topology, Indices]:

@@ -80,6 +80,7 @@ def dump_region(image: RegionImage) -> dict[str, bytes]:
         "survives_msb_loss": q.survives_msb_loss,
         "msb_spread_limit": pa.array(q.msb_spread_limit, mask=np.isinf(q.msb_spread_limit)),
         "rack_spread_limit": pa.array(q.rack_spread_limit, mask=np.isinf(q.rack_spread_limit)),
+        "priority": q.priority,
         "kind": _strings(image.reservation_kind),
         "unit": _strings(image.reservation_unit),
         "owner": _strings(image.reservation_owner),

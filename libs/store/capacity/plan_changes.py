@@ -108,6 +108,7 @@ def _touched(tx: Transaction, snapshot: FleetSnapshot, reservation_ids: Ints) ->
         name=snapshot.reservations.name[row],
         capacity_rru=found["capacity"].astype(np.float64),
         survives_msb_loss=found["survives"].copy(),
+        priority=snapshot.reservations.priority[row],
         affinity_share=share,
         load=_filled(where, loads["rru"], (len(ids), len(msb_ids))),
         load_there=_filled(where, loads["there"], (len(ids), len(msb_ids))),

@@ -206,6 +206,7 @@ def _columns(spec: ReservationSpec) -> dict[str, object]:
         "survives_msb_loss": spec.survives_msb_loss,
         "msb_spread_limit": spec.msb_spread_limit,
         "rack_spread_limit": spec.rack_spread_limit,
+        "priority": spec.priority,
         "starts_at": spec.starts_at,
         "ends_at": spec.ends_at,
     }
@@ -274,6 +275,7 @@ def _with_parts(tx: Transaction, rows: Sequence[sa.RowMapping]) -> list[Reservat
                 survives_msb_loss=row["survives_msb_loss"],
                 msb_spread_limit=row["msb_spread_limit"],
                 rack_spread_limit=row["rack_spread_limit"],
+                priority=row["priority"],
                 affinity=affinity[row["reservation_id"]],
                 starts_at=row["starts_at"],
                 ends_at=row["ends_at"],

@@ -64,9 +64,17 @@ def _reservations(tx: Transaction, region_id: int, topology_ids: TopologyIds, ty
     found = copy_out(
         tx,
         "SELECT reservation_id, capacity_rru, survives_msb_loss, coalesce(msb_spread_limit, 'infinity'), "
-        f"coalesce(rack_spread_limit, 'infinity'), generation {chosen}",
+        f"coalesce(rack_spread_limit, 'infinity'), priority, generation {chosen}",
         parameters,
-        {"id": ">i8", "capacity": ">f8", "survives": "?", "msb_limit": ">f8", "rack_limit": ">f8", "generation": ">i8"},
+        {
+            "id": ">i8",
+            "capacity": ">f8",
+            "survives": "?",
+            "msb_limit": ">f8",
+            "rack_limit": ">f8",
+            "priority": ">i8",
+            "generation": ">i8",
+        },
     )
     ids = found["id"].astype(np.int64)
     among = f"WHERE reservation_id IN (SELECT reservation_id FROM reservations WHERE {_LIVE})"
@@ -87,6 +95,7 @@ def _reservations(tx: Transaction, region_id: int, topology_ids: TopologyIds, ty
         rack_spread_limit=found["rack_limit"].astype(np.float64),
         rru=rru,
         affinity_share=share,
+        priority=found["priority"].astype(np.int64),
         generation=found["generation"].astype(np.int64),
     )
 

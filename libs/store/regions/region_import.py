@@ -147,6 +147,7 @@ def _add_reservations(tx: Transaction, region_id: int, image: RegionImage, now: 
             "survives_msb_loss": q.survives_msb_loss,
             "msb_spread_limit": _null(q.msb_spread_limit, np.isinf(q.msb_spread_limit)),
             "rack_spread_limit": _null(q.rack_spread_limit, np.isinf(q.rack_spread_limit)),
+            "priority": q.priority,
             "created_at": [now] * len(q),
         },
     )

@@ -116,6 +116,7 @@ BAD = {
     "long name of what is gone": (S, "target", ["a", "b" * 201, None, "d"], 1, "longer than 200"),
     "nested": (S, "rack", [["k0"], ["k1"], ["k2"], ["k2"]], None, "holds list"),
     "bytes": (S, "rack", [b"k0", b"k1", b"k2", b"k2"], None, "holds binary"),
+    "high priority": (R, "priority", [2, 5], 1, "whole number from 0 to 4"),
     "infinite share": (A, "share", [np.inf], 0, "finite"),
 }
 
@@ -208,6 +209,7 @@ def test_round_trip_keeps_everything(tmp_path):
         (S, "target", pa.array(["db", "dead", "web", None], pa.string())),
         (S, "host_profile", pa.array(["a", None, "b", "b"], pa.string())),
         (R, "kind", ["guaranteed", "shared_buffer"]),
+        (R, "priority", [0, 4]),
         (R, "owner", pa.array([None, "me"], pa.string())),
         (R, "unit", pa.array(["rru", "count"]).dictionary_encode()),
         (R, "host_profile", [None, "kernel-6"]),
@@ -226,6 +228,7 @@ def test_round_trip_keeps_everything(tmp_path):
     assert region.server_host_profile.tolist() == ["a", "default", "b", "b"]
     assert region.snapshot.servers.drained.tolist() == [True, False, False, False]
     assert {figures["vcpu"] for figures in region.hardware_type_attributes.values()} == {64.0}
+    assert region.snapshot.reservations.priority.tolist() == [0, 4]
     assert region.reservation_kind.tolist() == ["guaranteed", "shared_buffer"]
     assert region.reservation_unit.tolist() == ["rru", "count"]
     assert region.reservation_owner.tolist() == ["unknown", "me"]

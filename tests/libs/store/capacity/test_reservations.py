@@ -37,7 +37,13 @@ def make(database: Database, name: str = "web", spec: ReservationSpec = SPEC) ->
 
 def test_what_is_written_is_read_and_every_change_raises_the_generation(database: Database) -> None:
     key = make(database)
-    changes = ({"rru": {"hw-a": 2.0}}, {"affinity": {}}, {"rack_spread_limit": 0.5}, {"rru": {"hw-b": 1.0}}, {})
+    changes = (
+        {"rru": {"hw-a": 2.0}},
+        {"affinity": {}},
+        {"rack_spread_limit": 0.5},
+        {"rru": {"hw-b": 1.0}},
+        {"priority": 4},
+    )
     spec = SPEC
     for generation, change in enumerate(changes, start=1):
         with database.snapshot() as tx:

@@ -8,7 +8,7 @@ from libs.domain.principal import Role
 from libs.store.platform.audit import list_entries
 from libs.store.platform.database import Database
 from tests.libs.web.conftest import bearer
-from tests.services.portal.conftest import create
+from tests.services.portal.conftest import WEB, create
 from tests.services.portal.reconcilers.test_assess_capacity_request import ask, assess
 
 
@@ -65,6 +65,20 @@ def test_a_large_request_waits_is_approved_and_goes_on(admin, client, operator, 
     with database.snapshot() as tx:
         trail = list_entries(tx, subject_kind="approval", subject_id=approval["approval_id"]).items
     assert [(e.actor, e.action, e.reason) for e in trail] == [("olga", "approve", "capacity review of May")]
+
+
+def test_a_priority_above_the_middle_waits_and_a_lower_one_does_not(client, operator, database: Database) -> None:
+    low = create("low", WEB | {"priority": 0})
+    assert client.post("/v1/capacity-requests?dry_run=true", json=low).json()["status"]["phase"] == "granted"
+    asked = client.post("/v1/capacity-requests", json=create("high", WEB | {"priority": 3}))
+    high = asked.json()["capacity_request_id"]
+    told = assess(database, high)
+    assert (told.phase, told.reason) == ("awaiting_approval", "NeedsApproval")
+    assert told.numbers["priority_limit"] == 2
+    assert decide(operator, waiting(client), "approve").status_code == 200
+    assert assess(database, high).phase == "granted"
+    [made] = client.get("/v1/reservations?name=high").json()["items"]
+    assert made["spec"]["priority"] == 3
 
 
 def test_a_rejection_gives_the_persons_reason(admin, client, operator, database: Database) -> None:
