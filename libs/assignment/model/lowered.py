@@ -20,7 +20,7 @@ from libs.assignment.model.movement import Movement
 from libs.mip.model import Model
 
 LEAST = 1e-9
-"""Relative tolerance for a level at its least value, for rounding in sums of floats."""
+"""Relative loss that a held level allows, for rounding in sums of floats. HiGHS's presolve goes wrong at 1e-6."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -78,8 +78,8 @@ class Lowered:
     def at(self, level: int, most: Sequence[float] = ()) -> Model:
         """Return the model that minimises one level while the levels above stay at most at the given values."""
         model = self.model
-        for above, value in zip(self.levels[:level], most, strict=True):
-            if value <= above.least(self.model) + LEAST * max(1.0, abs(value)):
+        for held, (above, value) in enumerate(zip(self.levels[:level], most, strict=True)):
+            if value <= above.least(self.model) + self.rounding(held, value):
                 model = above.held_at_least(model)
             elif above.cost.any():
                 model = replace(
@@ -89,6 +89,10 @@ class Lowered:
                     row_upper=np.append(model.row_upper, value - above.offset),
                 )
         return replace(model, cost=self.levels[level].cost, offset=self.levels[level].offset)
+
+    def rounding(self, level: int, value: float) -> float:
+        """Return the loss that a level with this value allows while it is held: less than any step of the level."""
+        return min(LEAST * max(1.0, abs(value)), self.compiled.tolerance(level, value))
 
     def weighted(self, weights: Sequence[float]) -> Model:
         """Return the model that minimises a weighted sum of all levels."""

@@ -29,9 +29,6 @@ from libs.assignment.solvers.unbuilt import unbuilt
 from libs.mip import highs
 from libs.mip.model import Model
 
-SLACK = 1e-9
-"""Relative loss that a level allows to lower ones. HiGHS's presolve goes wrong on rows with a slack of 1e-6."""
-
 REFINEMENTS, COARSE, FINER = 6, 0.03, 0.5
 """Repeated solves of a level, in which curves become exact near the latest answers. The first gap, and its factor from
 solve to solve. The same number of solves to the requested gap may follow.
@@ -180,7 +177,7 @@ class Tree:
     def _held(self, level: int) -> float:
         """Return the upper limit of a level while lower levels are minimised."""
         kept = self.lowered.values(self.lowered.point(self.best))[level]
-        return kept + SLACK * max(1.0, abs(kept))
+        return kept + self.lowered.rounding(level, kept)
 
     def _flattered(self, level: int, gap: float) -> bool:
         """Return whether the model's last value is better than the true one by more than the gap: tangents are

@@ -10,16 +10,20 @@ import pytest
 from libs.assignment.graph.compiled import Compiled
 from libs.assignment.graph.reach import reaches, tolerance_of
 from libs.assignment.language.errors import BadValues
+from libs.assignment.language.flavour import Flavour
 from libs.assignment.language.problem import Problem
 from libs.assignment.language.specs.avoid_assignments import AvoidAssignmentsSpec
 from libs.assignment.language.specs.capacity import CapacitySpec
+from libs.assignment.language.specs.drain_capacity import DrainCapacitySpec
 from libs.assignment.language.specs.filter import Filter
 from libs.assignment.language.specs.group_count import GroupCountSpec
 from libs.assignment.language.specs.largest_group import LargestGroupSpec
-from libs.assignment.language.specs.limit import Limit
+from libs.assignment.language.specs.limit import Limit, LimitType
+from libs.assignment.language.specs.logical_or import LogicalOrSpec
 from libs.assignment.language.specs.maximize_allocation import MaximizeAllocationSpec
 from libs.assignment.language.specs.minimize_bins import MinimizeBinsSpec
 from libs.assignment.language.specs.minimize_movement import MinimizeMovementSpec
+from libs.assignment.language.specs.single_group_failure_buffer import SingleGroupFailureBufferSpec
 from libs.assignment.report.explain.explainer import Explainer
 from libs.assignment.solvers.auto import solve_auto
 from libs.assignment.solvers.claim import claimed
@@ -186,3 +190,26 @@ def test_a_scope_without_items_says_nothing(solve, containers) -> None:
     problem.add_goal(MinimizeBinsSpec(scope="rack"))
     problem.add_goal(MaximizeAllocationSpec())
     assert solved(solve, problem).broken == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("solve", EXACT)
+@pytest.mark.parametrize("weight", [1.0, 1e-9])
+@pytest.mark.parametrize("share", [None, 0.5])
+def test_a_level_of_tiny_amounts_is_held_while_the_next_is_searched(solve, weight: float, share: float | None) -> None:
+    """At a weight of 1e-9 one more object breaks the constraint by 1e-9. A level may not lose as much as that."""
+    problem = Problem(objects=3, containers=2, initial=[1, 1, 1])
+    problem.add_overlapping_partition("job", [0, 1, 2], [0, 1, 0], 3)
+    problem.add_overlapping_partition("team", [2], [0], 1)
+    problem.add_dimension("memory", [1.0, 1.0, 0.3], containers=[3.0, 0.0])
+    avoided = AvoidAssignmentsSpec(assignments=[(0, [1])])
+    if share is None:
+        problem.add_constraint(LogicalOrSpec(specs=[DrainCapacitySpec(dimension="memory", spill={}), avoided]))
+        buffer = SingleGroupFailureBufferSpec(partition="job", dimension="memory", filter=Filter(but=[1]))
+    else:
+        problem.add_constraint(avoided)
+        limit = Limit(type=LimitType.RELATIVE, default=share)
+        buffer = SingleGroupFailureBufferSpec(partition="job", dimension="memory", limit=limit)
+    problem.add_constraint(buffer, weight=weight)
+    goal = GroupCountSpec(partition="team", limit=Limit(default=0.0), flavour=Flavour.NEW)
+    problem.add_goal(goal, normalise=False)
+    assert solve(problem, seed=1).objective[1] == (0.0,)
