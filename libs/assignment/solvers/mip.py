@@ -256,16 +256,18 @@ class Tree:
             self.nodes += found.nodes
             return found
 
+        def sure(start: Floats | None) -> highs.Solution:
+            found = solve(start)
+            return solve(start, presolve=False) if found.infeasible else found
+
         start = self.lowered.point(self.best)
         if len(model.cost) > LARGE:
             patience = highs.Limits(time_s_max=share * RELAXING)
             relaxed = highs.solve_lp(model, "ipm", patience, cancelled=self.caller.cancels)
             self.bound[-1] = max(self.bound[-1], relaxed.bound - error)
-        found = solve(start)
-        if found.infeasible:
-            return solve(start, presolve=False)
+        found = sure(start)
         if found.optimal and found.objective >= model.objective(start) - TOLERANCE * max(1.0, abs(found.objective)):
-            again = solve(None)
+            again = sure(None)
             return replace(again, x=start, objective=found.objective) if again.objective > found.objective else again
         return found
 

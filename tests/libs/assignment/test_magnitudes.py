@@ -213,3 +213,15 @@ def test_a_level_of_tiny_amounts_is_held_while_the_next_is_searched(solve, weigh
     goal = GroupCountSpec(partition="team", limit=Limit(default=0.0), flavour=Flavour.NEW)
     problem.add_goal(goal, normalise=False)
     assert solve(problem, seed=1).objective[1] == (0.0,)
+
+
+def test_a_model_that_presolve_takes_for_infeasible_is_solved_without_it() -> None:
+    """HiGHS 1.15 calls the start optimal here, and without the start it finds no point at all."""
+    problem = Problem(objects=3, containers=4, initial=[0, 0, 2])
+    problem.add_dimension("cpu", [4000001.0, 1.0, 2000000.0], containers=[0.0] * 4)
+    problem.add_constraint(DrainCapacitySpec(dimension="cpu", spill={0: {2: 1.0, 1: 0.5}}))
+    limit = Limit(default=0.0, items=[3.0, 2.0, 2.0, 4.0])
+    problem.add_constraint(CapacitySpec(dimension="cpu", limit=limit, flavour=Flavour.DURING_AND_AFTER), hard=False)
+    result = solve_mip(problem, seed=1)
+    assert result.broken[1] == 17_999_993.0
+    assert result.stopped_by is StoppedBy.OPTIMAL
