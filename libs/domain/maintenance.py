@@ -47,7 +47,7 @@ class Underway:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MaintenanceGround:
-    """What the answer to one request rests on. M MSBs of a region; R reservations that hold servers of the request.
+    """The facts behind the answer to one request. M MSBs of a region; R reservations that hold servers of the request.
 
     msb             (M,) str   names
     servers         (M,) int   in the fleet

@@ -136,7 +136,7 @@ def _override(
     actor: str,
     now: datetime,
 ) -> tuple[UnavailabilityEvent, Approval | None]:
-    """Record maintenance that need not ask. Where the region's limits demand four eyes, it waits for an approval."""
+    """Record maintenance that need not ask. If the region's limits demand four eyes, it waits for an approval."""
     if not load_approval_limits(tx, region_id).four_eyes:
         return _open(tx, request, EventState.ALLOWED, answer, actor, now), None
     event = _open(tx, request, EventState.AWAITING_APPROVAL, answer, actor, now)

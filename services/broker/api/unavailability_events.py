@@ -197,7 +197,7 @@ def _request(body: UnavailabilityEventIn, starts_at: datetime) -> MaintenanceReq
 def _report_failure(
     tx: Transaction, body: UnavailabilityEventIn, starts_at: datetime, *, actor: str, now: datetime
 ) -> UnavailabilityEvent:
-    """Record an unplanned event. What is queued hears of it in the same transaction."""
+    """Record an unplanned event. The queue hears of it in the same transaction."""
     event = open_event(
         tx,
         body.region,

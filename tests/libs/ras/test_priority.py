@@ -1,4 +1,4 @@
-"""Where capacity lacks, higher classes of priority are served first."""
+"""If capacity lacks, higher classes of priority are served first."""
 
 from dataclasses import replace
 

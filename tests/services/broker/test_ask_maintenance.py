@@ -130,7 +130,7 @@ def test_requests_queue_in_the_order_of_asking(database: Database, region_id: in
         assert again(tx, late) == (EventState.QUEUED, Reason.BEHIND, 3, NOW + 6 * HOUR)
         assert maintained(tx) == [0, 1]
         with pytest.raises(MaintenanceRefused):
-            ask(tx, "msb-02")  # nobody waits for what can never be
+            ask(tx, "msb-02")  # a request that can never begin does not wait
         generations = [event.generation for event in list_events(tx, "west").items]
         assert ask_queue(tx, region_id, now=NOW) == 0
         assert [event.generation for event in list_events(tx, "west").items] == generations

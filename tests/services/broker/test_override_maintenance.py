@@ -1,4 +1,4 @@
-"""Where limits demand four eyes, an override of the rules of maintenance waits for a second person."""
+"""If limits demand four eyes, an override of the rules of maintenance waits for a second person."""
 
 import pytest
 import sqlalchemy as sa
