@@ -198,6 +198,7 @@ def with_more(snapshot, hardware_type, count):
         "in_use": np.zeros(n, bool),
         "available": np.ones(n, bool),
         "leaving": np.zeros(n, bool),
+        "drained": np.zeros(n, bool),
         "generation": np.ones(n, np.int64),
     }
     columns = {k: np.concatenate([getattr(s, k), v.astype(getattr(s, k).dtype)]) for k, v in new.items()}

@@ -90,7 +90,7 @@ def test_the_stream_begins_with_what_runs_and_may_begin_again() -> None:
 def test_nobody_arrives_twice() -> None:
     stream = Stream(placement(6))
     stream.place([1, 2])
-    with pytest.raises(BadValues, match="objects 2 are there"):
+    with pytest.raises(BadValues, match="objects 2 arrived before"):
         stream.place([2, 3])
 
 
