@@ -22,8 +22,8 @@ from libs.plan_check.check import require_clean
 from libs.plan_check.committed import check_committed
 from libs.plan_check.regression import planned_shortfall_rru
 from libs.ras.commit_report import kept_part
+from libs.ras.committable_changes import settle
 from libs.ras.findings import findings_of
-from libs.ras.settle import settle
 from libs.reconcile.clock import SystemClock
 from libs.store.capacity.coverage import load_coverage
 from libs.store.capacity.findings import record_findings

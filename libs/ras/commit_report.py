@@ -11,8 +11,8 @@ import numpy as np
 from libs.domain.fleet import FleetSnapshot, TargetPlan
 from libs.domain.plan_changes import NONE, PlanChanges
 from libs.domain.reservation import Coverage
+from libs.ras.committable_changes import Settled, Why
 from libs.ras.evaluate import evaluate
-from libs.ras.settle import Settled, Why
 from libs.ras.solve_result import SolveReport
 
 _SHOWN_MAX = 5

@@ -19,8 +19,8 @@ from libs.domain.plan_changes import NONE, PlanChanges
 from libs.domain.quota import Quota
 from libs.domain.reservation import ROUNDING, Reservation, ReservationSpec
 from libs.domain.simulation import SimulatedChange, Simulation, SimulationStatus
+from libs.ras.committable_changes import Settled
 from libs.ras.evaluate import coverage_of, short_rru
-from libs.ras.settle import Settled
 from libs.ras.simulation_report import SimulationReport
 from services.portal.promise_rules import exceeds_quota, lacks_second_person
 

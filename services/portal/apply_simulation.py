@@ -18,8 +18,8 @@ from libs.domain.what_if import ImpossibleWhatIf, UnknownName, imagine
 from libs.plan_check.check import require_clean
 from libs.plan_check.committed import check_committed
 from libs.plan_check.regression import planned_shortfall_rru
+from libs.ras.committable_changes import settle
 from libs.ras.findings import findings_of
-from libs.ras.settle import settle
 from libs.ras.simulation_report import SimulationReport, report_of_json
 from libs.store.capacity.approval_limits import load_approval_limits
 from libs.store.capacity.capacity_requests import change_phase, create_capacity_request

@@ -19,8 +19,8 @@ from libs.plan_check.check import check_plan, require_clean
 from libs.plan_check.committed import check_committed
 from libs.plan_check.regression import planned_shortfall_rru
 from libs.ras.commit_report import committed_report, kept_part
+from libs.ras.committable_changes import settle
 from libs.ras.findings import findings_of
-from libs.ras.settle import settle
 from libs.ras.solve import plan_target_bindings
 from libs.ras.solve_result import SolveResult
 from libs.reconcile.clock import Clock

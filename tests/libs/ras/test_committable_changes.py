@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from libs.domain.plan_changes import NONE, PlanChanges
 from libs.domain.policy import RegionPolicy
 from libs.plan_check.committed import check_committed
-from libs.ras.settle import Why, settle
+from libs.ras.committable_changes import Why, settle
 from tests.builders.plan_changes import plan_changes, touched
 
 POLICY = RegionPolicy()
