@@ -1,4 +1,8 @@
-"""Solve by branch and bound over counts of equivalent objects, one priority after the other."""
+"""Solve by branch and bound over counts of equivalent objects, one priority after the other.
+
+A level is the objective of one priority; level 0 is the sum of broken constraints. A model is sound if the model value
+of an assignment is never above its true value, at every level.
+"""
 
 from __future__ import annotations
 
@@ -30,15 +34,18 @@ from libs.mip import highs
 from libs.mip.model import Model
 
 REFINEMENTS, COARSE, FINER = 6, 0.03, 0.5
-"""Repeated solves of a level, in which curves become exact near the latest answers. The first gap, and its factor from
-solve to solve. The same number of solves to the requested gap may follow.
+"""Repeated solves of a level with curves. In each solve, the curves are exact near the latest answers.
+
+REFINEMENTS is the number of solves, COARSE the first relative gap, and FINER the factor from gap to gap. As many solves
+to the requested gap may follow.
 """
 
 KEPT_BACK = 0.05
 """Share of the time reserved for overruns of solvers, and for the work after them."""
 LARGE, RELAXING = 10_000, 0.25
-"""Columns from which the relaxation is first solved by itself, and its share of the time. HiGHS begins with simplex,
-which may find no bound at all on large models.
+"""A model with more than LARGE columns has its relaxation solved first, in at most RELAXING of the time of the level.
+
+Branch and bound in HiGHS begins with the simplex method, which may find no bound at all on large models.
 """
 
 
@@ -53,13 +60,15 @@ def solve_mip(
     compiled: Compiled | None = None,
     deadline: Deadline | None = None,
 ) -> Outcome:
-    """Return the best assignment, or the best found, with a bound on every level. Never worse than the initial one.
+    """Return the best assignment found, with a lower bound on every level.
 
-    start     (N,) an assignment to begin from, if it is better than the initial one (legal_start.begun_at)
+    The assignment is never worse than the initial assignment. It is optimal if `stopped_by` of the outcome says so.
+
+    start     (N,) an assignment to begin from, if it is better than the initial assignment (legal_start.begun_at)
     compiled  the compiled problem, if the caller has it already
     deadline  the clock of an enclosing solve; it replaces time_s_max
 
-    Raises: NotLowerable if the problem has no such form.
+    Raises: NotLowerable if the problem has no form as a mixed-integer program.
     """
     if not isinstance(limits, MipLimits):  # tries are not nodes: of limits for a search only the time counts
         limits = MipLimits() if limits is None else MipLimits(time_s_max=limits.time_s_max)
@@ -99,7 +108,10 @@ def solve_mip(
 
 
 def _impossible(problem: Problem, until: float, build_s: float) -> tuple[str, ...]:
-    """Name the hard constraints that cannot all hold for any initial assignment, if there is time to prove it."""
+    """Return a note that names hard constraints that cannot all hold, for any initial assignment.
+
+    Return a note of lacking time if there is no time to prove that, and () if nothing was proven.
+    """
     left_s = until - time.perf_counter() - build_s  # the model is built again with those constraints alone
     if left_s <= 0:
         return ("no time was left to find out whether the constraints can all hold",)
@@ -108,7 +120,14 @@ def _impossible(problem: Problem, until: float, build_s: float) -> tuple[str, ..
 
 
 class Tree:
-    """The levels in order, and the best assignment so far."""
+    """One solve by branch and bound: it minimises the levels in order, and has the best assignment so far.
+
+    best, value  the best assignment (N,) so far, and its true value at each level
+    first        the true value of the initial assignment at each level
+    bound        the lower bound of each level that was begun
+    seen, true   the answers of all solves, and the true value of the latest answer at each level
+    nodes        number of nodes of all branch-and-bound trees
+    """
 
     def __init__(
         self,
@@ -133,7 +152,10 @@ class Tree:
         self._note()
 
     def run(self) -> StoppedBy:
-        """Minimise broken constraints first, then each priority while higher ones are held."""
+        """Minimise broken constraints, and then each priority while the levels above keep their values.
+
+        Return why the solve ended.
+        """
         ended = StoppedBy.OPTIMAL
         if self._left_s() <= 0:
             self.notes = ("building the model took all the time",)
@@ -163,11 +185,14 @@ class Tree:
         return ended
 
     def _left_s(self) -> float:
-        """Return the seconds for the solver, less a reserve, because HiGHS checks its clock only rarely."""
+        """Return the seconds left for HiGHS. A reserve is left out, because HiGHS checks its clock only rarely."""
         return (1.0 - KEPT_BACK) * self.limits.time_s_max - (time.perf_counter() - self.began)
 
     def _gaps(self, level: int) -> Iterator[float]:
-        """Yield the gap of each solve of a level. With curves it is coarse at first, to learn which parts matter."""
+        """Yield the relative gap of each solve of `level`.
+
+        If the level has curves, the first gaps are coarse, to learn which parts of the curves matter.
+        """
         gap = self.limits.relative_gap
         if self.lowered.levels[level].error:
             yield from (max(gap, COARSE * FINER**k) for k in range(REFINEMENTS))
@@ -175,19 +200,20 @@ class Tree:
         yield gap
 
     def _held(self, level: int) -> float:
-        """Return the upper limit of a level while lower levels are minimised."""
+        """Return the most that `level` may become while the levels after it are minimised."""
         kept = self.lowered.values(self.lowered.point(self.best))[level]
         return kept + self.lowered.rounding(level, kept)
 
     def _flattered(self, level: int, gap: float) -> bool:
-        """Return whether the model's last value is better than the true one by more than the gap: tangents are
-        missing.
+        """Return whether the model states the latest answer better at `level` than it truly is, by more than `gap`.
+
+        Then the model lacks tangents of curves near the answer.
         """
         said, true = self.lowered.values(self.lowered.point(self.seen[-1]))[level], self.true[level]
         return true - said > max(gap, TOLERANCE) * abs(true)
 
     def offer(self, assignment: Ints) -> None:
-        """Keep an assignment as the best if it is better at the first level at which they differ."""
+        """Keep `assignment` (N,) as the best if it is better at the first level at which it differs from the best."""
         value = self.lowered.compiled.values(assignment)
         for level, (new, old) in enumerate(zip(value, self.value, strict=True)):
             tolerance = self.lowered.compiled.tolerance(level, old)
@@ -216,8 +242,12 @@ class Tree:
         return found
 
     def _take(self, found: highs.Solution, error: float, least: float) -> None:
-        """Take a solution's bound, and its answer if that keeps every hard constraint: rows hold only up to a
-        tolerance.
+        """Take the lower bound of the solution `found`, and offer its assignment as the best.
+
+        Rows hold only up to a tolerance. So objects that worsen a hard constraint go home first.
+
+        error  most by which the model may overstate the level
+        least  a lower bound of the level that is known without the solution
         """
         compiled = self.lowered.compiled
         self.bound[-1] = max(self.bound[-1], found.bound - error, least)
@@ -229,10 +259,10 @@ class Tree:
     def _solved(
         self, model: Model, level: int, gap: float, error: float, tolerance: float | None = None
     ) -> highs.Solution:
-        """Solve by branch and bound from the best so far, and again in cases in which HiGHS 1.15 is known to be wrong.
+        """Solve `model` by branch and bound from the best assignment so far.
 
-        Its presolve may lose the start, a feasible point, and call the model infeasible. With a start it may call the
-        start optimal although it is not.
+        Solve again in two cases in which HiGHS 1.15 is known to be wrong. The presolve of HiGHS may lose the start,
+        which is feasible, and call the model infeasible. HiGHS may also call the start optimal although it is not.
         """
         began = time.perf_counter()
         left = max(sum(one.cost.any() for one in self.lowered.levels[level:]), 1)

@@ -1,4 +1,7 @@
-"""Bound the last of several levels from the relaxation of their sum."""
+"""Bound the last of several levels from the relaxation of their sum.
+
+A level is the objective of one priority. The relaxation allows fractions of objects.
+"""
 
 from __future__ import annotations
 
@@ -11,24 +14,27 @@ from libs.mip.bound import bound_from_prices, reduced_costs, usable_prices
 from libs.mip.model import Model
 
 HALVINGS = 30
-"""Steps of bisection for the best share."""
+"""Number of bisections in the search for the share s that gives the best bound."""
 
 
 class BoundOfLast:
-    """Lower bounds on `last` among the points at which `above` is at most a value, from the prices of their sum.
+    """Lower bounds on the objective `last` among all points at which the objective `above` is at most `most`.
+
+    The bounds follow from the row prices of the relaxation of `last` + `above`:
 
         max_{0 <= s <= 1}  min_{lower <= x <= upper}  (last + s above - A' price) . x  +  price . rows  -  s most
 
-    The bound holds for every share s and all prices, by weak duality. The prices are optimal for s = 1. There the bound
-    is that of the sum less `most`, which is weak if the relaxation has `above` far below `most`. But then few prices
-    depend on `above`, and the others still fit a small s. The bound is concave in s, so bisection finds the best one.
+    By weak duality the bound holds for every share s and for all prices. The prices are optimal for s = 1. For s = 1
+    the bound equals the bound of the sum less `most`. That bound is weak if the relaxation has `above` far below
+    `most`. But then few prices depend on `above`, and all other prices still fit a small s. The bound is concave in s,
+    so bisection finds the best s.
     """
 
     def __init__(self, *, last: Model, above: Model, price: Floats) -> None:
         """Prepare the bounds.
 
-        last, above  two objectives of one model, with the same columns and rows
-        price        (N,)  one per row
+        last, above  two models with the same columns and rows that differ only in their objective
+        price        (N,)  a price for each row, from the relaxation of the sum of both objectives
         """
         paid = above.cost != 0
         price = usable_prices(last, price)
@@ -38,7 +44,7 @@ class BoundOfLast:
         self._lower, self._upper, self._offset = last.lower[paid], last.upper[paid], above.offset
 
     def at(self, most: float) -> float:
-        """Return the bound while `above` is at most `most`."""
+        """Return the lower bound of `last` among the points at which `above` is at most `most`."""
         least, low, high = self._side(1.0, most)[0], 0.0, 1.0
         for _ in range(HALVINGS):
             share = (low + high) / 2.0
@@ -48,7 +54,7 @@ class BoundOfLast:
         return least
 
     def _side(self, share: float, most: float) -> tuple[float, float]:
-        """Return the bound of one share, and its slope."""
+        """Return the bound for the share `share`, and the derivative of the bound by the share."""
         reduced = self._reduced + share * self._cost
         x = np.where(reduced > 0, self._lower, self._upper)
         slope = float((self._cost * x).sum()) + self._offset - most

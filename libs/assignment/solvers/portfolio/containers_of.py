@@ -12,19 +12,22 @@ from libs.assignment.language.matrices import Matrix, csr
 from libs.assignment.model.lowered import Lowered
 
 HOPS_MAX = 10
-"""Columns at a larger distance from all counts belong to no container."""
+"""Most rows on the way from a count to another column. A column farther from all counts belongs to no container."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Shares:
-    """The containers of each column and row. K containers; C columns of the model, the first Q of them counts; N rows.
+    """The containers that each column and each row of a model belong to.
 
-    columns    (C, K)  share of each container in a column's cost. A count belongs to its container. Another column
-                       belongs in equal shares to the containers of the rows that contain it
-    rows       (N, K)  likewise; 0 for supply rows
-    separable  bool    no column, and no row except supply, belongs to more than one container
-    sink       int     a container for unplaced objects: its counts are in no relevant row except supply, so each
-                       object in it has only its own cost; -1 if there is none
+    The model has K containers, N rows and C columns. The first Q columns are counts. A count is the number of objects
+    of one class in one container. A supply row says that the counts of a class add up to the size of the class.
+
+    columns    (C, K)  share of each container in the cost of a column. A count belongs to its container. Any other
+                       column belongs in equal shares to the containers of the rows that contain the column
+    rows       (N, K)  share of each container in a row, in equal shares; 0 for supply rows
+    separable  bool    no column, and no row except supply rows, belongs to more than one container
+    sink       int     a container for unplaced objects; -1 if there is none. The counts of the sink are in no relevant
+                       row except supply rows, so an object in the sink costs only its own cost
     """
 
     columns: Matrix
@@ -34,20 +37,24 @@ class Shares:
     _by_container: Matrix
 
     def of(self, containers: Ints) -> Bools:
-        """Return the columns in which any of the containers has a part, (C,)."""
+        """Return for each column whether it belongs to one of `containers`, (C,)."""
         chosen = np.zeros(self.columns.shape[0], dtype=np.bool_)
         for k in containers:
             chosen[self._by_container.indices[slice(*self._by_container.indptr[k : k + 2])]] = True
         return chosen
 
     def costs(self, cost: Floats, x: Floats) -> Floats:
-        """Return the cost of each container at a point, (K,)."""
+        """Return the cost of each container, (K,), at the point `x` (C,), for the cost `cost` (C,) of the columns."""
         return np.asarray(self.columns.T @ (cost * x), dtype=np.float64)
 
 
 def shares_of(lowered: Lowered, cost: Floats) -> Shares:
-    """Derive shares from the rows of the counts, and through their columns to other rows. `cost` (C,) is the relevant
-    cost.
+    """Derive the shares of containers in columns and rows, outward from the counts.
+
+    A row takes the containers of the counts in the row. A column that is not a count takes the containers of the rows
+    that contain the column. This repeats at most HOPS_MAX times.
+
+    cost  (C,) the cost of the columns in the objective. A column without cost may make a row irrelevant for the sink
     """
     matrix, counts, classes = lowered.model.matrix, len(lowered.kind), len(lowered.classes.size)
     containers = len(lowered.problem.containers)
@@ -79,12 +86,16 @@ def _equal_parts(found: Matrix) -> Matrix:
 
 
 def _where_none(found: Matrix, known: Matrix) -> Matrix:
-    """Return the rows of `found` without a known entry."""
+    """Return the rows of `found` in which `known` has no entry. All other rows are empty."""
     return csr(sparse.diags_array((np.diff(known.indptr) == 0).astype(np.float64)) @ found)
 
 
 def _sink(lowered: Lowered, pattern: Matrix, cost: Floats) -> int:
-    """Return the sink. A row is irrelevant if a free column that is in no other row can balance it."""
+    """Return the sink, the container for unplaced objects; -1 if there is none.
+
+    Of the containers without a count in a relevant row, the sink is the container with the most counts. A row is
+    irrelevant if a column without cost can balance the row, and that column is in no other row.
+    """
     counts = len(lowered.kind)
     alone = np.bincount(pattern.indices, minlength=len(cost)) == 1
     idle = alone & (cost == 0.0)

@@ -1,13 +1,14 @@
-"""Search all priorities together, before each has a search of its own.
+"""Search all priorities together, before each priority has a search of its own.
 
-A search of the first priority alone ignores its cost for the others. A search of the second that must hold the first
-can hardly move. So one search minimises a weighted sum,
+A level is the objective of one priority; level 0 is the sum of broken constraints. A search of the first priority alone
+ignores the costs of the later priorities. A search of the second priority must keep the value of the first priority, so
+it can hardly move an object. So one search of all priorities minimises a weighted sum,
 
     sum_k  weight[k] level[k],    weight[k] = LEAD weight[k + 1],
 
-with the prices of the relaxation of the plain sum. Take an optimum of the sum that has every level but the last at
-its least. Its last level is as good as the order of priorities allows. So the searches of single levels mend only the
-rest.
+with the prices of the relaxation of the plain sum, in which the weights are those of the problem. Take an optimum of
+the sum at which every level but the last has its least value. Then the last level is as good as the order of
+priorities allows. So the later searches of single levels only have to improve the levels that the sum left worse.
 """
 
 from __future__ import annotations
@@ -28,16 +29,17 @@ from libs.assignment.solvers.settings import PortfolioLimits
 from libs.mip.model import Model
 
 LEAD, LEAD_MOST = 100.0, 1e4
-"""Factors on the stated weights: of a level against the next, and of the first against the last at most.
+"""Factors on the weights of the problem.
 
-Smaller factors leave more to the searches of single levels. Larger ones hide the last level below the tolerances of
-solvers.
+LEAD is the factor of a level against the next level. LEAD_MOST is the largest factor of the first level against the
+last level. Smaller factors leave more work to the searches of single levels. Larger factors hide the last level below
+the tolerances of solvers.
 """
 NEGLIGIBLE = 0.01
-"""Share of a value that is not worth a search.
+"""Share of a level's value that is not worth a search.
 
-If the last level lost less, steps alone mend it. If the relaxation of the sum has a level nearer to its least, the
-level gets no relaxation of its own.
+If the last level became worse by a smaller share, steps on counts improve the last level without neighbourhoods. A
+level gets no relaxation of its own if the relaxation of the sum brings the level nearer than this to its least value.
 """
 
 
@@ -45,12 +47,17 @@ level gets no relaxation of its own.
 class Joint:
     """The outcome of the search of all goals together.
 
-    goals       levels with any cost, without that of broken constraints
-    counts      (Q,) no worse than before, in the order of the levels
-    bound       of the plain sum of the goals in the stated weights; -inf if the model may overstate
-    relaxation  of that sum
-    in_parts    whether the sum was too large to relax as a whole
-    last        bounds of the last goal; None without row prices
+    A count is the number of objects of one class in one container. The plain sum is the sum of all goals with the
+    weights of the problem.
+
+    goals       the levels with any cost, except level 0 of broken constraints
+    counts      (Q,) the counts found. By the order of priorities they are no worse than the counts before the search
+    bound       lower bound of the plain sum; -inf if the model may overstate a level
+    relaxation  the relaxation of the plain sum
+    in_parts    whether the plain sum was too large to relax as a whole
+    phases      the phases that searched, with their numbers of neighbourhoods
+    unit        (levels,) the weight of each level in the plain sum
+    last        gives lower bounds of the last goal; None if the relaxation found no row prices
     """
 
     goals: list[int]
@@ -63,28 +70,37 @@ class Joint:
     last: BoundOfLast | None
 
     def settles(self, level: int, counts: Ints) -> bool:
-        """Return whether a level needs no search of its own: it is the last, and the counts are those found here."""
+        """Return whether `level` needs no search of its own.
+
+        That holds for the last goal if `counts` are still the counts that the search of all goals found.
+        """
         return level == self.goals[-1] and np.array_equal(counts, self.counts)
 
     def nearly_settles(self, level: int, lowered: Lowered, counts: Ints) -> bool:
-        """Return whether mending the levels above cost the last one so little that steps alone are enough."""
+        """Return whether `level` is the last goal, and `counts` make it at most NEGLIGIBLE worse than the joint search.
+
+        Then steps on counts are enough, and neighbourhoods are not needed.
+        """
         if level != self.goals[-1]:
             return False
         was, now = (lowered.values(lowered.point_of(some))[level] for some in (self.counts, counts))
         return now <= was + NEGLIGIBLE * max(1.0, abs(was))
 
     def bound_of_last(self, values: tuple[float, ...]) -> float:
-        """Return a lower bound of the last goal while the goals above it are at most `values` (levels,)."""
+        """Return a lower bound of the last goal among answers whose other goals are at most `values` (levels,)."""
         *above, last = self.goals
         most = sum(self.unit[k] * values[k] for k in above)
         return (self.bound - most if self.last is None else self.last.at(most)) / self.unit[last]
 
     def relaxation_of(self, level: int, model: Model, most: Sequence[float], value: float) -> Relaxation | None:
-        """Return a relaxation of a level that follows from that of the sum; None if the level needs its own.
+        """Return a relaxation of `level` derived from the relaxation of the sum; None if `level` needs its own.
 
-        A level needs none if the relaxed sum already has it near its least: no bound can then be much better.
+        The level needs no relaxation of its own if the relaxed sum brings the level near its least value. Then no
+        relaxation can give a much better bound.
 
-        model, most, value   of the level: its program, the values of the levels above, and its own value
+        model  the mixed-integer program of the level
+        most   the values that the levels above must not exceed
+        value  the present value of the level
         """
         point, lowered = self.relaxation.point, self.phases.lowered
         if point is None:
@@ -105,11 +121,13 @@ def search_together(
     watch: Watch,
     relaxed: Callable[[Joint], None],
 ) -> Joint | None:
-    """Search all goals at once from counts (Q,), with broken constraints at most `broken`.
+    """Search all goals at once from `counts` (Q,), and keep the total of broken constraints at most `broken`.
 
-    Return None if the goals are at their least, or if the problem is small enough for branch and bound on each.
+    Return None if every goal has its least value already. Return None also if the problem is so small that branch and
+    bound solves each goal by itself.
 
-    relaxed   receives the relaxation before the search
+    watch    tells when to stop, and receives the points found
+    relaxed  called before the search, with a Joint of the relaxation and the unchanged `counts`
     """
     goals, unit, tolerance = goals_that_cost(lowered), lowered.compiled.unit, lowered.compiled.tolerance
     held, before = lowered.at(1, [broken]), np.array(lowered.values(lowered.point_of(counts)))
@@ -152,7 +170,11 @@ def search_together(
 
 
 def _quiet(lowered: Lowered, goals: list[int]) -> Bools:
-    """Return the columns (C,) that only break ties at every level at which they cost anything, so no level is lost."""
+    """Return the quiet columns (C,) of all goals: their costs only break ties, at every level in which they cost.
+
+    The search ignores the costs of quiet columns. A column with a larger cost at any level is not quiet, so the search
+    ignores no level.
+    """
     costs = [lowered.levels[k].cost for k in goals]
     quiet = [quiet_columns(cost) for cost in costs]
     loud = [(cost != 0) & ~one for cost, one in zip(costs, quiet, strict=True)]
@@ -160,7 +182,7 @@ def _quiet(lowered: Lowered, goals: list[int]) -> Bools:
 
 
 def goals_that_cost(lowered: Lowered) -> list[int]:
-    """Return the levels with any cost, without that of broken constraints."""
+    """Return the numbers of the levels in which some column has a cost, except level 0 of broken constraints."""
     return [k for k, level in enumerate(lowered.levels) if k and level.cost.any()]
 
 

@@ -1,8 +1,11 @@
-"""Improve neighbourhoods: free the counts of a few containers, and solve them exactly while all others stay.
+"""Improve neighbourhoods: free the counts of a few containers, and solve these exactly while all other counts stay.
 
-The containers with the largest excess come first, and several neighbourhoods are solved at once. The order in which
-results are applied does not depend on their speed. Neighbourhood k is formed from the state after the first k -
-IN_FLIGHT results. It uses no containers and no objects of the sink that an unfinished neighbourhood has.
+A count is the number of objects of one class in one container. The sink is the container of unplaced objects. The
+excess of a container is its cost above its cost in the relaxation. Containers with the largest excess come first.
+
+IN_FLIGHT neighbourhoods are solved at once. Their results are applied in the order of their start, so the answer does
+not depend on their speed. Neighbourhood k is formed from the state after the first k - IN_FLIGHT results. It uses no
+containers, and no objects of the sink, that an unfinished neighbourhood uses.
 """
 
 from __future__ import annotations
@@ -30,10 +33,11 @@ from libs.mip.model import Model
 IN_FLIGHT = 4
 """Neighbourhoods solved at once, on any number of processors: a fixed number keeps answers reproducible."""
 COULD = 0.1
-"""Weight of a partner that could use a class, relative to one that uses it."""
+"""Weight of a partner container that could use a class, relative to a partner that uses the class already."""
 TIRED = 0.3
-"""Fatigue of a container that a few partners did not help. From then on it gets more partners, by their likely
-value.
+"""Fatigue below which a container gets more partners.
+
+The fatigue of a container starts at 1 and falls with each neighbourhood of the container, faster after a small gain.
 """
 WHOLE = 1e-6
 """Tolerance of solvers for whole numbers."""
@@ -43,7 +47,13 @@ LEAST_GAIN = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effort:
-    """The work limits of one neighbourhood, in counts and not in times."""
+    """The limits on the work of one neighbourhood. They are numbers and no times, so that answers are reproducible.
+
+    columns     most counts that are free, unless the neighbourhood uses more already
+    containers  most containers
+    nodes       most nodes of branch and bound
+    gap_share   gap at which branch and bound stops, as a share of the excess of the containers
+    """
 
     columns: int = 150
     containers: int = 5
@@ -53,7 +63,12 @@ class Effort:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Found:
-    """The result of a neighbourhood: the point of its columns, or None if no better one was found."""
+    """The result of the solve of one neighbourhood.
+
+    x          the new values of the columns of the neighbourhood; None if no better values were found
+    gained     the cost that `x` saves; 0 without `x`
+    timed_out  whether the time limit ended the solve
+    """
 
     x: Floats | None
     gained: float
@@ -70,11 +85,16 @@ class _Neighbourhood:
 
 
 class Search:
-    """A whole point under improvement.
+    """A point of the model with whole counts, which neighbourhoods improve one after the other.
 
-    x, activity   (C,), (N,)  the point, and the values of its rows
-    free          (K,)        objects of each class in the sink that are not lent
-    excess        (containers,) cost of each above the relaxation, with its objects paid for: see rounding_cost.py
+    x         (C,)  the value of each column
+    activity  (N,)  the value of each row at `x`
+    total     the cost of `x`
+    free      (K,)  objects of each class in the sink that no unfinished neighbourhood has borrowed
+    excess    (containers,)  cost of each container above its cost in the relaxation: see rounding_cost.py
+    fatigue   (containers,)  factor on the excess when containers are chosen; see TIRED
+    busy      (containers,)  whether an unfinished neighbourhood uses the container
+    solved, improved  number of neighbourhoods solved, and number of those that gained
     """
 
     def __init__(
@@ -106,7 +126,7 @@ class Search:
 
     @property
     def counts(self) -> Ints:
-        """Return whole counts, (Q,)."""
+        """Return the counts of the point, rounded to whole numbers, (Q,)."""
         return np.asarray(np.rint(self.x[: self.width]), dtype=np.int64)
 
     def run(
@@ -118,8 +138,13 @@ class Search:
         time_left: Callable[[], float],
         improved: Callable[[float], None],
     ) -> None:
-        """Try `count` neighbourhoods. End earlier if `stop` returns True or the last `stall` gained less than
+        """Try at most `count` neighbourhoods.
+
+        End earlier if `stop` returns True. End also if the last `stall` neighbourhoods together saved less cost than
         `stall_gain`.
+
+        time_left  returns the seconds left for the solve of a neighbourhood
+        improved   called with the new total cost after each neighbourhood that gains
         """
         under_way: deque[_Neighbourhood] = deque()
         totals = deque([self.total], stall + 1)
@@ -140,7 +165,10 @@ class Search:
                     count = 0
 
     def _choose(self) -> Ints:
-        """Choose the worst container and partners that use what it could use, worse ones with higher probability."""
+        """Choose the container with the largest excess, and random partners that use classes that it could use.
+
+        A partner with a larger excess has a higher probability. No container of an unfinished neighbourhood is chosen.
+        """
         score = np.where(self.busy, 0.0, self.excess * self.fatigue)
         if score.max(initial=0.0) <= LEAST_GAIN * max(1.0, abs(self.total)):
             return np.zeros(0, np.int64)
@@ -157,7 +185,10 @@ class Search:
         return np.sort(order[: max(1 + tired, int(np.searchsorted(size, self.effort.columns, "right")))])
 
     def _overlap(self, worst: int, *, tired: bool) -> Floats:
-        """Return the worth of the classes that both one container and each other one could use, (containers,)."""
+        """Return for each container the worth of the classes that both it and the container `worst` could use.
+
+        tired  whether a class counts less if the other container could use the class, but does not use it now
+        """
         kind, size = self.lowered.kind, self.lowered.classes.size
         mine = np.zeros(self.classes)
         used = kind[self._columns_of(worst)]
@@ -174,10 +205,10 @@ class Search:
         return self._of_container[self._first[container] : self._first[container + 1]]
 
     def _counts_of(self, chosen: Ints, budget: float) -> Ints:
-        """Return the counts that a better plan for these containers could use: those with a reduced cost up to
-        `budget`.
+        """Return the counts that a better plan for the containers `chosen` could use.
 
-        If there are too many, return those in use and the cheapest others.
+        These are the counts above 0, and the counts with a reduced cost of at most `budget`. If there are too many,
+        return the counts above 0, and of all other counts those with the least reduced costs.
         """
         columns = np.concatenate([self._columns_of(int(k)) for k in chosen])
         reduced = np.where(self.x[columns] > 0.5, -np.inf, self.relaxation.reduced[columns])
@@ -204,7 +235,7 @@ class Search:
         return _Neighbourhood(chosen=chosen, counts=columns[: len(counts)], columns=columns, lent=lent, result=result)
 
     def _idle_worth(self, lent: Ints) -> float:
-        """Return the largest possible worth of lent objects."""
+        """Return the most that the objects `lent` (K,) from the sink can save, by the prices of the relaxation."""
         return float(np.maximum(-self.relaxation.price, 0.0) @ lent)
 
     def _apply(self, done: _Neighbourhood) -> bool:
@@ -221,7 +252,10 @@ class Search:
         return gained > 0
 
     def _move_to(self, done: _Neighbourhood, x: Floats) -> float:
-        """Apply a neighbourhood's answer. Return its gain; 0 if other answers have made it useless."""
+        """Apply the answer `x` of the neighbourhood `done`, and return the cost that this saves.
+
+        Return 0 and change nothing if `x` saves nothing any more, after the neighbourhoods applied since its start.
+        """
         kind = self.lowered.kind[done.counts]
         after, total = self.x.copy(), self.total
         after[done.columns] = x
@@ -246,8 +280,14 @@ class Search:
 
 
 def _solve(sub: Submodel, start: Floats, counts: int, classes: int, limits: Limits, seed: int) -> Found:
-    """Find a better point of a neighbourhood: whole counts by branch and bound, other columns as these imply,
-    exactly.
+    """Find better values for the columns of a neighbourhood.
+
+    Branch and bound finds whole counts. Then a second solve finds the exact values of all other columns for these
+    counts.
+
+    sub      the model of the neighbourhood
+    start    the present values of its columns; the first `counts` of them are counts
+    classes  number of supply rows, which come first in the whole model
     """
     began, model = time.perf_counter(), sub.model
     rows = np.flatnonzero(sub.rows >= classes)
@@ -270,9 +310,10 @@ def _solve(sub: Submodel, start: Floats, counts: int, classes: int, limits: Limi
 
 
 def _implied(model: Model, time_s_max: float) -> Floats | None:
-    """Return the cheapest point for fixed counts, without the slack that branch and bound leaves within its gap.
+    """Return the cheapest point of `model`, in which the bounds of columns fix all counts.
 
-    Return None if that takes too long.
+    Branch and bound may leave the other columns larger than needed within its gap. This point has no such slack.
+    Return None if the solve takes longer than `time_s_max`.
     """
     found = solve_lp(model, "simplex", Limits(time_s_max=time_s_max))
     x = found.x if found.optimal else None

@@ -1,5 +1,7 @@
-"""Run the phases of a portfolio on one objective: a rounded start, then steps and neighbourhoods, or branch and
-bound.
+"""Run the phases of a portfolio on one objective.
+
+The phases are a rounded start, then steps on counts, and neighbourhoods. For a small problem, branch and bound replaces
+the steps and neighbourhoods. A count is the number of objects of one class in one container.
 """
 
 from __future__ import annotations
@@ -27,18 +29,18 @@ from libs.mip.model import Model
 
 LEAST_GAIN = 1e-9
 TIE = 0.5
-"""Share of the least tie-breaking cost that a step must save."""
+"""Least saving of a step that breaks ties, as a share of the least cost that only breaks ties."""
 RELAXATION_SHARE = 0.7
 """Share of the time for the relaxation. After that the search continues without its prices."""
 PARTS_SHARE = 0.4
-"""Share of the time for the relaxation in parts. Parts that are done by then count."""
+"""Share of the time for the relaxation in parts. Parts that are not solved by then are left out."""
 
 
 class Watch(Protocol):
     """The observer of a running solve, which may end it."""
 
     def stop(self) -> bool:
-        """Return whether to end now."""
+        """Return whether the solve must end now."""
 
     def time_left(self) -> float:
         """Return the seconds left, inf without a limit."""
@@ -47,7 +49,7 @@ class Watch(Protocol):
         """Record that the clock or the caller stopped a solver."""
 
     def found(self, point: Floats, bound: float) -> None:
-        """Receive the best point (C,) so far, and a bound on the objective; -inf without one."""
+        """Receive the best point (C,) so far, and a lower bound of the objective; `bound` is -inf without a bound."""
 
 
 class Clock:
@@ -75,17 +77,20 @@ class Clock:
 
 
 class Phases:
-    """One objective of a lowered problem: a model with the columns of `lowered.model`, and its rows first.
+    """The phases on one objective of a lowered problem.
 
-    stated           the objective of the answer
-    model            the objective of the search: `stated` without the costs that only break ties, unless branch and
-                     bound solves it
-    tried, improved  neighbourhoods, and the number that gained
-    proven           the answer is optimal within the exact gap
-    tree_bound       of branch and bound on the whole; -inf without it
-    not_followed     specs whose columns steps cannot follow, so there were no steps
+    The model has the columns of `lowered.model`. Its first rows are those of `lowered.model`.
 
-    quiet  (C,) the columns whose costs only break ties, if the model joins several levels
+    stated        the model with the objective of the answer
+    model         the model with the objective of the search: that of `stated` without the costs that only break ties.
+                  For branch and bound on the whole, it is the objective of `stated`
+    tried         number of neighbourhoods solved
+    improved      number of neighbourhoods that gained
+    proven        whether the answer is optimal within `exact_gap` of the limits
+    tree_bound    the lower bound from branch and bound on the whole problem; -inf without branch and bound
+    not_followed  names of the specs whose columns steps cannot follow. If there are any, no steps were made
+
+    quiet  (C,) the columns whose costs only break ties, if the model joins several levels; None: found from the model
     """
 
     def __init__(
@@ -108,18 +113,24 @@ class Phases:
         self.not_followed: tuple[str, ...] = ()
 
     def count_from(self, cost: float, point: Floats) -> None:
-        """Shift the costs so that a point (C,) has this one. Gains are then relative to a known value."""
+        """Shift the objective by a constant so that `point` (C,) has the cost `cost`.
+
+        Least gains are relative to the cost, so they are then relative to a known value.
+        """
         by = cost - self.stated.objective(point)
         self.model = replace(self.model, offset=self.model.offset + by)
         self.stated = replace(self.stated, offset=self.stated.offset + by)
 
     @property
     def is_small(self) -> bool:
-        """Return whether branch and bound solves the whole."""
+        """Return whether the problem has so few counts that branch and bound solves it as a whole."""
         return bool((self.lowered.container != self.shares.sink).sum() <= self.limits.exact_columns_max)
 
     def relax(self, model: Model, *, cancelled: Callable[[], bool] | None = None) -> Relaxation:
-        """Relax a model with the same columns and rows; in parts if the whole would take too long."""
+        """Return the relaxation of `model`, which has the same columns and rows as `self.model`.
+
+        The relaxation is solved in parts if the whole would take too long.
+        """
         model = self._loud(model)
         left_s, parts = self.watch.time_left(), in_parts(self.lowered, model, self.shares)
         if parts == 1:
@@ -129,11 +140,11 @@ class Phases:
         )
 
     def cost(self, counts: Ints) -> float:
-        """Return the cost of counts."""
+        """Return the cost of the cheapest point with the counts `counts` (Q,)."""
         return self.model.objective(self.lowered.point_of(counts))
 
     def start(self, relaxation: Relaxation, known: Ints) -> Ints:
-        """Return the better of the rounded relaxation and the known counts, (Q,). Ties keep the known ones."""
+        """Return the cheaper of the rounded relaxation and the counts `known`, (Q,). In a tie, return `known`."""
         if relaxation.fractional is None:
             return known
         left_s = self.watch.time_left()
@@ -144,7 +155,7 @@ class Phases:
         return self.better(self._restored(counts, known), known)
 
     def better(self, found: Ints, known: Ints) -> Ints:
-        """Return the cheaper of two counts, or the known ones if the found ones break a row or gain nothing."""
+        """Return the counts `found` (Q,) if they break no row and cost less than `known` (Q,). Else return `known`."""
         point = self.lowered.point_of(found)
         before = self.cost(known)
         gains = self.model.objective(point) < before - LEAST_GAIN * max(1.0, abs(before))
@@ -154,7 +165,10 @@ class Phases:
         return restored(self.lowered, self.model, self.shares, counts, known)
 
     def improve(self, relaxation: Relaxation, counts: Ints, bound: float) -> Ints:
-        """Improve counts (Q,) until limits, the watch or `bound` end it. Break ties at the end."""
+        """Improve `counts` (Q,) until the limits or the watch end the search, or the cost reaches `bound`.
+
+        At the end, break ties between answers of equal cost.
+        """
         return self._without_ties(self._improved(relaxation, counts, bound))
 
     def _improved(self, relaxation: Relaxation, counts: Ints, bound: float) -> Ints:
@@ -190,13 +204,13 @@ class Phases:
         return found if found is counts else self._down(walk, relaxation, found)
 
     def _down(self, walk: Walk, relaxation: Relaxation, counts: Ints) -> Ints:
-        """Improve counts by steps, until the clock ends them."""
+        """Return `counts` after steps on counts, until no step saves anything or the watch ends the search."""
         excess = Excess(self.lowered, self.model, self.shares, relaxation)
         least = LEAST_GAIN * self._size(relaxation, counts, relaxation.bound)
         return self.better(walk.down(counts, least, excess, self.watch.stop), counts)
 
     def _without_ties(self, counts: Ints) -> Ints:
-        """Break ties by single steps, at the costs that the search left out."""
+        """Return `counts` after single steps in the objective `stated`, which has the costs that break ties."""
         quiet = self.stated.cost[self._quiet]
         if self.is_small or not len(quiet) or self.watch.stop():
             return counts
@@ -209,13 +223,16 @@ class Phases:
         return model if self.is_small or not self._quiet.any() else without_quiet(model, self._quiet)
 
     def _size(self, relaxation: Relaxation, counts: Ints, bound: float) -> float:
-        """Return the scale of gains: the bound, or without one the closest known value."""
+        """Return the scale of gains: `bound`, or without a positive bound the cost of the relaxation or of `counts`."""
         if not (np.isfinite(bound) and bound > 0):
             bound = self.cost(counts) if relaxation.point is None else self.model.objective(relaxation.point)
         return max(1.0, abs(bound))
 
     def _whole(self, counts: Ints) -> Ints:
-        """Solve all columns by branch and bound, if they are few enough."""
+        """Solve the whole problem by branch and bound, and return the better of its counts and `counts`.
+
+        Solve again with the tolerance FINE, if the cost of the answer is still above the bound of the tree.
+        """
         limits = Limits(
             nodes_max=self.limits.exact_nodes_max,
             relative_gap=self.limits.exact_gap,

@@ -1,4 +1,8 @@
-"""Solve the relaxation: a fractional plan, a price for an object of each class, and a bound."""
+"""Solve the relaxation of a model: a fractional plan, a price for one object of each class, and a lower bound.
+
+A class is a set of equivalent objects. A count is the number of objects of one class in one container. The relaxation
+allows fractions of objects.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +18,21 @@ from libs.mip.highs import Limits, solve_lp
 from libs.mip.model import Model
 
 QUIET = 1e-4
-"""Share of the median cost of a level below which a column only breaks ties."""
+"""Share of the median cost of all columns of a level. A column that costs less only breaks ties."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Relaxation:
-    """K classes, Q counts.
+    """The result of a relaxation of a model with K classes, Q counts, C columns and N rows.
 
-    fractional  (Q,) or None   the plan in fractions of objects; None if the solve was cut short before it had one
-    price       (K,)           cost of one more object of a class: below 0 if it would be useful
-    reduced     (Q,)           least cost of one more object in a count beyond its price
-    point       (C,) or None   all columns at the fractional plan
-    bound       float          lower bound for all assignments, from the row prices alone, so independent of a solver's
-                               precision
+    fractional  (Q,) or None   the counts in fractions of objects; None if the solve ended before it had a plan
+    price       (K,)           cost of one more object of a class: below 0 if one more object would be useful
+    reduced     (Q,)           reduced cost of a count: the least cost of one more object in the count, less the price
+                               of the object
+    point       (C,) or None   the values of all columns at the fractional plan
+    bound       float          lower bound for all assignments. It follows from the row prices alone, so it does not
+                               depend on the precision of a solver
+    timed_out   bool           whether the clock or the caller ended the solve
     rows        (N,) or None   the row prices of the bound; None without a bound
     """
 
@@ -39,9 +45,9 @@ class Relaxation:
     rows: Floats | None = None
 
     def at_least(self, cost: Floats, least: float) -> Relaxation:
-        """Return the relaxation of another objective (C,), which is at its `least` at this point.
+        """Return the relaxation of the objective `cost` (C,), which has its least value `least` at this point.
 
-        Prices of 0 prove that, so no solver is needed.
+        Prices of 0 prove that bound, so no solver is needed.
         """
         counts, classes = len(self.reduced), len(self.price)
         return replace(self, price=np.zeros(classes), reduced=cost[:counts], bound=least, rows=None)
@@ -54,9 +60,12 @@ def relax(
     *,
     cancelled: Callable[[], bool] | None = None,
 ) -> Relaxation:
-    """Relax by an interior point method without crossover: prices and a central point cost a tenth of a basis.
+    """Solve the relaxation of `model` by an interior point method without crossover.
 
-    model   `lowered.weighted` or `lowered.at` of it, or one with the same columns and rows
+    Prices and a central point take a tenth of the time of a basis.
+
+    model      a result of `lowered.at` or `lowered.weighted`, or another model with the same columns and rows
+    cancelled  returns True to end the solve
     """
     counts, classes = len(lowered.kind), len(lowered.classes.size)
     found = solve_lp(model, "ipm", Limits(time_s_max=time_s_max), cancelled=cancelled)
@@ -73,17 +82,21 @@ def relax(
 
 
 def without_quiet(model: Model, quiet: Bools) -> Model:
-    """Return the model without the costs of some columns (C,). Each counts at its least cost, so bounds stay valid.
+    """Return the model without the costs of the columns `quiet` (C,).
 
-    Among answers of equal cost an interior point stays in the middle, so it has slack everywhere. Rounding needs that
-    slack. A broken tie pushes the point to an edge.
+    The offset of the objective takes the least cost of each such column, so a bound of the result is a bound of
+    `model`. Among answers of equal cost an interior point stays in the middle, so every row has slack. Rounding needs
+    that slack. A cost that breaks ties would push the point to an edge.
     """
     least = np.minimum(model.cost * model.lower, model.cost * model.upper)[quiet].sum()
     return replace(model, cost=np.where(quiet, 0.0, model.cost), offset=model.offset + float(least))
 
 
 def quiet_columns(cost: Floats) -> Bools:
-    """Return the columns (C,) whose cost only breaks ties among those of one level."""
+    """Return for each column whether its cost only breaks ties, (C,): see QUIET.
+
+    cost  (C,) the cost of each column at one level
+    """
     size = np.abs(cost)
     middle = float(np.median(size[size > 0])) if size.any() else 0.0
     return np.asarray((size > 0) & (size < QUIET * middle))

@@ -22,20 +22,21 @@ from libs.mip.highs import Limits, Solution, solve_lp
 from libs.mip.model import Model
 
 PART_COUNTS = 20_000
-"""Count columns of a part: its relaxation takes seconds."""
+"""Number of counts in one part. The relaxation of a part of this size takes seconds."""
 ROUNDS = 2
-"""Number of rounds. Each distributes the containers again, so that one part's surplus can reach another."""
+"""Number of rounds. Each round deals the containers to parts again, so that surplus objects reach other containers."""
 PATIENCE = 3.0
-"""Time left, in lengths of the last round, that another round or a bound needs. The later search gains more than
-these.
+"""Least time left before another round or a bound, as a multiple of the time of the last round.
+
+With less time, the search after the relaxation gains more than another round.
 """
 
 
 def in_parts(lowered: Lowered, model: Model, shares: Shares) -> int:
-    """Return the number of parts of a relaxation.
+    """Return the number of parts in which to relax `model`.
 
-    It is 1 if the problem is small, or if containers share more than objects. They do in rows that hold a higher
-    priority.
+    The number is 1 if the problem is small, or if a row other than supply couples two containers. A row that keeps the
+    value of a higher priority couples all containers.
     """
     parts = -(-len(lowered.kind) // PART_COUNTS)
     separable = shares.separable and model.matrix.shape[0] == lowered.model.matrix.shape[0]
@@ -43,10 +44,13 @@ def in_parts(lowered: Lowered, model: Model, shares: Shares) -> int:
 
 
 class PartedRelaxation:
-    """A fractional point under improvement, part by part.
+    """A point of the relaxation that rounds improve. A round deals the containers to parts, and optimises each part.
 
-    x      (C,)  the point; it starts at the initial assignment; without step functions no round makes it worse
-    price  (N,)  of rows: those of a container from its part; those of classes as the mean of the parts that use them
+    x        (C,)  the value of each column, from the initial assignment on. Without step functions no round makes the
+                   point worse
+    price    (N,)  the price of each row. The rows of a container have the prices that its part found. The supply row
+                   of a class has the mean of the prices in the parts that use the class
+    reduced  (Q,)  the reduced cost of each count in the part of its container
     """
 
     def __init__(
@@ -72,7 +76,7 @@ class PartedRelaxation:
         self._real = self._real[self._real != shares.sink]
 
     def run(self, seed: int, rounds: int = ROUNDS) -> Relaxation:
-        """Do rounds while there is time, and compute a bound."""
+        """Run at most `rounds` rounds while there is time. Then compute a lower bound if there is still time."""
         rng, bound, rows, took_s = np.random.default_rng(seed), -np.inf, None, 0.0
         for _ in range(rounds):
             began = time.perf_counter()
@@ -94,7 +98,10 @@ class PartedRelaxation:
         )
 
     def _late(self, took_s: float) -> bool:
-        """Return whether there is no time for another round. Then the answer depends on the clock, and is marked so."""
+        """Return whether the time left is too short for another round, after a round that took `took_s` seconds.
+
+        If so, set `timed_out`, because the answer then depends on the clock.
+        """
         self.timed_out |= self._left_s() < PATIENCE * took_s
         return self.timed_out
 
@@ -102,7 +109,7 @@ class PartedRelaxation:
         return self._until - time.perf_counter()
 
     def _round(self, rng: np.random.Generator) -> None:
-        """Optimise each part with its containers' objects and its share of the unplaced ones."""
+        """Optimise each part with the objects in its containers, and an equal share of the unplaced objects."""
         lowered, model, known = self.lowered, self.model, self._known
         activity = model.matrix @ self.x
         lent = np.where(known, self.x[self._sink_of], 0.0) / self.parts
@@ -129,8 +136,9 @@ class PartedRelaxation:
         self.x = lowered.point_of(np.maximum(self.x[: self.width], 0.0))
 
     def _bounding_prices(self, rng: np.random.Generator) -> Floats:
-        """Return the row prices (N,) of a Lagrangian bound: every container is optimised at the prices of the classes,
-        regardless of supply.
+        """Return the row prices (N,) of a Lagrangian bound.
+
+        Each part is optimised without supply rows: a container pays the price of a class for each object.
         """
         model, classes = self.model, self.classes
         activity = model.matrix @ self.x
@@ -142,7 +150,7 @@ class PartedRelaxation:
         return price
 
     def _at_prices(self, sub: Submodel) -> Submodel:
-        """Return a submodel without the rows of classes, with objects paid for."""
+        """Return `sub` without supply rows. The cost of a count is then net of the price of its class."""
         own = np.flatnonzero(sub.rows >= self.classes)
         cost = sub.model.cost.copy()
         counts = sub.columns < self.width
@@ -157,7 +165,7 @@ class PartedRelaxation:
         return replace(sub, model=part, rows=sub.rows[own])
 
     def _dealt(self, rng: np.random.Generator) -> list[Ints]:
-        """Return the columns of each part, for random containers."""
+        """Deal the containers to parts at random, and return the columns of each part."""
         groups = np.array_split(rng.permutation(self._real), self.parts)
         return [np.flatnonzero(self.shares.of(np.sort(group))) for group in groups]
 
@@ -183,7 +191,8 @@ def relax_in_parts(
 ) -> Relaxation:
     """Return a feasible near-optimal fractional plan, prices and a bound, from parts that divide the objects.
 
-    model  `lowered.weighted` or `lowered.at` of it, in which containers share only objects, and any object can go to
-           `shares.sink` if that accepts its class
+    model  `lowered.model`, or a result of `lowered.at`. No row except supply may couple two containers. Any object of
+           a class that `shares.sink` accepts can go there
+    parts  number of parts, from `in_parts`
     """
     return PartedRelaxation(lowered, model, shares, parts, time_s_max, cancelled=cancelled).run(seed)

@@ -1,4 +1,4 @@
-"""Repair counts that break a row or a bound."""
+"""Repair counts that break a row or a bound. A count is the number of objects of one class in one container."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ TOLERANCE = 1e-10
 
 
 def restored(lowered: Lowered, model: Model, shares: Shares, counts: Ints, known: Ints) -> Ints:
-    """Return the counts (Q,), in which containers that break a row or a bound have their `known` counts again.
+    """Return `counts` (Q,), but reset each container that breaks a row or a bound to its counts in `known` (Q,).
 
-    The known counts break nothing. A row beyond those of the lowered problem forbids growth of a higher level; then the
-    containers that cause the growth are reset. The objects that they regain come from containers that gained of that
-    class: all known counts fit together, so the objects exist. Containers that lose objects by it may be next. Each is
-    reset at most once, so this ends. Unbroken counts are returned unchanged.
+    The counts `known` break nothing. Rows of `model` beyond those of the lowered problem forbid growth of a higher
+    level. If such a row is broken, the containers that cause the growth are reset.
+
+    A reset container regains objects of a class from containers that hold more of the class than in `known`. Such
+    containers exist, because all `known` counts fit together. A container that loses objects may then break a row, and
+    is reset next. Each container is reset at most once, so the loop ends. Counts that break nothing are returned
+    unchanged.
     """
     counts, kind = counts.copy(), lowered.kind
     done = np.zeros(len(lowered.problem.containers), dtype=np.bool_)
@@ -48,7 +51,7 @@ def restored(lowered: Lowered, model: Model, shares: Shares, counts: Ints, known
 
 
 def broken(model: Model, x: Floats) -> tuple[Bools, Bools]:
-    """Return the rows (N,) and the columns' bounds (C,) that a point violates."""
+    """Return for each row (N,), and for each column (C,), whether the point `x` (C,) violates its bounds."""
     activity = model.matrix @ x
     size, most = TOLERANCE * np.maximum(1.0, np.abs(activity)), TOLERANCE * np.maximum(1.0, np.abs(x))
     rows = (activity < model.row_lower - size) | (activity > model.row_upper + size)
@@ -56,12 +59,16 @@ def broken(model: Model, x: Floats) -> tuple[Bools, Bools]:
 
 
 def is_broken(model: Model, x: Floats) -> bool:
-    """Return whether a point violates a row or bound."""
+    """Return whether the point `x` (C,) violates a row of `model`, or a bound of a column."""
     return any(bool(where.any()) for where in broken(model, x))
 
 
 def _fill(lowered: Lowered, shares: Shares, counts: Ints, known: Ints, missing: Ints) -> None:
-    """Put missing objects into the sink, or else into containers in which they are known to fit."""
+    """Add the `missing` objects (K,) of each class to `counts` (Q,), in place.
+
+    The sink takes the objects first. A container takes as many as bring a count up to its value in `known`, because
+    those are known to fit.
+    """
     kind = lowered.kind
     for room in (
         np.where(lowered.container == shares.sink, missing[kind], 0),

@@ -18,18 +18,23 @@ FUZZ = 1e-6
 
 
 def round_counts(lowered: Lowered, fractional: Floats, sink: int = -1, *, time_s_max: float = np.inf) -> Ints | None:
-    """Return whole counts (Q,) whose sums stay within the floor and ceiling of the fractional sums f; None: out of
-    time.
+    """Return whole counts n (Q,) whose sums stay within the floor and ceiling of the sums of the plan `fractional`.
+
+    Return None if the time ran out. With f for `fractional`:
 
         floor(f[q])               <=  n[q]               <=  ceil(f[q])               for all counts
         floor(sum_{q in F} f[q])  <=  sum_{q in F} n[q]  <=  ceil(sum_{q in F} f[q])  for all F of a nested family
         sum_{q of class k} n[q]   =   size[k]                                         for all classes
 
-    The family has the counts of a container, and the counts in one row of the model. Larger sets come first, and a set
-    must be nested in or disjoint from each earlier one. The sums of one class are disjoint. Two laminar families make a
-    transportation problem, whose vertices are whole. The fractional plan satisfies it, so a vertex exists. The result
-    is a vertex nearest to the plan. The phases after this repair rows that are not nested, and lost values. Objects
-    that a truncated relaxation leaves out go to the container `sink`, if there is one.
+    A set of the family has the counts of one container, or the counts in one row of the model. The family takes larger
+    sets first. It leaves out a set that overlaps an earlier set and is not nested in it.
+
+    The sets of counts of one class are disjoint. Two laminar families make a transportation problem, whose vertices are
+    whole. The fractional plan satisfies the transportation problem, so a vertex exists. The result is a vertex nearest
+    to the plan.
+
+    Later phases of the portfolio repair rows that the family leaves out, and costs that rounding added. A relaxation
+    that ran out of time may leave objects out. These objects go to the container `sink`, if there is one.
     """
     f = _fitted(lowered, fractional, sink)
     low, high = np.floor(f + FUZZ), np.ceil(f - FUZZ)
@@ -62,10 +67,10 @@ def round_counts(lowered: Lowered, fractional: Floats, sink: int = -1, *, time_s
 
 
 def nested_family(sets: Matrix) -> Matrix:
-    """Return the sets (F, columns) of (rows, columns), larger ones first, of which any two are nested or disjoint.
+    """Choose from `sets` (rows, columns) sets of which any two are nested or disjoint: (F, columns), larger sets first.
 
-    Each column stores the smallest chosen set that contains it. A smaller set fits if all its columns store the same
-    set. Sets of one column and repeated sets are left out.
+    The function stores for each column the smallest chosen set that contains the column. The next set fits if the
+    stored set is the same for all columns of the next set. Sets of one column and repeated sets are left out.
     """
     mark = np.random.default_rng(0).integers(1, 2**62, sets.shape[1])  # equal sets have equal sums of marks
     sizes = np.diff(sets.indptr)
@@ -86,7 +91,12 @@ def nested_family(sets: Matrix) -> Matrix:
 
 
 def _sums(lowered: Lowered, open_: Ints) -> Matrix:
-    """Return (sets, open counts): 1 if a container, or a row of the model except supply, contains a count."""
+    """Return the sets that the family is chosen from, (sets, open counts): 1 if the set contains the count.
+
+    A set has the counts of one container, or the counts in one row of the model. Supply rows are left out.
+
+    open_  the counts that are not whole in the plan
+    """
     rows = csr(lowered.model.matrix[:, open_])[len(lowered.classes.size) :]
     shape = len(lowered.problem.containers), len(open_)
     whole = csr((np.ones(len(open_)), (lowered.container[open_], np.arange(len(open_)))), shape=shape)
@@ -96,7 +106,11 @@ def _sums(lowered: Lowered, open_: Ints) -> Matrix:
 
 
 def _fitted(lowered: Lowered, fractional: Floats, sink: int) -> Floats:
-    """Return the plan scaled to the supply, (Q,): an interior point misses it slightly, a truncated one by more."""
+    """Return the plan `fractional`, changed so that the counts of each class add up to the size of the class, (Q,).
+
+    An interior point misses the sizes slightly. The point of a solve that ran out of time misses them by more. Missing
+    objects go to `sink` first.
+    """
     kinds, size, most = lowered.kind, lowered.classes.size, lowered.model.upper[: len(fractional)]
     f = np.clip(np.nan_to_num(fractional), 0.0, most)
     f *= np.minimum(1.0, size / np.maximum(np.bincount(kinds, f, len(size)), 1e-12))[kinds]

@@ -12,12 +12,12 @@ from libs.mip.model import Model
 
 
 class Excess:
-    """The excess of each container's cost over its cost in the relaxation.
+    """The excess of each container: its cost less its cost in the relaxation, both net of the prices of its objects.
 
-    Assume that classes couple containers only through the prices of objects. Then the gap between whole counts and the
-    bound is the sum of these excesses (Lagrangian relaxation of supply).
+    Assume that only the supply of objects couples containers. Then the gap between whole counts and the bound is the
+    sum of the excesses of all containers (Lagrangian relaxation of supply).
 
-    least  (containers,) cost of each in the relaxation, with its objects at their prices
+    least  (containers,) cost of each container in the relaxation, net of the prices of its objects
     """
 
     def __init__(self, lowered: Lowered, model: Model, shares: Shares, relaxation: Relaxation) -> None:
@@ -27,15 +27,16 @@ class Excess:
             self.least = self._paid(lowered.point_of(relaxation.fractional))
 
     def at(self, x: Floats) -> Floats:
-        """Return the excess at a point (C,), (containers,); 0 for the sink."""
+        """Return the excess of each container at the point `x` (C,), (containers,). The sink has excess 0."""
         excess = np.maximum(self._paid(x) - self.least, 0.0)
         if self.shares.sink >= 0:
             excess[self.shares.sink] = 0.0
         return excess
 
     def open(self, x: Floats) -> Bools:
-        """Return the counts that could be useful, (Q,). A reduced cost above its container's excess rules a count
-        out.
+        """Return for each count whether more objects in it could save cost at the point `x` (C,), (Q,).
+
+        A reduced cost above the excess of the count's container rules the count out.
         """
         return np.asarray(self.relaxation.reduced <= self.at(x)[self.lowered.container])
 

@@ -1,5 +1,8 @@
-"""Solve by a portfolio: relaxation, network rounding, restoring, steps on counts, exact neighbourhoods; with a
-bound.
+"""Solve by a portfolio of methods, and return a lower bound with the answer.
+
+The methods are a relaxation, rounding by a network flow, repair, steps on counts, and exact neighbourhoods. A count is
+the number of objects of one class in one container. A level is the objective of one priority; level 0 is the sum of
+broken constraints.
 """
 
 from __future__ import annotations
@@ -31,17 +34,20 @@ from libs.assignment.solvers.unbuilt import unbuilt
 from libs.mip.model import Model
 
 ALIKE = 4
-"""Average objects of a class from which counts pay off over single objects."""
+"""Average number of objects in a class from which a search over counts is better than over single objects."""
 KEPT_BACK = 0.05
 """Share of the time reserved for overruns of solvers, and for the work after them."""
 TWINS = 2
 """Average objects of a class below which the result carries a warning."""
 TOGETHER_SHARE = 0.85
-"""Share of the time for all priorities together, if there are several."""
+"""Share of the time for the search of all priorities together, if there are several priorities."""
 MOMENTS_MAX, MOMENTS_MIN = 100, 2
 """Most and least steps of a timeline."""
 MOMENTS_SHARE, MOMENTS_S = 0.02, 0.1
-"""Share of the time, or seconds if that is more, for turning steps into moves of objects at the end."""
+"""Time for turning the steps of the timeline into moves of objects at the end.
+
+It is MOMENTS_SHARE of the time of the search, or MOMENTS_S seconds if that is more.
+"""
 
 
 def solve_portfolio(
@@ -54,7 +60,7 @@ def solve_portfolio(
     compiled: Compiled | None = None,
     deadline: Deadline | None = None,
 ) -> Outcome:
-    """Return an assignment no worse than the start at every priority, and a bound on each.
+    """Return an assignment that is no worse than the start by the order of priorities, and a bound on each level.
 
     With enough time the same problem and seed give the same answer on any machine. Raises NotLowerable if the problem
     has no form as a mixed-integer program.
@@ -100,7 +106,15 @@ def solve_portfolio(
 
 
 class _Moment(NamedTuple):
-    """A point of the search: its values by level, and the counts that differ from the start."""
+    """A state of the search that the timeline may show.
+
+    time_s   seconds since the start of the solve
+    tries    number of neighbourhoods solved until then
+    made     number of neighbourhoods that gained until then
+    values   (levels,) the value of each level
+    other    the numbers of the counts that differ from the start
+    counts   the values of these counts
+    """
 
     time_s: float
     tries: int
@@ -111,7 +125,7 @@ class _Moment(NamedTuple):
 
 
 class _Run:
-    """The levels one after the other, with their observer, and the best counts so far."""
+    """One solve: it minimises the levels one after the other, watches the clock, and has the best counts so far."""
 
     def __init__(
         self,
@@ -136,7 +150,10 @@ class _Run:
         self._not_followed: tuple[str, ...] = ()
 
     def solve_all(self) -> None:
-        """Repair broken constraints, search all goals together, then each while higher ones keep their values."""
+        """Minimise broken constraints, then search all goals together, and then each goal by itself.
+
+        In the search of one goal, the goals of higher priority keep their values.
+        """
         self._tell_all(self.lowered.values(self.lowered.point_of(self.counts)))
         self.solve(0)
         if len(goals_that_cost(self.lowered)) > 1 and not self.stop():
@@ -151,7 +168,7 @@ class _Run:
             self.solve(level)
 
     def solve(self, level: int) -> None:
-        """Minimise one level while higher ones keep their values."""
+        """Minimise the level `level` while the levels above it keep their values."""
         lowered, joint, self._level = self.lowered, self._joint, level
         model = lowered.at(level, self._most)
         value = model.objective(lowered.point_of(self.counts))
@@ -175,7 +192,10 @@ class _Run:
         self._most.append(value if value <= none + room else value + room)  # at its least value bounds hold it
 
     def _search(self, level: int, model: Model) -> None:
-        """Relax and search one level, as far as the search of all goals together left it open."""
+        """Search `level`, and relax it first if no known relaxation bounds it.
+
+        Do nothing if the search of all goals together has settled the level already.
+        """
         lowered, joint = self.lowered, self._joint
         if joint is not None and joint.settles(level, self.counts):
             return
@@ -219,7 +239,10 @@ class _Run:
         return tuple(found)
 
     def _remember(self, point: Floats) -> tuple[float, ...]:
-        """Record a moment. If there are too many, drop every other one."""
+        """Record the point `point` (C,) for the timeline, and return its values by level.
+
+        If there are more than MOMENTS_MAX recorded moments, drop every second moment.
+        """
         values, held = self.lowered.values(point), self.lowered.held
         counts = np.rint(point[: len(held)]).astype(np.int64)
         other = np.flatnonzero(counts != held)
@@ -230,9 +253,12 @@ class _Run:
         return values
 
     def timeline(self, placing_s: float) -> tuple[Step, ...]:
-        """Return the moments with their moved objects, computed only after the search, so that it does not wait.
+        """Return the steps of the timeline: the recorded moments with their moved objects.
 
-        placing_s  seconds for one; moments are left out until all together are quick compared with the search
+        The moved objects are computed only now, after the search, so that the search does not wait.
+
+        placing_s  seconds to compute the moved objects of one moment. If all moments would take too long compared with
+                   the search, some of them are left out
         """
         lowered, record = self.lowered, Record(self.lowered.problem.initial, self.began)
         exact = not any(level.error for level in lowered.levels)
@@ -248,14 +274,14 @@ class _Run:
         return tuple(record.steps)
 
     def stop(self) -> bool:
-        """Return whether the caller or the clock ends it."""
+        """Return whether the caller or the clock ends the search."""
         asked = self.caller.cancelled()
         if asked or self.time_left() <= 0:
             self.note(timed_out=True)
         return asked or self.time_left() <= 0
 
     def time_left(self) -> float:
-        """Return the seconds left for the level."""
+        """Return the seconds left for the present level."""
         return self._until - time.perf_counter()
 
     def note(self, *, timed_out: bool) -> None:
@@ -264,7 +290,10 @@ class _Run:
             self.stopped_by = StoppedBy.CANCELLED if self.caller.cancelled() else StoppedBy.TIME
 
     def found(self, point: Floats, bound: float) -> None:
-        """Record the point, and tell the caller: every level if all goals are searched together."""
+        """Record `point` (C,), and tell the caller the value of the present level.
+
+        While all goals are searched together, tell the value of every level.
+        """
         values = self._remember(point)
         if self._level:
             self.caller.tell(self._level, values[self._level], max(bound, self._least))
@@ -275,7 +304,7 @@ class _Run:
         self._joint = joint
 
     def _tell_all(self, values: tuple[float, ...]) -> None:
-        """Tell the value of every level with its known bound."""
+        """Tell the caller the value of every level with the known lower bound of the level."""
         lowered, joint = self.lowered, self._joint
         for level, value in enumerate(values):
             least = lowered.levels[level].least(lowered.model)

@@ -11,27 +11,31 @@ from libs.assignment.language.arrays import Floats, Ints
 from libs.mip.model import Model
 
 FEASIBLE = 1e-6
-"""Tolerance for rows of whole answers in a solver. With less, it finds answers that just meet them infeasible."""
+"""Amount by which rows are widened for branch and bound. With less, HiGHS calls answers infeasible that just fit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Submodel:
-    """A model over the free columns; columns (c,) and rows (n,) are their numbers in the whole."""
+    """A model of the free columns of a whole model, in which all other columns are fixed.
+
+    columns  (c,) the number of each free column in the whole model
+    rows     (n,) the number of each remaining row in the whole model
+    """
 
     model: Model
     columns: Ints
     rows: Ints
 
     def with_bounds(self, lower: Floats, upper: Floats) -> Model:
-        """Return the model with other bounds on the columns."""
+        """Return the model with the bounds `lower` and `upper` (c,) on its columns."""
         return replace(self.model, lower=lower, upper=upper)
 
 
 def restrict(model: Model, columns: Ints, x: Floats, activity: Floats) -> Submodel:
-    """Free some columns (c,) of a model. All others stay as in the point x (C,), whose rows have the values `activity`
-    (N,).
+    """Return a submodel in which the columns `columns` (c,) of `model` are free.
 
-    Rows without a free column are left out, because they do not change.
+    All other columns keep their values in the point `x` (C,). The rows have the values `activity` (N,) at that point.
+    Rows without a free column are left out, because their values cannot change.
     """
     part = model.matrix[:, columns]
     rows, index = np.unique(part.indices, return_inverse=True)
@@ -53,7 +57,7 @@ def restrict(model: Model, columns: Ints, x: Floats, activity: Floats) -> Submod
 
 
 def loosened(model: Model, rows: Ints) -> Model:
-    """Return the model with some rows widened by FEASIBLE."""
+    """Return `model` with the bounds of the rows `rows` widened by FEASIBLE."""
     lower, upper = model.row_lower.copy(), model.row_upper.copy()
     lower[rows] -= FEASIBLE
     upper[rows] += FEASIBLE

@@ -1,4 +1,4 @@
-"""Lend unplaced objects to a part of the model."""
+"""Lend unplaced objects to a submodel. Unplaced objects are in one container, the sink."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from libs.mip.model import Model
 
 
 def sink_columns(lowered: Lowered, sink: int) -> Ints:
-    """Return the count of each class in the sink, (K,); -1 if there is none."""
+    """Return for each class the number of the column that counts its objects in the container `sink`, (K,).
+
+    The number is -1 for a class that the sink does not accept.
+    """
     found = np.full(len(lowered.classes.size), -1)
     columns = np.flatnonzero(lowered.container == sink)
     found[lowered.kind[columns]] = columns
@@ -21,7 +24,13 @@ def sink_columns(lowered: Lowered, sink: int) -> Ints:
 
 
 def with_lent(lowered: Lowered, model: Model, sub: Submodel, sink_of: Ints, lent: Floats | Ints) -> Submodel:
-    """Let objects go to the sink, and `lent` (K,) come from it: its columns merge into the others' costs and rows."""
+    """Return `sub` with a loan: it may take up to `lent` (K,) objects of each class from the sink, and give any back.
+
+    The submodel gets no columns for the sink. The cost of a count is now its cost less the cost in the sink, and the
+    bounds of supply rows allow the loan.
+
+    sink_of  (K,) the column of each class in the sink, from `sink_columns`
+    """
     classes, width = len(lowered.classes.size), len(lowered.kind)
     supply = sub.rows < classes
     kinds = sub.rows[supply]

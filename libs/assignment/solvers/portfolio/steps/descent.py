@@ -1,4 +1,8 @@
-"""Descend in whole counts by single and double steps, until neither saves anything or the caller ends it."""
+"""Lower the cost of whole counts by steps, until no step saves anything or the caller ends the descent.
+
+A count is the number of objects of one class in one container. A single step moves objects of one class from one
+container to another. A double step makes two single steps at once that meet in one container.
+"""
 
 from __future__ import annotations
 
@@ -17,25 +21,28 @@ from libs.assignment.solvers.portfolio.steps.transfer import transfer
 from libs.mip.model import Model
 
 STEPS = 2_000
-"""Steps between two checks of the clock."""
+"""Number of single steps between two checks of the clock."""
 TRIES = 1_000_000
-"""Evaluated changes for double steps between two checks of the clock."""
+"""Number of double steps evaluated between two checks of the clock."""
 
 
 class Guide(Protocol):
-    """A guide to containers and counts with a possible gain."""
+    """A guide of the descent to the containers and counts in which double steps may save cost."""
 
     def at(self, x: Floats) -> Floats:
-        """Return the largest possible saving of each container at a point (C,), (containers,)."""
+        """Return for each container the most that can be saved there at the point `x` (C,), (containers,)."""
 
     def open(self, x: Floats) -> Bools:
-        """Return the counts that are worth filling, (Q,)."""
+        """Return for each count whether more objects in it may save cost at the point `x` (C,), (Q,)."""
 
 
 class Walk:
-    """A model in which steps are followed. Without steps if they cannot follow the columns of some spec.
+    """A descent by steps in one model.
 
-    not_followed  the names of such specs
+    A step is followed when the network computes how all other columns change with it. If the network cannot follow the
+    columns of some spec, the descent makes no steps.
+
+    not_followed  the names of the specs whose columns the network cannot follow
     """
 
     def __init__(self, lowered: Lowered, model: Model, sink: int = -1) -> None:
@@ -44,7 +51,13 @@ class Walk:
         self.network: Network | None = None if self.not_followed else network_of(lowered, model)
 
     def down(self, counts: Ints, least: float, guide: Guide, stop: Callable[[], bool]) -> Ints:
-        """Return counts (Q,) that cost no more and break no further limit. A change must save at least `least`."""
+        """Return counts (Q,) that cost no more than `counts` (Q,) and break no further limit.
+
+        Make single steps, and then double steps. Each step saves at least `least`.
+
+        guide  tells which containers to visit, and which counts to fill
+        stop   returns True to end the descent
+        """
         n = self.network
         if n is None or stop():
             return counts
@@ -61,7 +74,10 @@ class Walk:
         return np.asarray(np.rint(s.value[: len(counts)]), dtype=np.int64)
 
     def single(self, counts: Ints, least: float, stop: Callable[[], bool]) -> Ints:
-        """Improve counts (Q,) by single steps alone, each of which gains at least `least`, until `stop`."""
+        """Return `counts` (Q,) after single steps alone. Each step saves at least `least`.
+
+        stop  returns True to end the descent
+        """
         n = self.network
         if n is None or stop():
             return counts
@@ -75,8 +91,10 @@ class Walk:
             pass
 
     def _worst_first(self, s: State, guide: Guide, least: float) -> Ints:
-        """Return the containers to visit, the most promising first. The sink is left out, because its counts do not
-        interact.
+        """Return the containers to visit, those with the largest possible saving first.
+
+        Leave out containers that could save at most `least`, and containers without new costs since their last visit.
+        Leave out the sink, the container of unplaced objects, because its counts do not interact.
         """
         saves = np.where(s.waiting > 0, guide.at(s.value), 0.0)
         if self.sink >= 0:
