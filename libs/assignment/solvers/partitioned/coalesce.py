@@ -18,7 +18,13 @@ ENOUGH = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Coalesced:
-    """An assignment of the whole, and the numbers of parts taken as a whole, move by move, and not at all."""
+    """The joined answer of all parts.
+
+    assignment  (N,) the container of each object of the whole problem
+    whole       number of parts whose answer was taken as a whole
+    piecemeal   number of parts whose answer was taken move by move
+    refused     number of parts whose answer was not taken
+    """
 
     assignment: Ints
     whole: int
@@ -29,10 +35,13 @@ class Coalesced:
 def coalesce(
     program: Program, parts: list[Part], answers: list[Ints], late: Callable[[], bool] = lambda: False
 ) -> Coalesced:
-    """Join all answers at once if that is legal and gains; else part by part, and at last move by move.
+    """Join the answers of the parts to one assignment of the whole problem, which is never worse than the start.
+
+    Take all answers at once if the result is legal and no worse than the start. Otherwise take one part after the
+    other. If the answer of a part makes the result illegal or worse, take its moves one by one.
 
     answers  for each part (n,) the container of each of its objects, as numbered in the part
-    late     whether the time is up: later answers are not taken
+    late     returns whether the time is up; the answers of the remaining parts are then refused
     """
     start = program.problem.initial.copy()
     moves = [_moves(start, part, answer) for part, answer in zip(parts, answers, strict=True)]
@@ -54,11 +63,11 @@ def coalesce(
 
 
 Moves = tuple[Ints, Ints]
-"""Objects, and the containers that they go to."""
+"""The objects that move, and the container that each of them goes to."""
 
 
 class _Judge:
-    """Accepts an assignment that is legal and no worse than the last accepted one."""
+    """A judge of assignments. It accepts an assignment that is legal and no worse than the last accepted assignment."""
 
     def __init__(self, program: Program, start: Ints) -> None:
         self.program, self.now = program, start
@@ -74,7 +83,7 @@ class _Judge:
         return True
 
     def _breaks(self, values: list[CellValue]) -> bool:
-        """Return whether any element of a hard constraint has grown."""
+        """Return whether an element of a hard constraint is larger in `values` than in the last accepted assignment."""
         for cell, before, after in zip(self.program.graph.cells, self.values, values, strict=True):
             if cell.hard:
                 grown = after.y - before.y
@@ -85,7 +94,7 @@ class _Judge:
 
 
 def _worse(levels: Floats, than: Floats) -> bool:
-    """Return whether the levels are worse, by the first that differs."""
+    """Return whether `levels` are worse than `than`: larger at the first level at which they differ."""
     for now, before in zip(levels, than, strict=True):
         if abs(now - before) > ENOUGH * max(1.0, abs(before)):
             return bool(now > before)
@@ -106,7 +115,10 @@ def _after(start: Ints, moves: list[Moves]) -> Ints:
 
 
 def _one_by_one(program: Program, start: Ints, moves: Moves, late: Callable[[], bool]) -> Ints:
-    """Make the legal moves that do not worsen the assignment, one after the other, while there is time."""
+    """Make the moves `moves` one after the other from `start`, while `late` returns False. Return the assignment.
+
+    Leave out each move that is illegal or makes the assignment worse.
+    """
     state, levels = program.state(start), program.levels
     for o, to in zip(*moves, strict=True):
         if late():

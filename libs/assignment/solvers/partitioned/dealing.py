@@ -1,4 +1,4 @@
-"""Distribute items to parts."""
+"""Distribute items to parts. An item is a container, an object, or a lump of containers that stay together."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from libs.assignment.solvers.deal import Deal
 
 
 def deal(how: Deal, kinds: Ints, loads: Floats, parts: int, rng: np.random.Generator) -> Ints:
-    """Return a part for each item, (K,).
+    """Return a part for each of K items, (K,).
 
-    kinds  (K,) items with one number are alike; only BY_ATTRIBUTE uses them
-    loads  (K,) the load that each adds to its part; RANDOM ignores them
+    kinds  (K,) the kind of each item. Only BY_ATTRIBUTE uses kinds: it spreads the items of a kind over all parts
+    loads  (K,) the load that each item adds to its part. RANDOM ignores loads
     """
     if how is Deal.RANDOM:
         return _in_turns(rng.permutation(len(kinds)), parts)
@@ -28,7 +28,7 @@ def _in_turns(order: Ints, parts: int) -> Ints:
 
 
 def _less_loaded(loads: Floats, parts: int, rng: np.random.Generator) -> Ints:
-    """Give each item to the less loaded of two random parts.
+    """Return a part for each item: the less loaded of two random parts.
 
     Source: Mitzenmacher, The power of two choices in randomized load balancing.
     """
@@ -42,7 +42,10 @@ def _less_loaded(loads: Floats, parts: int, rng: np.random.Generator) -> Ints:
 
 
 def _by_kind(kinds: Ints, loads: Floats, parts: int, rng: np.random.Generator) -> Ints:
-    """Go kind by kind, heaviest first: to the least loaded of the parts with the fewest of the kind."""
+    """Return a part for each item. Deal the items kind by kind, and within a kind the items with the most load first.
+
+    An item goes to one of the parts with the fewest items of its kind, and of these to the least loaded part.
+    """
     order = np.lexsort((rng.permutation(len(kinds)), -loads, kinds))
     if (loads == loads[:1]).all():
         return _in_turns(order, parts)

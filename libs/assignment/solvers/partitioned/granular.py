@@ -1,4 +1,7 @@
-"""Test whether a problem may be cut: each part must offer its objects about as good containers as the whole."""
+"""Test whether a problem is granular, so that it may be cut into parts.
+
+A problem is granular if each part offers its objects about as good containers as the whole problem does.
+"""
 
 from __future__ import annotations
 
@@ -12,23 +15,23 @@ from libs.assignment.language.arrays import Bools, Floats, Ints
 from libs.assignment.solvers.partitioned.part import Part
 
 OBJECTS_MIN = 10
-"""Least average number of objects in a part: POP needs many."""
+"""Least average number of objects in a part. The method (POP) needs parts with many objects."""
 SAMPLE_OBJECTS, SAMPLE_CONTAINERS = 200, 200
 LOST_MAX = 0.4
-"""Largest loss of the gain of objects in their best container over an average one. With a larger loss, cutting is
-refused.
+"""Largest loss at which a problem may be cut.
 
-With independent preferences for a hundred containers, a quarter of these loses a fifth. If each object has a single
-good container, four parts lose three quarters.
+The loss is a share of the gain of objects in their best container over an average container. With independent
+preferences for a hundred containers, a part with a quarter of them loses a fifth. If each object has a single good
+container, four parts lose three quarters.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Granularity:
-    """The measured conditions of POP (section 2).
+    """The measured conditions for a cut (POP, section 2).
 
-    objects     per part, on average
-    containers  in the smallest part
+    objects     average number of objects in a part
+    containers  number of containers in the smallest part
     lost        share of the gain of objects in their best container that their part does not offer
     """
 
@@ -38,11 +41,11 @@ class Granularity:
 
     @property
     def granular(self) -> bool:
-        """Return whether parts have enough objects and containers, and lose little gain."""
+        """Return whether the parts have enough objects and containers, and `lost` is at most LOST_MAX."""
         return self.objects >= OBJECTS_MIN and self.containers >= 2 and self.lost <= LOST_MAX
 
     def in_words(self) -> str:
-        """Return the finding in words."""
+        """Return a sentence that says whether the problem is granular, and why."""
         if self.objects < OBJECTS_MIN:
             return f"not granular: {self.objects:.3g} objects a part are too few"
         if self.containers < 2:
@@ -52,10 +55,12 @@ class Granularity:
 
 
 def measure_granularity(program: Program, parts: tuple[Part, ...], seed: int) -> Granularity:
-    """Measure granularity by single moves of some objects, each to some containers.
+    """Measure how granular a problem is, by single moves of a sample of objects to a sample of containers.
 
-    With g[o, c] such a gain, an equal gain of all objects in c does not tie any object to c's part. So take r = g - row
-    means - column means. Lost is sum_o (max_c r - max_{c in part} r) / sum_o (max_c r - mean_c r).
+    Let g[o, c] be the gain of the move of object o to container c. A gain in c that is equal for all objects does not
+    tie an object to the part of c. So take r = g - row means - column means. `lost` is
+
+        sum_o (max_c r[o, c] - max_{c in the part of o} r[o, c]) / sum_o (max_c r[o, c] - mean_c r[o, c])
     """
     rng, problem = np.random.default_rng(seed), program.problem
     part_of = np.full(len(problem.objects), -1)
@@ -93,7 +98,10 @@ def _lost(gains: Floats, own: Bools) -> float:
 
 
 def _gains(program: Program, objects: Ints, containers: Ints) -> Floats:
-    """Return the gain of each move at the first level with a difference, (objects, containers); nan: forbidden."""
+    """Return the gain of the move of each object to each container, (objects, containers); nan: the move is forbidden.
+
+    The gain is that of the first level that any of the moves changes.
+    """
     state, levels = program.state(program.problem.initial), program.levels
     gains = np.full((levels, len(objects), len(containers)), np.nan)
     for i, o in enumerate(objects):

@@ -1,4 +1,4 @@
-"""Find each part's share in an expression, by which its limits are divided."""
+"""Find the share of each part in the rows and columns of an expression. Limits are divided by these shares."""
 
 from __future__ import annotations
 
@@ -17,39 +17,48 @@ from libs.assignment.language.matrices import Matrix, csr
 from libs.assignment.solvers.partitioned.part import Part
 
 PRESENT = 1e-12
-"""Weight of an object with value 0, so that it still counts in its group."""
+"""Weight of an object with value 0. With it, a part with only such objects of a group still has a share."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Share:
-    """The share of each part in each row and each column; 0: the part cannot change it.
+    """The share of each of P parts in the rows and columns of an expression.
 
-    rows     (P, rows)     adds up to 1 over the parts, or to 0 if no part can change the row
-    columns  (P, columns)  likewise
+    The shares of all parts in a row or column add up to 1. They add up to 0 if no part can change the row or column.
+
+    rows     (P, rows)     the share of each part in each row; 0: the part cannot change the row
+    columns  (P, columns)  the share of each part in each column; 0: the part cannot change the column
     """
 
     rows: Floats
     columns: Floats
 
     def shared(self) -> tuple[Ints, Ints]:
-        """Return rows and columns with a share of more than one part. Elements outside of both belong to one part."""
+        """Return the rows in which several parts have a share, and the columns in which several parts have a share.
+
+        An element outside of these rows, or outside of these columns, belongs to at most one part.
+        """
         return _in_several(self.rows), _in_several(self.columns)
 
     def kept(self, part: int) -> tuple[Ints, Ints]:
-        """Return rows and columns in which a part has a share."""
+        """Return the rows, and the columns, in which the part number `part` has a share."""
         return np.flatnonzero(self.rows[part] > 0), np.flatnonzero(self.columns[part] > 0)
 
     def weights(self, rows: Ints, columns: Ints) -> Floats:
-        """Return the share of each part in a block's elements, (P, rows, columns), in proportion to row and column."""
+        """Return the share of each part in the elements at `rows` and `columns`, (P, rows, columns).
+
+        It is proportional to the product of the part's share in the row and its share in the column.
+        """
         product = self.rows[:, rows, None] * self.columns[:, None, columns]
         return _fractions(product)
 
 
 class Shares:
-    """The shares of every expression of a problem, each computed once.
+    """The shares of parts in every expression of a problem. The shares of an expression are computed only once.
 
-    A row of a lookup is shared by the number of containers per part, a column by the values of the group's objects per
-    part. Linear maps pass both on.
+    A lookup has a row for each scope item and a column for each group. A part's share in the row is proportional to the
+    number of its containers in the item. Its share in the column is proportional to the total value of its objects in
+    the group. Linear maps pass shares on from an expression to a sum of it.
     """
 
     def __init__(self, parts: Sequence[Part], objects: int, containers: int) -> None:
@@ -59,7 +68,7 @@ class Shares:
         self._known: dict[int, Share] = {}
 
     def of(self, expression: Expression) -> Share:
-        """Return the share of an expression."""
+        """Return the shares of all parts in `expression`."""
         known = self._known.get(id(expression))
         if known is None:
             known = self._known[id(expression)] = self._find(expression)
@@ -101,7 +110,7 @@ class Shares:
 
 
 def _incidence(members: Sequence[Ints], size: int) -> Matrix:
-    """Return (P, size): 1 if a part has a member."""
+    """Return a matrix (P, size) with entry 1 if the part has the member: members[p] lists the members of part p."""
     part = np.repeat(np.arange(len(members)), [len(one) for one in members])
     who = np.concatenate(members) if members else np.zeros(0, dtype=np.int64)
     return csr((np.ones(len(who)), (part, who)), shape=(len(members), size))
@@ -112,7 +121,7 @@ def _through(share: Floats, given: Matrix | None) -> Floats:
 
 
 def _in_several(by: Floats) -> Ints:
-    """Return the elements of (P, n) shares in which more than one part has a share."""
+    """Return the positions at which more than one part has a share in `by` (P, n)."""
     return np.flatnonzero((by > 0).sum(axis=0) > 1)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class PartOf(Spec):
-    """A part's view of a spec of the whole problem: it has the spec's name, and is stated in expressions alone."""
+    """A spec in the problem of a part. It has the name of the spec `whole`, and is stated in expressions alone."""
 
     whole: Spec
 
@@ -26,9 +26,12 @@ class PartOf(Spec):
 
 
 def part_problem(problem: Problem, restriction: Restriction, part: int) -> Problem:
-    """Return a problem with the goals and constraints of the whole, with its weights and scales, so that gains add up.
+    """Return the problem of the part number `part`.
 
-    Solvers that read expressions solve it as usual. Solvers that read specs find none that they know.
+    It has the goals and constraints of the whole problem `problem`, with the same weights and scales. So the gains of
+    all parts add up. A goal or constraint that the part cannot change is left out.
+
+    Solvers that read expressions solve the problem as usual. Solvers that read specs find no spec that they know.
     """
     of = restriction.parts[part]
     made = Problem(objects=len(of.objects), containers=len(of.containers), initial=restriction.starts[part])

@@ -1,4 +1,4 @@
-"""Restrict scopes, partitions and dimensions to a part; all users share one view of each."""
+"""Restrict scopes, partitions and dimensions to a part. A view is such a restricted scope, partition or factor."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from libs.assignment.solvers.partitioned.part import Part
 
 
 class Views:
-    """Views made at their first use. Cells merge only if their views are the same objects."""
+    """The views of all parts, made at their first use.
+
+    A second call returns the same view, because cells of the graph merge only if their scopes are the same object.
+    """
 
     def __init__(self, parts: Sequence[Part]) -> None:
         self.parts = parts
@@ -23,7 +26,7 @@ class Views:
         self._kept: list[object] = []
 
     def scope(self, scope: Scope, part: int) -> Scope:
-        """Return the scope's items with containers in the part."""
+        """Return `scope` restricted to the containers of the part, with those items that have such a container."""
         if (id(scope), part) not in self._known:
             self._kept.append(scope)
             item = scope.item[self.parts[part].containers]
@@ -35,7 +38,7 @@ class Views:
         return found
 
     def partition(self, partition: Partition, part: int, columns: Ints) -> Partition:
-        """Return the partition's groups with objects in the part."""
+        """Return `partition` restricted to the objects of the part, with the groups `columns`."""
         if (id(partition), part) not in self._known:
             self._kept.append(partition)
             matrix = csr(partition.matrix[columns][:, self.parts[part].objects])
@@ -46,7 +49,7 @@ class Views:
         return found
 
     def dimension(self, dimension: Dimension, part: int) -> Dimension:
-        """Return the dimension's values for the part's objects."""
+        """Return `dimension` restricted to the objects and containers of the part, without capacities."""
         objects = self.parts[part].objects
         return Dimension(
             name=dimension.name,

@@ -1,4 +1,4 @@
-"""Cut a problem into parts."""
+"""Cut a problem into parts. Each part has some of the objects and containers; a split container is in every part."""
 
 from __future__ import annotations
 
@@ -27,10 +27,14 @@ def plan_parts(
     split: Sequence[str | int] | None = None,
     together: str | None = None,
 ) -> tuple[Part, ...]:
-    """Return parts of about the same load.
+    """Return `parts` parts of about the same load.
 
-    split      containers that are in every part; None: pools, and those too large for one part
+    how        the way to distribute containers and objects to parts
+    split      the containers that are in every part; None: pools, and containers too large for one part. A pool is a
+               container in which nothing counts: see shared_containers.py
     together   a scope whose items are not cut: all containers of an item go to the same part
+
+    Raises: ModelError if a goal or constraint depends on whether a container of `split` is used.
     """
     problem, rng = program.problem, np.random.default_rng(seed)
     loads = _loads(program)
@@ -57,7 +61,10 @@ def plan_parts(
 
 
 def _loads(program: Program) -> Floats:
-    """Return the load of each container, (C,): its share of all objects plus its share of all excess."""
+    """Return the load of each container, (C,).
+
+    It is the container's share of all objects, plus its average share of the cost of each level at the start.
+    """
     problem = program.problem
     held = np.bincount(problem.initial, minlength=len(problem.containers)) / max(len(problem.objects), 1)
     wrong = np.zeros(len(problem.containers))
@@ -69,7 +76,11 @@ def _loads(program: Program) -> Floats:
 
 
 def _lumps(problem: Problem, containers: Ints, together: str | None) -> Ints:
-    """Return the number of each container's lump, (c,)."""
+    """Return the number of the lump of each container of `containers`, (c,).
+
+    A lump is a set of containers that must go to the same part: those in one item of the scope `together`. Any other
+    container is a lump of its own.
+    """
     if together is None:
         return np.arange(len(containers))
     item = problem.scope("together", together).item[containers]
@@ -78,7 +89,11 @@ def _lumps(problem: Problem, containers: Ints, together: str | None) -> Ints:
 
 
 def _container_kinds(problem: Problem, containers: Ints, lumps: Ints, together: str | None) -> Ints:
-    """Return the kind of each lump, (lumps,). Containers of one kind have the same scope items and capacities."""
+    """Return the kind of each lump, (lumps,).
+
+    Without `together`, each lump is one container. Containers of one kind have the same scope items and capacities.
+    With `together`, all lumps are of one kind.
+    """
     if together is not None:
         return np.zeros(int(lumps.max(initial=-1)) + 1, dtype=np.int64)
     marks = [scope.item[containers] for scope in problem.scopes.values() if len(scope) < len(problem.containers)]
@@ -89,7 +104,10 @@ def _container_kinds(problem: Problem, containers: Ints, lumps: Ints, together: 
 
 
 def _object_kinds(program: Program, objects: Ints) -> Ints:
-    """Return the kind of each object, (n,). No leaf of the graph distinguishes objects of one kind."""
+    """Return the kind of each object of `objects`, (n,).
+
+    Objects of one kind count the same in all cells of the graph.
+    """
     marks = []
     for cell in program.graph.cells:
         for leaf in cell.leaves:
@@ -103,7 +121,7 @@ def _object_kinds(program: Program, objects: Ints) -> Ints:
 
 
 def _numbered(marks: list[Ints], size: int) -> Ints:
-    """Number rows of marks; equal rows have one number."""
+    """Return a number for each of `size` items. Items that are equal in all arrays of `marks` have the same number."""
     kinds = np.zeros(size, dtype=np.int64)
     for mark in marks:
         kinds = np.unique(kinds * (int(mark.max(initial=0)) + 2) + mark + 1, return_inverse=True)[1].astype(np.int64)

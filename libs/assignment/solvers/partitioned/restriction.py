@@ -1,4 +1,8 @@
-"""Restrict expressions to a part: its own objects and containers, and its share of common elements."""
+"""Restrict expressions to a part of a problem.
+
+The restricted expression has the objects and containers of the part, and its share of elements that several parts can
+change. An element is one value of an expression.
+"""
 
 from __future__ import annotations
 
@@ -24,25 +28,25 @@ from libs.assignment.solvers.partitioned.part_views import Views
 from libs.assignment.solvers.partitioned.row_values import value_at_rows
 
 Restricted = Expression | None
-"""A part's view of an expression; None: the part cannot change it."""
+"""An expression restricted to a part; None: the part cannot change the expression."""
 
 
 class Restriction:
-    """Every expression of a problem, for every part.
+    """Every expression of a problem, restricted to every part.
 
-    Let x be an element that several parts change, and x_p the view of part p. x(0) and x_p(0) are these at the start,
-    and w_p the shares of `Shares`:
+    Let x be an element that several parts can change, and x_p the same element in the problem of part p. x(0) and
+    x_p(0) are their values at the start. w_p is the share of part p, from `Shares`:
 
         PositivePart   x_p = own change + divided x(0)      sum_p x_p = x, so sum_p max(0, x_p) >= max(0, x): if no
                                                             part breaks a limit, the whole holds it
         Step           x_p = own utilisation                for the part that holds most of an element, and for empty
                                                             elements; other parts see it occupied
-        others         w_p f(x_p / w_p), by row             never below f(x) in total for convex f; if a row belongs to
-                                                            one part in some columns, others' objects stay as they are
+        other f        w_p f(x_p / w_p), by row             never below f(x) in total for convex f; if a row belongs to
+                                                            one part in some columns, x_p = own change + x(0)
         Max            over the part's own rows or columns
 
-    Elements of a single part are the same as in the whole problem. Nothing here depends on specs: a new spec is divided
-    by its expressions. Source: POP, 3.3 (client and resource splitting), for limits of any kind.
+    An element that a single part can change is the same as in the whole problem. Nothing here depends on specs: a new
+    spec is divided by its expressions. Source: POP, 3.3 (client and resource splitting), for limits of any kind.
     """
 
     def __init__(self, parts: Sequence[Part], initial: Ints, containers: int) -> None:
@@ -54,7 +58,7 @@ class Restriction:
         self._kept: list[object] = []
 
     def of(self, expression: Expression) -> list[Restricted]:
-        """Return an expression for each part, (P,). All users share one node."""
+        """Return `expression` restricted to each part, (P,). Equal calls return the same objects."""
         if id(expression) not in self._known:
             self._kept.append(expression)  # an id is unique only while the expression lives
             self._known[id(expression)] = self._find(expression)
@@ -142,7 +146,14 @@ class Restriction:
     def _by_rows(
         self, expression: Elementwise, children: list[Restricted], rows: Ints, at_start: Floats, own: Floats
     ) -> list[Restricted]:
-        """Return w f(x / w) for each part with share w of a row, if all columns are shared."""
+        """Return w f(x / w) for each part, with w the share of the part in the row.
+
+        It is for expressions whose columns are all shared by several parts.
+
+        rows      the rows that several parts share
+        at_start  (rows, columns) the argument of the whole at the start
+        own       (P, rows, columns) the argument of each part at the start
+        """
         share, columns = self.shares.of(expression), np.arange(expression.shape[1])
         made: list[Restricted] = []
         for part, child in enumerate(children):
@@ -157,7 +168,10 @@ class Restriction:
         return made
 
     def _own(self, children: list[Restricted], expression: Elementwise, rows: Ints, columns: Ints) -> Floats:
-        """Return the children's values at the start, with constants in full, (P, rows, columns); 0 without a child."""
+        """Return the value of each part's child at the start, (P, rows, columns); 0 for a part without a child.
+
+        The value of every part contains the constants in full.
+        """
         own = np.zeros((len(self.parts), len(rows), len(columns)))
         for part, child in enumerate(children):
             if child is None:
@@ -169,7 +183,7 @@ class Restriction:
         return own
 
     def _placed(self, values: Floats, expression: Elementwise, part: int, rows: Ints, columns: Ints) -> Constant:
-        """Return a block of values as a constant in the part's shape."""
+        """Return the block `values`, at the given `rows` and `columns`, as a constant in the shape of the part."""
         kept_rows, kept_columns = self.shares.of(expression).kept(part)
         r, c = np.isin(rows, kept_rows), np.isin(columns, kept_columns)
         block = sparse.coo_array(values[np.ix_(r, c)])
@@ -191,7 +205,10 @@ def _constant_term(term: Term, constant: Constant, rows: Ints, columns: Ints) ->
 
 
 def _between(given: Matrix | None, rows: Ints, of: Ints, size: int) -> Matrix | None:
-    """Return a map cut to the remaining rows and sources; None if it is the identity."""
+    """Return the linear map `given` cut to the rows `rows` and the columns `of`; None if the result is the identity.
+
+    A `given` of None is the identity of size `size`.
+    """
     if given is None:
         if len(rows) == len(of) and (rows == of).all():
             return None

@@ -13,7 +13,10 @@ from libs.assignment.language.expressions.max import Max, Over
 
 
 def value_at_rows(expression: Expression, assignment: Ints, rows: Ints) -> Floats:
-    """Return the value of an expression at some rows, (len(rows), columns)."""
+    """Return the value of `expression` under `assignment` (N,), at the rows `rows` alone, (len(rows), columns).
+
+    Raises: ModelError if the rows have more than DENSE_MAX values.
+    """
     if len(rows) * expression.shape[1] > DENSE_MAX:
         raise ModelError(f"{len(rows)} rows of an expression of shape {expression.shape} are too many to write out")
     if isinstance(expression, Lookup):

@@ -1,4 +1,7 @@
-"""Choose the containers that are in every part: pools, and those too large for one part."""
+"""Choose the containers to split, which are then in every part: pools, and containers too large for one part.
+
+A pool is a container in which nothing counts.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +17,19 @@ from libs.assignment.language.flavour import Flavour
 from libs.assignment.language.problem import Problem
 
 LARGE, UNLIKE = 0.25, 4.0
-"""A container is split if its load exceeds this share of a part's fair load, and this multiple of the average load."""
+"""A container is split if its load exceeds the share LARGE of a part's fair load, and UNLIKE times the average load.
+
+The fair load of a part is the total load divided by the number of parts.
+"""
 
 
 def large_containers(loads: Floats, parts: int) -> Ints:
-    """Return the containers whose holdings or excess would make their part unlike the others.
+    """Return the containers whose load would make their part unlike all other parts.
 
-    In the words of POP this is client splitting if containers are the clients, and resource splitting if objects are.
+    POP calls this client splitting if the containers are the clients, and resource splitting if the objects are.
+
+    loads  (C,) the load of each container
+    parts  the number of parts
     """
     total = float(loads.sum())
     most = max(LARGE * total / parts, UNLIKE * total / max(len(loads), 1))
@@ -28,7 +37,10 @@ def large_containers(loads: Floats, parts: int) -> Ints:
 
 
 def pools(program: Program) -> Ints:
-    """Return the containers in which nothing counts: their objects are free to go anywhere, or are not placed yet."""
+    """Return the pools: the containers in which no object counts.
+
+    The objects in a pool are free to go anywhere, or are not placed yet.
+    """
     counts = np.zeros(len(program.problem.containers), dtype=np.bool_)
     for cell in program.graph.cells:
         for leaf in cell.leaves:
@@ -40,9 +52,10 @@ def pools(program: Program) -> Ints:
 
 
 def used_or_not(problem: Problem) -> tuple[Bools, dict[int, str]]:
-    """Return the containers (C,) whose use itself counts in a goal or constraint, and its name.
+    """Return for each container whether a goal or constraint depends on whether it is used, (C,).
 
-    Such a container is not split: two parts would both pay for opening it, and neither could close it.
+    Return also the name of one spec of that goal or constraint for each such container. Such a container must not be
+    split: two parts would both pay for its use, and neither part could end its use.
     """
     asked = np.zeros(len(problem.containers), dtype=np.bool_)
     by: dict[int, str] = {}
@@ -64,7 +77,7 @@ def _all(problem: Problem) -> list[tuple[str, tuple[Expression, ...]]]:
 
 
 def _under_steps(expressions: tuple[Expression, ...]) -> list[Lookup]:
-    """Return the lookups of all objects under a Step or Ceil."""
+    """Return the lookups inside a Step or Ceil that have no partition, so that they count all objects of an item."""
     found: dict[int, Lookup] = {}
     todo, seen = [(one, False) for one in expressions], set()
     while todo:

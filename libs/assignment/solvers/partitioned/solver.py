@@ -1,4 +1,7 @@
-"""Solve in parts (POP): solve parts on their own, join their answers, and polish the whole."""
+"""Solve in parts (POP): solve each part on its own, join the answers of the parts, and polish the whole.
+
+The polish is a local search over the whole problem from the joined answers.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ from libs.assignment.solvers.timeline_record import Record
 POLL_S = 0.1
 """Seconds between two checks for cancellation while other workers solve parts."""
 CUT_SHORT = (StoppedBy.TIME, StoppedBy.WORK)
-"""Reasons for the end of a part. Without a polish, they are also the reason for the end of the whole."""
+"""Reasons for the end of a part's solve that, without a polish, also become the reason for the end of the whole."""
 
 
 def solve_partitioned(
@@ -51,10 +54,11 @@ def solve_partitioned(
 ) -> Outcome:
     """Return an assignment that keeps all constraints that held at the start, and is no worse at any priority.
 
-    solver    for the parts, or for a whole that is not cut: a callable of (problem, limits, seed=…, compiled=…,
-              deadline=…), and of `cancelled` and `progress` if the caller gave one; an executor of processes needs
-              one that can be imported by its name
-    executor  None: in this process, one part after the other
+    options   the way to cut the problem
+    solver    solves the parts, or the whole problem if it is not cut: a callable of (problem, limits, seed=…,
+              compiled=…, deadline=…), and of `cancelled` and `progress` if the caller gave them. An executor of
+              processes needs a solver that can be imported by its name
+    executor  solves the parts; None: this process solves one part after the other
     compiled  the compiled problem, if the caller has it already
     deadline  the clock of an enclosing solve; it replaces time_s_max
     """
@@ -85,7 +89,7 @@ def solve_partitioned(
 
 
 class _Cut:
-    """One solve in parts."""
+    """One solve of a problem that has been cut into parts."""
 
     def __init__(
         self,
@@ -108,7 +112,7 @@ class _Cut:
         self.stopped_by: set[StoppedBy] = set()
 
     def solve(self, solver: Callable[..., Outcome], executor: Executor | None) -> Outcome:
-        """Divide, solve, join, polish."""
+        """State the problem of each part, solve the parts, join their answers, and polish the whole."""
         problem = self.program.problem
         restriction = Restriction(self.parts, problem.initial, len(problem.containers))
         stated = [part_problem(problem, restriction, part) for part in range(len(self.parts))]
@@ -146,7 +150,7 @@ class _Cut:
     def _solve_parts(
         self, stated: list[Problem], solver: Callable[..., Outcome], executor: Executor | None
     ) -> list[Ints]:
-        """Return for each part the container of each of its objects, (P,)."""
+        """Solve the problems `stated` of the parts. Return for each part the container of each of its objects."""
         asked = [
             (solver, one, self._limits_of(one), self.seed * PARTS_LIMIT + number) for number, one in enumerate(stated)
         ]
@@ -163,7 +167,7 @@ class _Cut:
         return [answer.assignment for answer in answers]
 
     def _in_turn(self, solver: Callable[..., Outcome], problem: Problem, limits: Any, seed: int) -> _Answer:
-        """Solve a part here. If the caller has ended the solve, leave the part unchanged."""
+        """Solve the problem of a part in this process. If the caller has ended the solve, leave the part unchanged."""
         if self.caller.cancelled():
             return _stays(problem, "")
         answer = _solve_part(solver, problem, limits, seed, self.caller.cancels)
@@ -171,7 +175,10 @@ class _Cut:
         return answer
 
     def _awaited(self, part: Future[_Answer], problem: Problem) -> _Answer:
-        """Wait for a part. If the caller ends the solve, a part that has not begun stays unchanged."""
+        """Wait for the answer of a part from the executor.
+
+        If the caller ends the solve, a part whose solve has not begun stays unchanged.
+        """
         while True:
             if self.caller.cancelled() and part.cancel():
                 return _stays(problem, "")
@@ -182,7 +189,10 @@ class _Cut:
                     raise
 
     def _limits_of(self, part: Problem) -> SearchLimits:
-        """Divide tries by the number of objects, and time evenly among parts in turn."""
+        """Return the limits for the solve of a part.
+
+        Tries are divided by the number of objects. The time is divided evenly among the parts that a worker solves.
+        """
         share = (1.0 - self.options.polish) * len(part.objects) / sum(len(one.objects) for one in self.parts)
         tries = None if self.limits.tries_max is None else max(int(self.limits.tries_max * share), 1)
         left = self.limits.time_s_max - self._time_s()
@@ -190,7 +200,7 @@ class _Cut:
         return replace(self.limits, tries_max=tries, time_s_max=max(left * (1.0 - self.options.polish) / turns, 1e-3))
 
     def _polish(self, start: Ints) -> Outcome:
-        """Search locally over the whole from the joined answers."""
+        """Search locally over the whole problem from the assignment `start` (N,)."""
         tries = None if self.limits.tries_max is None else max(int(self.limits.tries_max * self.options.polish), 1)
         left = max(self.limits.time_s_max - self._time_s(), 1e-3)
         polished = solve_local(
@@ -236,8 +246,9 @@ class _Answer:
 def _solve_part(
     solver: Callable[..., Outcome], problem: Problem, limits: Any, seed: int, cancelled: Cancelled | None = None
 ) -> _Answer:
-    """Return only the answer of a part, because another process may send it. A part that cannot be stated stays
-    unchanged.
+    """Solve the problem of a part. Return only its answer, because another process may have to send it.
+
+    If `solver` raises ModelError, the part stays unchanged.
     """
     more = {} if cancelled is None else {"cancelled": cancelled}
     try:
@@ -248,5 +259,5 @@ def _solve_part(
 
 
 def _stays(problem: Problem, failed: str) -> _Answer:
-    """Return an answer that leaves a part unchanged."""
+    """Return an answer that leaves the part with the problem `problem` unchanged. `failed` is the reason, or empty."""
     return _Answer(assignment=np.asarray(problem.initial), tries=0, stopped_by=StoppedBy.DONE, failed=failed)

@@ -1,4 +1,4 @@
-"""Place objects that arrive and leave over time. Each round places new ones, and moves no placed one."""
+"""Place objects that arrive and leave over time. Each round places waiting objects, and moves no placed object."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from libs.assignment.solvers.prices import Prices
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Round:
-    """The result of one round.
+    """The result of one call of `Stream.place`.
 
-    placed      (n,) int   objects, among those that waited
-    containers  (n,) int   the container of each
-    waiting     (m,) int   objects without a place
-    prices      Prices     of this round, the start of the next one
-    bound       float      upper bound of the gain of placing the waiting objects in the remaining room
-    steps       int        evaluations of the dual function
+    placed      (n,) int   the objects that the round placed
+    containers  (n,) int   the container of each placed object
+    waiting     (m,) int   the objects that still have no place
+    prices      Prices     the prices of the round; the next round starts from them
+    bound       float      upper bound of the gain of placing the objects that waited in the room before the round
+    steps       int        number of evaluations of the dual function
     """
 
     placed: Ints
@@ -41,9 +41,13 @@ class Round:
 
 
 class Stream:
-    """A problem whose objects arrive and leave. At first, objects count as placed if they are not outside at the start.
+    """The placement of a problem whose objects arrive and leave over time.
 
-    After a restart state the problem again, with placed objects in their containers and held by AvoidMovingSpec.
+    `problem` names all objects that may ever arrive. The solver recognises in it a container for unplaced objects. An
+    object that starts in any other container counts as placed from the beginning.
+
+    After a restart of the process, state the problem again. Put each placed object into its container as the initial
+    assignment, and forbid its moves by AvoidMovingSpec.
     """
 
     def __init__(self, problem: Problem, settings: PriceSettings | None = None, *, seed: int = 0) -> None:
@@ -56,15 +60,15 @@ class Stream:
 
     @property
     def assignment(self) -> Ints:
-        """Return the container of each object, (N,). Unplaced objects are in the container that stands for
-        "unplaced".
-        """
+        """Return the container of each object, (N,). An unplaced object is in the container for unplaced objects."""
         return np.where(self._state.at >= 0, self._state.at, self.market.outside)
 
     def place(self, arriving: ArrayLike = ()) -> Round:
-        """Place arriving and waiting objects, as far as there is room.
+        """Place the objects `arriving`, and the objects that still wait, as far as there is room.
 
-        Raises: BadValues for an object that is there already.
+        arriving  numbers of objects that are neither placed nor waiting
+
+        Raises: BadValues for an object that is placed or waits already.
         """
         come = np.asarray(arriving, dtype=np.int64)
         there = come[(self._state.at[come] >= 0) | self._waits[come]]
@@ -94,7 +98,7 @@ class Stream:
         )
 
     def leave(self, objects: ArrayLike) -> None:
-        """Free the room of these objects. One that waits is dropped."""
+        """Free the room of the objects `objects`. An object of these that still waits will not be placed any more."""
         gone = np.unique(np.asarray(objects, dtype=np.int64))
         self._waits[gone] = False
         self.market.fixed[gone] = False

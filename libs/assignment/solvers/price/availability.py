@@ -1,4 +1,4 @@
-"""Compute the offer at a moment: room by shape, and the penalty for blocking scarce dimensions."""
+"""Compute the offer of a market in one state: the room by shape and pool, and the rents of scarce dimensions."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from libs.assignment.solvers.price.state import State
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Offer:
-    """The remaining room.
+    """The remaining room of the containers, by shape and by pool.
 
-    most    (S, D)  the largest remaining room of one container of a shape; -1: there is none
-    supply  (P, D)  the remaining room of a pool's containers together
-    rent    (S, D)  price for an object that does not use a dimension which other shapes lack
-    first   (S + 1,), listed (C',)  the containers of shape s are listed[first[s]:first[s + 1]]
+    most    (S, D)    the largest remaining room of one container of the shape; -1: the shape has no container
+    supply  (P, D)    the total remaining room of the containers of the pool
+    rent    (S, D)    the price that an object pays in the shape if it does not use a dimension that other shapes lack
+    first   (S + 1,)  the containers of shape s are listed[first[s]:first[s + 1]]
+    listed  (C',)     the containers that have a shape, by shape
     """
 
     most: Floats
@@ -29,7 +30,10 @@ class Offer:
 
 
 def offer_of(market: Market, state: State, rent: float) -> Offer:
-    """Return the present offer. `rent` is a share of the least worth of an object."""
+    """Return the offer of `market` in the state `state`.
+
+    rent  the price for blocking a scarce dimension, as a share of the least positive worth of an object
+    """
     listed = np.argsort(market.shape, kind="stable")
     listed = listed[market.shape[listed] >= 0]
     first = np.searchsorted(market.shape[listed], np.arange(market.shapes + 1))
@@ -44,7 +48,11 @@ def offer_of(market: Market, state: State, rent: float) -> Offer:
 
 
 def _rent(market: Market, share: float) -> Floats:
-    """Return the rents. They keep a dimension that some shapes lack (such as accelerators) for objects that need it."""
+    """Return the rent of each shape in each dimension, (S, D): `share` of the least positive worth, or 0.
+
+    A dimension that some shapes lack, such as accelerators, has a rent in the other shapes. The rent keeps these shapes
+    for objects that need the dimension.
+    """
     has = np.zeros((market.shapes, len(market.dimensions)), dtype=bool)
     inside = market.shape >= 0
     np.logical_or.at(has, market.shape[inside], (market.bounded & (market.capacity > 0.0))[inside])

@@ -1,4 +1,8 @@
-"""Read a market from the cells of a problem: room, groups, forbidden places, and the worth of objects by place."""
+"""Read a market from the cells of a problem: room, groups, forbidden containers, and the worth of objects by container.
+
+A cell is a function of a linear combination, as defined in graph/cell.py. A leaf is a term of that combination that
+reads the assignment directly. A scope divides containers into items.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +23,17 @@ from libs.assignment.language.partition import Partition
 TINY = 1e-9
 """Relative rounding error of sums of floats."""
 LIMITS_MAX = 16
-"""Most different limits on sums over several containers; with more, they are left out."""
+"""Most different limits on sums over several containers. Further limits are left out of the market."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Room:
-    """At most limit[c] of `need` in container c; inf: no limit there."""
+    """A limit on sums in single containers.
+
+    name   the name of the dimension, or of the spec if no dimension has these values
+    need   (N,) the amount that each object adds to the sum in its container
+    limit  (C,) the most that the sum may be in each container; inf: no limit
+    """
 
     name: str
     need: Floats
@@ -33,9 +42,13 @@ class Room:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Crowd:
-    """At most limit[g] of group g in each item; item (C,) is -1 without a limit.
+    """A limit on the amount of each of G groups in each scope item.
 
-    partition  the partition of these groups, if it is one of the problem's
+    name       the name of the spec
+    members    (G, N) the amount of each object in each group
+    limit      (G,) the most that an item may hold of each group
+    item       (C,) the item of each container; -1: no limit there
+    partition  the partition of the problem that has these groups; None if there is none
     """
 
     name: str
@@ -47,12 +60,13 @@ class Crowd:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Ban:
-    """Objects that may not be in some containers.
+    """A set of objects that may not be in a set of containers.
 
-    who     (N,) bool   the objects concerned
-    where   (C,) bool   the containers concerned
-    factor  ByItem | None  banned if it is above 0
-    new     objects that are there at the start may stay
+    who     (N,) bool      whether the ban concerns the object
+    where   (C,) bool      whether the ban concerns the container
+    factor  ByItem | None  a factor by object and container: the ban holds only where the factor is above 0;
+                           None: the ban holds for all objects of `who` in all containers of `where`
+    new     bool           whether objects may stay that are in a container of `where` at the start
     """
 
     who: Bools
@@ -61,14 +75,20 @@ class Ban:
     new: bool
 
     def of(self, objects: Ints, containers: Ints) -> Bools:
-        """Return whether each object is banned from its given container, (n,)."""
+        """Return whether object objects[i] is banned from container containers[i], for each i, (n,)."""
         found = self.who[objects] & self.where[containers]
         return found if self.factor is None else found & (self.factor.of(objects, containers) > 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Worth:
-    """The gain value[o] * scale[c] * factor(o, c) of object o in container c."""
+    """A part of the objective: the gain value[o] * scale[c] * factor(o, c) of object o in container c.
+
+    name    the name of the spec
+    value   (N,) a number for each object
+    scale   (C,) a number for each container
+    factor  a number for each pair of object and container; None: 1 for all pairs
+    """
 
     name: str
     value: Floats
@@ -76,27 +96,37 @@ class Worth:
     factor: ByItem | None
 
     def of(self, objects: Ints, containers: Ints) -> Floats:
-        """Return the gain of each object in its given container, (n,)."""
+        """Return the gain of object objects[i] in container containers[i], for each i, (n,)."""
         found = self.value[objects] * self.scale[containers]
         return found if self.factor is None else found * self.factor.of(objects, containers)
 
     @property
     def most(self) -> float:
-        """Return an upper bound of the gain of all assignments."""
+        """Return an upper bound of the total gain of all objects, for every assignment."""
         table = 1.0 if self.factor is None else float(np.abs(self.factor.table).max(initial=0.0))
         return float(np.abs(self.value).sum() * np.abs(self.scale).max(initial=0.0) * table)
 
     @property
     def places(self) -> bool:
-        """Return whether some containers are better than others for objects of any class."""
+        """Return whether this worth rewards placement, in the same containers for objects of any class.
+
+        That holds if there is no factor, no scale is negative, some scale is positive, and some value is positive.
+        """
         uneven = bool((self.scale >= 0).all() and self.scale.min(initial=0.0) < self.scale.max(initial=0.0))
         return self.factor is None and uneven and bool((self.value > 0).any() or not len(self.value))
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Read:
-    """The result of reading. `left_out` names specs that were not read fully; `rest` is their least part of the
-    level.
+    """The contents of the cells, as a market needs them.
+
+    level     the number of the level whose worth is priced: the first level that rewards placement
+    worth     the gains of the level
+    rest      a lower bound of the remaining terms of the level
+    rooms, crowds, bans  the hard constraints
+    fixed     (N,) whether a hard constraint keeps the object in its container
+    tied      (N,) whether a hard constraint forbids the object to leave its scope item
+    left_out  the names of specs that were not read fully
     """
 
     level: int
@@ -111,7 +141,7 @@ class Read:
 
 
 def read(compiled: Compiled) -> Read:
-    """Read the worth of the first level that places objects, and every hard constraint that can be priced."""
+    """Read the worth of the first level that rewards placement, and every hard constraint that a market can express."""
     found = _worth(compiled)
     hard = [(n, cell) for n, cell in enumerate(compiled.graph.cells) if cell.hard and all(cell.shape)]
     for n, cell in hard:
@@ -157,8 +187,9 @@ def constant_of(cell: Cell) -> Floats:
 
 
 def _read_limits(compiled: Compiled, found: Read, number: int, cell: Cell) -> bool:
-    """Return whether a hard cell was read fully. In a cell that only adds up, each leaf is within the limit by
-    itself.
+    """Add the limits of the hard cell `cell` to `found`. Return whether the cell was read fully.
+
+    A cell is read only if no term of it is negative. Then each leaf by itself must be within the limit of the cell.
     """
     adds = all(
         (leaf.values >= 0).all()
@@ -243,7 +274,10 @@ def _read_groups(compiled: Compiled, found: Read, name: str, cell: Cell, leaf: L
 
 
 def _row_of(leaf: Leaf) -> tuple[Ints, Floats]:
-    """Return the row of each container, -1 for none, and its factor there, (C,)."""
+    """Return the row that each container belongs to, and the container's factor in that row, (C,) each.
+
+    The row of a container that belongs to no row is -1.
+    """
     entries = leaf.rows.tocoo()
     row, scale = np.full(leaf.rows.shape[1], -1, dtype=np.int64), np.ones(leaf.rows.shape[1])
     row[entries.coords[1]], scale[entries.coords[1]] = entries.coords[0], entries.data

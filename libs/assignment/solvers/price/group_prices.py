@@ -1,4 +1,7 @@
-"""Relax with anti-affinity: a linear program, for groups that bind even between whole pools."""
+"""Solve a relaxation with limits of groups (anti-affinity), as a linear program over pools of containers.
+
+It is for groups whose limits bind even if all containers of a pool count as one.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +17,15 @@ from libs.mip.model import Mip
 
 
 def relax_with_groups(market: Market, offer: Offer, who: Ints) -> Relaxed | None:
-    """Return prices for dimensions and for groups; None if no group binds, because the dual alone is faster then.
+    """Return prices for dimensions and for groups; None if no group binds. Then the dual in relaxation.py is faster.
 
         max  sum_os gain[o,s] x[o,s]
         sum_s x[o,s]                         <= 1                              for all o        objects
         sum_{o, s in p} need[o,d] x[o,s]     <= supply[p,d]                    for all p, d     pools x dimensions
         sum_{o in g, s in p} amount[o] x[o,s] <= limit[g] * items of p         for g, p if that can bind
 
-    An item of a pool is a scope item of the group's rule with a container of the pool. Source: CvxCluster, 3.3,
-    expression 4 summed over a shape's servers.
+    The items of pool p for group g are the scope items, by the rule of g, with a container in p. Source: CvxCluster,
+    3.3, expression 4 summed over a shape's servers.
     """
     items = _items(market)
     group, pool = _binding(market, who, items)
@@ -55,7 +58,7 @@ def relax_with_groups(market: Market, offer: Offer, who: Ints) -> Relaxed | None
 
 
 def toll(market: Market, who: Ints, group_price: Floats) -> Floats:
-    """Return the payments of objects for their groups, (n, S)."""
+    """Return the payment of each object for its groups in each shape, (n, S), at the prices `group_price` (G, P)."""
     groups = market.groups
     column, entry = _entries(groups.start, who)
     found = np.zeros((len(who), market.shapes))
@@ -65,7 +68,10 @@ def toll(market: Market, who: Ints, group_price: Floats) -> Floats:
 
 
 def _entries(start: Ints, objects: Ints) -> tuple[Ints, Ints]:
-    """Return for each entry of each object: the position of the object, and the entry."""
+    """Return all entries of `objects`: for each entry the position of its object in `objects`, and its own number.
+
+    start  (N + 1,) the entries of object o are start[o] to start[o + 1] - 1
+    """
     count = start[objects + 1] - start[objects]
     position = np.repeat(np.arange(len(objects)), count)
     within = np.arange(len(position)) - np.repeat(np.cumsum(count) - count, count)
@@ -73,7 +79,10 @@ def _entries(start: Ints, objects: Ints) -> tuple[Ints, Ints]:
 
 
 def _items(market: Market) -> Ints:
-    """Return the number of a rule's scope items with a container of a pool, (R, P); a large number without a limit."""
+    """Return for each rule and pool the number of scope items of the rule with a container in the pool, (R, P).
+
+    If the rule has no limit in some container of the pool, the number is N, the number of objects.
+    """
     found = np.zeros((len(market.groups.item), market.pools), dtype=np.int64)
     inside = np.flatnonzero(market.shape >= 0)
     pool = market.pool[market.shape[inside]]
@@ -86,7 +95,10 @@ def _items(market: Market) -> Ints:
 
 
 def _binding(market: Market, who: Ints, items: Ints) -> tuple[Ints, Ints]:
-    """Return the pairs of group and pool in which all objects together would exceed the limit."""
+    """Return the pairs of group and pool whose limit the objects `who` would exceed if all of them were in the pool.
+
+    items  (R, P) the number of scope items of each rule in each pool
+    """
     groups = market.groups
     _, entry = _entries(groups.start, who)
     total = np.bincount(groups.group[entry], weights=groups.amount[entry], minlength=len(groups.limit))

@@ -14,17 +14,18 @@ from libs.assignment.solvers.price.settings import PriceSettings
 from libs.assignment.solvers.price.state import State, rehash
 
 PASSES = 4
-"""Passes over unplaced objects: one that leaves makes room for another."""
+"""Most passes over unplaced objects. A second pass is useful, because an object that leaves makes room for others."""
 NOBODY: Ints = np.zeros(0, dtype=np.int64)
 
 
 def improve(market: Market, offer: Offer, state: State, ranking: Ranking, settings: PriceSettings) -> int:
-    """Exchange placed objects for unplaced ones that gain more. Return the number of objects that came in.
+    """Replace placed objects by unplaced objects with a larger gain. Return the number of objects that were placed.
 
-    Only objects with a positive net gain at the prices are tried: the room of others is worth more to its holders.
+    Only unplaced objects with a positive net gain at the prices are tried. The room that any other object needs is
+    worth more to the placed objects.
 
-    offer    of containers before any placement
-    ranking  of all objects that may be placed
+    offer    the offer before any placement
+    ranking  the ranking of all objects that may be placed
     """
     waiting = ranking.only((state.at[ranking.who] < 0) & (ranking.net > 0.0))
     order = np.argsort(-waiting.net, kind="stable")
@@ -32,9 +33,10 @@ def improve(market: Market, offer: Offer, state: State, ranking: Ranking, settin
 
 
 def raise_shares(market: Market, offer: Offer, state: State, ranking: Ranking, settings: PriceSettings) -> bool:
-    """Replace objects until no priority has a smaller placed share than a lower one.
+    """Replace placed objects until no priority has a smaller placed share than a lower priority.
 
-    Return whether that was reached. An object leaves only for another one, and no room is left idle.
+    Return whether that was reached. An object leaves only if an unplaced object takes its room. The remaining room is
+    filled if that keeps the order of shares.
     """
     for _ in range(PASSES):
         members, placed = shares(market, state, ranking)
@@ -52,14 +54,15 @@ def raise_shares(market: Market, offer: Offer, state: State, ranking: Ranking, s
 
 
 def rising(members: Ints, placed: Ints) -> bool:
-    """Return whether the placed share never falls with rising priority."""
+    """Return whether the placed share, `placed` / `members`, never falls from a priority to the next higher one."""
     share = placed[members > 0] / members[members > 0]
     return bool((np.diff(share) >= 0.0).all())
 
 
 def shares(market: Market, state: State, ranking: Ranking) -> tuple[Ints, Ints]:
-    """Return per level the number of objects that could be placed, and of those that are. Fixed objects count
-    unchanged.
+    """Return for each priority the number of objects that could be placed, and the number of those that are placed.
+
+    A fixed object in its container counts in both numbers.
     """
     able = market.fixed & (market.initial != market.outside)
     able[ranking.who[ranking.net > -np.inf]] = True

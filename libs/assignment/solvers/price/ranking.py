@@ -1,4 +1,4 @@
-"""Rank shapes for objects."""
+"""Rank for each object the shapes of containers by net gain: the gain of the object there less its payments."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from libs.assignment.solvers.price.demand import gains_by_shape, rank_shapes
 from libs.assignment.solvers.price.market import Market
 
 WIDTH_MAX = 32
-"""Shapes to try for an object."""
+"""Most shapes that are tried for one object."""
 
 
 class Ranking:
-    """The ranked shapes of the objects `who` at a price (P, D); see rank_shapes.
+    """The ranked shapes of the objects `who` at the price `price` (P, D); see rank_shapes.
 
-    toll  (n, S)  further payments
+    rent  whether objects pay the rents of the offer
+    toll  (n, S)  further payments of each object in each shape, such as those for its groups
     """
 
     def __init__(
@@ -33,7 +34,7 @@ class Ranking:
         rank_shapes(market.need[who], gain, market.pool, price, self.rank, self.net, self.paid)
 
     def only(self, some: Bools) -> Ranking:
-        """Return the ranking of some of the objects."""
+        """Return the ranking of those objects whose entry in `some` (n,) is true."""
         found = object.__new__(Ranking)
         found.who, found.rank = self.who[some], self.rank[some]
         found.net, found.paid = self.net[some], self.paid[some]
@@ -41,7 +42,7 @@ class Ranking:
 
 
 def gains_of(market: Market, offer: Offer, who: Ints, rent: Floats) -> Floats:
-    """Return the gains, (n, S); see gains_by_shape."""
+    """Return the gain of each object of `who` in each shape, (n, S), less `rent` (S, D); see gains_by_shape."""
     gain = np.empty((len(who), market.shapes))
     gains_by_shape(
         market.need[who], market.worth[who], market.kind[who], market.factor, market.open, offer.most, rent, gain

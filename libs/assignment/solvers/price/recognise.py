@@ -23,11 +23,13 @@ LEVELS_MAX = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Priced:
-    """A market, and its part of the priced level.
+    """A market, and the terms of the priced level outside of the market.
 
-    worth  the gains in the market; others were left out, because they make too many shapes
-    exact  whether the market allows every assignment that breaks nothing
-    rest   least part of the level from terms outside the market
+    The priced level is the first level whose goals reward placement.
+
+    worth  the gains in the market. Gains that would make too many shapes are left out
+    exact  whether the market allows every assignment that breaks no constraint
+    rest   lower bound of the terms of the level outside of the market
     """
 
     market: Market
@@ -36,13 +38,13 @@ class Priced:
     rest: float
 
     def least(self, gain: float) -> float:
-        """Return a lower bound of the level if no placement gains more than `gain`."""
+        """Return a lower bound of the priced level, if no placement in the market gains more than `gain`."""
         apart = np.where(self.market.fixed, self.market.initial, self.market.outside)
         return self.rest - gain_of(self.worth, apart) - gain
 
 
 def gain_of(worth: Sequence[Worth], assignment: Ints) -> float:
-    """Return the total gain of all objects."""
+    """Return the total gain of all objects under `assignment` (N,), summed over the parts `worth`."""
     everyone = np.arange(len(assignment))
     return sum(float(one.of(everyone, assignment).sum()) for one in worth)
 
@@ -51,9 +53,10 @@ def gain_of(worth: Sequence[Worth], assignment: Ints) -> float:
 class Reading:
     """The market of a problem.
 
-    strict    for placing: all that it allows is legal as far as it was read; residents of closed containers stay
+    strict    the market for placing. It allows only placements that keep the constraints that were read. An object that
+              starts in a container from which it is banned stays there
     read      the contents of the cells
-    left_out  names of specs that the prices do not cover fully
+    left_out  the names of specs that the prices do not cover fully
     """
 
     compiled: Compiled
@@ -63,13 +66,17 @@ class Reading:
 
     @cached_property
     def relaxed(self) -> Priced:
-        """Return the market with every freedom of an assignment that breaks no more than the start does."""
+        """Return a market that allows every assignment that breaks no constraint more than the start does.
+
+        It has no limits of groups. A container that starts above its limit keeps that much room.
+        """
         return _market(self.compiled, self.read, relaxed=True)
 
 
 def read_market(compiled: Compiled) -> Reading:
-    """Read a market. Raises ModelError if no goal values placement, or if there is no container for unplaced
-    objects.
+    """Read the market of a problem.
+
+    Raises: ModelError if no goal rewards placement, or if there is no container for unplaced objects.
     """
     found = read(compiled)
     strict = _market(compiled, found, relaxed=False)
@@ -132,7 +139,11 @@ def _market(compiled: Compiled, found: Read, *, relaxed: bool) -> Priced:
 
 
 def _outside(found: Read, need: Floats, limit: Floats, groups: Groups, bans: list[Ban]) -> Bools:
-    """Return the containers for unplaced objects, (C,): with room for all objects, and of these the least worth."""
+    """Return for each container whether it is for unplaced objects, (C,).
+
+    Such a container has room for all objects, no limits of groups, and no bans. Of these containers, it gives the least
+    gain.
+    """
     free = np.asarray((limit >= need.sum(axis=0)).all(axis=1))
     for item in groups.item:
         free &= item < 0
@@ -159,7 +170,7 @@ def _banned_somebody(ban: Ban) -> Bools:
 
 
 def _table(one: Worth) -> Floats:
-    """Return the factor of each class in each container times the scale, (K, C)."""
+    """Return for each class of objects and each container the factor of `one` times the scale of `one`, (K, C)."""
     assert one.factor is not None
     return np.asarray(one.factor.by_container() * one.scale)
 
@@ -173,7 +184,7 @@ def _value_of_all(one: Worth) -> Floats:
 
 
 def _groups(compiled: Compiled, crowds: list[Crowd]) -> Groups:
-    """Return the groups whose objects together exceed their limit. Other groups are never broken."""
+    """Return the groups whose objects together exceed the limit of the group. No assignment breaks any other limit."""
     entries: list[Matrix] = [csr((0, len(compiled.problem.objects)))]
     limits, rules = [np.zeros(0)], [np.zeros(0, np.int64)]
     items: list[Ints] = []

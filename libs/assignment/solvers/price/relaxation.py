@@ -22,30 +22,34 @@ WARMTHS: Sequence[tuple[float, int | None]] = (
     (0.01, 20_000),
     (0.003, None),
 )
-"""Temperatures of the smoothing, step by step, as shares of an object's average worth. The second number of each is the
-sample of objects of the step: None for all.
+"""Steps of the smoothing, from warm to cold. Each step has a temperature and a number of objects.
+
+The temperature is a share of the average worth of an object. The step uses a sample of that many objects; None: all.
 """
 KNOWN_FROM = 3
-"""The first step if earlier prices are known."""
+"""Index of the first step in WARMTHS if earlier prices are known."""
 LOST = 0.05
-"""Final over- or underselling of a pool, as a share, that shows a wrong start of prices."""
+"""Share of a pool that may be oversold or unsold at the end. A larger share shows that the start prices were wrong."""
 STEPS_MAX, TOLERANCE = 25, 1e-3
-"""Newton steps at one temperature, and the allowed overselling of a pool at their end."""
+"""Most Newton steps at one temperature, and the share of a pool that may be oversold or unsold after them."""
 SHORTEST, SHORTER, ENOUGH = 1e-4, 0.3, 1e-4
 """Line search: the shortest step, the factor between steps, and the required share of the promised descent."""
 RIDGE, TINY = 1e-6, 1e-12
-"""Added to the curvature, relative to the curvature if all objects were undecided: with none undecided it is flat."""
+"""RIDGE is added to the curvature, as a share of the curvature with all objects undecided. TINY is the least to add.
+
+An object is undecided if it is indifferent between two places. Without such objects the function is flat.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Relaxed:
-    """Prices, and the values that follow from them.
+    """The result of a relaxation: prices, and the values that follow from them.
 
-    price  (P, D)  objective per unit of a dimension
-    share  (n,)    placed share of each object in the relaxation
-    bound          upper bound of the gain of placing these objects
-    steps          evaluations of the dual function, for any number of objects
-    group_price  (G, P)  price of one unit of a group in a pool; None: not priced
+    price        (P, D)  price of one unit of a dimension in a pool, in the unit of the objective
+    share        (n,)    placed share of each object in the relaxation
+    bound        float   upper bound of the gain of placing the objects
+    steps        int     number of evaluations of the dual function
+    group_price  (G, P)  price of one unit of a group in a pool; None: groups have no prices
     """
 
     price: Floats
@@ -56,7 +60,10 @@ class Relaxed:
 
 
 class Dual:
-    """The dual function of some objects and an offer; `rent` as in Offer."""
+    """The dual function of the relaxation for the objects `who`.
+
+    portion  the share of the supply that counts, if `who` is a sample of the objects
+    """
 
     def __init__(self, market: Market, offer: Offer, who: Ints, portion: float = 1.0) -> None:
         self.market, self.supply = market, offer.supply * portion
@@ -66,7 +73,10 @@ class Dual:
         self.steps = 0
 
     def at(self, price: Floats, warmth: float) -> tuple[float, Floats, Floats]:
-        """Return value, slope and curvature."""
+        """Return the value of the smoothed dual function at `price` (P, D), its gradient, and its Hessian matrix.
+
+        warmth  the temperature of the smoothing, in the unit of the objective
+        """
         slope, bend = np.zeros(price.size), np.zeros((price.size, price.size))
         self.steps += 1
         value = smooth_dual(self.need, self.gain, self.market.pool, price, self.supply, warmth, slope, bend, self.share)
@@ -78,10 +88,12 @@ def relax(market: Market, offer: Offer, who: Ints, start: Floats | None = None) 
 
         min_y>=0  sum_pd y[p,d] supply[p,d] + sum_o max(0, max_s gain[o,s] - sum_d y[pool s, d] need[o,d])
 
-    is the dual of placing fractions of objects in pools. It has pools x dimensions variables, for any number of
-    objects. A projected Newton method minimises its smoothed version, from warm to cold, on a sample first. `start` has
-    earlier prices; if they do not converge, because much has changed, it starts again without them. Source: CvxCluster,
-    3.1 and 4.3 (there the primal, by a solver); ADR 0022.
+    is the dual of placing fractions of objects in pools. The dual has pools x dimensions variables, for any number of
+    objects. A projected Newton method minimises a smoothed dual, from warm to cold, first on a sample of the objects.
+    Source: CvxCluster, 3.1 and 4.3 (there the primal, by a solver); ADR 0022.
+
+    start  (P, D) prices to start from; None: even prices. If the descent from `start` does not converge, because much
+           has changed since, the function starts again from even prices
     """
     whole = Dual(market, offer, who)
     best = whole.gain.max(axis=1, initial=0.0)
@@ -109,7 +121,10 @@ def _cool(
     worth: float,
     warmths: Sequence[tuple[float, int | None]],
 ) -> tuple[Floats, float, int]:
-    """Return prices after cooling, their final overselling, and the number of steps."""
+    """Lower the temperature step by step through `warmths`, and find prices at each temperature.
+
+    Return the last prices, the largest share of a pool that is then oversold or unsold, and the number of evaluations.
+    """
     dual, off, steps = whole, 0.0, 0
     for warmth, sample in warmths:
         size = len(who) if sample is None else min(sample, len(who))
@@ -125,13 +140,15 @@ def _cool(
 
 
 def bound_by(market: Market, offer: Offer, who: Ints, price: Floats) -> float:
-    """Return an upper bound of the gain of placing these objects, by weak duality. It holds at any prices."""
+    """Return an upper bound of the gain of placing the objects `who`. By weak duality it holds at any prices."""
     ranking = Ranking(market, offer, who, price, rent=False)
     return float(np.maximum(ranking.net, 0.0).sum() + (price * offer.supply).sum())
 
 
 def descend(dual: Dual, price: Floats, warmth: float) -> tuple[Floats, float]:
-    """Make projected Newton steps with line search. Return prices, and the largest error of a pool's sales, as a share.
+    """Make projected Newton steps with line search from `price`, at the temperature `warmth`.
+
+    Return the new prices, and the largest share of a pool that is then oversold or unsold.
 
     Source: Bertsekas, Nonlinear Programming, 2.4 (two metrics).
     """
@@ -168,7 +185,10 @@ def _off(price: Floats, slope: Floats, supply: Floats) -> float:
 
 
 def _even(market: Market, offer: Offer, who: Ints, best: Floats) -> Floats:
-    """Return start prices: the worth of all objects divided evenly among dimensions, and equal in all pools."""
+    """Return prices to start from, (P, D): the worth of all objects, divided evenly among dimensions.
+
+    All pools have the same prices.
+    """
     supply = offer.supply.sum(axis=0)
     wanted = market.need[who].sum(axis=0)
     even = best.sum() / offer.supply.shape[1] / np.maximum(np.maximum(supply, wanted), 1e-300)

@@ -1,4 +1,4 @@
-"""Turn prices into a placement (stage two), in two orders and several rounds."""
+"""Turn prices into a placement. Try two orders of objects, then fill the remaining room in several rounds."""
 
 from __future__ import annotations
 
@@ -17,19 +17,22 @@ from libs.assignment.solvers.price.settings import PriceSettings
 from libs.assignment.solvers.price.state import State, rehash, unplaced
 
 LAST_TRIES = 16
-"""Factor on the number of containers to try once most are full."""
+"""Factor on the number of containers tried for an object, when the remaining room is filled and most are full."""
 
 
 def by_net_gain(ranking: Ranking, share: Floats, size: Floats) -> Ints:
-    """Order objects by falling net gain, as in the paper."""
+    """Return the order of objects by falling net gain, as in the paper (CvxCluster)."""
     return np.argsort(-ranking.net, kind="stable")
 
 
 def chosen_ones_first(ranking: Ranking, share: Floats, size: Floats) -> Ints:
-    """Order first the objects that the relaxation places, by their largest share of a container; then others by net
-    gain.
+    """Return an order of objects in which the objects that the relaxation places come first, the largest of them first.
 
-    This is better if the worth of many objects equals their price, as with scarce accelerators.
+    All other objects follow by falling net gain. This order is better than `by_net_gain` if the worth of many objects
+    equals their price, as with scarce accelerators.
+
+    share  (n,) placed share of each object in the relaxation
+    size   (n,) the largest share that each object takes of a container
     """
     large = np.argsort(-size, kind="stable")
     so_far = np.cumsum(share[large])
@@ -40,17 +43,20 @@ def chosen_ones_first(ranking: Ranking, share: Floats, size: Floats) -> Ints:
 
 Order = Callable[[Ranking, Floats, Floats], Ints]
 ORDERS: tuple[Order, ...] = (by_net_gain, chosen_ones_first)
-"""The orders to try. The better placement counts."""
+"""The orders of objects to try. The placement with the larger gain is kept."""
 
 
 def price_of(market: Market, offer: Offer, who: Ints, settings: PriceSettings, start: Floats | None = None) -> Relaxed:
-    """Find prices, with prices for groups if `group_prices` is set and any group binds."""
+    """Return the relaxation for the objects `who`. It has prices for groups if `group_prices` is set and a group binds.
+
+    start  prices to start from; None: start from even prices
+    """
     found = relax_with_groups(market, offer, who) if settings.group_prices else None
     return found or relax(market, offer, who, start)
 
 
 def rank_at(market: Market, offer: Offer, who: Ints, relaxed: Relaxed) -> Ranking:
-    """Rank shapes for objects at the relaxation's prices."""
+    """Return the ranking of shapes for the objects `who` at the prices of `relaxed`."""
     more = None if relaxed.group_price is None else toll(market, who, relaxed.group_price)
     return Ranking(market, offer, who, relaxed.price, toll=more)
 
@@ -64,7 +70,7 @@ def round_prices(
     order: Order,
     settings: PriceSettings,
 ) -> State:
-    """Place the ranked objects in one order, in addition to the placed ones."""
+    """Return a copy of `state` in which the ranked objects are placed too, in the order `order`, as far as they fit."""
     tried = state.copy()
     found = order(ranking, relaxed.share, _size(market, ranking.who))
     _place(market, offer, tried, ranking, found, settings.tries)
@@ -72,7 +78,7 @@ def round_prices(
 
 
 def fill(market: Market, state: State, who: Ints, settings: PriceSettings) -> bool:
-    """Price the remaining room again, and place objects by net gain. Return whether any was placed."""
+    """Price the remaining room again, and place unplaced objects of `who`. Return whether any object was placed."""
     offer = offer_of(market, state, settings.rent)
     rest = who[unplaced(market, state)[who]]
     rest = rest[Ranking(market, offer, rest, np.zeros_like(offer.supply)).net > -np.inf]
@@ -87,7 +93,7 @@ def fill(market: Market, state: State, who: Ints, settings: PriceSettings) -> bo
 
 
 def placed_gain(market: Market, state: State) -> float:
-    """Return the total gain of the placed objects."""
+    """Return the total gain of all placed objects in `state`."""
     on = np.flatnonzero(state.at >= 0)
     return float(market.gain(on, state.at[on]).sum())
 

@@ -19,14 +19,15 @@ class Granularity(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriceSettings:
-    """Settings with useful defaults.
+    """Settings of the solver price.
 
     granularity   the containers that share a price
-    group_prices  also price anti-affinity that binds; the relaxation is then solved as a linear program
+    group_prices  whether limits of groups (anti-affinity) that bind have prices too; the relaxation is then solved as a
+                  linear program
     rent          price, as a share of the least worth, for an object that blocks a dimension which it does not need
                   and other containers lack: the paper's GPU penalty
-    tries         containers of a shape to try for one object, if there are more
-    rounds        rounds of pricing and filling the remaining room
+    tries         most containers of one shape that are tried for one object
+    rounds        most rounds in which the remaining room is priced again and filled
     rising        whether to exchange objects, at any loss of the goal, until the placed share does not fall from one
                   priority (up to 16 distinct worths) to the next higher one
     polish        whether local search improves the answer if prices do not cover all goals
@@ -41,7 +42,7 @@ class PriceSettings:
     polish: bool = True
 
     def __post_init__(self) -> None:
-        """Check the ranges of numbers."""
+        """Raise BadValues if `rent`, `tries` or `rounds` is out of its range."""
         if not 0.0 <= self.rent <= 1.0:
             raise BadValues(f"settings: rent = {self.rent}; expected a share from 0 to 1")
         if self.tries < 1:

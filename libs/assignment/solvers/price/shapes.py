@@ -18,14 +18,17 @@ Column = NDArray[Any]
 SHAPES_MAX = 256
 """Most shapes; with more, containers with nearly the same room share one."""
 PER_OCTAVE = (8, 4, 2, 1, 0)
-"""Resolution of room in steps per doubling: the first that gives few enough shapes; 0: room is ignored."""
+"""Resolutions of room, in steps per doubling of the room; 0: room is ignored.
+
+The first resolution that gives at most SHAPES_MAX shapes is used.
+"""
 POOLS_MAX = 24
-"""Most pools; further shapes share prices with those of the nearest mix of capacities."""
+"""Most pools. With more shapes, shapes with a similar mix of capacities share a pool, and so prices."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Places:
-    """Shapes and kinds; see Market."""
+    """The fields of Market with the shapes of containers and the kinds of objects."""
 
     kind: Ints
     shape: Ints
@@ -37,9 +40,12 @@ class Places:
 def places_of(
     worth: list[Worth], bans: list[Ban], capacity: Floats, outs: Bools
 ) -> tuple[list[Worth], list[Ban], Places]:
-    """Return shapes and kinds, and the worth and bans that they respect.
+    """Return the parts of `worth` and `bans` that the shapes respect, and the shapes and kinds.
 
-    If worth by place makes too many shapes it is left out; if that is not enough, bans are left out too.
+    Containers of one shape must be alike in worth and bans. If this makes more than SHAPES_MAX shapes, every worth with
+    a factor is left out. If there are still too many shapes, all bans are left out too.
+
+    outs  (C,) whether a container is for unplaced objects. Such containers have no shape
     """
     plain = [one for one in worth if one.factor is None]
     for kept, banned in ((worth, bans), (plain, bans), (plain, [])):
@@ -72,7 +78,10 @@ def places_of(
 
 
 def _shapes(worth: list[Worth], bans: list[Ban], capacity: Floats, outs: Bools) -> tuple[Ints, Ints] | None:
-    """Return the shape of each container, (C,), and one container of each shape; None if there are too many."""
+    """Return the shape of each container, (C,), and one container of each shape.
+
+    Return None if there are more than SHAPES_MAX shapes at any resolution of room.
+    """
     columns: list[Column] = [one.scale for one in worth] + [ban.where for ban in bans]
     factors = [one.factor for one in worth] + [ban.factor for ban in bans]
     columns += [_alike_items(one) for one in factors if one is not None]
@@ -93,14 +102,20 @@ def _alike_items(one: ByItem) -> Ints:
 
 
 def _factor(by_item: ByItem | None, objects: Ints, containers: Ints) -> Floats:
-    """Return the factor on each object's value in each container, (objects, containers)."""
+    """Return the factor of `by_item` for each pair of `objects` and `containers`, (objects, containers).
+
+    Without `by_item` all factors are 1.
+    """
     if by_item is None:
         return np.ones((len(objects), len(containers)))
     return np.asarray(by_item.by_container(by_item.classes[objects])[:, containers])
 
 
 def _alike(columns: Sequence[Column], size: int) -> tuple[Ints, Ints]:
-    """Return equal numbers for rows that agree in all columns, (size,), and one row of each number."""
+    """Return a number for each row, (size,), and one row of each number.
+
+    Rows that are equal in all `columns` have the same number.
+    """
     code = np.zeros(size, dtype=np.int64)
     for column in columns:
         values = np.unique(column, return_inverse=True)[1]
@@ -111,8 +126,8 @@ def _alike(columns: Sequence[Column], size: int) -> tuple[Ints, Ints]:
 def _pools(capacity: Floats) -> Ints:
     """Return the pool of each shape, (S,).
 
-    With few shapes, each has a pool of its own. Otherwise shapes of equal capacity share a pool. If these are still too
-    many, shapes with a similar mix of capacities share one.
+    If there are at most POOLS_MAX shapes, each shape has a pool of its own. Otherwise shapes of equal capacity share a
+    pool. If there are still more than POOLS_MAX pools, shapes with a similar mix of capacities share a pool.
     """
     if len(capacity) <= POOLS_MAX:
         return np.arange(len(capacity))

@@ -1,6 +1,7 @@
 """Price and round: find prices by a relaxation, place greedily by net gain, then search locally if needed.
 
-The relaxation is over shapes of containers. The local search uses the full objective, if prices do not cover it.
+The relaxation is over shapes, which are sets of containers that differ only in free room. If prices do not cover the
+full objective, a local search with the full objective follows. This search is called the polish.
 """
 
 from __future__ import annotations
@@ -34,12 +35,14 @@ from libs.assignment.solvers.settings import SearchLimits
 from libs.assignment.solvers.timeline_record import Record
 
 CLOSE = 1e-9
-"""Relative distance to the bound at which an answer is the best. A smaller excess counts as none."""
+"""Relative distance to the bound up to which an answer is optimal. Excess of constraints up to CLOSE counts as 0."""
 WIDE = 0.01
-"""Gap to the bound, as a share, from which local search looks for more."""
+"""Relative gap to the bound above which a local search follows."""
 FEW_TRIES, WORTH_FEW = 20, 0.001
-"""Tries of a local search per object if its possible gain is slight: this many from this share of the value on, and
-proportionally fewer below.
+"""Limits of a local search with little to gain.
+
+FEW_TRIES is the number of tries per object, if the search may gain at least the share WORTH_FEW of the value. With less
+to gain, the number is proportionally smaller.
 """
 POLISHED_MAX = 250_000
 """Most objects for one local search."""
@@ -58,14 +61,14 @@ def solve_price(
     deadline: Deadline | None = None,
     reading: Reading | None = None,
 ) -> Outcome:
-    """Return a placement no worse than the start, the relaxation's prices, and a bound.
+    """Return a placement that is no worse than the start, with the prices of the relaxation and a bound on each level.
 
-    prices    of an earlier solve, the start of the new ones
+    prices    the prices of an earlier solve, from which the new prices start
     compiled  the compiled problem, if the caller has it already
     deadline  the clock of an enclosing solve; it replaces time_s_max
     reading   the problem read as a market, if the caller has it already
 
-    Tries count only for the local search at the end. Raises: ModelError if no goal values placement.
+    `tries_max` limits only the local search at the end. Raises: ModelError if no goal rewards placement.
     """
     limits = limits or SearchLimits()
     deadline = deadline or Deadline.after(limits.time_s_max)
@@ -78,7 +81,7 @@ def solve_price(
 
 
 class Run:
-    """One solve, phase by phase."""
+    """One solve by price-and-round. `place` runs the phases, and `result` makes the outcome."""
 
     def __init__(
         self, reading: Reading, settings: PriceSettings, seed: int, deadline: Deadline, caller: Caller
@@ -96,7 +99,11 @@ class Run:
         self.moments: list[tuple[float, int, Ints]] = []
 
     def place(self, prices: Prices | None) -> None:
-        """Relax, round in each order, fill the rest, exchange; put priorities in order if `rising`."""
+        """Find prices, place objects, fill the remaining room, and exchange objects for others with a larger gain.
+
+        Objects are placed in each order of ORDERS, and the better placement is kept. If `rising` of the settings is
+        set, exchange also until placed shares rise with priority.
+        """
         market, settings = self.market, self.settings
         known = None if prices is None or prices.price.shape != self.offer.supply.shape else prices.price / market.unit
         self.relaxed = price_of(market, self.offer, self.who, settings, known)
@@ -121,7 +128,10 @@ class Run:
             self._note()
 
     def result(self, build_s: float, limits: SearchLimits) -> Outcome:
-        """Return the placement, polished if prices do not cover all goals; or the start if that is no worse."""
+        """Return the outcome with the placement, or with the start if the placement is no better than the start.
+
+        A local search polishes the placement first, if prices do not cover all goals.
+        """
         problem, compiled, initial = self.compiled.problem, self.compiled, self.market.initial
         first: Floats = np.array(compiled.values(initial))
         best = made_legal(compiled, np.where(self.state.at >= 0, self.state.at, self.market.outside))
@@ -182,12 +192,12 @@ class Run:
         ).as_stated(self.compiled.unit)
 
     def _levels(self, found: Floats) -> tuple[float, ...]:
-        """Return the values by level, with 0 for the residue of rounding where nothing is broken."""
+        """Return the values `found` by level. A level 0 that is only a residue of rounding becomes 0."""
         residue = min(CLOSE, self.compiled.tolerance(0, 0.0))
         return (0.0 if found[0] <= residue else float(found[0]), *map(float, found[1:]))
 
     def _copy(self, steps: Sequence[Step], record: Record) -> None:
-        """Append the steps of the polish to the timeline."""
+        """Append the steps `steps` of the polish to the timeline `record`."""
         at = self.market.initial.copy()
         for step in steps:
             if step.moved is not None:
@@ -201,8 +211,12 @@ class Run:
                 )
 
     def _bound(self, broken: float) -> Floats:
-        """Return the bound by level. Use the relaxed market if anything is broken or residents of closed containers may
-        leave.
+        """Return a lower bound of each level.
+
+        The bound of the priced level follows from the strict market. It follows from the relaxed market, if a
+        constraint is broken or if the strict market forbids some assignment that breaks nothing.
+
+        broken  the value of level 0, the sum of broken constraints
         """
         bound: Floats = np.array(self.compiled.least)
         priced, gain = self.reading.strict, self.relaxed.bound
@@ -217,7 +231,10 @@ class Run:
         return bound
 
     def _polish_tries(self, last: Floats, bound: Floats, limits: SearchLimits) -> int | None:
-        """Return the tries for the polish. None: as in the limits; 0: local search has nothing to find."""
+        """Return the number of tries for the polish.
+
+        None: no limit on tries, as in `limits`. 0: no polish, because local search has nothing to find.
+        """
         level, size = self.reading.read.level, len(self.market.initial)
         if not 0 < size <= POLISHED_MAX or self.settings.rising or not self.settings.polish:
             return 0
@@ -232,7 +249,7 @@ class Run:
         return max(int(few * min(left_out, 1.0)), min(few, size), 1)  # what is left out may gain without end
 
     def _note(self) -> None:
-        """Record the present placement. Its value is computed at the end, so that placing does not wait for it."""
+        """Record the present placement. Its value is computed at the end, so that the next phase need not wait."""
         self.looked_at += len(self.who)
         found = np.where(self.state.at >= 0, self.state.at, self.market.outside)
         self.moments.append((self.deadline.elapsed_s, self.looked_at, found))

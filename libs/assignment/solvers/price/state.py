@@ -11,16 +11,16 @@ from libs.assignment.solvers.price.group_counts import Held, add_all
 from libs.assignment.solvers.price.market import Market
 
 ROOM_FOR = 4
-"""Slots of the table per entry. Free slots keep lookups short, and allow stale keys to stay."""
+"""Slots of the hash table per entry. Free slots keep lookups short, and leave room for keys of amounts that are 0."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class State:
-    """The state that placing changes; kernels write into it.
+    """The state of a placement. Compiled functions write into its arrays.
 
     at    (N,) int  the container of each object; -1: not placed
-    left  (C, D)    remaining room
-    held  Held      amount of each group in each scope item
+    left  (C, D)    the remaining room of each container in each dimension
+    held  Held      a hash table of the amount of each group in each scope item
     """
 
     at: Ints
@@ -28,11 +28,11 @@ class State:
     held: Held
 
     def take(self, other: State) -> None:
-        """Adopt the state of a trial."""
+        """Replace the contents of this state by those of `other`."""
         self.at, self.left, self.held = other.at, other.left, other.held
 
     def copy(self) -> State:
-        """Return a copy for a trial."""
+        """Return a copy whose arrays may be changed without a change of this state."""
         held = self.held
         held = held._replace(keys=held.keys.copy(), amount=held.amount.copy(), counter=held.counter.copy())
         return State(at=self.at.copy(), left=self.left.copy(), held=held)
@@ -60,7 +60,7 @@ def start(market: Market, seed: int) -> State:
 
 
 def rehash(state: State) -> None:
-    """Rebuild the table from the placed objects, without stale keys."""
+    """Rebuild the hash table of group amounts from the placed objects. Drop the keys of amounts that are 0."""
     entries = len(state.held.entry)
     size = 1 << max(ROOM_FOR * entries, 8).bit_length() if entries else 1
     state.held = state.held._replace(keys=np.full(size, -1, dtype=np.int64), amount=np.zeros(size))
@@ -69,14 +69,14 @@ def rehash(state: State) -> None:
 
 
 def release(market: Market, state: State, objects: Ints) -> None:
-    """Remove placed objects."""
+    """Take the placed objects `objects` out of their containers, and free their room."""
     state.at[objects] = -1
     _count_room(market, state)
     rehash(state)
 
 
 def _count_room(market: Market, state: State) -> None:
-    """Recompute the room, so that rounding errors do not add up."""
+    """Compute the remaining room again from all placed objects, so that rounding errors do not add up."""
     on = np.flatnonzero(state.at >= 0)
     for d in range(market.need.shape[1]):
         taken = np.bincount(state.at[on], weights=market.need[on, d], minlength=len(state.left))
