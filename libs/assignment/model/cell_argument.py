@@ -1,4 +1,8 @@
-"""Build the argument of each cell's function, as linear functions of columns."""
+"""Build the argument of each cell's function, as linear functions of the columns of a model.
+
+Cells, leaves and links are defined in graph/cell.py. A leaf is a term of the argument that reads the assignment. A link
+is a term that reads the value of an earlier cell. A count is the number of objects of one class in one container.
+"""
 
 from __future__ import annotations
 
@@ -18,20 +22,30 @@ from libs.assignment.model.entries import outer_entries
 from libs.assignment.model.movement import Movement
 
 Entries = tuple[Ints, Ints, Floats]
-"""key of the element, column, coefficient."""
+"""Entries of a matrix: for each entry the key of the element, the column, and the coefficient.
+
+The key of the element in row r and column c of a cell is r * (number of columns) + c.
+"""
 
 
 class Arguments:
-    """Builds arguments cell by cell, from the values of earlier cells.
+    """A builder of arguments, cell by cell, from the values of earlier cells.
 
-    leave  (J,) the columns that count how many of a subclass leave
+    a        the model under construction
+    moved    the classes of objects, and the leaves of each cell in terms of them
+    leave    (J,) the number of the column that counts how many objects of each subclass leave
+    initial  (N,) the container of each object at the start
+    cells    all cells, in an order in which each cell comes after the cells that it reads
     """
 
     def __init__(self, a: Assembly, moved: Movement, leave: Ints, initial: Ints, cells: Sequence[Cell]) -> None:
         self.a, self.moved, self.leave, self.initial, self.cells = a, moved, leave, initial, cells
 
     def of(self, number: int, values: Sequence[Affine]) -> Affine:
-        """Return the sum of a cell's constant, leaves and links."""
+        """Return the argument of the cell `number`: the sum of its constant, leaves and links.
+
+        values  the value of each earlier cell
+        """
         cell = self.cells[number]
         rows, columns = cell.shape
         base = cell.by_row[:, None] + cell.by_column[None, :] if cell.dense else None
@@ -93,7 +107,10 @@ class Arguments:
         )
 
     def _settled(self, x: Affine) -> Affine:
-        """Turn elements with the same value for all counts into numbers, for example the average of all containers."""
+        """Return `x` with constants in place of elements that have the same value for all counts.
+
+        An example is the average over all containers.
+        """
         least, most = self.a.bounds_of(x)
         size = np.maximum(np.abs(x.constant), np.abs(most))
         number = most - least <= 1e-12 * np.maximum(size, 1e-300)
@@ -106,7 +123,12 @@ class Arguments:
         return Affine(shape=x.shape, keys=x.keys, matrix=x.matrix, constant=constant, error=x.error, rest=x.rest)
 
     def _leaf(self, leaf: Leaf, width: int) -> tuple[Entries, tuple[Ints, Floats] | None]:
-        """Return the entries of a leaf, and its constant part."""
+        """Return the entries of a leaf in the argument of its cell, and the constant part of the leaf.
+
+        The constant part has keys and values of elements; it is None if there is no constant.
+
+        width  the number of columns of the cell
+        """
         if leaf.flavour is Flavour.AFTER:
             return self._counted(leaf, width), None
         if self.moved.split:
@@ -121,13 +143,21 @@ class Arguments:
         return (entries[0], entries[1], entries[2]), constant
 
     def _counted(self, leaf: Leaf, width: int) -> Entries:
-        """Return the entries of a leaf over the counts."""
+        """Return the entries by which the counts determine the leaf `leaf`, as if each object counted wherever it is.
+
+        width  the number of columns of the leaf's cell
+        """
         counts = self.a.counts
         who = self.moved.classes.representative[counts.kind]
         return self._placed(leaf, who, counts.container, np.arange(len(who)), width)
 
     def _placed(self, leaf: Leaf, who: Ints, where: Ints, column: Ints, width: int) -> Entries:
-        """Return entries over columns that stand for objects like `who` in containers `where`."""
+        """Return the entries of a leaf over some columns of the model.
+
+        Column column[i] counts objects like object who[i] in container where[i].
+
+        width  the number of columns of the leaf's cell
+        """
         each = leaf.values[who]
         if leaf.factor is not None:
             each = each * leaf.factor.of(who, where)
@@ -137,7 +167,10 @@ class Arguments:
         return key, column[some[source]], by * each[some[source]]
 
     def _split(self, leaf: Leaf, width: int) -> Entries:
-        """Return entries over the counts of classes that began in one container."""
+        """Return the entries of a NEW or OLD leaf over the counts, if all objects of a class start in one container.
+
+        width  the number of columns of the leaf's cell
+        """
         counts = self.a.counts
         who = self.moved.classes.representative[counts.kind]
         began = self.initial[who]
@@ -146,7 +179,13 @@ class Arguments:
         return self._placed(leaf, who[gone], where[gone], gone, width)
 
     def _link(self, link: Link, value: Affine, width: int) -> tuple[Entries, tuple[Ints, Floats]]:
-        """Return the entries of a link, and the errors that it passes on to elements."""
+        """Return the entries of a link in the argument of its cell, and the errors that the link passes on.
+
+        The errors have the keys of elements, and the largest error of each.
+
+        value  the value of the cell that the link reads
+        width  the number of columns of the cell that has the link
+        """
         across = value.shape[1]
         key, source, by = outer_entries(link.rows, value.keys // across, link.columns, value.keys % across, width)
         by = by * link.coefficient
@@ -159,7 +198,13 @@ class Arguments:
         return entries, (key[wrong], error[wrong])
 
     def _numbers(self, link: Link, value: Affine, cell: Cell) -> tuple[Floats | float, Matrix]:
-        """Return the constant that a link adds to every element of a cell, and the constants that it adds to some."""
+        """Return the constants that the link `link` adds to the argument of `cell`.
+
+        The first result is added to every element. The second result is a sparse matrix with the constants of single
+        elements.
+
+        value  the value of the cell that the link reads
+        """
         source = self.cells[link.source]
         height, across = value.shape
         if value.rest is not None:
@@ -181,6 +226,6 @@ class Arguments:
 
 
 def _through(held: Matrix, link: Link) -> Matrix:
-    """Return rows @ held @ columns.T."""
+    """Return rows @ held @ columns.T, with the maps `rows` and `columns` of the link; a map of None is the identity."""
     over = held if link.rows is None else link.rows @ held
     return csr(over if link.columns is None else over @ csc(link.columns.T))

@@ -11,7 +11,7 @@ from libs.assignment.solvers.deal import Deal
 from libs.assignment.solvers.limits import PARTS_LIMIT
 
 POLISH = 0.2
-"""Share of tries and time for the final search over the whole."""
+"""Share of tries and time for the final local search over the whole problem, after the parts are solved."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,13 +21,13 @@ class SearchLimits:
     Without a time limit, the same problem, seed and tries_max give the same answer on any machine. The versions of
     NumPy and SciPy must be the same.
 
-    tries_max   changes to evaluate (a sweep finishes its present object); None: until the time is up, cooling by the
-                clock
-    time_s_max  seconds of wall clock: choosing, compiling and solving
-    threads     parallel walks; the answer depends on their number
+    tries_max   number of changes to evaluate (the last object of a sweep is finished); None: no limit, so the search
+                ends when the time is up, and cools by the clock
+    time_s_max  seconds of wall clock for choosing a solver, compiling and solving
+    threads     number of walks, which are searches in parallel threads; the answer depends on the number
 
-    first_improving  in a descent an object moves to the first better container found, not to the best: faster with
-                     many containers (Rebalancer's SINGLE_GREEDY)
+    first_improving  whether an object moves in a descent to the first better container found, and not to the best
+                     container. That is faster with many containers (Rebalancer's SINGLE_GREEDY)
     """
 
     tries_max: int | None = 20_000_000
@@ -36,7 +36,10 @@ class SearchLimits:
     first_improving: bool = False
 
     def __post_init__(self) -> None:
-        """Check that both limits leave room for some work."""
+        """Raise BadValues if `threads`, `tries_max` or `time_s_max` is out of range.
+
+        Raise it also if neither `tries_max` nor `time_s_max` limits the search, so that it would run forever.
+        """
         if self.threads < 1:
             raise BadValues(f"threads = {self.threads}; expected 1 or more")
         if self.tries_max is None and self.time_s_max == math.inf:
@@ -51,11 +54,12 @@ class SearchLimits:
 class MipLimits:
     """Limits of branch and bound.
 
-    Nodes are counted per priority. The same number gives the same answer on any machine, unless a time limit was hit.
+    Nodes are counted per priority. The same `nodes_max` gives the same answer on any machine, unless a time limit was
+    hit.
 
-    time_s_max    seconds of wall clock, with the building of the model; the priorities share the rest
-    nodes_max     nodes of the tree per priority
-    relative_gap  gap between answer and bound that is good enough
+    time_s_max    seconds of wall clock for building the model and solving; the priorities share the time for solving
+    nodes_max     most nodes of the tree of each priority; None: no limit
+    relative_gap  gap between answer and bound, as a share of the value, at which the answer is good enough
     """
 
     time_s_max: float = math.inf
@@ -63,7 +67,7 @@ class MipLimits:
     relative_gap: float = 1e-4
 
     def __post_init__(self) -> None:
-        """Check the ranges of numbers."""
+        """Raise BadValues if `time_s_max`, `nodes_max` or `relative_gap` is out of its range."""
         if not self.time_s_max > 0:
             raise BadValues(f"time_s_max = {self.time_s_max}; expected seconds above 0")
         if self.nodes_max is not None and self.nodes_max < 0:
@@ -74,15 +78,16 @@ class MipLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partitioning:
-    """The way to cut a problem.
+    """The way to cut a problem into parts.
 
     parts     number of parts
     how       the way to distribute containers to parts
-    split     containers that are in every part, by name or number; None: those too large for one part
-    together  a scope whose items are not cut
-    workers   parts that the executor solves at once; they share the time
-    polish    share of tries and time for a final local search over the whole; 0: none
-    insist    cut the problem even if the test finds it not granular
+    split     containers that are in every part, by name or number; None: containers in which nothing counts, and
+              containers too large for one part
+    together  name of a scope whose items are not cut: all containers of an item go to the same part
+    workers   number of parts that the executor solves at once; the parts share the time
+    polish    share of tries and time for a final local search over the whole problem; 0: no such search
+    insist    whether to cut the problem even if the test finds that parts would lose too much (not granular)
     """
 
     parts: int = 4
@@ -94,7 +99,7 @@ class Partitioning:
     insist: bool = False
 
     def __post_init__(self) -> None:
-        """Check the ranges of numbers."""
+        """Raise BadValues if `parts`, `polish` or `workers` is out of its range."""
         if not 1 <= self.parts <= PARTS_LIMIT:
             raise BadValues(f"parts = {self.parts}; expected 1 to {PARTS_LIMIT}")
         if not 0 <= self.polish < 1:
@@ -107,15 +112,18 @@ class Partitioning:
 class PortfolioLimits:
     """Limits of a portfolio. Unless time ran out, the same input and seed give the same answer on any machine.
 
+    A neighbourhood is a small set of containers that is solved while all others stay. A count is the number of objects
+    of one class in one container.
+
     time_s_max          seconds of the whole call; unfinished work is then dropped, and the best plan so far is kept;
                         0: the start is the answer
-    neighbourhoods_max  neighbourhoods to try; None: twice the number of containers, at least 30
-    stall               stop once this many in a row gained less than stall_gain of the bound together;
-                        None: 12, or a 25th of the containers if that is more
-    stall_gain          fraction of the lower bound
-    exact_columns_max   problems with at most this many count columns are solved as one, exactly
-    exact_nodes_max     nodes of branch and bound for that
-    exact_gap           relative gap at which that counts as solved
+    neighbourhoods_max  most neighbourhoods to try; None: twice the number of containers, at least 30
+    stall               number of neighbourhoods: the search stops if so many in a row together gain less than
+                        `stall_gain` of the bound; None: 12, or a 25th of the containers if that is more
+    stall_gain          gain below which the search stops, as a share of the lower bound: see `stall`
+    exact_columns_max   a problem with at most this many counts is solved as a whole by branch and bound
+    exact_nodes_max     most nodes of that branch and bound
+    exact_gap           relative gap at which a problem counts as solved
     """
 
     time_s_max: float = math.inf
@@ -127,7 +135,7 @@ class PortfolioLimits:
     exact_gap: float = 1e-5
 
     def __post_init__(self) -> None:
-        """Check the ranges of numbers."""
+        """Raise BadValues if a number is below its least value: 1 for `stall`, and 0 for all other limits."""
         whole = ("neighbourhoods_max", "exact_columns_max", "exact_nodes_max")
         least = dict.fromkeys((*whole, "time_s_max", "stall_gain", "exact_gap"), 0) | {"stall": 1}
         for field, at_least in least.items():

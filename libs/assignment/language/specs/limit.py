@@ -80,20 +80,30 @@ class Limit:
         return cls(default=float(given))
 
     def by_item(self, where: str, items: Labels) -> Floats:
-        """Return the limits, (I,), for specs without groups."""
+        """Return the limit of each scope item, (I,), for specs without groups.
+
+        Raises: BadValues if limits were given by group or by pair.
+        """
         if self.groups is not None or self.pairs:
             raise BadValues(f"{where}: this spec has no limits per group; use items")
         return _each(f"{where}, limit", self.default, self.items, items)
 
     def by_group(self, where: str, groups: Labels) -> Floats:
-        """Return the limits, (G,), for specs without scope items."""
+        """Return the limit of each group, (G,), for specs without scope items.
+
+        Raises: BadValues if limits were given by scope item or by pair.
+        """
         if self.items is not None or self.pairs:
             raise BadValues(f"{where}: this spec has no limits per scope item; use groups")
         return _each(f"{where}, limit", self.default, self.groups, groups)
 
     def by_pair(self, where: str, items: Labels, groups: Labels, item_unit: Floats, group_unit: Floats) -> Constant:
-        """Return the limits, (I, G). A RELATIVE limit is multiplied by item_unit[i] * group_unit[g]; one of them is all
-        ones.
+        """Return the limit for each pair of a scope item and a group, (I, G).
+
+        item_unit, group_unit   (I,), (G,) factors of a RELATIVE limit: the limit of item i and group g is multiplied by
+                                item_unit[i] * group_unit[g]. The factors of items or those of groups must all be 1
+
+        Raises: BadValues if limits were given both by item and by group.
         """
         relative = self.type is LimitType.RELATIVE
         at = f"{where}, limit"

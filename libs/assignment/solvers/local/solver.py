@@ -232,9 +232,12 @@ class Search:
         return bool(start.part[0] <= self.walks.tolerance[0])
 
     def _mend(self, work: Stoppable) -> None:
-        """Return each walk to hard limits by minimising broken constraints alone.
+        """Make the hard limits hold again in each walk. A walk is one of several searches that run in parallel.
 
-        A walk that fails, or ends worse than its best, continues from the best.
+        A walk may have searched with hard limits as soft penalties. So a search for broken constraints alone continues
+        from the assignment of the walk. The walk keeps the result if no hard limit is exceeded more than at the start,
+        and the result is no worse than the best of the walk. Otherwise the walk goes to the best assignment of all
+        walks.
         """
         tolerance = self.walks.tolerance
         for walk in self.walks.all:
