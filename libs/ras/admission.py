@@ -1,4 +1,7 @@
-"""Decide whether a reservation can have its capacity, ever and now. Pure, and fast enough for a waiting client."""
+"""Decide whether a reservation can ever have its capacity, and whether it can have it now.
+
+Pure, and fast enough for a client that waits for the answer.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,10 @@ from libs.ras.single_reservation import alone, own_and_free
 from libs.ras.solve import plan_target_bindings
 
 QUICK = Limits(exact_columns_max=2000, nodes_max=1, relative_gap=0.0)
-"""Limits of the first search: admission needs an answer, not the best. A gap would let it take every free server: they
-only break ties."""
+"""Limits of the first search. Admission needs an answer, and not the best answer.
+
+The gap must be 0. With a larger gap the search could take every free server, because free servers only break ties.
+"""
 THOROUGH = Limits(exact_columns_max=2000, nodes_max=200, relative_gap=1e-4)
 """Limits of the second search, before a reservation counts as short."""
 
@@ -26,9 +31,12 @@ THOROUGH = Limits(exact_columns_max=2000, nodes_max=200, relative_gap=1e-4)
 def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], bool] | None = None) -> Verdict:
     """Return the verdict on one reservation of a snapshot.
 
-    Reject it if the region could not meet it without other reservations and with all servers up. Otherwise grant or
-    degrade it by its own and the free servers, with a plan. The plan touches no other reservation's servers, because
-    only a solve may do that.
+    Reject the reservation if the region could not meet it even without other reservations and with all servers up.
+    Otherwise plan with its own servers and the free servers, and grant it if these are enough. If they are not, its
+    phase is degraded. The plan moves no server of another reservation, because only a solve may do that.
+
+    reservation  row of the reservation in the snapshot
+    cancelled    returns whether to stop the search
     """
     survives = bool(snapshot.reservations.survives_msb_loss[reservation])
     potential = potential_of(snapshot, reservation)
@@ -77,7 +85,10 @@ def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], 
 
 
 def refusal_of(snapshot: FleetSnapshot, reservation: int) -> Verdict | None:
-    """Return the verdict on a reservation that no state of the region could meet; None for any other."""
+    """Return the rejection of a reservation that no state of the region could meet.
+
+    Return None if some state of the region could meet the reservation.
+    """
     potential = potential_of(snapshot, reservation)
     return _rejected(snapshot, reservation, potential) if _beyond(potential) else None
 
@@ -93,7 +104,7 @@ def plan_with_free_servers(
     *,
     cancelled: Callable[[], bool] | None = None,
 ) -> TargetPlan:
-    """Return the best plan for one reservation that uses only its own servers and free ones."""
+    """Return the best plan for the reservation in row `reservation` that uses only its own servers and free servers."""
     servers = snapshot.servers
     rows = own_and_free(snapshot, reservation)
     found = plan_target_bindings(alone(snapshot, reservation, rows), limits, cancelled=cancelled).plan.target
@@ -103,7 +114,10 @@ def plan_with_free_servers(
 
 
 def _rejected(snapshot: FleetSnapshot, r: int, p: Potential) -> Verdict:
-    """Name the most that the region could give, and the limit that decides."""
+    """Return the rejection of reservation `r`, which names the most that the region could give, and the deciding limit.
+
+    p  the potential of the reservation
+    """
     name, asked = snapshot.reservations.name[r], f"{p.asked_rru:g} RRU"
     least = p.asked_rru * (1 - ROUNDING)
     if p.eligible_rru <= 0:
@@ -122,7 +136,7 @@ def _rejected(snapshot: FleetSnapshot, r: int, p: Potential) -> Verdict:
 
 
 def _beyond_affinity(snapshot: FleetSnapshot, r: int, p: Potential) -> tuple[str, str]:
-    """Name the affinity share that prevents it, and what to do."""
+    """Return a message with the affinity share that prevents reservation `r`, and advice for its owner."""
     q = snapshot.reservations
     name, asked, share = q.name[r], p.asked_rru, q.affinity_share[r]
     value, tolerance = q.rru[r, snapshot.servers.hardware_type], snapshot.policy.affinity_tolerance

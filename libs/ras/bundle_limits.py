@@ -16,7 +16,9 @@ WHOLE = frozenset({"neighbourhoods_max", "stall", "exact_columns_max", "nodes_ma
 
 
 def limits_from(values: Mapping[str, float]) -> Limits:
-    """Return the limits of a bundle of this or an older version. Ignore unknown names; absent ones take their default.
+    """Return the limits of a bundle of this or an older version.
+
+    Unknown names in `values` are ignored. Limits whose name is absent have their default.
 
     Raises: BadValues for a value out of range.
     """
@@ -27,5 +29,5 @@ def limits_from(values: Mapping[str, float]) -> Limits:
 
 
 def with_time(limits: Limits, time_s_max: float | None) -> Limits:
-    """Return the limits with another time limit in seconds. 0 is allowed; None means no limit."""
+    """Return `limits` with the time limit `time_s_max` in seconds. 0 is allowed; None means no time limit."""
     return replace(limits, time_s_max=None if time_s_max is None else max(time_s_max, LEAST_S))

@@ -1,4 +1,4 @@
-"""Tell what was committed of a plan: its score, its shortfalls, and the changes that were dropped. Pure."""
+"""Report on the committed part of a plan: its score, its shortfalls, and the changes that were dropped. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SHOWN_MAX = 5
 
 
 def kept_part(snapshot: FleetSnapshot, plan: TargetPlan, changes: PlanChanges, settled: Settled) -> TargetPlan:
-    """Return the plan with the kept changes only."""
+    """Return the plan `plan` reduced to the changes that `settled` keeps. All other servers keep their targets."""
     target = snapshot.servers.target.copy()
     kept = changes.row[settled.kept]
     target[kept] = plan.target[kept]
@@ -34,13 +34,14 @@ def committed_report(
     settled: Settled,
     coverage: Mapping[int, Coverage],
 ) -> dict[str, object]:
-    """Return the report of a solve for JSON, as of the commit.
+    """Return the report of a solve for JSON, with the numbers of the committed plan.
 
-    committed   the plan with the kept changes only
+    committed   the plan reduced to the kept changes, from `kept_part`
+    report      the report of the solve
     coverage    id of a reservation -> the capacity of its targets after the commit
 
-    Shortfalls are those of the committed targets. So are the moves and all other terms of the score, for the servers as
-    the solve read them.
+    The shortfalls come from `coverage`. The moves and all other terms of the score come from the committed targets, for
+    the servers as the solve read them.
     """
     short = np.array([coverage[int(i)].shortfall_rru if int(i) in coverage else 0.0 for i in snapshot.reservations.id])
     score = replace(
@@ -58,7 +59,10 @@ def committed_report(
 
 
 def dropped_of(changes: PlanChanges, settled: Settled) -> list[dict[str, object]]:
-    """Return each reservation whose changes were dropped, with their number and the reason, in the order of ids."""
+    """Return an entry for each reservation and reason for which changes were dropped, in the order of reservations.
+
+    An entry has the name of the reservation, the number of dropped changes, and the reason in words.
+    """
     found: list[dict[str, object]] = []
     name = changes.touched.name
     for r in range(len(changes.touched)):

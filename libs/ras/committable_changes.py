@@ -22,24 +22,28 @@ Rows = NDArray[np.intp]
 
 
 class Why(IntEnum):
-    """Why a change is dropped."""
+    """The reason for which a change of a plan is dropped."""
 
     NOT_DROPPED = 0
     SHORT = 1
-    """Without the server, its reservation would end below its promise and below what it had."""
+    """Without the server, its reservation would end below its promise and below the capacity that it had."""
     RETIRING = 2
     """The server will be retired, and the servers that are there do not cover its reservation yet."""
     AFFINITY = 3
-    """The rest of a reservation's changes would cost it more than they bring."""
+    """The changes that remain of a reservation would cost the reservation more than they bring."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Settled:
-    """The N changes of a plan after the decision.
+    """The decision on the N changes of a plan.
 
-    kept      (N,) bool   to be committed
-    because   (N,) int    index of the touched reservation for which a change was dropped; NONE: kept or left alone
-    why       (N,) int    a Why for each
+    A change binds one server to another reservation, or frees it. The change is kept, dropped or left alone. It is left
+    alone if its server changed during the solve, or is of no use at its destination any more. A reservation is touched
+    if it gains or loses a server by a change.
+
+    kept      (N,) bool   whether the change is committed
+    because   (N,) int    index of the touched reservation for which the change was dropped; NONE: kept or left alone
+    why       (N,) int    the reason of the drop, a Why
     """
 
     kept: Bools
@@ -48,14 +52,18 @@ class Settled:
 
 
 def settle(changes: PlanChanges, policy: RegionPolicy, planned: Floats) -> Settled:
-    """Return a sound part of the changes: no reservation ends below both its promise and what it had.
+    """Decide which of the changes to commit, so that every reservation is sound.
 
-    planned   (Q,) RRU by which the checked plan itself makes a reservation shorter. It may, only if the policy does not
-              fix first and the sum of all penalties does not grow
+    A reservation is sound if it does not end below both its promise and the capacity that it had. See `_Ledger` for the
+    other conditions.
 
-    Servers that changed, or that are of no use at their destination any more, are left alone. Then changes are dropped
-    until all reservations are sound, and taken back while all stay so. So no single dropped change could be kept.
-    Each round is linear in the changes. Source: docs/designs/0021-committed-is-checked.md.
+    planned   (Q,) RRU by which the checked plan itself makes each reservation shorter. That is allowed only if the
+              policy does not fix first and the sum of all penalties does not grow
+
+    A change is left alone if its server changed during the solve, or is of no use at its destination any more. Other
+    changes are dropped until all reservations are sound. Then dropped changes are taken back while all reservations
+    stay sound. So no single dropped change could be kept. Each round takes time linear in the number of changes.
+    Source: docs/designs/0021-committed-is-checked.md.
     """
     may = ~changes.changed & ((changes.to == NONE) | (changes.to_rru > 0))
     if policy.fix_first:
@@ -75,7 +83,15 @@ def settle(changes: PlanChanges, policy: RegionPolicy, planned: Floats) -> Settl
 
 
 class _Ledger:
-    """The loads of all touched reservations while changes are dropped and taken back, one at a time."""
+    """The loads of all touched reservations while changes are dropped and taken back, one at a time.
+
+    A reservation is sound if three conditions hold. It is not shorter than before, except by `allowed`. It releases
+    leaving servers only if the servers that are present cover it. With `strict`, its penalty is not larger than before.
+
+    may      (N,) whether the change may be made
+    allowed  (Q,) RRU by which each reservation may become shorter
+    strict   whether a larger penalty makes a reservation unsound
+    """
 
     def __init__(
         self, changes: PlanChanges, policy: RegionPolicy, may: Bools, allowed: Floats, *, strict: bool
@@ -97,7 +113,7 @@ class _Ledger:
             self._enter(int(n), 1.0)
 
     def settle(self) -> Settled:
-        """Drop what is not sound, and take back what is."""
+        """Drop changes until every reservation is sound, then take back those with which all stay sound."""
         waiting, queued = deque(range(len(self.q))), np.ones(len(self.q), bool)
         dropped: list[int] = []
         while waiting:
@@ -114,14 +130,14 @@ class _Ledger:
         return Settled(kept=self.kept, because=self.because, why=self.why)
 
     def grown(self) -> float:
-        """Return the growth of the sum of all weighted penalties, as a share of the sum or, below 1, as it is."""
+        """Return the growth of the sum of all weighted penalties, divided by the larger of 1 and the sum before."""
         weight = weight_of(self.q.priority)
         now = float(sum(weight[r] * self._penalty(r) for r in range(len(self.q))))
         had = float((weight * self.had_penalty).sum())
         return (now - had) / max(1.0, had)
 
     def _mend(self, r: int) -> list[int]:
-        """Drop changes until the reservation is sound, and return them."""
+        """Drop changes of reservation `r` until it is sound, and return the dropped changes."""
         dropped: list[int] = []
         if self._gives_up_too_early(r):
             dropped += self._drop(self.given_up[r][self.kept[self.given_up[r]]], r, Why.RETIRING)
@@ -133,9 +149,10 @@ class _Ledger:
         return dropped
 
     def _keep_servers(self, r: int) -> list[int]:
-        """Let a reservation keep as many servers as it needs, and return their changes.
+        """Let reservation `r` keep as many servers as it needs, and return the changes that are dropped for that.
 
-        First those of other MSBs than the fullest: only these help, as long as they are not the fullest themselves.
+        If it must survive the loss of an MSB, it keeps servers outside of its fullest MSB first. Only such servers
+        raise the capacity that survives, until their own MSB is the fullest.
         """
         rows = self.outgoing[r]
         rows = rows[self.kept[rows] & (self.c.source_rru[rows] > 0)]
@@ -156,7 +173,10 @@ class _Ledger:
         return dropped
 
     def _hurt(self, n: int) -> int:
-        """Return 0 if change n frees its server, 1 if its destination has room without it, else 2."""
+        """Return how much the drop of change `n` hurts its destination.
+
+        0: the change frees its server. 1: the destination has enough capacity without the server. 2: it has not.
+        """
         s = int(self.c.to[n])
         if s == NONE:
             return 0
@@ -164,7 +184,10 @@ class _Ledger:
         return 1 if room - self.q.capacity_rru[s] >= self.c.to_rru[n] else 2
 
     def _take_back(self, dropped: list[int]) -> None:
-        """Keep each dropped change again, the last first, with which all stay sound; until none is left."""
+        """Take back each change of `dropped` with which all reservations stay sound, the last dropped change first.
+
+        Repeat until no further change can be taken back.
+        """
         taken = True
         while taken:
             taken = False
@@ -184,7 +207,7 @@ class _Ledger:
         return dropped
 
     def _enter(self, n: int, sign: float) -> None:
-        """Carry out change n (1) or undo it (-1)."""
+        """Carry out change `n` if `sign` is 1, or undo it if `sign` is -1."""
         c, m = self.c, self.c.msb[n]
         self.kept[n] = sign > 0
         for r, rru in ((c.source[n], -sign * c.source_rru[n]), (c.to[n], sign * c.to_rru[n])):
@@ -213,7 +236,7 @@ class _Ledger:
         return max(0.0, float(self.q.capacity_rru[r] - (load.sum() - buffer)))
 
     def _penalty(self, r: int) -> float:
-        """Return the penalty of ADR 0012: of the shortfall, and of the RRU outside the bands of affinity."""
+        """Return the penalty of reservation `r` (ADR 0012), for its shortfall and for RRU outside its affinity bands."""
         share, capacity = self.q.affinity_share[r], self.q.capacity_rru[r]
         off = 0.0
         if not np.isnan(share).all():
@@ -224,7 +247,11 @@ class _Ledger:
 
 
 def _by_reservation(of: Indices, may: Bools, reservations: int) -> list[Rows]:
-    """Return for each of Q reservations the rows of the changes that may be made `of` it."""
+    """Return for each of Q reservations the changes that may be made and name the reservation in `of`.
+
+    of   (N,) index of a reservation for each change, such as the source of its server; NONE: no reservation
+    may  (N,) whether the change may be made
+    """
     rows = np.flatnonzero(may & (of != NONE))
     rows = rows[np.argsort(of[rows], kind="stable")]
     return np.split(rows, np.cumsum(np.bincount(of[rows], minlength=reservations))[:-1]) if reservations else []

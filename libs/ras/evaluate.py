@@ -13,14 +13,14 @@ from libs.domain.reservation import ROUNDING
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Coverage:
-    """The capacity of each reservation. Servers that are down or leaving do not count.
+    """The capacity that each of R reservations holds. Servers that are down or leaving do not count.
 
-    total      (R,) RRU   bound, up and not leaving
-    worst_msb  (R,) RRU   in the MSB with most of it
-    surviving  (R,) RRU   total, less the worst MSB if the reservation must survive its loss
-    shortfall  (R,) RRU   capacity that does not survive
-    by_msb     (R, M) RRU
-    off_affinity (R, D) RRU  outside the band of expression 7
+    total         (R,) RRU    all servers bound to the reservation
+    worst_msb     (R,) RRU    its servers in the MSB that holds most of them
+    surviving     (R,) RRU    total, less worst_msb if the reservation must survive the loss of an MSB
+    shortfall     (R,) RRU    the part of its capacity that `surviving` does not cover
+    by_msb        (R, M) RRU  its servers in each MSB
+    off_affinity  (R, D) RRU  the RRU outside the affinity band of each datacenter (expression 7)
     """
 
     total: Floats
@@ -33,8 +33,20 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """The terms of the objective, in the policy's currency. short and affinity are the penalties of expressions 6 and
-    7.
+    """The terms of the objective for one binding, in the currency of the policy's costs.
+
+    stability            cost of servers that leave their reservation (expression 1)
+    rack_spread          cost of RRU above the limit of a rack (expression 2)
+    msb_spread           cost of RRU above the limit of an MSB (expression 3)
+    buffer               cost of RRU in the largest MSB of each reservation that must survive its loss (expression 4)
+    surplus              cost of servers above the fewest that could give the capacity
+    short                penalty for RRU that reservations lack (expression 6)
+    affinity             penalty for RRU outside the affinity bands (expression 7)
+    moved_idle           number of idle servers that leave their reservation
+    moved_in_use         number of servers in use that leave their reservation
+    acquired             number of servers that reservations get
+    shortfall_rru        RRU that reservations lack in total
+    reservations_short   number of reservations that lack RRU
     """
 
     stability: float
@@ -62,7 +74,7 @@ class Score:
 
     @property
     def total(self) -> float:
-        """Return objective plus penalty."""
+        """Return the sum of `objective` and `penalty`."""
         return self.objective + self.penalty
 
     @property
@@ -72,7 +84,10 @@ class Score:
 
 
 def coverage_of(snapshot: FleetSnapshot, binding: Indices) -> Coverage:
-    """Return the coverage under a binding (S,) of servers: index of a reservation, or negative."""
+    """Return the coverage of all reservations under `binding` (S,).
+
+    binding  the index of the reservation of each server; negative: the server is in no reservation
+    """
     q, topology = snapshot.reservations, snapshot.topology
     R, M, D = len(q), len(topology.msbs), len(topology.datacenters)
     rows, value = _usable(snapshot, binding)
@@ -101,14 +116,15 @@ def coverage_of(snapshot: FleetSnapshot, binding: Indices) -> Coverage:
 
 
 def short_rru(snapshot: FleetSnapshot, covered: Coverage) -> Floats:
-    """Return the RRU that each reservation lacks, (R,); 0 for rounding residue."""
+    """Return the RRU that each reservation lacks, (R,). A residue of rounding counts as 0."""
     return np.where(covered.shortfall > ROUNDING * snapshot.reservations.capacity_rru, covered.shortfall, 0.0)
 
 
 def surplus_servers(snapshot: FleetSnapshot, binding: Indices) -> Floats:
-    """Return the servers of each reservation above C / max V, the fewest that could give its capacity, (R,).
+    """Return the number of servers of each reservation above the fewest that could give its capacity, (R,).
 
-    Embedded buffers count, and so do servers of no use to their reservation. Servers that are down or leaving do not.
+    The fewest are C / max V servers: the capacity divided by the RRU of the best server. Servers of embedded buffers
+    count, and so do servers of no use to their reservation. Servers that are down or leaving do not count.
     """
     q = snapshot.reservations
     held = np.bincount(binding[(binding >= 0) & snapshot.servers.lasting], minlength=len(q))
@@ -118,7 +134,7 @@ def surplus_servers(snapshot: FleetSnapshot, binding: Indices) -> Floats:
 
 
 def costs_by_reservation(snapshot: FleetSnapshot, binding: Indices) -> Floats:
-    """Return expressions 3 and 4, the surplus and the penalties of 6 and 7 for each reservation, (R,)."""
+    """Return the cost of each reservation, (R,): expressions 3 and 4, the surplus, and the penalties (6 and 7)."""
     q, policy, covered = snapshot.reservations, snapshot.policy, coverage_of(snapshot, binding)
     surplus = policy.surplus_cost * surplus_servers(snapshot, binding)
     buffer = np.where(q.survives_msb_loss, covered.worst_msb, 0.0)
@@ -128,7 +144,10 @@ def costs_by_reservation(snapshot: FleetSnapshot, binding: Indices) -> Floats:
 
 
 def evaluate(snapshot: FleetSnapshot, binding: Indices) -> Score:
-    """Score a binding (S,). Leaving is measured against the snapshot's targets. Source: RAS, 3.5.3."""
+    """Return the score of `binding` (S,). Source: RAS, 3.5.3.
+
+    A server leaves its reservation if its binding differs from its target in the snapshot.
+    """
     s, q, policy = snapshot.servers, snapshot.reservations, snapshot.policy
     covered = coverage_of(snapshot, binding)
     moved = (s.target >= 0) & (binding != s.target)
@@ -156,13 +175,16 @@ def evaluate(snapshot: FleetSnapshot, binding: Indices) -> Score:
 
 
 def _usable(snapshot: FleetSnapshot, binding: Indices) -> tuple[np.ndarray[tuple[int], np.dtype[np.intp]], Floats]:
-    """Return the rows of servers that are bound, up and not leaving, and the RRU of each."""
+    """Return the rows of servers that are bound, up and not leaving, and the RRU of each of these servers."""
     usable: Bools = (binding >= 0) & snapshot.servers.lasting
     rows = np.flatnonzero(usable)
     return rows, snapshot.reservations.rru[binding[rows], snapshot.servers.hardware_type[rows]]
 
 
 def _above(load: Floats, share: Floats, capacity: Floats) -> Floats:
-    """Return the RRU above a spread limit. An infinite share is no limit, for any capacity."""
+    """Return the RRU of `load` above the spread limit, which is `share` times `capacity`.
+
+    An infinite share means no limit, for any capacity.
+    """
     limit = np.where(np.isinf(share), np.inf, np.where(np.isinf(share), 0.0, share) * capacity)
     return np.maximum(load - limit, 0.0)

@@ -1,4 +1,8 @@
-"""Turn counts into single servers. Deterministic, and without unnecessary moves."""
+"""Turn counts of servers into bindings of single servers. Deterministic, and without unnecessary moves.
+
+A count is the number of servers of one place that a reservation gets. A place is a group of servers that no reservation
+distinguishes: see server_classes.py.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +15,15 @@ from libs.ras.server_classes import Counts, Index, Places
 
 
 def extract_targets(snapshot: FleetSnapshot, places: Places, wanted: Counts) -> Indices:
-    """Return target bindings (S,) with exactly these counts (R, K).
+    """Return target bindings (S,) that give each of R reservations `wanted` (R, K) servers of each of K places.
 
-    Servers that are down or leaving keep their target, except for those that give_up_leaving releases. The servers of a
-    deleted reservation become free. Of each (reservation, place), the most expensive servers to move stay first. The
-    others go to reservations that grow there. Servers bound to such a reservation already come first, which cancels a
-    running move. Then come free servers, idle ones and used ones. Among equals, the rack with the fewest servers of the
-    reservation comes first, then the lowest row.
+    Servers that are down or leaving keep their target, except for leaving servers that give_up_leaving releases. The
+    servers of a deleted reservation become free.
+
+    If a reservation loses servers of a place, it keeps those that cost most to move. If a reservation grows in a place,
+    it gets servers that no reservation keeps there. Servers that it holds at present come first, which cancels a
+    running move. Then come free idle servers, then other idle servers, then servers in use. Among equal servers, the
+    rack with the fewest servers of the reservation comes first, then the lowest row.
     """
     servers, place = snapshot.servers, places.of
     K = wanted.shape[1]
@@ -46,9 +52,10 @@ def extract_targets(snapshot: FleetSnapshot, places: Places, wanted: Counts) -> 
 
 
 def _stays(snapshot: FleetSnapshot, held: Index, place: Index, wanted: Counts) -> Bools:
-    """Return whether each server stays, (len(held),): the best of every (reservation, place), as many as wanted.
+    """Return for each server of `held` whether it stays with its reservation, (len(held),).
 
-    The most expensive to move are best, then those at their target, then those that keep racks even.
+    Of the servers of one reservation in one place, the best stay, as many as `wanted` (R, K) says. Servers that cost
+    most to move are best. Next come servers that are at their target already, and then servers that keep racks even.
     """
     servers = snapshot.servers
     dear = servers.in_use if snapshot.policy.move_cost_in_use >= snapshot.policy.move_cost_idle else ~servers.in_use
@@ -62,8 +69,9 @@ def _stays(snapshot: FleetSnapshot, held: Index, place: Index, wanted: Counts) -
 
 
 def _nth(order: Index, *keys: Counts | Indices) -> Counts:
-    """Return for each entry the number of earlier entries in `order` with the same keys. Equal keys are neighbours
-    there.
+    """Return for each entry the number of earlier entries in `order` that are equal to it in all `keys`.
+
+    Entries with equal keys must be neighbours in `order`.
     """
     new = np.zeros(len(order), bool)
     new[:1] = True
@@ -76,7 +84,7 @@ def _nth(order: Index, *keys: Counts | Indices) -> Counts:
 
 
 def _best(snapshot: FleetSnapshot, candidates: Index, r: int, crowd: _RackCrowd) -> Index:
-    """Return the positions of the candidates, the best for reservation r first."""
+    """Return the positions of the servers in `candidates`, the best server for reservation `r` first."""
     servers = snapshot.servers
     rack = servers.rack[candidates]
     churn = np.where(
@@ -89,7 +97,7 @@ def _best(snapshot: FleetSnapshot, candidates: Index, r: int, crowd: _RackCrowd)
 
 
 class _RackCrowd:
-    """The number of servers in each rack that a reservation has before the distribution."""
+    """The number of servers that each reservation keeps in each rack, before further servers are distributed."""
 
     def __init__(self, snapshot: FleetSnapshot, target: Indices, usable: Bools) -> None:
         self._racks = len(snapshot.topology.racks)
@@ -98,7 +106,7 @@ class _RackCrowd:
         self._keys, self._counts = np.unique(keys, return_counts=True)
 
     def of(self, r: int, rack: Indices) -> Counts:
-        """Return the number of servers that reservation r has in each of the racks, (k,)."""
+        """Return the number of servers that reservation `r` has in each rack of `rack` (k,), (k,)."""
         if not len(self._keys):
             return np.zeros(len(rack), np.int64)
         key = r * self._racks + rack.astype(np.int64)

@@ -1,4 +1,4 @@
-"""Derive a finding for each reservation from its targets. Pure."""
+"""Derive a finding for each reservation from its targets: whether its servers cover its capacity. Pure."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from libs.ras.shortage import describe_shortage, stock_of
 def findings_of(snapshot: FleetSnapshot, free: Mapping[str, int], coverage: Mapping[int, Coverage]) -> list[NewFinding]:
     """Return a finding for every reservation of the snapshot, in the snapshot's order.
 
-    free       hardware type -> free servers that plans may count on
+    free       hardware type -> number of free servers that plans may count on
     coverage   id of a reservation -> the capacity of its present targets
 
-    Both are read after the commit, because it leaves alone servers that changed during the solve.
+    Read `free` and `coverage` after the commit of a plan, because the commit leaves alone servers that changed during
+    the solve.
     """
     free_by_type = np.array([free.get(str(name), 0) for name in snapshot.hardware_types], np.int64)
     stock, q = stock_of(snapshot), snapshot.reservations

@@ -1,4 +1,4 @@
-"""Compute the most that a region could give one reservation if there were no others."""
+"""Compute the largest capacity that a region could give one reservation if there were no other reservations."""
 
 from __future__ import annotations
 
@@ -14,15 +14,18 @@ from libs.mip.model import Mip
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Potential:
-    """The largest possible capacity, in RRU of the reservation.
+    """The largest possible capacity of one reservation, in its RRU.
 
-    Servers that are down count, because an outage must not cause a refusal. Leaving servers do not count.
+    Servers that are down count, because an outage must not cause a refusal. Servers to be retired do not count.
 
-    eligible_rru     all servers it may use
-    largest_msb_rru  of those, in the largest MSB; largest_msb its name
-    surviving_rru    eligible, less the largest MSB if it must survive its loss
-    most_rru         likewise within the affinity bands; 0 if they cannot be met
-    least_held_rru   least RRU to hold, in any MSBs, so that asked_rru survive; inf if that is impossible
+    asked_rru        the capacity that the reservation asks for
+    eligible_rru     all servers that the reservation may use
+    largest_msb_rru  those of these servers that are in the MSB with the most RRU
+    largest_msb      the name of that MSB
+    surviving_rru    eligible_rru, less largest_msb_rru if the reservation must survive the loss of an MSB
+    most_rru         the most that survives while each datacenter holds a share within its affinity band; 0 if the bands
+                     cannot be met
+    least_held_rru   the least RRU to hold, in any MSBs, so that asked_rru survives; inf if that is impossible
     """
 
     asked_rru: float
@@ -34,7 +37,7 @@ class Potential:
     least_held_rru: float
 
     def numbers(self) -> dict[str, float]:
-        """Return the numbers for a verdict."""
+        """Return the numbers that a verdict of admission shows, by name."""
         return {
             "asked_rru": self.asked_rru,
             "eligible_rru": self.eligible_rru,
@@ -45,9 +48,10 @@ class Potential:
 
 
 def potential_of(snapshot: FleetSnapshot, reservation: int) -> Potential:
-    """Return the potential of a reservation.
+    """Return the potential of the reservation in row `reservation`.
 
-    Without affinity it holds all servers, because one more server never lowers the capacity that survives an MSB loss.
+    Without affinity the reservation would hold all servers. One more server never lowers the capacity that survives the
+    loss of an MSB.
     """
     q, M = snapshot.reservations, len(snapshot.topology.msbs)
     value = q.rru[reservation, snapshot.servers.hardware_type] * ~snapshot.servers.leaving
@@ -74,9 +78,10 @@ def potential_of(snapshot: FleetSnapshot, reservation: int) -> Potential:
 
 
 def _least_held(by_msb: Floats, capacity: float) -> float:
-    """Return the least sum_m x[m] with x <= by_msb and sum_m x[m] - max_m x[m] >= capacity: the most even choice.
+    """Return the least sum_m x[m] with x <= by_msb and sum_m x[m] - max_m x[m] >= capacity; inf if there is no such x.
 
-    With w in the largest MSB, sum_m min(by_msb[m], w) - w survive. That rises with w until one MSB alone exceeds it.
+    The best x is the most even one. With w RRU in the largest MSB, sum_m min(by_msb[m], w) - w RRU survive. That
+    amount rises with w until only one MSB has more than w.
     """
     level = np.sort(by_msb)
     below = np.append(0.0, np.cumsum(level))[:-1]  # (M,) in MSBs with less than level[m]
@@ -91,12 +96,19 @@ def _least_held(by_msb: Floats, capacity: float) -> float:
 def _most_within_bands(
     snapshot: FleetSnapshot, by_msb: Floats, wanted: Floats, capacity: float, survives: bool
 ) -> float:
-    """Return the most RRU that survive with every datacenter within its band; 0 if the bands cannot be met.
+    """Return the most RRU that survive while every datacenter is within its affinity band.
+
+    Return 0 if the bands cannot be met.
 
         max  sum_m x[m] - worst     x[m] <= by_msb[m],   worst >= x[m] (if it must survive),
         wanted[d] - theta C  <=  sum_{m in d} x[m]  <=  wanted[d] + theta C      for all d with an affinity
 
-    In fractions of servers: a request beyond even that is impossible.
+    The program allows fractions of servers. So a request for more than its optimum is impossible.
+
+    by_msb    (M,) RRU of the servers of each MSB
+    wanted    (D,) RRU that each datacenter should hold; nan: the datacenter has no band
+    capacity  C, the RRU of the reservation
+    survives  whether the reservation must survive the loss of an MSB
     """
     m = Mip()
     x = m.add_columns(len(by_msb), cost=-1.0, upper=by_msb)

@@ -1,4 +1,4 @@
-"""Whether planned maintenance may begin: the rules of docs/designs/0023 (RAS, 2.4 and 3.3.1). Pure."""
+"""Decide whether planned maintenance may begin, by the rules of docs/designs/0023 (RAS, 2.4 and 3.3.1). Pure."""
 
 from __future__ import annotations
 
@@ -21,28 +21,35 @@ from libs.domain.unavailability import UnavailabilityEvent
 from libs.ras.replacement import MSB_LOST_SHARE
 
 MSB_PARTS = 4
-"""At most one part of so many of an MSB's servers is in planned maintenance at a time (RAS, 3.3.1)."""
+"""At most one MSB_PARTS-th of the servers of an MSB is in planned maintenance at a time (RAS, 3.3.1)."""
 _NAMES_MAX = 10
 
 _NOW, _QUEUED, _REFUSED = MaintenanceVerdict.NOW, MaintenanceVerdict.QUEUED, MaintenanceVerdict.REFUSED
 
 
 def maintenance_limit(servers: Ints) -> Ints:
-    """Return the servers of each MSB (M,) that may be in planned maintenance at a time. One always may."""
+    """Return how many servers of each MSB may be in planned maintenance at a time, (M,). It is at least 1.
+
+    servers  (M,) number of servers of each MSB
+    """
     return np.maximum(1, servers // MSB_PARTS)
 
 
 def lost_msbs(ground: MaintenanceGround) -> Bools:
-    """Return the MSBs (M,) that count as lost, for any scope of the events (ADR 0011)."""
+    """Return for each MSB whether it counts as lost, (M,).
+
+    It does if more than MSB_LOST_SHARE of its servers are down, for any scope of the events (ADR 0011).
+    """
     return np.asarray(ground.down > MSB_LOST_SHARE * ground.servers)
 
 
 def may_begin(ground: MaintenanceGround, *, behind: int | None = None) -> MaintenanceAnswer:
-    """Return the answer to a request. The first rule of docs/designs/0023 that applies decides.
+    """Return the answer to a request for maintenance. The first rule of docs/designs/0023 that applies decides.
 
-    behind   id of the last event that waits in front of it; None: none does
+    ground   the request, and the state of the region
+    behind   id of the last event that waits in front of the request; None: no event waits in front of it
 
-    A queued answer has no position, and `begins_at` is known for waits on maintenance only.
+    A queued answer has no position yet. Its `begins_at` is known only if it waits for other maintenance to end.
     """
     touched = np.flatnonzero(ground.asked)
     if not len(touched):
@@ -84,15 +91,17 @@ def may_begin(ground: MaintenanceGround, *, behind: int | None = None) -> Mainte
 
 
 def waits_behind(event_id: int) -> MaintenanceAnswer:
-    """Return the answer to a request while another one, asked for earlier, waits."""
+    """Return the queued answer to a request while the event `event_id`, which was asked for earlier, waits."""
     what = f"it waits its turn behind event {event_id}, which was asked for earlier"
     return _answer(_QUEUED, MaintenanceReason.BEHIND, what, waits_for=(event_id,))
 
 
 def in_queue(answer: MaintenanceAnswer, before: Sequence[UnavailabilityEvent]) -> MaintenanceAnswer:
-    """Return a queued answer with its position, and an estimate of its beginning: when the one before it will end.
+    """Return `answer` with its position in the queue. Return an answer that is not queued unchanged.
 
-    before   the events that wait in front of it, with their answers
+    If the request waits behind another event, estimate also when it begins: when the last event before it will end.
+
+    before   the events that wait in front of the request, with their answers
     """
     if answer.verdict is not _QUEUED:
         return answer
@@ -105,7 +114,7 @@ def in_queue(answer: MaintenanceAnswer, before: Sequence[UnavailabilityEvent]) -
 
 
 def _waits(reason: MaintenanceReason, message: str, events: list[Underway]) -> MaintenanceAnswer:
-    """Return a queued answer that waits for these events, all of them to be on the safe side."""
+    """Return a queued answer that waits until all of `events` have ended, to be on the safe side."""
     ids = tuple(event.unavailability_event_id for event in events)
     ends = [event.ends_at for event in events if event.ends_at is not None]
     begins_at: datetime | None = max(ends) if len(ends) == len(events) and ends else None
@@ -117,7 +126,7 @@ def _msbs_of(ground: MaintenanceGround, events: list[Underway], *, but: int) -> 
 
 
 def _list(names: Iterable[str]) -> str:
-    """Return the first names, and the number of the others."""
+    """Return a text with the first _NAMES_MAX names, and the number of all further names."""
     every = list(names)
     more = f" and {len(every) - _NAMES_MAX} more" if len(every) > _NAMES_MAX else ""
     return ", ".join(every[:_NAMES_MAX]) + more

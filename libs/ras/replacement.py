@@ -1,4 +1,4 @@
-"""Choose spare servers for lost ones: the quick decision between two solves (RAS, 3.2 and 3.3.1)."""
+"""Choose spare servers that replace lost servers: the quick decision between two solves (RAS, 3.2 and 3.3.1)."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ _TOLERANCE = 1e-9
 
 
 def plan_replacements(failures: FailuresSnapshot) -> Replacements:
-    """Swap lost servers for spare ones of their hardware type, while their reservation is short. ADR 0011.
+    """Replace lost servers by spare servers of the same hardware type, while their reservation is short. ADR 0011.
 
     The reservation that lacks the larger share of its capacity comes first. A spare server is chosen by the cost of its
-    MSB to the reservation. Shortfall and affinity count first, then whether it is ready, then spread and buffer. Of
-    equals the MSB that keeps the most spares wins. The same snapshot gives the same plan.
+    MSB to the reservation. Shortfall and affinity count first, then whether the spare server is ready, then spread and
+    buffer. Of MSBs with equal costs, the MSB with the most spare servers gives one. The same snapshot gives the same
+    plan.
     """
     fleet = failures.fleet
     servers, q, M = fleet.servers, fleet.reservations, len(fleet.topology.msbs)
@@ -53,7 +54,7 @@ def _types(failures: FailuresSnapshot) -> list[int]:
 
 
 def _lost_msbs(failures: FailuresSnapshot) -> Bools:
-    """Return the MSBs that count as lost, (M,)."""
+    """Return for each MSB whether it counts as lost, (M,): more than MSB_LOST_SHARE of its servers are down."""
     fleet = failures.fleet
     M = len(fleet.topology.msbs)
     all_servers = np.bincount(fleet.server_msb, minlength=M)
@@ -77,9 +78,10 @@ def _verdict(
 
 
 def _choose(failures: FailuresSnapshot, r: int, held: Floats, spares: NDArray[np.intp]) -> int:
-    """Return the row of the spare server (of N, all of one type) for reservation r.
+    """Return the row of the best spare server for reservation `r`.
 
-    held   (M,) RRU that it has in each MSB
+    held    (M,) RRU that the reservation has in each MSB
+    spares  (N,) rows of the spare servers to choose from, all of one hardware type
     """
     fleet = failures.fleet
     q, policy, topology = fleet.reservations, fleet.policy, fleet.topology
@@ -100,7 +102,10 @@ def _choose(failures: FailuresSnapshot, r: int, held: Floats, spares: NDArray[np
 
 
 def _missing(failures: FailuresSnapshot, r: int, held: Floats) -> Floats:
-    """Return the RRU that reservation r lacks (RAS, expression 6), (N,), for each row of `held` (N, M)."""
+    """Return the RRU that reservation `r` lacks (RAS, expression 6), (N,), for each row of `held` (N, M).
+
+    A row of `held` has the RRU that the reservation holds in each MSB.
+    """
     q = failures.fleet.reservations
     surviving = held.sum(1) - (held.max(1, initial=0.0) if q.survives_msb_loss[r] else 0.0)
     return np.asarray(np.maximum(q.capacity_rru[r] - surviving, 0.0))

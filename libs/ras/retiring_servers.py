@@ -1,4 +1,4 @@
-"""Release servers announced for retirement from their reservations."""
+"""Release leaving servers from their reservations. A leaving server is announced for retirement."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ _ROUNDING_RRU = 1e-7
 
 
 def give_up_leaving(snapshot: FleetSnapshot, target: Indices) -> Indices:
-    """Return the targets (S,) without the leaving servers of each reservation that is covered without them.
+    """Return the targets (S,) after each reservation that is covered without its leaving servers has released them.
 
-        r gives them up  if  shortfall_r(y) <= 0,   y[s] = target[s] if current[s] = target[s], else FREE
+        r releases its leaving servers  if  shortfall_r(y) <= 0,
+        y[s] = target[s] if current[s] = target[s], else FREE
 
-    Only present servers count, not those on their way, so a reservation's capacity never dips. One solve finds the
-    successors, and a later one releases the leaving servers. docs/adr/0013.
+    Only servers that are present already count, and no servers on their way. So the capacity of a reservation never
+    dips. One solve finds the successors of leaving servers, and a later solve releases the leaving servers.
+    docs/adr/0013.
     """
     servers = snapshot.servers
     leaving = servers.leaving & (target >= 0)

@@ -1,4 +1,4 @@
-"""Group the servers that no reservation can tell apart. A plan counts the servers of each group."""
+"""Group servers into places. No reservation distinguishes servers of one place, so a plan counts them."""
 
 from __future__ import annotations
 
@@ -15,17 +15,20 @@ Index = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Places:
-    """K places: groups of lasting servers in one MSB, of hardware types with the same value to every reservation.
+    """The K places of a region.
 
-    of    (S,) int   the place of each server; -1: not lasting
-    size  (K,) int   servers
+    A place is a group of lasting servers in one MSB, of hardware types with the same value to every reservation. Plans
+    may count on lasting servers: see Servers.lasting in libs/domain/fleet.py.
+
+    of    (S,) int   the place of each server; -1: the server is not lasting
+    size  (K,) int   the number of servers of each place
     """
 
     of: Index
     size: Counts
 
     def counts(self, binding: NDArray[np.int32], reservations: int) -> Counts:
-        """Count the servers of each place that a binding (S,) gives to each of R reservations, (R, K)."""
+        """Return the number of servers of each place that `binding` (S,) gives to each of R reservations, (R, K)."""
         K = len(self.size)
         rows = np.flatnonzero((self.of >= 0) & (binding >= 0))
         keys = binding[rows].astype(np.int64) * K + self.of[rows]
@@ -33,7 +36,7 @@ class Places:
 
 
 def places_of(snapshot: FleetSnapshot) -> Places:
-    """Group the lasting servers of a region."""
+    """Return the places of a region: its lasting servers by MSB and by value to reservations."""
     servers = snapshot.servers
     rows = np.flatnonzero(servers.lasting)
     _, kind = np.unique(snapshot.reservations.rru, axis=1, return_inverse=True)  # equal for types of equal value

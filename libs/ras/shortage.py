@@ -1,4 +1,4 @@
-"""Describe the need of a short reservation, in words and numbers: the answer to "why not"."""
+"""Describe in words and numbers why a reservation is short of capacity, and which servers it needs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,12 @@ _ROUNDING_RRU = 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shortage:
-    """A reason for clients, a message for people, and its numbers."""
+    """The shortage of a reservation.
+
+    reason   an identifier that clients may match, CamelCase
+    message  a text for people
+    numbers  the numbers of the message by name
+    """
 
     reason: str
     message: str
@@ -33,14 +38,17 @@ def describe_shortage(
     free_servers: int,
     granted_servers: int = 0,
 ) -> Shortage:
-    """Name the number and type of missing servers, the MSB to avoid, and the number of free servers.
+    """Name the number and hardware type of missing servers, the MSB to avoid, and the number of free servers.
 
-    stock          (T,) servers of each hardware type in the region
-    worst_msb      name of the MSB with most of the reservation: more servers there would not help
-    free_servers     free servers that could lower the shortage
-    granted_servers  of those, servers that the caller binds to it; it is short by short_rru in spite of them
+    The named hardware type is the type whose servers in the region have the most RRU for the reservation in total.
 
-    The type is the one with the most RRU for the reservation in the region.
+    reservation      row of the reservation in the snapshot
+    stock            (T,) number of servers of each hardware type in the region
+    short_rru        the RRU that the reservation lacks
+    worst_msb        name of the MSB with most RRU of the reservation: more servers there would not help
+    free_servers     number of free servers that could lower the shortage
+    granted_servers  number of those free servers that the caller binds to the reservation. The reservation lacks
+                     `short_rru` in spite of these servers
     """
     q = snapshot.reservations
     rru = q.rru[reservation]
@@ -73,6 +81,6 @@ def describe_shortage(
 
 
 def stock_of(snapshot: FleetSnapshot) -> Ints:
-    """Count the servers of each hardware type in the region that stay, (T,)."""
+    """Return the number of servers of each hardware type in the region, (T,), without servers to be retired."""
     staying = snapshot.servers.hardware_type[~snapshot.servers.leaving]
     return np.bincount(staying, minlength=len(snapshot.hardware_types)).astype(np.int64)

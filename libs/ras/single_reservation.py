@@ -1,4 +1,4 @@
-"""Cut a snapshot to one reservation with its own and the free servers, for requests and explanations."""
+"""Cut a snapshot to one reservation with its own servers and the free servers, for requests and explanations."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from libs.domain.fleet import FREE, FleetSnapshot
 
 
 def own_and_free(snapshot: FleetSnapshot, reservation: int) -> Indices:
-    """Return the rows of its servers by target, and of free servers that are neither down, in maintenance nor announced
-    for retirement.
+    """Return the rows of the servers whose target is `reservation`, and of the free servers that it could get.
+
+    Such a free server is neither down, nor in maintenance, nor announced for retirement.
     """
     servers = snapshot.servers
     mine = (servers.target == reservation) | ((servers.target < 0) & servers.lasting)
@@ -20,7 +21,10 @@ def own_and_free(snapshot: FleetSnapshot, reservation: int) -> Indices:
 
 
 def alone(snapshot: FleetSnapshot, reservation: int, rows: Indices) -> FleetSnapshot:
-    """Return the snapshot with one reservation and some servers. Bindings to other reservations become FREE."""
+    """Return the snapshot with the one reservation `reservation` and the servers `rows`.
+
+    A server that is bound to another reservation becomes FREE.
+    """
     q, own = snapshot.reservations, slice(reservation, reservation + 1)
     some = with_servers(snapshot, rows)
     current, target = (
@@ -35,6 +39,6 @@ def alone(snapshot: FleetSnapshot, reservation: int, rows: Indices) -> FleetSnap
 
 
 def with_servers(snapshot: FleetSnapshot, rows: Indices) -> FleetSnapshot:
-    """Return the snapshot with some servers only."""
+    """Return the snapshot with the servers `rows` only, in that order."""
     s = snapshot.servers
     return replace(snapshot, servers=replace(s, **{field.name: getattr(s, field.name)[rows] for field in fields(s)}))

@@ -1,4 +1,7 @@
-"""A solve: state the region, have the assignment library solve it, hand out servers. See docs/designs/0018."""
+"""Solve a region: state it as a problem, let the assignment library solve that, and assign single servers.
+
+See docs/designs/0018.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,10 @@ SOLVER = "portfolio"
 SAME = 1e-6
 """Relative difference up to which penalties count as equal, for rounding in sums of floats."""
 Listener = Callable[[str, float, float, float], None]
-"""Phase, incumbent (total without rack), bound, gap. The incumbent is inf and the gap nan before there is one."""
+"""A function of phase, incumbent, bound and gap. The incumbent is the total cost, without racks, of the best plan.
+
+Before there is a plan, the incumbent is inf and the gap is nan.
+"""
 
 
 def plan_target_bindings(
@@ -49,7 +55,7 @@ def plan_target_bindings(
 
 
 class _Solve:
-    """One solve under way, with its clock."""
+    """One solve of a region, with its clock and the seconds of its steps."""
 
     def __init__(
         self,
@@ -106,7 +112,7 @@ class _Solve:
         return SolveResult(plan=TargetPlan(target=target, parent_plan_id=self.snapshot.target_plan_id), report=report)
 
     def _solved(self, statement: Statement, limits: Limits, heard: Callable[[Progress], None] | None) -> Result:
-        """Solve a statement in the remaining time."""
+        """Solve the problem of `statement` in the time that is left of `limits`."""
         left_s = None
         if limits.time_s_max is not None:
             left_s = limits.time_s_max - (time.perf_counter() - self.started)
@@ -126,7 +132,11 @@ class _Solve:
         return score.total < stay.total
 
     def _least_penalty(self, found: Result, score: Score) -> float:
-        """Return a lower bound of every plan's penalty: that of its level, or of a second solve if the plan has any."""
+        """Return a lower bound of the penalty of every plan.
+
+        If the policy fixes first, it is the bound of the level of penalties. Otherwise it is 0 if the plan has no
+        penalty, and the bound of a second solve for penalties alone if it has one.
+        """
         if self.fix_first and PENALTY in {goal.priority for goal in found.problem.goals}:
             return max(0.0, found.bound[1])
         if score.penalty <= SAME * max(1.0, score.total):
@@ -149,7 +159,7 @@ class _Solve:
 
 
 class _Heard:
-    """The latest values and bounds of all priorities, as sums."""
+    """A listener that keeps the latest value and bound of every priority, and passes on their sums."""
 
     def __init__(self, levels: int, tell: Callable[[str, float, float], None]) -> None:
         self._tell = tell
@@ -157,7 +167,7 @@ class _Heard:
         self._bound = [-math.inf] * levels
 
     def __call__(self, progress: Progress) -> None:
-        """Record a value and its bound. Pass on the sums as soon as every priority has a value."""
+        """Record the value and bound of a priority. Pass on the sums as soon as every priority has a value."""
         if progress.level:
             self._value[progress.level - 1] = progress.value
             self._bound[progress.level - 1] = progress.bound
