@@ -236,7 +236,7 @@ class _Ledger:
         return max(0.0, float(self.q.capacity_rru[r] - (load.sum() - buffer)))
 
     def _penalty(self, r: int) -> float:
-        """Return the penalty of reservation `r` (ADR 0012), for its shortfall and for RRU outside its affinity bands."""
+        """Return the penalty of reservation `r` for its shortfall and for RRU outside its affinity bands (ADR 0012)."""
         share, capacity = self.q.affinity_share[r], self.q.capacity_rru[r]
         off = 0.0
         if not np.isnan(share).all():

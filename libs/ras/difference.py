@@ -1,4 +1,7 @@
-"""Compare the present region with a what-if, at once and after the solve that answers it."""
+"""Compare the present region with a what-if, which is an imagined region, before and after a solve of the what-if.
+
+The answer is the targets that this solve gives to the servers of the what-if.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,12 @@ _SAME_RRU = 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Costs:
-    """Costs by term. now: the present region; at_once: as imagined, before any move; after: with the answer."""
+    """The costs of three states, by term.
+
+    now      the present region
+    at_once  the what-if before any server moves
+    after    the what-if with the answer
+    """
 
     now: Score
     at_once: Score
@@ -26,7 +34,16 @@ class Costs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReservationDifference:
-    """A reservation that differs or is short. A new one has nothing now. gained, lost: servers."""
+    """A reservation that the what-if changes, or that is short of capacity.
+
+    In the names of fields, `now` means the present region. `at_once` means the what-if before any server moves, and
+    `after` the what-if with the answer. A reservation that is new in the what-if has 0 in all fields of `now`.
+
+    capacity_rru  the capacity in the what-if
+    total_rru     the RRU of the servers of the reservation
+    short_rru     the RRU that the reservation lacks
+    gained, lost  number of servers that the answer brings to the reservation, and takes from it
+    """
 
     reservation: str
     capacity_rru_now: float
@@ -42,7 +59,13 @@ class ReservationDifference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HardwareTypeDifference:
-    """Servers of a type that are up, bound and free. A server announced for retirement is not free."""
+    """The numbers of servers of one hardware type that are up.
+
+    In the names of fields, `now` means the present region, and `after` the what-if with the answer.
+
+    bound  servers that are bound to a reservation
+    free   servers without a reservation, except those that are announced for retirement
+    """
 
     hardware_type: str
     bound_now: int
@@ -53,7 +76,7 @@ class HardwareTypeDifference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownMove:
-    """A server that the answer binds elsewhere; None: free."""
+    """A server that the answer moves from one reservation to another; None stands for no reservation (free)."""
 
     server: str
     from_reservation: str | None
@@ -65,8 +88,12 @@ class ShownMove:
 class Difference:
     """The effects of a what-if.
 
-    reservations   those that differ or are short; None: omitted, as on a page of simulations
-    moves          servers that the answer binds elsewhere; moves_shown: the first MOVES_SHOWN_MAX of them
+    cost            the costs by term
+    reservations    the reservations that the what-if changes or that are short; None: omitted, as on a page of
+                    simulations
+    hardware_types  the servers of each hardware type
+    moves           number of servers that the answer moves
+    moves_shown     the first MOVES_SHOWN_MAX of these moves
     """
 
     cost: Costs
@@ -77,9 +104,10 @@ class Difference:
 
 
 def difference(before: FleetSnapshot, imagined: FleetSnapshot, target: Indices) -> Difference:
-    """Compare the present region with the answer to a what-if.
+    """Compare the present region `before` with the answer to the what-if `imagined`.
 
-    target   (S',) the answer, for the servers of `imagined`: those of `before` and then the added ones
+    target   (S',) the answer: a target for each server of `imagined`. These are the servers of `before`, and then the
+             servers that the what-if adds
     """
     present = np.maximum(before.servers.target, FREE)
     stay = np.maximum(imagined.servers.target, FREE)
@@ -96,7 +124,7 @@ def difference(before: FleetSnapshot, imagined: FleetSnapshot, target: Indices) 
 def _reservations(
     before: FleetSnapshot, imagined: FleetSnapshot, present: Indices, stay: Indices, target: Indices
 ) -> tuple[ReservationDifference, ...]:
-    """Return the reservations that differ or are short."""
+    """Return the reservations that the what-if changes, and those that are short in one of the three states."""
     was, shocked, becomes = coverage_of(before, present), coverage_of(imagined, stay), coverage_of(imagined, target)
     lacked, lacks, will_lack = (np.where(c.shortfall > _SAME_RRU, c.shortfall, 0.0) for c in (was, shocked, becomes))
     old, new = len(before.reservations), len(imagined.reservations)
@@ -127,7 +155,7 @@ def _reservations(
 def _hardware_types(
     before: FleetSnapshot, imagined: FleetSnapshot, present: Indices, target: Indices
 ) -> tuple[HardwareTypeDifference, ...]:
-    """Count the servers of every type."""
+    """Return the numbers of bound and free servers of every hardware type, now and after."""
     T = len(imagined.hardware_types)
 
     def count(snapshot: FleetSnapshot, chosen: np.ndarray[Any, Any]) -> list[int]:

@@ -12,7 +12,7 @@ from libs.ras.evaluate import Score
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """A reservation of the what-if that no state of the region could meet, with admission's verdict."""
+    """A reservation of the what-if that no state of the region could meet, with the reason that admission gives."""
 
     reservation: str
     reason: str
@@ -21,7 +21,12 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulationReport:
-    """The difference, the demand that could never be met, and the report of the solve as JSON."""
+    """The report of a simulation, which is a solve of a what-if.
+
+    difference  the effects of the what-if
+    refused     the reservations that no state of the region could meet
+    solve       the report of the solve, as JSON
+    """
 
     difference: Difference
     refused: tuple[Refusal, ...]
@@ -29,7 +34,7 @@ class SimulationReport:
 
 
 def report_as_json(report: SimulationReport) -> dict[str, Any]:
-    """Return the document to store and show."""
+    """Return `report` as the JSON document that is stored and shown."""
     found = asdict(report.difference)
     for moment in fields(Costs):
         score: Score = getattr(report.difference.cost, moment.name)
@@ -40,7 +45,10 @@ def report_as_json(report: SimulationReport) -> dict[str, Any]:
 
 
 def report_of_json(found: Mapping[str, Any]) -> SimulationReport:
-    """Return the report of a document. Raises KeyError and TypeError for another document."""
+    """Return the report that the document `found` has, as written by `report_as_json`.
+
+    Raises: KeyError or TypeError for any other document.
+    """
     rows = found.get("reservations")
     return SimulationReport(
         difference=Difference(

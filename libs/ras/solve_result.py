@@ -17,18 +17,23 @@ from libs.ras.evaluate import Score
 class SolveReport:
     """A solve in numbers.
 
-    step_s         seconds of each phase
-    peak_mib       the process's largest resident memory so far
-    score          the plan, term by term;  stay  keeping the present targets, likewise
-    size           of the mixed-integer program; None if time ran out before it was built
-    least_penalty  lower bound of every plan's penalty
-    lower_bound    of every plan's total_without_rack. If the policy fixes first: of the plans in which no reservation
-                   regresses and the penalty is at most the one of this plan
-    shortfall_rru  (R,) by reservation, in the snapshot's order; reservation  (R,) their names;
-                   priority  (R,) their classes
-    neighbourhoods tried, and improved: the number that gained
-    stopped_by     "finished", "time" or "cancelled": only "finished" is reproducible
-    proven         the plan is optimal within the exact gap
+    step_s          seconds of each phase
+    peak_mib        the largest resident memory of the process so far
+    size            the size of the mixed-integer program; None if time ran out before it was built
+    score           the terms of the objective for the plan
+    stay            the terms of the objective for the present targets
+    lower_bound     lower bound of the total_without_rack of every plan. If the policy fixes first, it holds only for
+                    plans in which no reservation regresses and the penalty is at most the penalty of this plan
+    least_penalty   lower bound of the penalty of every plan
+    reservation     (R,) the name of each reservation, in the order of the snapshot
+    priority        (R,) the class of priority of each reservation
+    shortfall_rru   (R,) the RRU that each reservation lacks
+    neighbourhoods  number of neighbourhoods tried. A neighbourhood is a small set of reservations that is solved while
+                    all others stay
+    improved        number of neighbourhoods that gained
+    stopped_by      "finished", "time" or "cancelled": only "finished" is reproducible
+    proven          whether the plan is optimal within the exact gap
+    seed            the seed of the random numbers
     """
 
     step_s: dict[str, float]
@@ -57,11 +62,11 @@ class SolveReport:
 
     @property
     def limit_hit(self) -> bool:
-        """Return whether a time limit or the caller ended it."""
+        """Return whether a time limit or the caller ended the solve."""
         return self.stopped_by != "finished"
 
     def as_dict(self) -> dict[str, object]:
-        """Return the report for JSON. It names only short reservations."""
+        """Return the report for JSON. Of the reservations, it names only those that are short."""
         short = [(str(n), float(s)) for n, s in zip(self.reservation, self.shortfall_rru, strict=True) if s > 1e-6]
         by_class = {int(k): float(self.shortfall_rru[self.priority == k].sum()) for k in np.unique(self.priority)}
         gap = self.gap
@@ -91,7 +96,7 @@ class SolveReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SolveResult:
-    """A plan and its report."""
+    """The plan of a solve, and the report of the solve."""
 
     plan: TargetPlan
     report: SolveReport

@@ -31,9 +31,12 @@ from libs.domain.reservation import PRIORITY_MIDDLE
 RESERVATION, MSB, HARDWARE_TYPE = "reservation", "MSB", "hardware type"
 RRU, MOVE_COST, COUNT = "RRU", "move cost", "count"
 PENALTY, OBJECTIVE = 0, 1
-"""Priorities: the penalties, and all other costs. Without `fix_first` the solve minimises their sum."""
+"""Priorities of goals: PENALTY for the penalties, and OBJECTIVE for all other costs.
+
+Without `fix_first` of the policy, the solve minimises the sum of all goals.
+"""
 TAKEN = 1e-5
-"""Cost of a bound server, as a share of the least other cost. It only breaks ties."""
+"""Cost of a server that a reservation holds, as a share of the least other cost. The cost only breaks ties."""
 
 
 Penalty = SingleGroupFailureBufferSpec | CapacitySpec | GroupCountSpec
@@ -41,12 +44,15 @@ Penalty = SingleGroupFailureBufferSpec | CapacitySpec | GroupCountSpec
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Statement:
-    """A region as an assignment problem. N lasting servers are the objects; R reservations and `free` the containers.
+    """A region as an assignment problem.
 
-    Servers that are down or leaving are no objects. They count for nothing, and keep their binding at no cost.
+    The N objects are the lasting servers, which plans may count on. The containers are the R reservations, and one
+    container for free servers. Servers that are not lasting are no objects. They count for nothing, and keep their
+    binding at no cost.
 
-    rows   (N,) int   the snapshot's row of each object
-    free   int        the container of servers without a reservation: R
+    problem  the assignment problem
+    rows     (N,) int   the row of each object in the snapshot
+    free     int        the number of the container for free servers: R
     """
 
     problem: Problem
@@ -54,12 +60,18 @@ class Statement:
     free: int
 
     def assignment(self, binding: Indices) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        """Return the containers (N,) of a binding (S,) of servers. Servers of a deleted reservation are free."""
+        """Return the container of each object, (N,), for the binding `binding` (S,) of all servers.
+
+        A server that is bound to a deleted reservation is in the container for free servers.
+        """
         bound = binding[self.rows].astype(np.int64)
         return np.where(bound >= 0, bound, self.free)
 
     def binding(self, assignment: np.ndarray[tuple[int], np.dtype[np.int64]], present: Indices) -> Indices:
-        """Return the binding (S,) of an assignment (N,). Servers outside the problem keep `present` (S,)."""
+        """Return the binding (S,) of all servers for the assignment `assignment` (N,) of the objects.
+
+        A server that is no object keeps its binding in `present` (S,).
+        """
         binding = np.maximum(present, FREE).astype(np.int32)
         binding[self.rows] = np.where(assignment == self.free, FREE, assignment)
         return binding
@@ -82,17 +94,19 @@ def state_region(
            + sigma sum_r max(0, held[r] - C[r] / max_t V[r,t])                            surplus
            - server_cost * free servers
 
-    Expressions 6 and 7 have priority PENALTY, the others OBJECTIVE. Each class of priority of a reservation above the
-    middle one multiplies its lambda and mu by 10. Without the last line the sum is
-    `total_without_rack` of any binding that keeps the servers that do not last. held[r] counts servers of any
-    worth (docs/designs/0024). The last line only breaks ties, so that new servers that bring nothing stay free at a
-    surplus_cost of 0 too. Expression 5, a server is bound at most once, holds for every assignment. A reservation may
-    keep servers of types that it may not use, at 0 RRU. If the policy fixes first, no reservation's penalty may grow.
-    Source: RAS, 3.5.3; departures in docs/adr/0003, 0004, 0012, 0020 and 0042.
+    Expressions 6 and 7 have priority PENALTY, and all other lines have priority OBJECTIVE. Lambda and mu of a
+    reservation are multiplied by the factor of its class of priority: see `weight_of`. Without the last line, the sum
+    is the `total_without_rack` of any binding that keeps the servers that are not lasting.
 
-    penalty_most    (R,)  upper limit of the penalties instead of the present ones, if the policy fixes first
-    server_cost           None: TAKEN of the least cost of the policy
-    penalties_only        leave out the priority OBJECTIVE
+    held[r] counts servers of any worth (docs/designs/0024). The last line only breaks ties. With it, new servers that
+    bring nothing stay free even at a surplus_cost of 0. Expression 5 (a server is bound at most once) holds for every
+    assignment. A reservation may keep servers of types that it may not use, at 0 RRU. If the policy fixes first, the
+    penalty of no reservation may grow. Source: RAS, 3.5.3; departures in docs/adr/0003, 0004, 0012, 0020 and 0042.
+
+    penalty_most    (R,)  upper limit of the penalty of each reservation, if the policy fixes first; None: its present
+                          penalty
+    server_cost           the gain of a free server in the last line; None: TAKEN of the least cost of the policy
+    penalties_only        whether to leave out all goals of priority OBJECTIVE
     """
     servers, q, policy, topology = snapshot.servers, snapshot.reservations, snapshot.policy, snapshot.topology
     rows = np.flatnonzero(servers.lasting).astype(np.int32)
@@ -179,7 +193,10 @@ def least_cost(policy: RegionPolicy) -> float:
 
 
 def _penalties(snapshot: FleetSnapshot, problem: Problem, rows: Indices) -> list[tuple[Penalty, float]]:
-    """Return expressions 6 and 7 as constraints by reservation, each with its cost of one RRU."""
+    """Return the specs of expressions 6 and 7, each with the cost of one RRU that the spec lacks or exceeds.
+
+    rows  the row of each object of `problem` in the snapshot
+    """
     q, policy, topology = snapshot.reservations, snapshot.policy, snapshot.topology
     wanted = Limit(items=q.capacity_rru)
     found: list[tuple[Penalty, float]] = []
@@ -222,7 +239,7 @@ def _penalties(snapshot: FleetSnapshot, problem: Problem, rows: Indices) -> list
 
 
 def _by_class(one: Penalty, q: Reservations) -> Iterator[tuple[Penalty, float]]:
-    """Yield a penalty's parts by class of priority, each with the factor of the class."""
+    """Yield for each class of priority the spec `one` for the reservations of the class, with the class's factor."""
     rows = np.array(one.filter.items, np.int64)
     for priority in np.unique(q.priority[rows]):
         name = one.name if priority == PRIORITY_MIDDLE else f"{one.name}, priority {priority}"

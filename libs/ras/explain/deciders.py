@@ -1,4 +1,7 @@
-"""Find the constraint or cost that decides: solve a reservation's own problem again without each of them."""
+"""Find the constraints and costs that decide which servers a reservation has.
+
+The module solves the problem of the one reservation, and solves it again without each constraint or cost in turn.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +20,18 @@ from libs.ras.single_reservation import alone, own_and_free
 from libs.ras.statement import Statement, state_region
 
 NODES_MAX = 500
-"""Nodes of branch and bound per question."""
+"""Most nodes of branch and bound for one solve."""
 SERVER_COST = 0.01
-"""Cost of a server with free moves. Without it, a useless server could as well be held as not."""
+"""Cost of each held server if moves are free. Without this cost, an answer could as well hold useless servers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlaceChange:
-    """Servers of one hardware type in one MSB: in the best answers with and without the omitted term."""
+    """The numbers of servers of one hardware type in one MSB, in two best answers.
+
+    with_it     the number in the best answer with the constraint or cost
+    without_it  the number in the best answer without the constraint or cost
+    """
 
     msb: str
     hardware_type: str
@@ -36,11 +43,13 @@ class PlaceChange:
 class Outcome:
     """The best answer without one constraint or cost, with the servers of all other reservations fixed.
 
-    decides        True: a better answer without it exists, beyond the error of the present one. False: proven that
-                   none exists. None: not settled within the limits
-    saves          saving of the better answer in all other costs of the policy; 0 if it does not decide
-    short_rru      shortfall of the answer without it; short_rru_now: of the answer with it
-    changes        the places where the two answers differ
+    decides        True: without the constraint or cost there is a better answer, even if the answer with it is not
+                   quite optimal. False: it is proven that there is no better answer. None: the limits of the solves
+                   left the question open
+    saves          the saving of the better answer in all other costs of the policy; 0 if there is no better answer
+    short_rru      the shortfall of the answer without the constraint or cost
+    short_rru_now  the shortfall of the answer with the constraint or cost
+    changes        the MSBs and hardware types in which the two answers have different numbers of servers
     """
 
     decides: bool | None
@@ -52,11 +61,13 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decider:
-    """One constraint or cost.
+    """The effect of one constraint or cost on the servers of a reservation.
 
-    now     with priced moves: why the reservation keeps its present servers
-    afresh  with free moves, and the fewest servers among equally good answers: why it has this shape at all; None for
-            the price of moves itself
+    name     the identifier of the constraint or cost
+    subject  the hardware type that the constraint is about; None if it is about no type
+    now      the effect while moves have their price: why the reservation keeps its present servers
+    afresh   the effect while moves are free, with the fewest servers among equally good answers: why the reservation
+             has servers of these types and MSBs at all. None for the price of moves itself
     """
 
     name: str
@@ -67,10 +78,12 @@ class Decider:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deciders:
-    """The answer to "what decides".
+    """The constraints and costs that may decide which servers a reservation has, with their effects.
 
-    could_save  saving of the best choice among its own and the free servers; 0: none is better
-    settled     whether that is proven
+    could_save  the saving of the best choice among the reservation's own servers and the free servers; 0: no choice is
+                better than the present one
+    settled     whether it is proven that no choice saves more than `could_save`
+    deciders    the effect of each constraint or cost
     """
 
     could_save: float
@@ -79,13 +92,17 @@ class Deciders:
 
 
 Values = tuple[float, ...]
-"""By level, the higher priority first: penalties and costs if the policy fixes first, else their sum."""
+"""Values by level, the higher priority first.
+
+If the policy fixes first, there are two levels: penalties, and all other costs. Otherwise one level has their sum.
+"""
 
 
 class _View:
-    """The region of one reservation as a solve sees it, with an additional cost for each held server.
+    """The region of one reservation, stated as a problem.
 
-    penalty_most   (1,)  upper limit of the reservation's penalties, in any relaxed region
+    server_cost         an additional cost for each server that the reservation holds
+    penalty_most  (1,)  upper limit of the penalties of the reservation, also in views without a constraint or cost
     """
 
     def __init__(self, snapshot: FleetSnapshot, server_cost: float, penalty_most: Floats) -> None:
@@ -93,16 +110,16 @@ class _View:
         self.statement: Statement = state_region(snapshot, penalty_most, server_cost=server_cost)
 
     def without(self, relaxation: Relaxation) -> _View:
-        """Return the view without one constraint or cost."""
+        """Return the view of the region without the constraint or cost `relaxation`."""
         return _View(relaxation.relax(self.snapshot), self.server_cost, self.penalty_most)
 
     def whole(self, binding: Indices) -> Indices:
-        """Return a binding (S,) of all servers from one of the first servers. Further servers are free."""
+        """Return a binding (S,) of all servers: `binding` for the first servers, and FREE for all others."""
         more = np.full(len(self.snapshot.servers) - len(binding), FREE, np.int32)
         return np.concatenate([binding, more])
 
     def values(self, binding: Indices) -> Values:
-        """Return the values that the solve minimises, by level."""
+        """Return the values of `binding` that the solve minimises, by level."""
         whole = self.whole(binding)
         score = evaluate(self.snapshot, whole)
         free = self.server_cost * float((whole[self.statement.rows] < 0).sum())
@@ -110,7 +127,10 @@ class _View:
         return (score.penalty, cost) if self.snapshot.policy.fix_first else (score.penalty + cost,)
 
     def best(self, start: Indices, time_s: float) -> _Answer:
-        """Return the best binding, or `start` if none is better by more than the tolerance."""
+        """Return the best binding found in `time_s` seconds.
+
+        It is `start` if no found binding is better than `start` by more than the tolerance.
+        """
         found = solve(
             self.statement.problem,
             with_time(Limits(nodes_max=NODES_MAX, relative_gap=0.0), time_s),
@@ -127,19 +147,22 @@ class _View:
 
 
 def _tolerance(value: float) -> float:
-    """Return the difference below which values count as equal, because of rounding in solvers."""
+    """Return the difference up to which a value counts as equal to `value`, because of rounding in solvers."""
     return max(1e-4, 1e-9 * abs(value))
 
 
 def _is_better(new: Values, old: Values) -> bool:
-    """Return whether the first level at which they differ is lower."""
+    """Return whether `new` is lower than `old` at the first level at which they differ."""
     gains = [a - b for a, b in zip(old, new, strict=True) if abs(a - b) > _tolerance(a)]
     return bool(gains) and gains[0] > 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Answer:
-    """The best binding found for a view, and how much better ones might still be missing, by level."""
+    """The best binding found for a view.
+
+    slack  (levels,) the most by which an unknown binding could still be better at each level
+    """
 
     view: _View
     binding: Indices
@@ -147,10 +170,11 @@ class _Answer:
 
 
 def decide(snapshot: FleetSnapshot, reservation: int, *, time_s_max: float = 10.0) -> Deciders:
-    """Solve the reservation with its own and the free servers, with each constraint or cost left out in turn.
+    """Find the constraints and costs that decide which servers the reservation in row `reservation` has.
 
-    A claim that a term decides rests on a better answer without it. A claim that it does not decide rests on a bound. A
-    question that exceeds its share of time_s_max stays unsettled.
+    Solve the reservation with its own servers and the free servers, and again without each constraint or cost in turn.
+    A claim that a constraint or cost decides rests on a better answer without it. A claim that it does not decide rests
+    on a lower bound. A question that exceeds its share of `time_s_max` stays open.
     """
     deadline = time.monotonic() + time_s_max
     own = of_use(alone(snapshot, reservation, own_and_free(snapshot, reservation)))
@@ -193,8 +217,9 @@ def _without(answer: _Answer, relaxation: Relaxation, time_s: float) -> Outcome:
 
 
 def _outcome(answer: _Answer, start: Indices, without: _Answer) -> Outcome:
-    """Compare the answer without a term with the one with it: `start`, among the servers of the region without the
-    term.
+    """Compare the answer `answer` with the answer `without`, from a view that lacks one constraint or cost.
+
+    start  the binding of `answer`, for the servers of the view of `without`
     """
     view, binding = without.view, without.binding
     decides = _decides(view.values(start), view.values(binding), answer.slack, without.slack)
@@ -218,9 +243,12 @@ def _outcome(answer: _Answer, start: Indices, without: _Answer) -> Outcome:
 
 
 def _decides(before: Values, after: Values, slack: Values, slack_without: Values) -> bool | None:
-    """Return whether an answer is better at the first level at which they differ; None if a level above is open.
+    """Return whether `after` is better than `before` at the first level at which they differ.
 
-    slack, slack_without   (levels,) the most that `before` and `after` can still improve
+    Return None if the difference at some level is not known, because one of the values may still improve.
+
+    slack          (levels,) the most that `before` can still improve
+    slack_without  (levels,) the most that `after` can still improve
     """
     for was, now, missing, missing_without in zip(before, after, slack, slack_without, strict=True):
         tolerance, gain = _tolerance(was), was - now
@@ -234,12 +262,12 @@ def _decides(before: Values, after: Values, slack: Values, slack_without: Values
 
 
 def _plain(snapshot: FleetSnapshot, binding: Indices) -> float:
-    """Return the cost by the policy's own costs, without racks."""
+    """Return the total cost of `binding` by the costs of the policy, without the spread over racks."""
     return evaluate(snapshot, binding).total_without_rack
 
 
 def _by_place(snapshot: FleetSnapshot, binding: Indices) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
-    """Count the bound lasting servers of each MSB and hardware type, (M, T)."""
+    """Return the number of lasting servers that `binding` binds in each MSB and of each hardware type, (M, T)."""
     counts = np.zeros((len(snapshot.topology.msbs), len(snapshot.hardware_types)), np.int64)
     rows = snapshot.servers.lasting & (binding >= 0)
     np.add.at(counts, (snapshot.server_msb[rows], snapshot.servers.hardware_type[rows]), 1)

@@ -1,4 +1,4 @@
-"""Explain the hardware mix of a reservation, and its spread over MSBs."""
+"""Explain why a reservation has its servers: their hardware types, and their spread over MSBs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ from libs.ras.single_reservation import alone
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holding:
-    """Servers of one hardware type in one MSB, and the RRU of those that are up."""
+    """The servers of a reservation of one hardware type in one MSB.
+
+    servers  number of the servers
+    rru      the RRU of those servers that are up
+    """
 
     msb: str
     hardware_type: str
@@ -28,8 +32,10 @@ class Holding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypeUse:
-    """A hardware type that the reservation may use, or has servers of: the numbers of its own and of the free
-    servers.
+    """A hardware type that the reservation may use, or has servers of.
+
+    servers       number of servers of the type that the reservation has
+    free_servers  number of free servers of the type
     """
 
     hardware_type: str
@@ -40,10 +46,13 @@ class TypeUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastSolve:
-    """The effect of the region's last changing solve on the reservation, by today's spec and servers.
+    """The effect on the reservation of the last solve that changed the region.
 
-    gained, lost   servers
-    before, after  its costs by term
+    Costs are computed for the present request and the present servers.
+
+    plan_id        the id of the plan of the solve
+    gained, lost   number of servers that the plan brought to the reservation, and took from it
+    before, after  the costs of the reservation by term, before and after the plan
     """
 
     plan_id: int
@@ -55,8 +64,17 @@ class LastSolve:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """The whole explanation, by targets. cost: the reservation's own costs by term; moving is 0, because nothing
-    moves.
+    """The whole explanation of a reservation, for the targets of servers and not for their present places.
+
+    standing    the RRU of the reservation
+    worst_msb   the name of the MSB that holds most RRU of the reservation; None if no MSB holds any
+    servers     number of its servers
+    holdings    its servers by MSB and hardware type
+    types       the hardware types that it may use or has
+    cost        its own costs by term. The cost of moves is 0, because nothing moves
+    shortage    the reasons why it is short; None if it is not short
+    deciders    the constraints and costs that decide which servers it has
+    last_solve  the effect of the last solve that changed the region; None without such a solve
     """
 
     reservation: str
@@ -81,9 +99,12 @@ def explain(
     time_s_max: float = 10.0,
     usable: Bools | None = None,
 ) -> Explanation:
-    """Explain one reservation (row): its servers, their cost, and the deciders.
+    """Explain the reservation in row `reservation`: its servers, their cost, and the deciders.
 
-    usable   (S,) servers that could be brought to a reservation now; None: all that are up. Only those count as free
+    last_solve  the effect of the last solve that changed the region, from `last_solve_of`
+    time_s_max  seconds for the search for deciders
+    usable      (S,) whether the server could be brought to a reservation now; None: all servers could. Only usable
+                servers count as free
     """
     servers, q = snapshot.servers, snapshot.reservations
     mine = np.flatnonzero(servers.target == reservation).astype(np.int32)
@@ -124,9 +145,10 @@ def explain(
 def last_solve_of(
     snapshot: FleetSnapshot, reservation: int, plan_id: int, changed: Mapping[int, tuple[int, int | None]]
 ) -> LastSolve:
-    """Return the effect of a plan on a reservation.
+    """Return the effect of the plan `plan_id` on the reservation in row `reservation`.
 
-    changed   server id -> its target before the plan and after it, as reservation ids (0: none; after None: as now)
+    changed   server id -> the server's target before the plan and its target after the plan, as ids of reservations. 0
+              means no reservation. A target after the plan of None means the present target
     """
     servers, ids = snapshot.servers, snapshot.reservations.id
     row_of = {int(i): row for row, i in enumerate(ids)}
@@ -147,7 +169,7 @@ def last_solve_of(
 
 
 def _own_cost(snapshot: FleetSnapshot, reservation: int, before: Indices, after: Indices) -> Score:
-    """Return one reservation's own costs with the servers of `after`, moved from those of `before`."""
+    """Return the reservation's own costs under the binding `after` (S,), with the moves from the binding `before`."""
     rows = np.flatnonzero((before == reservation) | (after == reservation)).astype(np.int32)
     own = alone(snapshot, reservation, rows)
     old, new = (np.where(binding[rows] == reservation, 0, FREE).astype(np.int32) for binding in (before, after))

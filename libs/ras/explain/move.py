@@ -1,4 +1,4 @@
-"""Compute the effect of binding one server elsewhere, by evaluation and not by estimate."""
+"""Compute the effect of the move of one server to another reservation, by evaluation and not by estimate."""
 
 from __future__ import annotations
 
@@ -16,7 +16,13 @@ from libs.ras.single_reservation import with_servers
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """The RRU of a reservation: in all, in its largest MSB, missing, and outside its datacenters' bands."""
+    """The RRU of a reservation.
+
+    total_rru         all servers of the reservation
+    worst_msb_rru     its servers in the MSB that holds most of them
+    shortfall_rru     the RRU that the reservation lacks
+    off_affinity_rru  the RRU outside the affinity bands of its datacenters
+    """
 
     total_rru: float
     worst_msb_rru: float
@@ -35,10 +41,12 @@ class Affected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveEffect:
-    """One server bound elsewhere, with all others unchanged; None: free.
+    """The effect of the move of one server, while all other servers keep their targets.
 
-    before, after  the whole region's costs by term
-    violations     reasons that forbid it in any plan
+    from_reservation, to_reservation  the reservations before and after the move; None: the server is free
+    before, after                     the costs of the whole region by term
+    affected                          the reservations that gain or lose the server
+    violations                        rules of plan_check that forbid the move in any plan
     """
 
     server: str
@@ -51,17 +59,21 @@ class MoveEffect:
 
     @property
     def costs(self) -> float:
-        """Return the increase of all terms together; below 0: the region would be better off."""
+        """Return the increase of the total cost of the region by the move. Below 0, the region would be better off."""
         return self.after.total - self.before.total
 
 
 def move_effect(snapshot: FleetSnapshot, server: int, to: int) -> MoveEffect:
-    """Return the effect of binding a server (row) to a reservation (row) or FREE."""
+    """Return the effect of the move of the server in row `server` to the reservation in row `to`, or to FREE."""
     return _effects(snapshot, server, [to])[0]
 
 
 def alternatives(snapshot: FleetSnapshot, server: int, *, most: int = 3) -> tuple[MoveEffect, ...]:
-    """Return the effects of freeing the server, and of the reservations for which it would cost least."""
+    """Return the effects of the best moves of the server in row `server`.
+
+    These are the move to FREE if a reservation has the server, and the moves to the `most` reservations where it would
+    cost least.
+    """
     here, rru = np.maximum(snapshot.servers.target, FREE), snapshot.reservations.rru
     home = int(here[server])
     before = costs_by_reservation(snapshot, here)
@@ -76,7 +88,7 @@ def alternatives(snapshot: FleetSnapshot, server: int, *, most: int = 3) -> tupl
 
 
 def _effects(snapshot: FleetSnapshot, server: int, elsewhere: Sequence[int]) -> tuple[MoveEffect, ...]:
-    """Return the effect of each of some moves of one server."""
+    """Return the effect of the move of the server in row `server` to each reservation in `elsewhere`."""
     here = np.maximum(snapshot.servers.target, FREE)
     names, home = snapshot.reservations.name, int(here[server])
     before, has = evaluate(snapshot, here), coverage_of(snapshot, here)
@@ -105,7 +117,7 @@ def _effects(snapshot: FleetSnapshot, server: int, elsewhere: Sequence[int]) -> 
 
 
 def standing_of(covered: Coverage, r: int) -> Standing:
-    """Return the standing of a reservation (row)."""
+    """Return the RRU of the reservation in row `r`, as `covered` has it."""
     return Standing(
         total_rru=float(covered.total[r]),
         worst_msb_rru=float(covered.worst_msb[r]),
@@ -115,5 +127,5 @@ def standing_of(covered: Coverage, r: int) -> Standing:
 
 
 def _more_than_rounding(rru: float) -> float:
-    """Return 0 for a rounding residue, else the RRU."""
+    """Return `rru`, or 0 if it is only a residue of rounding."""
     return float(rru) if rru > 1e-9 else 0.0

@@ -1,4 +1,7 @@
-"""List the constraints and costs that may decide, and make the region of one reservation without each."""
+"""List the constraints and costs that may decide which servers a reservation has.
+
+Make for each of them the region of the one reservation without that constraint or cost.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +18,15 @@ from libs.ras.single_reservation import with_servers
 
 @dataclass(frozen=True, slots=True)
 class Relaxation:
-    """A constraint or cost that may decide. Without it no answer costs more, so the best answer with it stays possible.
+    """A constraint or cost that may decide which servers a reservation has.
 
-    name      identifier that clients may match, CamelCase
-    subject   the hardware type, if it is about one
-    applies   whether the region has it
-    relax     the region without it: the same servers, and perhaps more after these
+    Without the constraint or cost no answer costs more. So the best answer with it stays possible.
+
+    name      an identifier that clients may match, CamelCase
+    subject   the hardware type that the constraint is about; None if it is about no type
+    applies   returns whether the region has the constraint or cost
+    relax     returns the region without the constraint or cost. It has the same servers, and perhaps more servers after
+              these
     """
 
     name: str
@@ -95,20 +101,27 @@ server above the fewest is free; an MSB may hold any share (3); no datacenter is
 
 
 def supply_of(snapshot: FleetSnapshot, hardware_type: int) -> Relaxation:
-    """Add as many free servers of a type in every MSB as the reservation could use (5)."""
+    """Return the relaxation that adds free servers of a hardware type in every MSB (expression 5).
+
+    It adds as many servers as the reservation could use.
+    """
     name = str(snapshot.hardware_types[hardware_type])
     return Relaxation("Supply", name, lambda s: True, lambda s: with_plenty(s, hardware_type))
 
 
 def enough_of(snapshot: FleetSnapshot, hardware_type: int) -> int:
-    """Return the largest number of servers of a type that the reservation could use if all stood in one MSB."""
+    """Return the most servers of the type `hardware_type` that the reservation could use if all stood in one MSB."""
     q = snapshot.reservations
     share = float(np.nanmax(q.affinity_share, initial=1.0)) + snapshot.policy.affinity_tolerance
     return math.ceil(share * float(q.capacity_rru[0]) / float(q.rru[0, hardware_type])) + 1
 
 
 def of_use(snapshot: FleetSnapshot) -> FleetSnapshot:
-    """Return the region of one reservation without useless free servers, so that its MSBs look alike."""
+    """Return the region of one reservation without the free servers that it could not use, so that MSBs look alike.
+
+    At most `enough_of` servers of a hardware type remain in an MSB, with the reservation's own servers. No free server
+    of a type without RRU for the reservation remains.
+    """
     s, T = snapshot.servers, len(snapshot.hardware_types)
     useful = np.array([enough_of(snapshot, t) if snapshot.reservations.rru[0, t] > 0 else 0 for t in range(T)])
     place = snapshot.server_msb.astype(np.int64) * T + s.hardware_type
@@ -122,8 +135,9 @@ def of_use(snapshot: FleetSnapshot) -> FleetSnapshot:
 
 
 def with_plenty(snapshot: FleetSnapshot, hardware_type: int) -> FleetSnapshot:
-    """Return the region of one reservation with `enough_of` a hardware type free in every MSB, each in a rack of its
-    own.
+    """Return the region of one reservation with additional free servers of a hardware type.
+
+    Every MSB gets one new rack with `enough_of` such servers.
     """
     s, topology, M = snapshot.servers, snapshot.topology, len(snapshot.topology.msbs)
     racks = len(topology.racks)

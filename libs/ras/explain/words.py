@@ -1,4 +1,4 @@
-"""Write an explanation as a paragraph."""
+"""Write the explanation of a reservation, or of a move of a server, as sentences."""
 
 from __future__ import annotations
 
@@ -32,15 +32,19 @@ _MEANS = {
 
 
 def paragraph(e: Explanation, now: str = "") -> str:
-    """Summarise an explanation: need, servers, deciders, and the last solve's changes.
+    """Summarise the explanation `e` in one paragraph: need, servers, deciders, and the changes by the last solve.
 
-    now   a sentence about what the reservation holds at this moment; the explanation is by targets
+    now   a sentence about the servers that the reservation holds at this moment. The explanation itself is about
+          targets
     """
     return " ".join(part for part in (_needs(e), now, _mix(e), _decides(e), _better(e), _last(e.last_solve)) if part)
 
 
 def claim(decider: Decider) -> str:
-    """State the change without one constraint or cost, in a sentence that another solve can check."""
+    """Return a sentence about the servers of the reservation if the constraint or cost `decider` did not exist.
+
+    A solve without that constraint or cost can check the sentence.
+    """
     condition = _IF[decider.name].format(decider.subject)
     if decider.afresh is not None and (decider.afresh.decides or decider.now.decides is None):
         return _sentence(condition + _FREE_MOVES, decider.afresh)
@@ -60,7 +64,10 @@ TERMS = {
 
 
 def effect_words(effect: MoveEffect) -> str:
-    """State the effects of one move, the worst first."""
+    """Return a sentence with the effects of one move of a server on the costs of the region, the worst effect first.
+
+    If a rule forbids the move, return a sentence with that rule.
+    """
     there = "free" if effect.to_reservation is None else f"in {effect.to_reservation}"
     if effect.violations:
         message = effect.violations[0].message
@@ -77,7 +84,11 @@ def effect_words(effect: MoveEffect) -> str:
 
 
 def server_words(effects: Sequence[MoveEffect], *, asked: bool) -> str:
-    """State why a server is in its place, or the effect of the requested move."""
+    """Return a sentence that states why a server is in its reservation, or the effect of a requested move.
+
+    effects  the effects of moves of the server
+    asked    whether a client requested the first of these moves
+    """
     if not effects:
         return "No reservation could use it."
     if asked:
