@@ -1,4 +1,4 @@
-"""Bound an argument from below, for curves that need 0 or more."""
+"""Bound the argument of a curve from below, for curves whose argument must be 0 or more."""
 
 from __future__ import annotations
 

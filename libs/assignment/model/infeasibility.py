@@ -16,18 +16,19 @@ from libs.assignment.model.lowered import Lowered
 from libs.mip.highs import Limits, solve_lp
 
 PROVEN = 1e-6
-"""A proven lower bound of the excess must exceed this."""
+"""Least lower bound of the total excess that proves a clash of hard constraints."""
 COUNTS = 1e-7
-"""Prices and amounts below this share of the largest are rounding errors."""
+"""Share of the largest row price below which a row price is a rounding error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clash:
-    """Specs that cannot all hold, as hard constraints, for any assignment.
+    """Hard constraints that cannot all hold, for any assignment.
 
-    least   least total excess over all of them, each with its weight
-    specs   the specs whose limits prove it
-    broken  in the cheapest relaxed assignment: spec, row and column of its array, and excess
+    least   lower bound of the total excess of all hard constraints, each with its weight
+    specs   the names of the specs whose limits prove that bound
+    broken  the limits that the cheapest relaxed assignment breaks: for each the name of its spec, the row and column in
+            the array of the spec, and the excess
     """
 
     least: float
@@ -47,8 +48,8 @@ def clash_of(problem: Problem, time_s_max: float = math.inf) -> Clash | None:
 
     min  sum_k weight[k] excess[k]   over fractional counts, from any initial assignment
 
-    It is the relaxation of an integer program, so its bound is proven. It misses conflicts of whole objects, and those
-    that take longer than `time_s_max` to solve.
+    The linear program is the relaxation of an integer program, so its bound is proven. It misses conflicts that only
+    whole objects have, and conflicts that take longer than `time_s_max` seconds to solve.
     """
     lowered = _all_soft(problem)
     found = solve_lp(lowered.at(0), "simplex", Limits(time_s_max=time_s_max))
@@ -71,7 +72,7 @@ def clash_of(problem: Problem, time_s_max: float = math.inf) -> Clash | None:
 
 
 def _all_soft(problem: Problem) -> Lowered:
-    """Return the model of the hard constraints alone, all made soft."""
+    """Return the model of the hard constraints of `problem` as soft constraints, without its other specs."""
     alone = copy.copy(problem)
     alone.goals = []
     alone.constraints = [replace(one, hard=False) for one in problem.constraints if one.hard]

@@ -13,7 +13,7 @@ from libs.assignment.model.piecewise import Curve, add_pieces
 
 
 def add_log(a: Assembly, name: str, x: Affine, want: Want, near: Floats) -> Image:
-    """Add the function by concave pieces. See `add_pieces`."""
+    """Add ln(1 + max(0, x)) by linear pieces of a concave curve, and return its image. See `add_pieces`."""
 
     def slope(u: Floats) -> Floats:
         return 1.0 / (1.0 + u)

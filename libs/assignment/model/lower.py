@@ -1,4 +1,7 @@
-"""Turn a problem into a mixed-integer program."""
+"""Turn a problem into a mixed-integer program over counts.
+
+A count is the number of objects of one class in one container. Objects of a class are equivalent.
+"""
 
 from __future__ import annotations
 
@@ -34,18 +37,23 @@ from libs.assignment.model.step import add_step
 
 
 def lower(problem: Problem) -> Lowered:
-    """Return counts of classes per container, with the columns and rows of every cell. NotLowerable names the spec."""
+    """Return the mixed-integer program of `problem`.
+
+    Raises: NotLowerable, with the name of the spec that has no such form.
+    """
     return lower_compiled(Compiled.of(problem))
 
 
 def lower_compiled(
     compiled: Compiled, *, near: Sequence[Ints] = (), named: bool = False, until: float = math.inf
 ) -> Lowered:
-    """Lower an existing graph.
+    """Return the mixed-integer program of a compiled problem.
 
-    near   assignments (N,) at which curves without binaries must be exact
-    named  as in Assembly
-    until  when to give up, by time.perf_counter(). Raises: TimeUp then
+    near   assignments (N,) at which curves without binary columns must be exact
+    named  whether every element of a spec gets its own rows with the name of the spec, as in Assembly
+    until  the time at which to give up, as time.perf_counter() counts
+
+    Raises: TimeUp at the time `until`; NotLowerable, with the name of a spec that has no such form.
     """
     problem, cells = compiled.problem, compiled.graph.cells
     wanted = wants(compiled)
@@ -91,7 +99,7 @@ def _require_time(until: float) -> None:
 
 
 def _linear(compiled: Compiled, moved: Movement) -> bool:
-    """Return whether every cell that counts movement is linear and unconstrained."""
+    """Return whether every cell that counts moved objects is linear, is not hard, and is read by no other cell."""
     read = {link.source for cell in compiled.graph.cells for link in cell.links}
     return all(
         cell.function == IDENTITY and not cell.hard and n not in read
@@ -101,7 +109,10 @@ def _linear(compiled: Compiled, moved: Movement) -> bool:
 
 
 def _value(a: Assembly, compiled: Compiled, number: int, x: Affine, want: Want, near: Floats) -> Affine:
-    """Return the cell's function of its argument."""
+    """Add the cell `number` to the model, and return its value: the cell's function of the argument `x`.
+
+    near  the argument at the assignments at which curves must be exact
+    """
     cell, name = compiled.graph.cells[number], compiled.names[number]
     if cell.function == MAX:
         image = add_maximum(a, name, cell, x, want)

@@ -14,9 +14,10 @@ from libs.assignment.model.piecewise import Curve, add_pieces
 
 
 def add_power(a: Assembly, name: str, x: Affine, want: Want, exponent: float, near: Floats) -> Image:
-    """Add the function by pieces: convex for exponents of 1 and more, else concave. See `add_pieces`.
+    """Add max(0, x) ** exponent by linear pieces, and return its image. See `add_pieces`.
 
-    A root has infinite slope at 0. There use the slope to the least positive value of x.
+    The curve is convex for exponents of 1 and more, else concave. A concave power has infinite slope at 0. There the
+    function uses the slope at the least positive value of x.
     """
     fine = float(grain(a, x, np.arange(len(x.keys))).min(initial=1.0))
 

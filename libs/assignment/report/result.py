@@ -23,21 +23,23 @@ ROUNDING = 1e-8
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Result(Outcome):
-    """An outcome with its problem. Tables are pyarrow Tables; `to_pandas()` makes a frame of one.
+    """The outcome of a solve together with its problem.
 
-    problem  as solved: with the objective `sum`, all goals have priority 0
+    Tables are pyarrow Tables. Call `to_pandas()` of a table for a frame.
+
+    problem  the problem as solved: with the objective `sum`, all its goals have priority 0
     """
 
     problem: Problem
 
     @classmethod
     def of(cls, outcome: Outcome, problem: Problem) -> Result:
-        """Return the result of a problem."""
+        """Return the result with the fields of `outcome` and the problem `problem`."""
         fields = {field.name: getattr(outcome, field.name) for field in dataclasses.fields(outcome)}
         return cls(**fields, problem=problem)
 
     def container_of(self, object_: str | int) -> str:
-        """Return the name of the container of an object, given by name or index.
+        """Return the name of the container of the object `object_`, which is given by name or index.
 
         Raises: UnknownName with the nearest name.
         """
@@ -49,16 +51,17 @@ class Result(Outcome):
         return moves_of(self.problem, self.assignment)
 
     def by_container(self) -> pa.Table:
-        """Return a row for each container: its name, and the numbers of objects before, after, arrived (came) and
-        left.
+        """Return a row for each container: container, before, after, came, left.
+
+        The column `container` has names. All other columns have numbers of objects.
         """
         return containers_of(self.problem, self.assignment)
 
     def by_spec(self) -> pa.Table:
         """Return a row for each spec: name, kind, priority, weight, before, after, broken.
 
-        Values are the spec's own, neither scaled nor weighted: the total excess of a constraint, or the cost of a goal.
-        Compiles the problem.
+        `before` and `after` are neither scaled nor weighted: the total excess of a constraint, or the cost of a goal.
+        The call compiles the problem.
         """
         return specs_of(self.problem, self.assignment)
 
@@ -73,8 +76,8 @@ class Result(Outcome):
     def gaps(self) -> tuple[float, ...]:
         """Return the relative gap of broken constraints, then of each priority, (levels,).
 
-        A gap is a share of the value: (value - bound) / |value|. inf: the solver has no bound for the level, or the
-        value is 0 and the bound is below 0.
+        A gap is a share of the value: (value - bound) / |value|. The gap is inf if the solver has no bound for the
+        level, or if the value is 0 and the bound is below 0.
         """
         values = (self.broken[1], *self.objective[1])
         bounds = (*self.bound, *(-math.inf for _ in values))
@@ -82,13 +85,13 @@ class Result(Outcome):
 
     @property
     def gap(self) -> float:
-        """Return the largest gap of any level. 0: proven best; inf: the solver has no bound at some level."""
+        """Return the largest gap of any level. 0: the answer is proven optimal; inf: some level has no useful bound."""
         return max(self.gaps, default=0.0)
 
     def compare(self, other: Outcome) -> Comparison:
-        """Return the value of each spec in this answer (before) and in another answer to this problem (after).
+        """Return the value of each spec in this answer (before) and in `other`, another answer to this problem (after).
 
-        Raises: BadValues if the other has a different number of objects or containers.
+        Raises: BadValues if `other` has a different number of objects, or names containers that the problem lacks.
         """
         return compare(self.problem, self.assignment, other.assignment)
 

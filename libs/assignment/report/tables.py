@@ -27,8 +27,9 @@ def moves_of(problem: Problem, assignment: Ints) -> pa.Table:
 
 
 def containers_of(problem: Problem, assignment: Ints) -> pa.Table:
-    """Return one row for each container: container, before, after, came, left. All but the first are numbers of
-    objects.
+    """Return one row for each container: container, before, after, came, left.
+
+    The column `container` has names. All other columns have numbers of objects.
     """
     size, moved = len(problem.containers), assignment != problem.initial
     return pa.table(
@@ -43,15 +44,15 @@ def containers_of(problem: Problem, assignment: Ints) -> pa.Table:
 
 
 def specs_of(problem: Problem, assignment: Ints) -> pa.Table:
-    """Return one row for each constraint and goal, constraints first, each in the order of their statement.
+    """Return one row for each constraint, and then one row for each goal, in the order of their statement.
 
-    name      of the spec
+    name      the name of the spec
     kind      hard constraint, soft constraint or goal
-    priority  of a goal; null for a constraint
-    weight    as stated
-    before    the value of the spec at the start: total excess of a constraint, or cost of a goal, neither scaled nor
-              weighted
-    after     likewise, of the answer
+    priority  the priority of a goal; null for a constraint
+    weight    the weight as stated
+    before    the value of the spec at the start: the total excess of a constraint, or the cost of a goal, neither
+              scaled nor weighted
+    after     the value of the spec in the answer
     broken    whether a constraint is broken in the answer; null for a goal
     """
     terms = Terms(Compiled.of(problem))
@@ -75,9 +76,9 @@ def specs_of(problem: Problem, assignment: Ints) -> pa.Table:
 def utilisation_of(problem: Problem, assignment: Ints, dimension: str, scope: str) -> pa.Table:
     """Return one row for each scope item: item, before, after, capacity, share.
 
-    before, after  utilisation at the start and in the answer
-    capacity       of the item; null if none was stated
-    share          after / capacity; null without a capacity, or if it is 0
+    before, after  the utilisation of the item at the start and in the answer
+    capacity       the capacity of the item; null if none was stated
+    share          after / capacity; null if there is no capacity or the capacity is 0
     """
     where = "utilisation"
     found = utilisation(problem, where, scope, dimension)

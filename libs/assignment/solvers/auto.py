@@ -28,16 +28,19 @@ from libs.assignment.solvers.result import Outcome
 MIP_PAIRS = 3_000
 """Most pairs of a class of objects and a container for branch and bound."""
 MIP_NODES = 2_000
-"""Nodes of its tree per priority: a limit of work, so that the answer does not depend on the clock."""
+"""Most nodes of the branch-and-bound tree of each priority. With this limit the answer does not depend on the clock."""
 PART_OBJECTS = 250_000
 """Most objects for one local search. A larger problem is cut into parts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """A chosen solver, and the reason.
+    """A chosen solver.
 
-    defaults  fields of Limits for which this choice has its own defaults
+    solver    the name of the solver
+    why       the reason for the choice, in words
+    solve     the function that solves
+    defaults  values of fields of Limits that apply if the caller has not set the fields
     """
 
     solver: str
@@ -92,8 +95,8 @@ def solve_auto(
 ) -> Outcome:
     """Choose a solver, solve, and note the choice with its reason.
 
-    limits    the chosen solver gets the limits that it knows; a note names the others
-    start     (N,) where to search from, for solvers that can
+    limits    the chosen solver gets the limits that it knows; a note names all other limits that are set
+    start     (N,) an assignment to begin from; solvers that cannot begin from it ignore it
     compiled  the compiled problem, if the caller has it already
     deadline  the clock of an enclosing solve; it replaces time_s_max, whose default here is AUTO_S_MAX
     """
@@ -120,13 +123,16 @@ def solve_auto(
 
 
 def _unused(solver: str, limits: Limits) -> tuple[str, ...]:
-    """Return a note about limits that the chosen solver does not know."""
+    """Return a note with the limits that are set and that the solver `solver` does not know; () without such limits."""
     names = [name for name in limits.given() if name not in KNOWN[solver]]
     return (f"{solver} does not use {', '.join(names)}",) if names else ()
 
 
 def _classes(compiled: Compiled) -> tuple[int | None, str]:
-    """Return the number of classes; or None and the reason why the problem has no integer form."""
+    """Return the number of classes of equivalent objects, and an empty text.
+
+    If the problem has no form as a mixed-integer program, return None and the reason.
+    """
     try:
         return len(movement(compiled, wants(compiled)).classes.size), ""
     except ModelError as refused:

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """The progress of a solve, in the stated weights.
+    """The progress of a solve, in the weights of the problem as stated.
 
     time_s  seconds since the solve began
     level   0: broken constraints; 1 and up: the priorities that occur, in order
-    value   of the best assignment so far, at that level
+    value   the value of the best assignment so far, at that level
     bound   lower bound of the level, for assignments equally good at all levels above; -inf: not known yet
     """
 
@@ -25,13 +25,15 @@ class Progress:
 
 
 Listener = Callable[[Progress], None]
-"""Called by the solver, in the thread in which it works."""
+"""A function that receives progress. The solver calls it in the thread in which the solver works."""
 Cancelled = Callable[[], bool]
-"""Return whether the solve must end now."""
+"""A function that returns whether the solve must end now."""
 
 
 class Caller:
-    """Tells the listener, and asks whether to end. After the answer yes it does not ask again.
+    """The caller of a solve: it hears of progress through a listener, and may end the solve.
+
+    After the caller has ended the solve once, the question is not asked again.
 
     began  time.perf_counter() when the solve began
     unit   (levels,) the factor from the units of a compiled problem to the stated weights
@@ -55,7 +57,10 @@ class Caller:
 
     @property
     def relay(self) -> Listener | None:
-        """Return the listener for an inner solve, with the times of the outer one. None without a listener."""
+        """Return a listener for an inner solve that passes on progress with the time of the outer solve.
+
+        Return None without a listener.
+        """
         heard, began = self._progress, self._began
         if heard is None:
             return None
@@ -63,7 +68,7 @@ class Caller:
 
     @property
     def cancels(self) -> Cancelled | None:
-        """Return the question for solvers that ask it themselves; None without one."""
+        """Return the function that tells whether the solve must end; None if the caller gave no such function."""
         return None if self._cancelled is None else self.cancelled
 
     def cancelled(self) -> bool:
@@ -73,11 +78,11 @@ class Caller:
         return self._over
 
     def silent(self) -> Caller:
-        """Return a caller without a listener that may end the same solve."""
+        """Return a copy of this caller without a listener. It ends its solve when this caller does."""
         return Caller(self._began, self._unit, cancelled=self.cancelled)
 
     def tell(self, level: int, value: float, bound: float = -math.inf) -> None:
-        """Report a value and a bound of a level, in the units of the compiled problem."""
+        """Tell the listener the value and the bound of `level`, both given in the units of the compiled problem."""
         if self._progress is not None:
             by = self._unit[level]
             now_s = time.perf_counter() - self._began

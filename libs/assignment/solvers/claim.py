@@ -14,16 +14,21 @@ from libs.assignment.solvers.limits import StoppedBy
 
 
 def is_proven(compiled: Compiled, level: int, value: float, bound: float, gap: float) -> bool:
-    """Return whether a level's value equals its bound up to a gap, which is a share of the value."""
+    """Return whether the value of `level` equals its lower bound up to `gap`, a share of the value, and rounding."""
     return value - bound <= gap * abs(value) + compiled.tolerance(level, value)
 
 
 def claimed(
     compiled: Compiled, values: Sequence[float], bounds: Sequence[float], stopped_by: StoppedBy, gap: float
 ) -> tuple[tuple[float, ...], StoppedBy]:
-    """Return the bounds (levels,) that the answer does not refute, and `optimal` only if it meets all of them.
+    """Return the bounds (levels,) that the answer does not refute, and the reason for the end of the solve.
 
-    values  (levels,) of the answer. A value below its bound shows an error of the solver, so the bound is dropped
+    The reason `optimal` becomes `done` if the answer does not reach all bounds.
+
+    values  (levels,) the values of the answer. A value below its bound shows an error of the solver, so that bound is
+            replaced by -inf
+    bounds  (levels,) the lower bounds that the solver claims
+    gap     distance between value and bound, as a share of the value, at which the value reaches the bound
     """
     kept = tuple(
         bound if bound <= value + compiled.tolerance(level, value) else -math.inf

@@ -11,14 +11,16 @@ from libs.assignment.language.arrays import Floats, Ints
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Prices:
-    """The gain of one more unit of a dimension in the relaxation, in the objective's own units.
+    """The prices of a relaxation: the gain of one more unit of a dimension, in the units of the objective.
 
-    dimensions   (D,) str      names
-    shape        (C,) int      the shape of each container; -1: closed
+    A shape is a set of containers that differ only in free room. A pool is a set of shapes with the same prices.
+
+    dimensions   (D,) str      the names of the dimensions
+    shape        (C,) int      the shape of each container; -1: no object may go there
     pool         (S,) int      the pool of each shape
-    price        (P, D) float  objective per unit
-    groups       (G,) str      names of the groups with priced anti-affinity
-    group_price  (G, P) float  objective per unit of a group in a pool; all 0 if it does not bind
+    price        (P, D) float  the price of one unit of each dimension in each pool
+    groups       (G,) str      the names of the groups whose limits (anti-affinity) have prices
+    group_price  (G, P) float  the price of one unit of each group in each pool; 0 if the limit does not bind
     """
 
     dimensions: tuple[str, ...]

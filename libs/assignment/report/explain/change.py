@@ -1,4 +1,4 @@
-"""Compare two assignments term by term."""
+"""Compare two assignments term by term. A term is one constraint or goal; its level is 0 or its priority in order."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from libs.assignment.graph.reach import PART, Reach
 from libs.assignment.language.arrays import Floats
 
 SAME, SUMS = 1e-9, 1e-13
-"""Relative errors: of increments, and of one sum."""
+"""Relative errors: SAME of a value that is updated by increments, and SUMS of one sum."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TermChange:
-    """The value of one constraint (its total excess) or goal before and after.
+    """The value of one term in two assignments, before and after. The value of a constraint is its total excess.
 
-    reach  by how much objects change the value
+    reach  how much objects can change the value
     """
 
     term: Term
@@ -32,7 +32,7 @@ class TermChange:
 
     @property
     def counts(self) -> float:
-        """Return the change of the objective."""
+        """Return the change of the objective by this term: the change of its value, times its weight."""
         return self.change * self.term.weight
 
     @property
@@ -53,7 +53,11 @@ class TermChange:
 
 
 def changes(terms: Sequence[Term], before: Floats, after: Floats, reached: Sequence[Reach]) -> tuple[TermChange, ...]:
-    """Return one TermChange per term."""
+    """Return the change of each term.
+
+    before, after  (T,) the value of each term in the two assignments
+    reached        (T,) how much objects can change the value of each term
+    """
     return tuple(
         TermChange(term=term, before=float(was), after=float(now), reach=reach)
         for term, was, now, reach in zip(terms, before, after, reached, strict=True)
@@ -61,7 +65,7 @@ def changes(terms: Sequence[Term], before: Floats, after: Floats, reached: Seque
 
 
 def by_level(of: Sequence[TermChange]) -> list[float]:
-    """Return the change of each level of the objective."""
+    """Return the change of each level of the objective, (levels,): the sum of the changes of its terms."""
     levels = [0.0] * (1 + max((one.term.level for one in of), default=0))
     for one in of:
         levels[one.term.level] += one.counts
@@ -84,7 +88,10 @@ def verdict(of: Sequence[TermChange]) -> int:
 
 
 def dearest(of: Sequence[TermChange]) -> TermChange:
-    """Return the term that loses most in the deciding level of a change for the worse."""
+    """Return the term that becomes worse most, of a change that makes the objective worse.
+
+    It is a term of the first level that becomes worse.
+    """
     levels = by_level(of)
     level = next((k for k, change in enumerate(levels) if change > 0), 0)
     return max((one for one in of if one.term.level == level), key=lambda one: one.counts)

@@ -15,7 +15,11 @@ from libs.assignment.report.explain.terms import Terms
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """The value of each term in a (before) and in b (after), and the number of objects that differ."""
+    """The comparison of two assignments, a and b.
+
+    differ   number of objects whose container differs
+    changes  the value of each constraint and goal in a (before) and in b (after)
+    """
 
     differ: int
     changes: tuple[TermChange, ...]
@@ -32,9 +36,11 @@ class Comparison:
 
 
 def compare(problem: Problem, a: Ints, b: Ints) -> Comparison:
-    """Compare a start and an answer, or the answers of two solvers: (N,) containers by index.
+    """Compare two assignments, such as a start and an answer, or the answers of two solvers.
 
-    Raises: BadValues if one does not give a container for each object.
+    a, b  (N,) the index of the container of each object
+
+    Raises: BadValues if `a` or `b` does not give a container for each object.
     """
     objects, containers = len(problem.objects), len(problem.containers)
     a, b = (checked_indices(name, one, objects, containers) for name, one in (("a", a), ("b", b)))

@@ -9,10 +9,13 @@ from libs.assignment.language.errors import shown
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reason:
-    """The objection of a constraint or goal to some containers.
+    """A constraint or goal that speaks against some containers for an object.
 
-    least     the smallest objection: excess for a constraint, cost in the objective for a goal
-    least_in  the container with the smallest objection
+    name        the name of the spec
+    containers  the number of these containers
+    least       the smallest growth by a move to one of them: of the excess of a constraint, or of the weighted cost of
+                a goal
+    least_in    the container with the smallest growth
     """
 
     name: str
@@ -23,12 +26,14 @@ class Reason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Whereabouts:
-    """Every other container, grouped by the reason against it.
+    """All containers except the container of one object, grouped by the reason against a move of the object there.
 
-    forbidden  the hard constraint that the object would break most
-    dearer     the term that would lose most, in the deciding level of the objective
-    same       no difference
-    better     containers that would be better by this move alone: a search that ended early missed them
+    object, container  the names of the object and of its container
+    others             the number of all other containers
+    forbidden          containers that hard constraints forbid, by the constraint that would be broken most
+    dearer             containers that would make the objective worse, by the constraint or goal that would lose most
+    same               containers that would make no difference
+    better             containers that would be better by this move alone: a search that ended early missed them
     """
 
     object: str
@@ -40,7 +45,7 @@ class Whereabouts:
     better: tuple[str, ...]
 
     def in_words(self) -> str:
-        """Return lines of text: forbidden containers, dearer ones, and the rest."""
+        """Return lines of text: the forbidden containers, the containers that are dearer, and all others."""
         lines = [f"{self.object} is in {self.container}; of {self.others} other containers"]
         for one in self.forbidden:
             lines.append(f"{one.containers} forbidden by {one.name}: over by {one.least:g} at least, in {one.least_in}")

@@ -18,7 +18,7 @@ Name = str | int
 
 
 class Explainer:
-    """Explains an assignment by the same increments and rules as a search.
+    """An explainer of one assignment. It uses the same increments and rules as a local search.
 
     assignment  (N,) the container of each object, by name or index; None: as at the start
     """
@@ -35,13 +35,14 @@ class Explainer:
         self._now = self._terms.values(self.assignment)
 
     def move(self, object_: Name, container: Name) -> MoveExplained:
-        """Return the change of every constraint and goal if one object moved to a container."""
+        """Return the change of every constraint and goal if the object `object_` moved to the container `container`."""
         o = self.problem.objects.index("object", object_)
         return self._move(o, self.problem.containers.index("container", container), every=True)
 
     def unplaced(self, object_: Name) -> Whereabouts:
-        """Explain the container of an object, by the reasons against every other one. A container may stand for
-        "unplaced".
+        """Explain why the object `object_` is in its container, by the reasons against every other container.
+
+        Its container may be a container that stands for "unplaced".
         """
         o = self.problem.objects.index("object", object_)
         forbidden: dict[str, list[tuple[float, int]]] = {}
@@ -88,7 +89,13 @@ class Explainer:
         )
 
     def _forbidding(self, o: int, c: int, found: tuple[TermChange, ...], every: bool) -> tuple[str, ...]:
-        """Return the hard constraints that grow in some element. Without `every`, growth in total is enough."""
+        """Return the names of the hard constraints that forbid the move of object `o` to container `c`.
+
+        A hard constraint forbids the move if an element of its excess grows. If the total excess of a constraint grows
+        and `every` is false, only constraints whose total grows are returned.
+
+        found  the change of each term by the move
+        """
         grown = tuple(one.term.name for one in found if one.term.hard and one.changed and one.change > 0)
         if grown and not every:
             return grown
@@ -97,7 +104,10 @@ class Explainer:
         return tuple(self._terms.all[k].name for k in self._terms.growing(self.assignment, after))
 
     def _reasons(self, found: dict[str, list[tuple[float, int]]]) -> tuple[Reason, ...]:
-        """Return the reasons, the most frequent ones first."""
+        """Return a Reason for each spec in `found`, the spec with the most containers first.
+
+        found  name of a spec -> its growth in each container that it speaks against, and the container
+        """
         reasons = []
         for name, cases in sorted(found.items(), key=lambda one: (-len(one[1]), one[0])):
             by, container = min(cases)

@@ -1,4 +1,4 @@
-"""Explain one move."""
+"""Explain the effect of the move of one object to another container."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from libs.assignment.report.explain.change import TermChange
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveExplained:
-    """The effect on every term if an object moves from one container to another.
+    """The effect of the move of an object from the container `source` to the container `target`.
 
-    forbidden_by  hard constraints that would break or get worse in some element
-    verdict       -1: the objective would be better; 1: worse; 0: the same
+    changes       the change of every constraint and goal
+    forbidden_by  the hard constraints that would break, or get worse in some element
+    verdict       -1: the objective would be better; 1: it would be worse; 0: it would be the same
     """
 
     object: str

@@ -16,9 +16,12 @@ from libs.assignment.language.arrays import Floats, Ints
 
 
 class Terms:
-    """A compiled problem with one level per term instead of one per priority. No element is forbidden.
+    """A compiled problem in which each of its T terms has a level of its own. A term is one constraint or goal.
 
-    reached  (T,) by how much objects change the value of each term
+    Hard constraints forbid nothing here, so that any move can be evaluated.
+
+    all      the terms
+    reached  (T,) how much objects can change the value of each term
     """
 
     def __init__(self, compiled: Compiled) -> None:
@@ -42,21 +45,24 @@ class Terms:
         )
 
     def state(self, assignment: Ints) -> State:
-        """Evaluate an assignment from the start."""
+        """Return the state of a search at `assignment` (N,), computed in full."""
         return self._program.state(assignment)
 
     def values(self, assignment: Ints) -> Floats:
-        """Return the value of each term without its weight, (T,)."""
+        """Return the value of each term under `assignment` (N,), without the weight of the term, (T,)."""
         return self.state(assignment).part[: len(self.all)].copy()
 
     def change(self, state: State, objects: Ints, containers: Ints) -> Floats:
-        """Return the change of each term by several moves at once, (T,). The moves are not applied."""
+        """Return the change of each term, (T,), if each of `objects` moves to its container in `containers`.
+
+        The moves are not applied to `state`.
+        """
         try_moves(self._program.tables, state, objects, containers, False)
         count = self._program.levels
         return np.asarray(state.part[count : count + len(self.all)].copy())
 
     def growing(self, before: Ints, after: Ints) -> list[int]:
-        """Return the numbers of hard constraints with an element that is larger after than before."""
+        """Return the numbers of the hard constraints with an element that is larger in `after` than in `before`."""
         was, now = (compute(self.graph, self.problem.initial, one) for one in (before, after))
         found = set()
         for one in self._cells:

@@ -15,11 +15,15 @@ from libs.assignment.solvers.result import Outcome
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Moment:
-    """One step of a timeline.
+    """One step of a timeline: the best assignment at some time.
 
-    moved   objects whose container differs between this best assignment and the previous one
-    values  (T,) each term without its weight
-    bound   by level, of the whole solve: no assignment is below it; empty if the solver proves nothing
+    time_s     seconds since the start of the solve
+    tries      number of tries until then, as the solver counts tries
+    made       number of successful tries until then
+    moved      number of objects whose container differs from that in the previous moment
+    objective  (levels,) the value of each level
+    values     (T,) the value of each constraint and goal, without its weight
+    bound      (levels,) lower bounds at the end of the solve; empty if the solver proves nothing
     """
 
     time_s: float
@@ -33,13 +37,17 @@ class Moment:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Timeline:
-    """All moments whose moves the solver kept, and the terms of their values."""
+    """The moments of a solve for which the solver kept the moves.
+
+    terms    (T,) the constraints and goals whose values the moments have
+    moments  the moments in the order of time
+    """
 
     terms: tuple[Term, ...]
     moments: tuple[Moment, ...]
 
     def in_words(self) -> str:
-        """Return a line per moment with its changed terms."""
+        """Return a line for each moment, and below it a line for each constraint or goal whose value changed."""
         lines = []
         before: Floats | None = None
         for one in self.moments:
@@ -53,8 +61,9 @@ class Timeline:
 
 
 def timeline_of(problem: Problem, result: Outcome) -> Timeline:
-    """Return the timeline of a result from the moves in its steps. Evaluate them only now, so that a solve does not
-    wait.
+    """Return the timeline of `result`, from the moves in its steps.
+
+    The values of constraints and goals are computed only here, so that a solve does not wait for them.
     """
     terms, assignment, moments = Terms(Compiled.of(problem)), problem.initial.copy(), []
     for step in result.timeline:
