@@ -1,4 +1,6 @@
-"""The changes of a plan as they meet the present region: the input of the decision what to commit."""
+"""The changes that a plan asks for, with the present state of their servers. The decision which changes to commit reads
+them.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +12,17 @@ from numpy.typing import NDArray
 from libs.domain.arrays import Bools, Floats, Indices, Ints, Names
 
 NONE = -1
-"""In `source` and `to`: no reservation."""
+"""Index in `source`, `to` and `current` that stands for no reservation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TouchedReservations:
-    """The Q reservations that a plan takes servers from or gives servers to, as they are now. M MSBs, D datacenters.
+    """The Q touched reservations, as they are now. A plan touches a reservation if it takes a server from the
+    reservation or gives one to it. There are M MSBs.
 
-    load               (Q, M) RRU   of the present targets: servers that are up and not leaving (`counts`)
-    load_there         (Q, M) RRU   of those, servers whose current binding is their target
+    load               (Q, M) RRU   RRU of the servers that target the reservation, are up and are not leaving
+                                    (`counts`)
+    load_there         (Q, M) RRU   part of `load` in servers that are already bound to their target
     msb_datacenter     (M,) int
     row                (Q,) int     row in the plan's snapshot
     The other columns are those of libs.domain.fleet.Reservations.
@@ -41,16 +45,20 @@ class TouchedReservations:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PlanChanges:
-    """N changes of a plan, one row per server, read under the locks of its commit.
+    """N changes of targets that a plan asks for, one row per server. They are read while the plan's commit holds its
+    locks. A plan touches a reservation if it takes a server from the reservation or gives one to it.
 
     row          (N,) int    row of the server in the plan's snapshot
-    source, to   (N,) int    index of a touched reservation, or NONE
-    current      (N,) int    likewise, where the server is; NONE also for a reservation that is not touched
+    source, to   (N,) int    reservation that loses the server, and reservation that gains it: index into `touched`, or
+                             NONE
+    current      (N,) int    reservation that the server is bound to now: index into `touched`; NONE also if the plan
+                             does not touch it
     msb          (N,) int
-    changed      (N,) bool   the server changed since the snapshot, or its destination is gone
-    leaving      (N,) bool   a retirement is announced
-    source_rru   (N,) RRU    what the source loses; 0 for a server that is down or leaving
-    to_rru       (N,) RRU    what the destination gains; 0 for a useless type too
+    changed      (N,) bool   the server changed since the snapshot, or its new reservation was deleted
+    leaving      (N,) bool   the server's retirement is announced
+    source_rru   (N,) RRU    RRU that the source loses; 0 for a server that is down or leaving
+    to_rru       (N,) RRU    RRU that the destination gains; 0 also for a hardware type that is worth nothing to the
+                             destination
     """
 
     row: NDArray[np.intp]

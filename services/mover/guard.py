@@ -1,4 +1,4 @@
-"""Make before break: whether a reservation can spare a server now. Pure. See docs/designs/0020."""
+"""Make before break: decide whether a reservation can spare a server now. Pure. See docs/designs/0020."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from libs.domain.reservation import ROUNDING
 
 
 class Guard:
-    """The holdings of reservations, less the servers that were let go since."""
+    """The RRU that reservations hold, less the servers that `let_go` has removed."""
 
     def __init__(self, holdings: Iterable[Holding]) -> None:
         self._holding = {one.reservation_id: one for one in holdings}
@@ -20,9 +20,11 @@ class Guard:
         }
 
     def may_leave(self, reservation_id: int, msb_id: int, rru: float, *, hold: bool = False) -> bool:
-        """Return whether the reservation keeps its promise without this server, or at least what it holds now.
+        """Return whether the reservation can lose a server worth `rru` in the MSB `msb_id`. It can if it then still
+        holds the capacity that it was promised, or as much as it held at the start.
 
-        hold   the promise alone, and not after the loss of an MSB
+        hold   True to ignore the loss of an MSB: check only that the reservation holds its capacity while all MSBs are
+               up
         """
         one = self._holding.get(reservation_id)
         if one is None or rru <= 0:
@@ -39,7 +41,7 @@ class Guard:
         return allowed
 
     def let_go(self, reservation_id: int, msb_id: int, rru: float) -> None:
-        """Count a server as gone."""
+        """Remove a server worth `rru` in the MSB `msb_id` from the reservation's holding."""
         if reservation_id in self._held:
             held = self._held[reservation_id]
             held[msb_id] = held.get(msb_id, 0.0) - rru

@@ -24,9 +24,11 @@ from services.portal.promise_rules import lacks_second_person
 
 
 def approve(tx: Transaction, approval_id: int, *, generation: int, actor: str, reason: str, now: datetime) -> Approval:
-    """Approve a change: a request is assessed again, a policy is set, maintenance begins.
+    """Approve a change. Assess an approved capacity request again, set an approved policy, or let approved maintenance
+    begin.
 
-    Raises NotFound, StaleGeneration, and Problem: 409 if it no longer waits, 403 if its requester may not approve it.
+    Raises NotFound, StaleGeneration, and Problem: 409 if the approval no longer waits, 403 if `actor` requested the
+    change and the region demands a second person.
     """
     approval = _require_pending(tx, approval_id)
     # Lock the region before the approval, as every change of the policy does.
@@ -58,9 +60,9 @@ def approve(tx: Transaction, approval_id: int, *, generation: int, actor: str, r
 
 
 def reject(tx: Transaction, approval_id: int, *, generation: int, actor: str, reason: str, now: datetime) -> Approval:
-    """Reject a change: a request is rejected with the person's reason, a policy stays, maintenance is refused.
+    """Reject a change. Reject a capacity request with the person's reason, keep the policy, or refuse the maintenance.
 
-    Raises NotFound, StaleGeneration, and Problem (409) if it no longer waits.
+    Raises NotFound, StaleGeneration, and Problem (409) if the approval no longer waits.
     """
     approval = _require_pending(tx, approval_id)
     region_id = load_region(tx, approval.region).region_id
@@ -84,7 +86,9 @@ def reject(tx: Transaction, approval_id: int, *, generation: int, actor: str, re
 
 
 def _lock_events(tx: Transaction, approval: Approval, region_id: int) -> None:
-    """Lock the events of the region before the approval, as the end of an event does."""
+    """Lock the region's unavailability events, if the approval is for maintenance. Call this before the approval is
+    locked: code that ends an event locks in the same order, so the two cannot deadlock.
+    """
     if approval.kind is ApprovalKind.MAINTENANCE_OVERRIDE:
         lock_events(tx, region_id)
 
@@ -92,7 +96,9 @@ def _lock_events(tx: Transaction, approval: Approval, region_id: int) -> None:
 def _settle_maintenance(
     tx: Transaction, approval: Approval, region_id: int, state: EventState, *, actor: str, now: datetime
 ) -> None:
-    """Let the maintenance of an override begin, or end it as refused. Its end would have superseded the approval."""
+    """Set the maintenance event of an approved or rejected override to `state`, ALLOWED or REFUSED. The event is still
+    open: when an event ends, its pending approval is superseded.
+    """
     event_id = approval.change["unavailability_event_id"]
     assert isinstance(event_id, int)
     event = load_event(tx, event_id)

@@ -1,4 +1,6 @@
-"""The ground that an answer to planned maintenance rests on, read in bulk. See docs/designs/0023."""
+"""Read the data that the answer to a request for planned maintenance depends on: the maintenance ground. See
+docs/designs/0023.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ _WITHIN = {
     UnavailabilityScope.MSB: "racks.msb_id = :scope_id",
     UnavailabilityScope.DATACENTER: "racks.msb_id IN (SELECT msb_id FROM msbs WHERE datacenter_id = :scope_id)",
 }
-"""SQL condition on a row of servers and racks: the server is in the request's scope."""
+"""SQL condition on a joined row of `servers` and `racks`. It is true if the request's scope contains the server."""
 
 _BEGUN = """
     begun AS (
@@ -75,9 +77,10 @@ _RESERVATIONS = """
 def load_ground(
     tx: Transaction, region_id: int, scope: UnavailabilityScope, scope_id: int, *, now: datetime
 ) -> MaintenanceGround:
-    """Return what the answer to maintenance of this scope rests on, as of `now`.
+    """Return the data that decide whether planned maintenance of the scope `scope_id` may begin at `now`: the state of
+    each MSB, maintenance under way, and the reservations that would lose servers.
 
-    The caller has refreshed the unavailability of servers. The cost grows with the region's servers, as one scan.
+    The caller must refresh the unavailability of servers first. One scan reads all servers of the region.
     """
     values = {"region_id": region_id, "scope_id": scope_id, "now": now}
     within = _WITHIN[scope]

@@ -1,6 +1,9 @@
 """Plans: immutable records of changes of servers' targets. Each new plan wakes the mover.
 
-Every function locks in this order: region, reservations by id, servers by id. So writers wait, but never deadlock.
+The lineage of a region is the chain of its target plans: each solve names the target plan that it replaces.
+
+Every function locks in this order: region, reservations by id, servers by id. So writers wait for each other, but never
+deadlock.
 """
 
 from __future__ import annotations
@@ -76,20 +79,21 @@ def commit_plan(
     capacity_request_id: int | None = None,
     dropped: int = 0,
 ) -> Plan | None:
-    """Write the targets of a solve, a grant or replacements that differ from the snapshot's. Return None if none
-    differ.
+    """Write the plan's targets that differ from the targets in the snapshot. Return None if no target differs. The plan
+    comes from a solve, a grant or replacements.
 
-    A solve must have `parent` as the region's target plan, and becomes the target plan (ADR 0001). It skips servers
-    that changed since the snapshot or whose new reservation was deleted, and counts them in `left_alone`. A solve
-    without differences commits nothing, so the lineage stays as it is.
+    The plan of a solve replaces `parent` as the region's target plan (ADR 0001). Servers that changed since the
+    snapshot, and servers whose new reservation was deleted, keep their targets and count in `left_alone`. If no target
+    differs, the region keeps its target plan.
 
-    dropped   changes that the caller took out of the plan under the locks of lock_plan. They count as left alone
+    dropped   number of changes that the caller took out of the plan after lock_plan; they count in `left_alone`
 
-    The other kinds are all or nothing, and leave the lineage as it is; `parent` is only recorded.
+    A grant and replacements commit all of their changes or none. They record `parent`, but the region keeps its target
+    plan.
 
-    Raises StalePlan if the parent of a solve is not the target plan. For the other kinds, raises StaleGeneration if a
-    server changed, and NotFound if a reservation was deleted. Raises ValueError for any other kind, for targets that
-    are not rows of the snapshot, and for reservations that are not stored.
+    Raises StalePlan if the parent of a solve is not the target plan. For a grant and replacements, raises
+    StaleGeneration if a server changed, and NotFound if a reservation was deleted. Raises ValueError for any other
+    kind, for targets that are not rows of the snapshot, and for reservations that are not stored.
     """
     if kind not in (PlanKind.SOLVE, PlanKind.GRANT, PlanKind.REPLACEMENT):
         raise ValueError(f"a {kind} is not committed from a snapshot")
@@ -137,7 +141,8 @@ def commit_plan(
 
 
 def lock_plan(tx: Transaction, snapshot: FleetSnapshot, plan: TargetPlan, *, parent: int | None) -> None:
-    """Lock all that a plan changes until the transaction ends: the lineage, reservations on both sides, and servers.
+    """Lock the rows that a plan depends on until the transaction ends: the region's target plan, the reservations that
+    lose or gain servers, and the servers.
 
     Reservations are locked against resizes and deletion. Raises StalePlan unless `parent` is the target plan.
     """
@@ -151,10 +156,12 @@ def lock_plan(tx: Transaction, snapshot: FleetSnapshot, plan: TargetPlan, *, par
 def commit_release(
     tx: Transaction, region_name: str, reservation_id: int, *, now: datetime, capacity_request_id: int | None = None
 ) -> Plan | None:
-    """Free the targets of all servers of a reservation. Return None if it has none. The lineage stays as it is.
+    """Remove the target of every server whose target is `reservation_id`. Return None if there is no such server. The
+    region keeps its target plan.
 
-    Call it in the transaction that marks the reservation as deleted, after that. Then a concurrent solve that binds
-    servers to it either waits for this transaction, or its bindings are seen here.
+    Call commit_release in the transaction that marks the reservation as deleted, after the mark. A concurrent solve may
+    bind servers to the reservation. That solve either waits for this transaction, or commits first, and then its
+    bindings are removed here.
     """
     region = load_region(tx, region_name)
     plan_id = tx.execute(
@@ -192,9 +199,10 @@ def list_plans(
     before: int | None = None,
     limit: int = 100,
 ) -> Page[Plan]:
-    """Return a page of plans, of one region or all, latest first; `before` is the id that the last page ended with.
+    """Return a page of plans, latest first, of one region, or of all regions if `region_name` is None. `before` is the
+    last id of the page before.
 
-    Raises NotFound for the region.
+    Raises NotFound if the region does not exist.
     """
     query = _SELECT.order_by(plans.c.plan_id.desc()).limit(limit + 1)
     if region_name is not None:
@@ -208,8 +216,8 @@ def list_plans(
 
 
 def list_plan_changes(tx: Transaction, plan_id: int, *, after: int | None = None, limit: int = 100) -> Page[PlanChange]:
-    """Return a page of the servers whose targets a plan changed, by id. An import has none. Raises NotFound for the
-    plan.
+    """Return a page of the servers whose targets a plan changed, in order of server id. The plan of an import has no
+    rows. Raises NotFound if the plan does not exist.
     """
     load_plan(tx, plan_id)
     query = """
@@ -231,7 +239,9 @@ def _plan(row: Mapping[Any, Any]) -> Plan:
 
 
 def lock_lineage(tx: Transaction, region_id: int, region_name: str, parent: int | None) -> None:
-    """Lock the lineage of a region until the transaction ends. Raises StalePlan unless `parent` is the target plan."""
+    """Lock the lineage of a region (its current target plan) until the transaction ends. Raises StalePlan unless
+    `parent` is the target plan.
+    """
     query = sa.select(regions.c.target_plan_id).where(regions.c.region_id == region_id).with_for_update(key_share=True)
     target_plan_id = tx.execute(query).scalar_one()
     if target_plan_id != parent:
@@ -239,7 +249,9 @@ def lock_lineage(tx: Transaction, region_id: int, region_name: str, parent: int 
 
 
 def _lock_reservations(tx: Transaction, reservation_ids: list[int]) -> list[int]:
-    """Lock the live ones of these reservations against deletion until the transaction ends, and return their ids."""
+    """Lock the reservations in `reservation_ids` that are not deleted, so that they stay until the transaction ends.
+    Return the ids of the locked reservations.
+    """
     query = """SELECT reservation_id FROM reservations WHERE reservation_id = ANY(:ids) AND deleted_at IS NULL
                ORDER BY reservation_id FOR SHARE"""
     return list(tx.execute(sa.text(query), {"ids": reservation_ids}).scalars())
@@ -252,7 +264,9 @@ def _lock_servers(tx: Transaction, server_ids: list[int]) -> None:
 
 
 def _require_untouched(tx: Transaction, delta: Mapping[str, list[int]], live: list[int]) -> None:
-    """Check that no reservation was deleted and no server changed. Raises NotFound, StaleGeneration."""
+    """Check that no reservation in `delta` was deleted, and that no server changed since its generation was read.
+    Raises NotFound, StaleGeneration.
+    """
     deleted = set(delta["to_ids"]) - {0, *live}
     if deleted:
         raise NotFound("reservation", min(deleted))

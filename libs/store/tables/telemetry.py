@@ -15,7 +15,9 @@ def _day() -> sa.Column[date]:
 
 
 def _of(column: str, name: str | None = None) -> sa.Column[int]:
-    """Return a foreign key that is part of the primary key. Its name is that of `column`, or `name`."""
+    """Return a foreign key to `column` that is part of the primary key. The new column is called `name`, or like
+    `column` if `name` is None.
+    """
     return sa.Column(name or column.split(".")[1], sa.BigInteger, sa.ForeignKey(column), primary_key=True)
 
 
@@ -29,7 +31,9 @@ def _by_group(name: str) -> sa.Column[list[float]]:
 
 
 def _named_by() -> sa.Column[str]:
-    """Return the column of the token that first sent a name; NULL: none, or not known."""
+    """Return the column with the name of the token that first sent this service or series. NULL means that no token
+    sent the row, or that the token is not known.
+    """
     return text("named_by", nullable=True)
 
 
@@ -134,7 +138,9 @@ traffic_series = sa.Table(
 
 
 def _hours(name: str, series: str) -> sa.Table:
-    """Return a table of hours: 60 samples of a series, one per minute, as 32-bit floats; nan: not reported."""
+    """Return a table with a row per hour and series. `samples` holds 60 values, one per minute, as 32-bit floats. A
+    minute that was not reported is nan.
+    """
     return sa.Table(
         name,
         metadata,
