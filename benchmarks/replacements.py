@@ -36,10 +36,11 @@ _REGION, _WAIT_S_MAX = "bench", 120.0
 
 
 def bench_replacements(argv: list[str]) -> dict[str, object]:
-    """Return the seconds from the commit of an event to that of its replacements, with a scheduler and a worker as in
-    `up`.
+    """Fail servers and racks of a region in turn. Return the seconds from the commit of each failure to the commit of
+    its replacements. A scheduler and a worker run as under `plimsoll up`.
 
-    The first event also finds servers that were down before it: `first_drawn` of them are replaced with it.
+    `first_s` and `first_drawn` are those of the first failure. Its replacements also cover servers of the region that
+    were down before.
     """
     parser = argparse.ArgumentParser(prog="bench replacements")
     parser.add_argument("region", type=Path)
@@ -87,7 +88,9 @@ def bench_replacements(argv: list[str]) -> dict[str, object]:
 
 
 def _fill_buffers(database: Database, share: float) -> FleetSnapshot:
-    """Bind all available free servers to shared buffers up to their size, as a solve would."""
+    """Commit a plan that binds available free servers to the shared buffers, until each buffer has its size. In
+    production a solve does this.
+    """
     now = datetime.now(UTC)
     with database.write() as tx:
         size_shared_buffers(tx, load_stored(tx, _REGION).region_id, share=share, now=now)
@@ -109,7 +112,9 @@ def _fill_buffers(database: Database, share: float) -> FleetSnapshot:
 
 
 def _victims(snapshot: FleetSnapshot, number: int) -> list[tuple[str, str]]:
-    """Return (server, rack) pairs, spread over the region; the servers are up and bound."""
+    """Return `number` random pairs of a server and a rack to fail. The servers, and a server in each rack, are up and
+    bound.
+    """
     rows = np.flatnonzero(snapshot.servers.available & (snapshot.servers.target >= 0))
     chosen = np.random.default_rng(1).choice(rows, 2 * number, replace=False)
     racks = snapshot.topology.racks[snapshot.servers.rack[chosen[number:]]]
@@ -119,8 +124,8 @@ def _victims(snapshot: FleetSnapshot, number: int) -> list[tuple[str, str]]:
 
 
 def _fail(database: Database, scope: UnavailabilityScope, name: str) -> tuple[float, Plan | None]:
-    """Return the seconds from an event to its plan of replacements; None: the job ended without a plan, nothing was
-    short.
+    """Record that the server or rack `name` failed. Return the seconds until the plan with its replacements committed,
+    and the plan. The plan is None if the job found nothing to replace.
     """
     before = _latest(database)
     now = datetime.now(UTC)

@@ -1,4 +1,4 @@
-"""Hold all assignments of a tiny problem, and compute utilisation in each from its definition."""
+"""Hold all assignments of a tiny problem, and compute the utilisation in every assignment from its definition."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from libs.assignment.language.specs.filter import Filter
 
 
 class World:
-    """A case, and assignments (A, N) of its objects to its containers; by default all of them.
+    """A drawn problem (`case`) and A assignments of its N objects to its C containers, as an (A, N) array. By default
+    `assignments` holds every possible assignment.
 
-    Written from docs/assignment alone: it uses enums and fields of specs from the library, and none of its
-    computations.
+    This class is an independent check of the library. It follows docs/assignment, and takes from the library only enums
+    and fields of specs, no computation.
     """
 
     def __init__(self, case: Case, assignments: Ints | None = None) -> None:
@@ -31,7 +32,7 @@ class World:
 
     @cached_property
     def at_start(self) -> World:
-        """Return the same case with the start alone."""
+        """Return a world of the same case whose only assignment is the initial one."""
         return World(self.case, self.initial[None, :])
 
     def __len__(self) -> int:
@@ -48,13 +49,15 @@ class World:
         return self.case.containers if scope == "container" else self.case.scopes[scope].items
 
     def kept(self, scope: str, by: Filter) -> Ints:
-        """Return the kept items of a filter, in order."""
+        """Return the items of `scope` that the filter `by` keeps, in ascending order."""
         every = set(range(self.items(scope)))
         left = every - set(numbers_of(by.but or ())) if by.items is None else set(numbers_of(by.items))
         return np.array(sorted(left), dtype=np.int64)
 
     def value(self, dimension: str, where: Ints) -> Floats:
-        """Return each object's value in a dimension in containers (A, N), (A, N)."""
+        """Return the (A, N) value in `dimension` of each object in the container `where[a, n]`. `where` has shape (A,
+        N).
+        """
         if dimension == "count":
             return np.ones(where.shape)
         words = self.case.dimensions[dimension]
@@ -69,7 +72,9 @@ class World:
         return np.where(item >= 0, value * factors[np.array(classes, dtype=np.int64), item], 0.0)
 
     def largest(self, dimension: str) -> Floats:
-        """Return the largest absolute value of each object in any place, (N,); 0 if there is no place."""
+        """Return the (N,) largest absolute value in `dimension` that each object has in any scope item; 0 if the scope
+        has no item.
+        """
         if dimension == "count":
             return np.ones(self.case.objects)
         words = self.case.dimensions[dimension]
@@ -89,7 +94,9 @@ class World:
         return of
 
     def capacity(self, dimension: str, scope: str) -> Floats | None:
-        """Return the capacity, (I,), as given for the scope, else the sum over its containers; None if unknown."""
+        """Return the (I,) capacity of each item of `scope`: the capacity given for the scope, or else the sum over the
+        item's containers. Return None if the case gives no capacity.
+        """
         if dimension == "count":
             return None
         words = self.case.dimensions[dimension]
@@ -115,13 +122,13 @@ class World:
         return self._known[key]
 
     def outside_new(self, scope: str, dimension: str) -> Floats:
-        """Return the amount that moved from an item into containers of no scope item, (A,)."""
+        """Return the (A,) amount in `dimension` that moved from items of `scope` into containers outside all items."""
         outside = np.where(self.item(scope) < 0, 0, -1)
         return self._util(outside, 1, dimension, None, Flavour.NEW)[:, 0, 0]
 
     def _util(self, item: Ints, items: int, dimension: str, partition: str | None, flavour: Flavour) -> Floats:
-        """Return the utilisation. An object counts at its end for AFTER, STAYED and NEW, and at its beginning for
-        OLD.
+        """Return the (A, I, G) utilisation. AFTER, STAYED and NEW count an object in its assigned container, OLD and
+        INITIAL in its initial container, and ANY in both.
         """
         groups = [list(range(self.case.objects))] if partition is None else self.members(partition)
         total = np.zeros((len(self), items, len(groups)))

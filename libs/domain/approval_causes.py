@@ -1,4 +1,6 @@
-"""Find the approval limits of a region that a request exceeds. Pure."""
+"""Find the reasons why a capacity request needs a person's approval: the approval limits of the region that the request
+exceeds. Pure.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +23,13 @@ def approval_causes(
     short_rru: float,
     limits: ApprovalLimits,
 ) -> tuple[Cause, ...]:
-    """Return a cause for each limit that the request exceeds; none if it asks for no more than it has.
+    """Return a cause for each approval limit that the request exceeds. Return no cause if the request asks for no more
+    than its reservation has.
 
-    asked       the region, with the reservation at `row` changed to `spec`
+    asked       the region as it would be if the reservation at `row` had `spec`
     before      the reservation as it is now; None for a new one
     target      (S,) int   planned target of each server: index into the reservations
-    short_rru   RRU that the reservation lacks under that plan
+    short_rru   RRU that the reservation lacks under `target`
     """
     if before is not None and not before.scheduled and not _asks_for_more(before.spec, spec):
         return ()
@@ -38,10 +41,10 @@ def approval_causes(
 
 
 def _asks_for_more(before: ReservationSpec, spec: ReservationSpec) -> bool:
-    """Return whether the spec asks for more capacity, for MSB survival, for a higher priority or for
-    smaller RRUs per server.
+    """Return whether `spec` asks for more than `before`: more capacity, MSB survival, a higher priority, or fewer RRUs
+    per server.
 
-    With fewer RRUs per server, the same capacity takes more servers.
+    Fewer RRUs per server are more to ask for, because the same capacity then takes more servers.
     """
     return (
         spec.capacity_rru > before.capacity_rru
@@ -52,7 +55,9 @@ def _asks_for_more(before: ReservationSpec, spec: ReservationSpec) -> bool:
 
 
 def _too_high(spec: ReservationSpec, before: Reservation | None) -> Iterator[Cause]:
-    """Yield a cause for a priority above the middle one that it does not have yet. It comes before others' need."""
+    """Yield a cause if `spec` raises the priority above PRIORITY_MIDDLE. A person must approve this, because a
+    reservation of high priority gets servers before other reservations.
+    """
     has = PRIORITY_MIDDLE if before is None else max(PRIORITY_MIDDLE, before.spec.priority)
     if spec.priority > has:
         yield Cause(
@@ -74,10 +79,11 @@ def _too_large(spec: ReservationSpec, limits: ApprovalLimits) -> Iterator[Cause]
 def _too_large_a_share(
     asked: FleetSnapshot, row: int, target: Indices, short_rru: float, limits: ApprovalLimits
 ) -> Iterator[Cause]:
-    """Yield a cause if the request may take too large a share of a hardware type: the type with the largest share.
+    """Yield a cause if the request may take too large a share of the servers of a hardware type. The cause names the
+    type with the largest share.
 
-    Count the servers that the plan gives. Later solves fill the shortfall without asking again. So for each type, add
-    the servers that it would need to fill the shortfall alone.
+    Count the servers of the type that `target` gives to the reservation. Later solves fill `short_rru` without asking a
+    person again. So add, for each type, the number of servers of this type that would fill `short_rru` alone.
     """
     if limits.hardware_share is None:
         return

@@ -11,20 +11,22 @@ from libs.domain.arrays import Floats
 from libs.domain.calls import Calls
 
 GROUPS = 16
-"""Number of groups that traces are split into by id. The variance between groups estimates the sampling error."""
+"""Number of groups that the traces are split into by trace id. The variance between groups estimates the sampling
+error.
+"""
 METRICS = ("cpu", "calls", "self_time")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Demand:
-    """Sums over spans. Each span counts 1 / (its sampling probability). S services, P products.
+    """Sums over spans for S services and P products. Each span counts 1 / (its sampling probability).
 
     cost         metric -> (GROUPS, S, P)   instructions, calls, or seconds of self time
     gateway      (GROUPS, P)   requests at the products' entry points
     spans        (S,) int      spans seen, without duplicates
-    attributed   (S,) int      of these, spans that have a gateway upstream
-    orphaned     (S,) int      of these, spans whose product or weight is in doubt because an ancestor is missing
-    cpu_stated   (S,) int      of these, spans that state CPU instructions
+    attributed   (S,) int      part of `spans` with a gateway upstream
+    orphaned     (S,) int      part of `spans` whose product or weight is in doubt because an ancestor is missing
+    cpu_stated   (S,) int      part of `spans` that states CPU instructions
     edges        Calls         calls from one service to another
     duplicates   int           spans that came twice
     """
@@ -54,7 +56,9 @@ class Demand:
         )
 
     def of_services(self, rows: Sequence[int]) -> Demand:
-        """Return the demand of these services, in this order; a row of -1 stands for a service that no trace names."""
+        """Return the demand of the services `rows`, in the order of `rows`. A row of -1 gives a service without any
+        demand, for a service that no trace names.
+        """
         at = np.asarray(rows, np.intp)
 
         def pick(value: Floats, axis: int) -> Floats:
@@ -72,7 +76,9 @@ class Demand:
         )
 
     def plus(self, other: Demand) -> Demand:
-        """Return the sum of both. `other` must know at least the services that this one knows."""
+        """Return the sum of this demand and `other`. `other` may have more services, and must have the services of this
+        demand first.
+        """
         services = len(other.spans)
         wider = ((0, services - len(self.spans)),)
         return Demand(

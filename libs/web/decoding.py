@@ -20,10 +20,12 @@ from libs.reconcile.environment import Settings
 from libs.web.problems import Problem
 
 SLOTS = 4
-"""Bodies that are decoded at a time. More would keep the process from answering other requests."""
+"""Largest number of bodies that are decoded at a time. More bodies would keep the process from answering other
+requests.
+"""
 SLOT_S_MAX = 1.0
 _BODY_FACTOR = 2
-"""Copies of a body in memory while it is read: its chunks, and the whole."""
+"""Number of copies of a body in memory while the body is read: its chunks, and the joined body."""
 _RETRY_S = 2
 _LOOK_S = 0.02
 
@@ -35,7 +37,9 @@ class DecodingSettings(Settings):
 
 
 class DecodingBudget:
-    """The memory and the slots of one process. Threads and event loops share it."""
+    """The memory and the slots for decoding in one process. All threads and event loops of the process share one
+    budget. A slot is the permission to decode one body.
+    """
 
     def __init__(self, bytes_max: int, *, slots: int = SLOTS) -> None:
         self.bytes_max = bytes_max
@@ -44,14 +48,14 @@ class DecodingBudget:
         self._lock = threading.Lock()
 
     def take(self, size: int) -> None:
-        """Take bytes. Raises Problem (429) if too little is left."""
+        """Reserve `size` bytes of the process's memory for decoding. Raises Problem (429) if fewer bytes are free."""
         with self._lock:
             if self.used + size > self.bytes_max:
                 raise _busy("Other requests use the memory for decoding")
             self.used += size
 
     def give(self, size: int) -> None:
-        """Give bytes back."""
+        """Return `size` reserved bytes to the budget."""
         with self._lock:
             self.used -= size
 
@@ -63,7 +67,9 @@ class Allowance:
         self._budget, self._lock, self._taken = budget, threading.Lock(), 0
 
     def take(self, size: int) -> None:
-        """Take bytes. Raises Problem: 413 if they exceed the whole budget, 429 if they exceed the rest."""
+        """Reserve `size` more bytes for this request. Raises Problem: 413 if the request alone would exceed the whole
+        budget, 429 if fewer bytes are free.
+        """
         with self._lock:
             if self._taken + size > self._budget.bytes_max:
                 most = self._budget.bytes_max >> 20
@@ -73,19 +79,19 @@ class Allowance:
             self._taken += size
 
     def give(self, size: int) -> None:
-        """Give bytes back, because the decoded data is dropped."""
+        """Return `size` bytes of this request to the budget, because their decoded data was dropped."""
         with self._lock:
             self._taken -= size
         self._budget.give(size)
 
     def close(self) -> None:
-        """Give all bytes back."""
+        """Return all bytes of this request to the budget."""
         self.give(self._taken)
 
 
 async def room(request: Request) -> AsyncIterator[None]:
-    """Charge the decoded data of the request until it is answered. Charge a body in one piece twice, by its announced
-    length.
+    """Give the request an allowance: data that is decoded counts against the process's budget until the request is
+    answered. A body that is not multipart counts _BODY_FACTOR times its announced length.
     """
     allowance = Allowance(request.app.state.decoding)
     charging(allowance)
@@ -113,7 +119,9 @@ async def _slot(request: Request) -> AsyncIterator[None]:
 
 
 Slot = Annotated[None, Depends(_slot)]
-"""A parameter of a route, after those that read the body: it waits for a slot. Raises Problem (429)."""
+"""The type of a route's parameter that waits for a slot. Put the parameter after those that read the body. Raises
+Problem (429).
+"""
 
 
 def _busy(what: str) -> Problem:

@@ -1,4 +1,7 @@
-"""Load the case for `services.portal.judge`: a question, and all data that its answer rests on."""
+"""Load the input of `services.portal.judge`.
+
+A question is a capacity request to decide on, stored or not. A case is a question with all data that decide it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from services.portal.submit_requests import Submission
 
 
 def question_of_request(request: CapacityRequest) -> Question:
-    """Return the question of a stored request. The request must have a spec."""
+    """Return the question (the input of a decision) for a stored capacity request. `request` must have a spec."""
     assert request.spec is not None
     return Question(
         capacity_request_id=request.capacity_request_id,
@@ -31,7 +34,9 @@ def question_of_request(request: CapacityRequest) -> Question:
 
 
 def question_of_submission(submission: Submission) -> Question:
-    """Return the question of a submission that is not stored. It must have a spec."""
+    """Return the question (the input of a decision) for a capacity request that is not stored yet, as in a dry run.
+    `submission` must have a spec.
+    """
     assert submission.spec is not None
     reservation = submission.reservation
     return Question(
@@ -46,7 +51,9 @@ def question_of_submission(submission: Submission) -> Question:
 
 
 def load_case(tx: Transaction, question: Question, *, now: datetime) -> Case:
-    """Load all data at one moment: `tx` comes from Database.snapshot(). Raises NotFound."""
+    """Load all data that decide on `question`. `tx` must come from Database.snapshot(), so that all data are of one
+    moment. Raises NotFound.
+    """
     region_id = load_region(tx, question.region).region_id
     request_id = question.capacity_request_id
     return Case(

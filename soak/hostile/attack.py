@@ -1,4 +1,7 @@
-"""Send bombs many times in parallel, and watch the memory and the health of the API's process."""
+"""Send bombs many times in parallel, and watch the memory and the health of the API's process.
+
+A bomb is a request that is built to cost the server far more memory or time than its size suggests.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +22,17 @@ _TIMEOUT_S = 600.0
 _LOOK_S = 0.01
 _PROBE_S = 0.05
 _AGAIN_MAX, _AGAIN_S = 60, 0.5
-"""Tries of a bomb that gets 429, and seconds between them. Without them the bomb might never be read."""
+"""Largest number of tries of a bomb that the API answers with 429, and seconds between two tries. Without the tries the
+API might never read the bomb.
+"""
 NO_ANSWER = 0
 
 
 @dataclass(slots=True)
 class Outcome:
-    """The outcome of one bomb. `rss_bytes` and `healthz_s` are the largest values seen."""
+    """The outcome of sending one group of bombs. `rss_bytes` is the largest memory of the API's process that was seen,
+    and `healthz_s` the longest time of an answer to /healthz.
+    """
 
     name: str
     fits: frozenset[int]
@@ -35,7 +42,7 @@ class Outcome:
     died: bool = False
 
     def complaints(self, *, rss_bytes_max: float, healthz_s_max: float) -> list[str]:
-        """Return the faults of the outcome as messages."""
+        """Return a message for each fault: a wrong status, no bomb read, the process ended, or a limit exceeded."""
         wrong = [f"{name(status)} {number} times" for status, number in self.answers.items() if not self._fits(status)]
         if not self.answers.keys() - {BUSY}:
             wrong.append("every answer was 429, so it was never read")
@@ -53,7 +60,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """An API, a token for everything, and a function that returns the current id of the API's process."""
+    """The API under attack, a token with all rights, and a function that returns the id of the API's process."""
 
     url: str
     token: str
@@ -61,7 +68,7 @@ class Target:
 
 
 def name(status: int) -> str:
-    """Return a status as text."""
+    """Return an HTTP status as text; "no answer" for NO_ANSWER."""
     return "no answer" if status == NO_ANSWER else str(status)
 
 
@@ -74,9 +81,10 @@ def send_often(
     at_once: int,
     tend: Callable[[], object] = lambda: None,
 ) -> Outcome:
-    """Send each of the bombs `times` times, mixed, from `at_once` threads, and call `tend` meanwhile.
+    """Send every bomb in `bombs` `times` times, from `at_once` threads. Call `tend` every _PROBE_S seconds until all
+    answers have come.
 
-    A bomb that gets 429 is counted and sent again until it is read.
+    A bomb that the API answers with 429 is sent again, at most _AGAIN_MAX times. Every answer is counted.
     """
     outcome = Outcome(label, frozenset[int]().union(*(bomb.fits for bomb in bombs)))
     pid = target.pid()

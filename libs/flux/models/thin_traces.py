@@ -1,4 +1,6 @@
-"""Weigh the traces of a service with few spans against its usage, by the error of each."""
+"""Combine two estimates of a thin service's shares: its traces, and its usage. A thin service has so few spans that its
+traced shares are uncertain. The estimate with the smaller error has more weight.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from libs.flux.models.baseline import UsageBaseline
 from libs.flux.models.model_error import FLOOR, ModelErrors
 
 STEPS_MAX = 20
-"""Largest number of Gauss-Newton steps. Shares move by less than STILL after three to eight."""
+"""Largest number of Gauss-Newton steps. The shares are STILL after three to eight steps."""
 STILL = 1e-6
 SPREAD_MIN = 1e-6
 """Least standard error of traces. Traces that agree in every group are still no proof."""
@@ -21,18 +23,22 @@ SPREAD_MIN = 1e-6
 def weigh(
     traced: Attribution, errors: ModelErrors, own: Floats, seen: Observations, baseline: UsageBaseline, thin: Bools
 ) -> tuple[Floats, Floats]:
-    """Return the likeliest shares of thin services by traces and usage, and their distance from the traces.
+    """Return the likeliest shares of products in thin services, and the distance of these shares from the traced
+    shares. A thin service has few spans, so its usage and its traffic correct the traced shares.
 
         minimise over a >= 0   sum_p ((a[p] - share[p]) / spread[p])^2
                              + worth * sum_rm (own[r,m] - f[r] sum_p a[p] z[p,r,m])^2 / noise^2
 
-    share, spread  (S, P)  by the traces, with the standard errors of the jackknife; untraced products stay out
+    share, spread  (S, P)  traced shares and their standard errors by the jackknife; a product without traces keeps
+                           share 0
     z              (P, R, M)  traffic divided by that of the peak window
-    f              (R,)    free factor per region: its level of usage says nothing about products
+    f              (R,)    free factor per region: the level of a region's usage says nothing about products
     noise          root mean square of the usage that the shape leaves unexplained, from `errors`
     worth          independent samples per sample, from `errors`; persistent errors lower it
 
-    Return (S, P) shares, which sum to 1, and the (S,) first sum at the minimum. Other services keep their shares.
+    thin           (S,) bool  services to correct; all other services keep their traced shares
+
+    Return (S, P) shares, which sum to 1, and the (S,) first sum of the objective at the minimum.
     Source: our own, docs/adr/0027; f is eliminated by variable projection (Golub and Pereyra, 1973).
     """
     share, strain = traced.share.copy(), np.zeros(len(traced.share))
@@ -60,12 +66,13 @@ def weigh(
 
 
 def _likeliest(start: Floats, sure: Floats, gram: Floats, seen: Floats) -> tuple[Floats, float]:
-    """Return the minimum by Gauss-Newton, and the strain on the traces there.
+    """Return the (Q,) weights a at the minimum of `weigh`'s objective, by Gauss-Newton, and the first sum at the
+    minimum.
 
     start  (Q,)       shares by the traces
     sure   (Q,)       1 / variance of these shares
-    gram   (R, Q, Q)  products of the products' traffic with each other, in units of the noise
-    seen   (R, Q)     products of that traffic with the usage
+    gram   (R, Q, Q)  sum over samples of z[q] * z[q'], in units of the noise
+    seen   (R, Q)     sum over samples of z[q] * usage, in units of the noise
     """
     a = start.copy()
     for _ in range(STEPS_MAX):

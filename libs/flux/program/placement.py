@@ -1,4 +1,6 @@
-"""Compute the placement plan by one linear program, solved again if its assumptions about growth were wrong."""
+"""Compute the placement plan by a linear program. The program assumes how large each service becomes, and is solved
+again if that was wrong.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from libs.flux.program.region_loss import guard, simulate_losses
 from libs.mip.highs import Basis, Cancelled, Limits, Method, Solution, solve_lp
 
 SETTLED = 0.01
-"""Largest distance of a placement's growth from its share of capacity in a settled plan, as a part of the service's."""
+"""Largest allowed error of a placement's growth in a settled plan, as a share of its service's growth. Growth should be
+in proportion to the capacity of the placements.
+"""
 TOTAL_SETTLED = 1e-3
 """Largest error of a service's assumed worldwide capacity in a settled plan, as a part of that capacity.
 
@@ -26,9 +30,9 @@ Growth may be below 0 by at most the same part of the service's growth.
 OUTLASTS = 1e-3
 """A load-tested service survives the loss of a region if it lacks at most this share of its need."""
 ROUNDS_MAX = 20
-"""Largest number of linear programs. After it, growth follows the shares of the last answer, even at a deficit."""
+"""Largest number of linear programs. After the last program, growth follows its capacity, even at a deficit."""
 SIMPLEX_ROWS_MAX = 25_000
-"""Largest number of rows for dual simplex. Beyond it, interior point is faster.
+"""Largest number of rows for dual simplex. For more rows, interior point is faster.
 
 CPU seconds of dual simplex and interior point: 0.9 and 1.5 at 21,000 rows, equal at 37,000, 138 and 40 at 232,000.
 """
@@ -48,12 +52,13 @@ class StoppedError(RuntimeError):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Solved:
-    """A plan, and the last linear program behind it.
+    """A placement plan, with the last linear program that was solved for it (`joint`) and the solution of that program.
 
-    rounds    linear programs solved
-    settled   True if growth follows capacity as the program assumed, within SETTLED, and load-tested services survive
-              the loss of any region, within OUTLASTS
-    build_cpu_s, solve_cpu_s  CPU time of this process: the time that building and solving take on a core of their own
+    rounds    number of linear programs solved
+    settled   True if the plan fulfils the program's assumptions: growth follows capacity within SETTLED, and
+              load-tested services survive the loss of any region within OUTLASTS
+    build_s, solve_s          wall-clock seconds for building and solving all programs
+    build_cpu_s, solve_cpu_s  CPU seconds of this process for the same
     """
 
     plan: PlacementPlan
@@ -75,16 +80,17 @@ def plan_placement(
     limits: Limits | None = None,
     cancelled: Cancelled | None = None,
 ) -> Solved:
-    """Solve with an expected worldwide capacity of each service, then with that of the answer, until it settles.
+    """Solve linear programs until a solution agrees with its assumptions. The first program assumes a worldwide
+    capacity of each service. Each later program assumes the capacity in the solution before.
 
     One program is usually enough. There are three reasons for another one:
 
     - Limits or residuals make a service larger than its traffic and its baseline do.
     - Growth is withheld.
-    - Services are load-tested. The capacity estimator then loses each region in turn on the traffic of the answer. The
-      program is solved again until the capacity suffices.
+    - Services are load-tested. The capacity estimator then simulates the loss of each region with the traffic of the
+      solution. The program is solved again until the capacity suffices.
 
-    The method is chosen by size if it is None.
+    method   None: dual simplex for at most SIMPLEX_ROWS_MAX rows, else interior point
 
     Raises NoPlanError or StoppedError.
     """
@@ -131,9 +137,9 @@ def plan_placement(
 def extract_plan(
     p: JointProblem, inputs: PlanningInputs, joint: JointModel, x: Floats, *, exact: bool = False
 ) -> PlacementPlan:
-    """Return the plan of a point, with all dependent quantities computed from it.
+    """Return the placement plan for the values `x` of the program's columns. Compute all dependent quantities from `x`.
 
-    exact: growth follows the shares of this capacity, and not the growth terms of the program.
+    exact   True: growth is in proportion to the capacity in `x`; False: growth is that of the program's growth terms
     """
     traffic, capacity, withheld = _placed(p, joint, x)
     residual = p.own(capacity) - np.einsum("sp,tpr->tsr", p.phi, traffic)
@@ -158,7 +164,9 @@ def extract_plan(
 
 
 def _placed(p: JointProblem, joint: JointModel, x: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return traffic (T, P, R), capacity (T, K, R) and withheld growth (T, S) of a point."""
+    """Return traffic (T, P, R), capacity (T, K, R) and withheld growth (T, S) for the values `x` of the program's
+    columns.
+    """
     v = joint.columns
     T, _, R, _, S, K = p.shape
     traffic = np.maximum(x[v.x], 0.0)
@@ -173,7 +181,7 @@ def _placed(p: JointProblem, joint: JointModel, x: Floats) -> tuple[Floats, Floa
 
 
 def _is_settled(p: JointProblem, joint: JointModel, x: Floats) -> tuple[bool, Floats, Floats]:
-    """Return whether growth follows the capacity of this point, then that capacity and the growth withheld."""
+    """Return whether the growth in `x` follows the capacity in `x`, and then this capacity and the withheld growth."""
     _, capacity, withheld = _placed(p, joint, x)
     grows = p.growth > 0
     total, taken = p.own(capacity).sum(2)[grows], joint.growth.total[grows]
@@ -198,7 +206,7 @@ def _expected_total(p: JointProblem) -> Floats:
 
 
 def _exact_growth(p: JointProblem, capacity: Floats, withheld: Floats) -> Floats:
-    """Return the (T, K, R) growth by the shares of this capacity."""
+    """Return the (T, K, R) growth that each service's placements get in proportion to `capacity`."""
     return np.asarray(_shares(p, capacity) * (p.growth - withheld)[:, p.service, None] / p.ratio[:, None])
 
 

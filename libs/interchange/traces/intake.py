@@ -1,4 +1,6 @@
-"""Code that all trace readers share: number the names, recognise entry points, convert ids to integers."""
+"""Code that all trace readers share: give numbers to the names of services, recognise entry points, and convert ids to
+integers.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from libs.domain.arrays import Bools, Floats
 from libs.domain.spans import CLIENT, INTERNAL, SERVER, Ids, Spans
 
 SERVICES_MAX = 50_000
-"""Largest number of service names. More is a mistake, such as the names of pods in place of services."""
+"""Largest number of service names. More names are a mistake, such as the names of pods in place of services."""
 NAN = float("nan")
 CPU = "cpu.instructions"
 PROBABILITY = "sampling.probability"
@@ -36,7 +38,8 @@ class TooManyServicesError(Exception):
 
 @dataclass(slots=True, kw_only=True)
 class Intake:
-    """Numbers for the names in traces, and counts of what was read.
+    """The state of reading traces: the number given to each service name, and counts of the parts and items read so
+    far.
 
     gateways   (service, operation) -> index of the product whose entry point it is
     services   name -> number, in order of appearance
@@ -57,9 +60,10 @@ class Intake:
             self._operations.setdefault(service, {})[operation] = product
 
     def look(self) -> None:
-        """Count a line or a message. Raises ValueError if parts and malformed items exceed `parts_max`.
+        """Count one line or message of a file. Raises ValueError if parts and malformed items exceed `parts_max`.
 
-        An empty message is four bytes, so a gzip of 2 MB holds five hundred million of them and not one span.
+        The limit is needed because an empty message takes four bytes: a gzip of 2 MB can hold five hundred million
+        empty messages.
         """
         self.parts += 1
         if self.parts + self.malformed > self.parts_max:
@@ -72,22 +76,25 @@ class Intake:
         return other
 
     def service(self, name: str) -> int:
-        """Return the number of a service. Raises TooManyServicesError."""
+        """Return the number that stands for the service called `name` in Rows. A new name gets the next free number.
+        Raises TooManyServicesError.
+        """
         number = self.services.setdefault(name, len(self.services))
         if number >= SERVICES_MAX:
             raise TooManyServicesError(f"more than {SERVICES_MAX:,} service names; the last is {name[:80]!r}")
         return number
 
     def operations(self, service: str) -> Mapping[str, int]:
-        """Return the product of each operation of a service that is an entry point."""
+        """Return operation -> index of the product, for those operations of `service` that are entry points."""
         return self._operations.get(service, {})
 
 
 @dataclass(slots=True)
 class Rows:
-    """Spans in columns, as a reader finds them. Trace ids have 16 bytes, span ids 8; b"" means no parent.
+    """Spans in columns, in the order and form in which a reader finds them. Trace ids have 16 bytes and span ids 8
+    bytes. A parent of b"" means that the span has no parent.
 
-    A complete batch is checked as a whole. To check each span while it is read would add a third to the time.
+    The checks run once for a whole batch. Checking each span while it is read would take a third longer.
     """
 
     intake: Intake
@@ -186,12 +193,14 @@ def probability_of(trace_state: str) -> float:
 
 
 def _stated(value: Floats, least: float, most: float) -> Floats:
-    """Return the values, with nan in place of those outside the limits."""
+    """Return `value` with nan in place of every number below `least` or above `most`."""
     return np.where((value >= least) & (value <= most), value, NAN)
 
 
 def _trace_ids(content: bytes) -> Ids:
-    """Return (N,) hashes of N trace ids of 16 bytes: splitmix64 of both halves, so that ids need not be random."""
+    """Return (N,) hashes of N trace ids of 16 bytes. The hash is splitmix64 of both halves of the id, so it is uniform
+    even if the ids are not random.
+    """
     halves = np.frombuffer(content, ">u8").astype(np.uint64).reshape(-1, 2)
     with np.errstate(over="ignore"):
         mixed = halves[:, 0] * _MIX[0] + halves[:, 1]

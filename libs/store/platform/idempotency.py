@@ -17,7 +17,7 @@ from libs.store.tables import idempotency_keys
 
 @dataclass(frozen=True, slots=True)
 class SavedAnswer:
-    """The hash of the request that claimed a key, and the answer to it."""
+    """The hash of the request that claimed a key, and the answer to this request."""
 
     request_sha256: bytes
     status_code: int
@@ -26,10 +26,12 @@ class SavedAnswer:
 
 
 def claim_key(tx: Transaction, token_id: int, key: str, request_sha256: bytes) -> SavedAnswer | None:
-    """Claim a key. Return None if it was free: do the work, and call save_answer in this transaction.
+    """Claim a key for a request. Return None if the key was free. The caller then does the work and calls save_answer
+    in the same transaction.
 
-    Otherwise return the answer saved under it. A concurrent duplicate waits here, on the primary key. When the first
-    request commits, the duplicate gets its answer. When it rolls back, the duplicate does the work.
+    If an earlier request claimed the key, return the saved answer to that request. A concurrent duplicate waits here,
+    on the primary key. When the first request commits, the duplicate gets its answer. When the first request rolls
+    back, the duplicate does the work.
     """
     values = {"token_id": token_id, "key": key, "request_sha256": request_sha256, "created_at": sa.func.now()}
     unanswered = {"status_code": 0, "headers": {}, "body": None}
@@ -52,7 +54,7 @@ def save_answer(
 
 
 def forget_keys(tx: Transaction, *, older_than_s: float) -> int:
-    """Delete the keys that are older than this; return their number."""
+    """Delete the keys that were claimed more than `older_than_s` seconds ago. Return the number of deleted keys."""
     moment = sa.func.now() - sa.func.make_interval(0, 0, 0, 0, 0, 0, older_than_s)
     return tx.execute(sa.delete(idempotency_keys).where(idempotency_keys.c.created_at < moment)).rowcount
 

@@ -31,7 +31,7 @@ _GROUPED = vector(GROUPS)
 
 
 def add_span_sums(tx: Transaction, day: date, sums: SpanSums, *, rejected: int) -> None:
-    """Add the result of a sweep to the sums of its day. Sums of 0 get no row."""
+    """Add `sums`, the result of one sweep over waiting spans, to the stored sums of `day`. Sums of 0 get no row."""
     demand, service, product = sums.demand, sums.service_id, sums.product_id
     # A process may have cached a name that was deleted since. Drop the spans of such a name.
     named, caused = are_named(tx, traced_services, service), are_named(tx, traced_products, product)
@@ -56,9 +56,10 @@ def add_span_sums(tx: Transaction, day: date, sums: SpanSums, *, rejected: int) 
 
 
 def load_demand(tx: Transaction, words: Vocabulary, first: date, last: date) -> tuple[Demand, int]:
-    """Return the sums of the days first to last, as the demand of the services and products of `words`.
+    """Return the demand that was summed on the days `first` to `last`. Rows and columns are the services and products
+    of the vocabulary `words`.
 
-    Return also the number of sums left out because the vocabulary lacks their service or product.
+    Return also the number of stored sums that were left out because `words` lacks their service or product.
     """
     services, products = _rows(load_services(tx, list(words.services)), words), _columns(tx, words)
     S, P = len(words.services), len(words.products)
@@ -89,7 +90,9 @@ def load_demand(tx: Transaction, words: Vocabulary, first: date, last: date) -> 
 
 
 def forget_span_sums(tx: Transaction, before: date) -> None:
-    """Delete the days before this one, and names that are as old and have no sums left."""
+    """Delete all sums of days before `before`. Delete also the names of services and products that were first sent
+    before `before` and have no sums left.
+    """
     for table in (demand_sums, entry_sums, span_sums, call_sums, trace_days):
         tx.execute(sa.delete(table).where(table.c.day < before))
     forget_names(tx, named_before=datetime.combine(before, time(), UTC))
@@ -132,7 +135,7 @@ def _duplicates(tx: Transaction, between: dict[str, date]) -> int:
 
 
 def _rows(known: dict[str, int], words: Vocabulary) -> Ints:
-    """Return the (S,) ids of the vocabulary's services in the store; -1: no trace names it."""
+    """Return the (S,) stored ids of the services in `words`; -1 for a service that no trace names."""
     return np.array([known.get(str(name), -1) for name in words.services], np.int64)
 
 

@@ -1,4 +1,6 @@
-"""`/v1/simulations/{id}/apply`: promise the changes of a simulation. The solver has the other routes of simulations."""
+"""The route `/v1/simulations/{id}/apply`: carry out the changes that a simulation tried. It belongs to the portal
+because it promises capacity. services/solver has the other routes of simulations.
+"""
 
 from __future__ import annotations
 
