@@ -1,1 +1,1 @@
-"""The words of the product as frozen dataclasses and enums. This package imports nothing of ours."""
+"""The terms of the product as frozen dataclasses and enums. This package imports no other package of Plimsoll."""

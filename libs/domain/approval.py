@@ -30,7 +30,7 @@ class ApprovalStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cause:
-    """One exceeded limit: an identifier, a sentence, and the figures behind it."""
+    """An approval limit that a request exceeds: an identifier, a sentence, and the figures behind the sentence."""
 
     reason: str
     message: str
@@ -39,7 +39,8 @@ class Cause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalLimits:
-    """Limits above which a request in a region needs an approval. The defaults need none.
+    """Limits above which a request in a region needs an approval. With the default limits, no request needs an
+    approval.
 
     size_rru        capacity above this needs an approval; None: no limit
     hardware_share  taking more than this share of a hardware type's servers needs an approval; None: no limit
@@ -63,8 +64,8 @@ class Approval:
     change        the requested change: the spec of a request, the changed fields of a policy, or the event of a
                   maintenance
     before        the present values of the same fields; None for a new reservation and for maintenance
-    asked_by      names of the tokens that asked
-    given_reason  their reason, in their words
+    asked_by      names of the tokens that asked for the change
+    given_reason  the requesters' reason, in their words
     """
 
     approval_id: int

@@ -11,7 +11,7 @@ from libs.domain.arrays import Floats, Ints
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Calls:
-    """Counts of E pairs of services. Each pair occurs once; pairs are sorted by caller, then callee.
+    """Numbers of calls for E pairs of services. Each pair occurs once. The pairs are sorted by caller, then callee.
 
     caller, callee  (E,) int    numbers of services
     count           (E,) float  calls from the caller to the callee
@@ -23,7 +23,9 @@ class Calls:
 
     @classmethod
     def summed(cls, caller: Ints, callee: Ints, count: Floats) -> Calls:
-        """Return the total for each pair. Pairs may come in any order and repeat."""
+        """Return the total number of calls for each pair. The pairs in the arguments may come in any order, and may
+        repeat.
+        """
         width = int(callee.max(initial=0)) + 1
         pair, row = np.unique(caller.astype(np.int64) * width + callee, return_inverse=True)
         total = np.bincount(row, count, len(pair)).astype(np.float64)
@@ -36,7 +38,7 @@ class Calls:
         return cls(caller=nothing, callee=nothing, count=np.zeros(0))
 
     def plus(self, other: Calls) -> Calls:
-        """Return the sums of both tables."""
+        """Return the sum of this table and `other`."""
         return Calls.summed(
             np.concatenate([self.caller, other.caller]),
             np.concatenate([self.callee, other.callee]),
@@ -44,7 +46,7 @@ class Calls:
         )
 
     def of_services(self, rows: Ints) -> Calls:
-        """Return the calls among these services only.
+        """Return the calls between services in `rows`.
 
         rows   (N,) int   numbers of services; -1: none. A service gets its index in `rows` as its new number.
         """

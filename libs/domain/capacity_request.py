@@ -19,10 +19,11 @@ class CapacityRequestKind(StrEnum):
 
 
 class CapacityRequestPhase(StrEnum):
-    """Phase of a request: submitted -> assessing -> one of the others. A degraded request can become granted.
+    """Phase of a request. A submitted request is assessed, and every other phase is the result of an assessment or of a
+    person's decision. A degraded request can become granted.
 
-    A request is submitted again when it is approved, and when its window begins. It can be amended and withdrawn until
-    it is decided.
+    A request is submitted again when a person approves it, and when its window begins. The owner can amend and withdraw
+    a request until it is decided.
     """
 
     SUBMITTED = "submitted"
@@ -43,11 +44,11 @@ class CapacityRequest:
     reservation_id          the reservation that it made or changes; None until a create is accepted
     reservation_generation  generation of the reservation that a resize or delete was asked against, or that accepting
                             a scheduled request wrote
-    accepted                True: its reservation is stored as scheduled, and waits for its window to begin
+    accepted                True: the request's reservation is stored, and waits for its window to begin
     given_reason            the owner's reason, in the owner's words
     requested_by            the token that made the request
     amended_by              the tokens that amended it later
-    reason, message         the reason for its phase: an identifier, and a sentence that says what to do next
+    reason, message         the reason for the request's phase: an identifier, and a sentence that says what to do next
     numbers                 the figures behind the message
     """
 

@@ -1,4 +1,6 @@
-"""The input of an owner's own cost model: plain arrays, so that its package need not depend on Plimsoll."""
+"""The input of an owner's own cost model. It consists of plain arrays, so that the owner's package need not depend on
+Plimsoll.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,8 @@ class Measured:
     usage    (S, R, M)  in units of each service's own hardware type; nan: not reported
     traffic  (P, R, M)  requests per second at the product's gateways; nan: not reported
     calls    (S, P)     traced calls of a service for a product, each weighted by 1 / its sampling probability
-    cpu      (S, P)     CPU instructions, weighted likewise; 0 where traces do not state them
-    requests (P,)       requests at the product's gateways, weighted likewise
+    cpu      (S, P)     CPU instructions, weighted by 1 / sampling probability; 0 where traces do not state them
+    requests (P,)       requests at the product's gateways, weighted by 1 / sampling probability
     """
 
     services: Names

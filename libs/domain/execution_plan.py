@@ -7,13 +7,16 @@ from enum import StrEnum
 
 
 class Phase(StrEnum):
-    """Phases in their order at one place (Flux, 3.4). Growth comes last (expression 15)."""
+    """Phases of the actions in one region and on one hardware type, in their order (Flux, 3.4). Growth comes last
+    (expression 15).
+    """
 
     UPSIZE = "upsize"
     SHIFT = "shift"
     DOWNSIZE = "downsize"
     SETTLED = "settled"
-    """A node without work: all downsizes of a pool are done, so their capacity is free to use."""
+    """A node without work. It is reached when all downsizes of a pool are done, so that their capacity is free to use.
+    """
     GROW = "grow"
 
 
@@ -21,13 +24,13 @@ class Phase(StrEnum):
 class Action:
     """One node of the execution plan.
 
-    action         its id
+    action         id of the node
     service, region, hardware_type   the capacity that is resized; a shift has a product instead and covers all regions
     before, after  capacity in units of the hardware type; of a shift, the product's traffic by region
-    lead_time_h    hours from asking for capacity to serving with it
+    lead_time_h    hours from asking for capacity until the capacity serves
     estimate_h     estimated hours in total, lead time and approval included
     start_h        estimated hours from the start of the plan until the action can start
-    approval       identifiers of the reasons why a person must approve it; (): no approval needed
+    approval       identifiers of the reasons why a person must approve the action; (): no approval needed
     waits_for      ids of the actions that must finish before
     """
 

@@ -24,7 +24,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewFinding:
-    """A finding to store. The store adds its times. phase: GRANTED or DEGRADED."""
+    """A finding to store. The store adds the times. `phase` is GRANTED or DEGRADED."""
 
     reservation_id: int
     observed_generation: int

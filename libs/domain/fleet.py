@@ -1,4 +1,4 @@
-"""A region as arrays: the input of a solve. Names are stored once; everything else refers to them by index."""
+"""A region as arrays: the input of a solve. Names are stored once; all other arrays refer to a name by its index."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import PRIORITY_MIDDLE
 
 FREE = -1
-"""In a binding: bound to no reservation."""
+"""The value in an array of bindings for a server that is bound to no reservation."""
 DELETED = -2
-"""In a binding: bound to a deleted reservation. Leaving it costs nothing."""
+"""The value in an array of bindings for a server that is bound to a deleted reservation. A move away from a deleted
+reservation costs nothing.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -43,12 +45,13 @@ class Servers:
     rack           (S,) int    index into Topology.racks
     hardware_type  (S,) int    index into FleetSnapshot.hardware_types
     current        (S,) int    observed binding: index into Reservations, FREE or DELETED
-    target         (S,) int    decided binding, likewise; move costs count from it (X in RAS, expression 1)
+    target         (S,) int    decided binding, in the same form; move costs count from this binding (X in RAS,
+                               expression 1)
     in_use         (S,) bool   runs containers: costly to move
-    available      (S,) bool   False while down for an unplanned reason; True in planned maintenance (RAS, 3.3.1)
-    leaving        (S,) bool   a retirement is announced: keeps its binding until other servers cover it; gets no new
-                               target
-    drained        (S,) bool   in planned maintenance, which keeps it from joining: if it is free, it gets no target
+    available      (S,) bool   False while the server is down for an unplanned reason; True in planned maintenance (RAS,
+                               3.3.1)
+    leaving        (S,) bool   a retirement is announced: the server keeps its binding until other servers cover its
+                               reservation, and gets no new target
     generation     (S,) int    row generation at the time of the snapshot
     """
 
@@ -74,7 +77,9 @@ class Servers:
 
 
 def weight_of(priority: Ints) -> Floats:
-    """Return the factor of penalties of each class of priority (docs/designs/0024): 1 for the middle one."""
+    """Return the factor on the penalties of a reservation with this class of priority (docs/designs/0024). The middle
+    class has factor 1.
+    """
     return np.asarray(10.0 ** (priority - PRIORITY_MIDDLE), np.float64)
 
 
@@ -116,9 +121,9 @@ class Reservations:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FleetSnapshot:
-    """One consistent reading of a region, and the whole input of a solve.
+    """One consistent reading of a region. It holds all that a solve reads.
 
-    target_plan_id is the plan that made the targets. A new plan names it as its parent.
+    `target_plan_id` is the plan that made the targets. A new plan names `target_plan_id` as its parent.
     """
 
     region: str
@@ -142,7 +147,8 @@ class FleetSnapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TargetPlan:
-    """The target binding of every server of a snapshot. Immutable; the mover has nothing left to choose.
+    """The target binding of every server of a snapshot. Immutable. The plan names each server, so the mover does not
+    choose servers.
 
     target   (S,) int   index into the snapshot's reservations, or FREE; rows as in the snapshot's servers
     """
@@ -151,7 +157,7 @@ class TargetPlan:
     parent_plan_id: int | None
 
     def changes(self, snapshot: FleetSnapshot) -> NDArray[np.intp]:
-        """Return the rows whose target differs from the snapshot's.
+        """Return the rows of servers whose target in this plan differs from their target in `snapshot`.
 
         A server whose target is a deleted reservation in the snapshot always counts as changed.
         """
@@ -164,7 +170,7 @@ class RegionImage:
 
     server_host_profile       (S,) str
     server_deleted_current    (S,) str or None   name of the reservation where the current binding is DELETED
-    server_deleted_target     (S,) str or None   likewise for the target
+    server_deleted_target     (S,) str or None   name of the reservation where the target is DELETED
     reservation_kind          (R,) str           values of ReservationKind
     reservation_unit          (R,) str           values of CapacityUnit
     reservation_owner         (R,) str

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HardwareType:
-    """A type of server. attributes are figures from its maker, such as vcpu, memory_gb, watts."""
+    """A type of server. `attributes` are figures from the server's maker, such as vcpu, memory_gb, watts."""
 
     hardware_type_id: int
     name: str

@@ -1,4 +1,4 @@
-"""The capacity that a reservation holds now, for the guard of moves."""
+"""The capacity that a reservation holds now. services.mover.guard reads it to decide which servers may leave."""
 
 from __future__ import annotations
 

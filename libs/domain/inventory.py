@@ -40,7 +40,9 @@ class Inventory:
         return self.topology.rack_msb[self.rack]
 
     def attributes(self) -> dict[str, dict[str, float]]:
-        """Return hardware type -> vcpu and memory_gib, where all servers of the type state the same."""
+        """Return hardware type -> vcpu and memory_gib. A size is present only if all servers of the type state the same
+        value.
+        """
         sizes = {"vcpu": self.vcpu, "memory_gib": self.memory_gib}
         return agreed_attributes(self.hardware_types, self.hardware_type, sizes)
 
@@ -54,7 +56,7 @@ def agreed_attributes(
     hardware_type    (N,) int     type of each server
     sizes            name -> (N,) float, nan: not stated
 
-    A size is absent if servers of the type differ in it, or if one does not state it.
+    A size is absent if two servers of the type state different values, or if a server of the type states no value.
     """
     found: dict[str, dict[str, float]] = {}
     for name, values in sizes.items():

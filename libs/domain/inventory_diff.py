@@ -16,7 +16,9 @@ CONFLICTS_MAX = 20
 
 
 class ImportMode(StrEnum):
-    """The changes that an import may make. Only PRUNE treats the list as the whole region."""
+    """The changes that an import may make. With PRUNE, servers that the list lacks retire. The other modes keep such
+    servers.
+    """
 
     MERGE = "merge"
     ONLY_ADD = "only_add"
@@ -24,7 +26,7 @@ class ImportMode(StrEnum):
 
 
 class ImportAction(StrEnum):
-    """The action for one server. REFUSE and KEEP change nothing."""
+    """The action that an import takes for one server. REFUSE and KEEP change nothing."""
 
     ADD = "add"
     CHANGE = "change"
@@ -32,7 +34,7 @@ class ImportAction(StrEnum):
     REFUSE = "refuse"
     """The list moves or retypes a bound server, which would break a guarantee."""
     KEEP = "keep"
-    """The list lacks the server."""
+    """The list lacks the server, and the server stays."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -43,10 +45,10 @@ class KnownServers:
     name             (N,) str
     rack             (N,) int           index into topology.racks
     hardware_type    (N,) str
-    reservation      (N,) str or None   bound to it, by the current binding or the target
+    reservation      (N,) str or None   reservation of the server, by the current binding or the target
     leaving          (N,) bool          a retirement is announced
-    unavailability   (N,) str           by all open events
-    reported         (N,) str           by the events of imports only
+    unavailability   (N,) str           state of the server by all open events
+    reported         (N,) str           state of the server by the events that imports opened
     """
 
     topology: Topology
@@ -68,7 +70,8 @@ class KnownServers:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ImportItems:
-    """One row for each of the K servers concerned: those of the list first, in its order.
+    """One row for each of the K servers that the list or the region has. The servers of the list come first, in the
+    order of the list.
 
     action            (K,) str     values of ImportAction
     known, listed     (K,) int     row in KnownServers and in the Inventory; -1: absent there
@@ -89,9 +92,9 @@ class ImportItems:
 def diff_inventory(known: KnownServers, inventory: Inventory, mode: ImportMode) -> ImportItems:
     """Compare the known servers with a list, by name.
 
-    A bound server may change its rack within its MSB, and its health: no guarantee rests on either. A listed health is
-    a change if it differs both from the health that imports reported and from the health by all open events. An import
-    does not end the events of other reporters.
+    A bound server may change its rack within its MSB, and its health, because no guarantee depends on rack or health. A
+    listed health is a change if it differs both from the health that imports reported and from the health by all open
+    events. An import does not end the events of other reporters.
     """
     row_of = {name: row for row, name in enumerate(known.name)}
     at = np.array([row_of.get(name, FREE) for name in inventory.server], np.int32)
@@ -120,7 +123,9 @@ def diff_inventory(known: KnownServers, inventory: Inventory, mode: ImportMode) 
 
 
 def find_conflicts(known: Topology, listed: Topology) -> list[tuple[str, str]]:
-    """Return (field, message) for racks and MSBs that the list puts in another place, at most CONFLICTS_MAX."""
+    """Return (field, message) for each rack and MSB that the list puts in another place than the region does. Return at
+    most CONFLICTS_MAX.
+    """
     found = [
         *_elsewhere("msb", "datacenter", known.msbs, known.datacenters[known.msb_datacenter], listed.msbs,
                     listed.datacenters[listed.msb_datacenter]),

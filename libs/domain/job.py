@@ -25,13 +25,13 @@ class JobStatus(StrEnum):
 class Job:
     """One job. Its times are the database's own, in real time.
 
-    subject     the object of the work, such as a region; one job of a (kind, subject) runs at a time, and one may wait
-    arguments   hints only; a request for a job that is waiting already is dropped, with its arguments
+    subject     the object of the work, such as a region; of each (kind, subject), at most one job runs and one waits
+    arguments   hints only: if a job of the (kind, subject) waits already, a new request is dropped, with its arguments
     attempts    number of attempts so far; together with `worker` it identifies the lease
     error       why the last attempt failed
-    sends       how often its message was sent since it was queued
+    sends       how often the job's message was sent since the job was queued
     lane        group of jobs that share a bounded number of turns, such as an owner; None: no group
-    trace       W3C traceparent of the request that asked for it; None without tracing
+    trace       W3C traceparent of the request that asked for the job; None without tracing
     """
 
     job_id: int

@@ -13,8 +13,8 @@ class LoadTests:
 
     service          (N,) int
     throughput       (N,)  requests per second and unit of the service's own capacity
-    utilisation      (N,)  share of that capacity that was busy
-    utilisation_max  (S,)  highest utilisation allowed while a region is lost; nan: the policy's
+    utilisation      (N,)  share of the capacity that was busy
+    utilisation_max  (S,)  highest utilisation allowed while a region is lost; nan: the policy's limit applies
     """
 
     service: Indices
@@ -30,9 +30,9 @@ class LoadModels:
     needed      (S, P)     capacity that serves all traffic of a product within the utilisation limit, in units of the
                            service's own type; 0 where there is no model
     tested      (S,) bool  whether there is a model
-    points      (S,) int   points of its load tests
+    points      (S,) int   number of points in the service's load tests
     limit       (S,)       highest utilisation allowed
-    throughput  (S,)       requests per second and unit of capacity at that utilisation; nan: not known
+    throughput  (S,)       requests per second and unit of capacity at the utilisation `limit`; nan: not known
     error       (S,)       root mean square error of the curve at points held out of the fit; nan: no curve
     reasons     (S,) tuple identifiers of the reasons for no model, or for low confidence in it
     """

@@ -1,4 +1,4 @@
-"""Planned maintenance as a request: what is known when it is asked, and its answer. See docs/designs/0023."""
+"""Planned maintenance as a request: the facts when it is asked, and the answer. See docs/designs/0023."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ class MaintenanceReason(StrEnum):
 
 
 LASTING_REASONS = frozenset({MaintenanceReason.SEVERAL_MSBS, MaintenanceReason.ABOVE_QUARTER})
-"""Reasons that do not pass with time, as long as the fleet stays as it is."""
+"""Reasons of a refusal that waiting does not remove: only a change of the fleet does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Underway:
-    """A planned event that has begun. ends_at: its expected end; None: not known."""
+    """A planned event that has begun. `ends_at` is the expected end; None: not known."""
 
     unavailability_event_id: int
     msbs: frozenset[int]
-    """Rows of the ground's MSBs."""
+    """Rows of the event's MSBs in `MaintenanceGround.msb`."""
     ends_at: datetime | None
 
 
@@ -50,15 +50,16 @@ class MaintenanceGround:
     """The facts behind the answer to one request. M MSBs of a region; R reservations that hold servers of the request.
 
     msb             (M,) str   names
-    servers         (M,) int   in the fleet
-    in_maintenance  (M,) int   in planned maintenance that has begun
-    down            (M,) int   down for an unplanned reason
-    asked           (M,) int   of the request, and not in maintenance yet
+    servers         (M,) int   servers in the fleet
+    in_maintenance  (M,) int   servers in planned maintenance that has begun
+    down            (M,) int   servers that are down for an unplanned reason
+    asked           (M,) int   servers of the request that are not in maintenance yet
     underway                   planned events that have begun
     reservation     (R,) str   names
     capacity_rru    (R,) RRU   promised
-    held_rru        (R,) RRU   of servers that are up and have joined
-    gone_rru        (R,) RRU   of them, in the request or leaving by a running move
+    held_rru        (R,) RRU   capacity of the servers that are up and have joined
+    gone_rru        (R,) RRU   part of `held_rru` in servers of the request, and in servers that a running move takes
+                               away
     """
 
     msb: Names
@@ -78,10 +79,10 @@ class MaintenanceAnswer:
     """The answer to one request.
 
     message     for people: why, and what to do
-    waits_for   ids of the events that it waits for
-    short_rru   reservation -> RRU that it would lack of its promise
-    position    place in the queue, from 1; None: it is not queued
-    begins_at   estimate of its beginning; None: not queued, or not known
+    waits_for   ids of the events that the maintenance waits for
+    short_rru   reservation -> RRU that the reservation would lack of its promise
+    position    place in the queue, from 1; None: the request is not queued
+    begins_at   estimated beginning of the maintenance; None: not queued, or not known
     """
 
     verdict: MaintenanceVerdict

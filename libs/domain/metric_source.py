@@ -25,8 +25,8 @@ class MetricQuery:
     """A query of a source.
 
     query         an expression in PromQL, one sample per series and step
-    labels        name of a series -> the label that holds it
-    constants     name of a series -> its constant value
+    labels        kind of name (such as `service`) -> the label of Prometheus that holds the name
+    constants     kind of name -> the constant name, where no label holds it
     step_minutes  minutes between samples
     scale         factor from a sample to the stored unit
     """
@@ -59,7 +59,7 @@ class MetricPull:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricSource:
-    """A stored source. pull is None until the first attempt."""
+    """A stored source. `pull` is None until the first attempt to pull."""
 
     metric_source_id: int
     name: str

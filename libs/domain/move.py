@@ -15,8 +15,8 @@ from libs.domain.mover import Mover
 class MoveStep(StrEnum):
     """Steps in their order (RAS, 3.2).
 
-    After ABORT nothing of older moves will happen to the server any more. After PREEMPT it has left its reservation.
-    After JOIN it is in the new one.
+    After ABORT, no step of an older move can change the server any more. After PREEMPT, the server has left its
+    reservation. After JOIN, the server is in the new reservation.
     """
 
     ABORT = "abort"
@@ -36,7 +36,7 @@ class MoveStatus(StrEnum):
 
 
 class DeadLetter(StrEnum):
-    """State of a move that has failed for good. A server with an OPEN one does not move."""
+    """State of a move that has failed for good (a dead letter). A server with an OPEN dead letter does not move."""
 
     OPEN = "open"
     RETRIED = "retried"
@@ -52,7 +52,7 @@ class Move:
     """One stored move. `steps` are fixed when the move starts; `step_index` is the step under way.
 
     attempt        attempt at the step under way, from 1
-    ask_at         time before which the actuator is not asked again; None: the next tick
+    ask_at         time before which the actuator is not asked again; None: it is asked on the next tick
     calls_failed   consecutive calls for this step without an answer
     note           last message of the actuator
     """
@@ -93,7 +93,7 @@ class StepResult(StrEnum):
     SKIPPED = "skipped"
     """An operator did the step by hand."""
     UNKNOWN = "unknown"
-    """There was no answer in time: it may be done, now or later."""
+    """The actuator did not answer in time. The step may be done now, or still be done later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,15 +114,15 @@ class RunningMove:
     """A running move, and the state of its server.
 
     step_started_at    in the future during the back-off after a failed attempt
-    wanted             True: its destination is still the server's target
+    wanted             True: the move's destination is still the server's target
     available          True: the server is not down
     host_profile       host profile of the server
     to_host_profile    host profile of the destination
-    from_buffer        True: it takes the server from a shared buffer, so it is a replacement
+    from_buffer        True: the move takes the server from a shared buffer, so it is a replacement
     ask_at             time before which the actuator is not asked again; None: the next tick
     calls_failed       consecutive calls for this step without an answer
-    asked              True: the actuator may have been asked for this step, so it may be under way
-    leaves_rru         RRU that its reservation loses when the server leaves it
+    asked              True: the actuator may have been asked for this step, so the step may be under way
+    leaves_rru         RRU that the server's reservation loses when the server leaves
     """
 
     move_id: int
@@ -161,7 +161,7 @@ class RunningMove:
 
     @property
     def takes_capacity(self) -> bool:
-        """Return whether the move takes a server from a reservation that it counts for.
+        """Return whether the move takes the server from a reservation to which the server gives capacity.
 
         If so, the move counts against the share of the server's MSB. A shared buffer does not count, and a server in
         doubt counts for no reservation.
@@ -175,13 +175,13 @@ class WaitingServers:
     """N servers that are up, need a move, and have none: they are not where they should be, in doubt or unclean.
 
     id, generation, msb_id     (N,) int
-    current_id, target_id      (N,) int    reservation ids; 0: none. Of a server in doubt, the one that it may be in
-    in_doubt                   (N,) bool   its last step has no known outcome
+    current_id, target_id      (N,) int    reservation ids; 0: none. A server in doubt may be in `current_id`
+    in_doubt                   (N,) bool   the server's last step has no known outcome
     in_use                     (N,) bool
     other_profile              (N,) bool   the target's host profile differs from the server's
-    unclean                    (N,) bool   it left a reservation and was not cleaned since
-    urgent                     (N,) bool   it leaves a shared buffer for a reservation: a replacement
-    leaves_rru                 (N,) RRU    what its current reservation loses when it leaves
+    unclean                    (N,) bool   the server left a reservation and was not cleaned since
+    urgent                     (N,) bool   the server leaves a shared buffer for a reservation: a replacement
+    leaves_rru                 (N,) RRU    RRU that the current reservation loses when the server leaves
     """
 
     id: Ints
@@ -204,11 +204,11 @@ class WaitingServers:
 class MovesSnapshot:
     """The input of the mover's decision, read at one moment.
 
-    waiting        only urgent servers if the bounds let no other move start
+    waiting        servers that wait for a move; only the urgent servers if the bounds let no other move start
     msb_servers    msb_id -> number of servers
-    msb_started    msb_id -> moves started in the last minute; empty unless their number is bounded
-    holdings       of the live reservations from which a server is to leave; shared buffers are not among them
-    waiting_since  time since which at every tick some servers could not leave; None: none waits
+    msb_started    msb_id -> number of moves started in the last minute; empty if no bound limits this number
+    holdings       holdings of the live reservations that a server must leave, without shared buffers
+    waiting_since  since this time, some server could not leave on every tick; None: no server waits
     """
 
     region: str

@@ -8,7 +8,8 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoverBounds:
-    """Bounds on the moves of a region. None: the bound from the mover's environment, or no bound.
+    """Bounds on the moves of a region. For a bound of None, the bound in the mover's environment applies, if there is
+    one.
 
     moves_max               concurrent moves
     msb_share_max           share of an MSB's servers that may be leaving a reservation at a time

@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """Items, and the cursor after which the next page starts; None on the last page."""
+    """The items of one page, and the cursor after which the next page starts. The cursor is None on the last page."""
 
     items: tuple[T, ...]
     next_cursor: int | None

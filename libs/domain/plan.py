@@ -9,7 +9,9 @@ from enum import StrEnum
 
 
 class PlanKind(StrEnum):
-    """The origin of a plan. Only import and solve plans form the lineage; the others change servers by generation."""
+    """The origin of a plan. The lineage of a region is the chain of its target plans, and only imports and solves add
+    to it. Plans of other kinds change single servers, each by compare-and-swap on the server's generation.
+    """
 
     IMPORT = "import"
     SOLVE = "solve"
@@ -20,7 +22,9 @@ class PlanKind(StrEnum):
 
 
 class SolveStatus(StrEnum):
-    """Status of a solve run. Only COMMITTED changes the target. A cancelled run commits its best plan so far."""
+    """Status of a solve run. Only COMMITTED changes the target. A cancelled run commits the best plan that it has
+    found.
+    """
 
     RUNNING = "running"
     COMMITTED = "committed"
@@ -33,7 +37,7 @@ class SolveStatus(StrEnum):
 class Plan:
     """An immutable change of target bindings.
 
-    changes     number of servers whose target it changed
+    changes     number of servers whose target the plan changed
     left_alone  number of servers that the plan binds elsewhere and that kept their target: they changed during the
                 solve, or their change would have left a reservation short
     """
@@ -51,7 +55,9 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanChange:
-    """One change of a server's target. None: free. Reservations deleted later keep their name here."""
+    """One change of a server's target. A reservation of None means that the server is free. A reservation that was
+    deleted later is still named.
+    """
 
     server_id: int
     server: str

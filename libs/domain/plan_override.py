@@ -19,7 +19,8 @@ class OverrideKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanOverride:
-    """One override. It is in force until it expires or is withdrawn, and is stored forever.
+    """One override of a planner's bound. An override is in force until it expires or is withdrawn, and is stored
+    forever.
 
     subject      name of the service or product
     least, most  bounds; at least one is set
@@ -42,5 +43,5 @@ class PlanOverride:
     generation: int
 
     def in_force(self, now: datetime) -> bool:
-        """Return whether plans must respect it at this time."""
+        """Return whether plans must respect the override at `now`."""
         return self.withdrawn_at is None and (self.expires_at is None or self.expires_at > now)

@@ -31,9 +31,9 @@ class PlanTrigger(StrEnum):
 class PlanRun:
     """One run of the planner.
 
-    dry_run         True: its plan is stored for reading, and does not become the target
+    dry_run         True: the run's plan is stored for reading, and does not become the target plan
     attempts        number of attempts so far
-    input_versions  input -> version read; None before the run began, like the window and the parent
+    input_versions  input -> version that the run reads. Like window and parent, it is None before the run begins
     window_start, window_end   the measurements used, in whole days of UTC
     reason, error   cause of a failure: an identifier, and words
     """
@@ -63,11 +63,11 @@ class PlanRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredPlan:
-    """One placement plan, without its documents.
+    """One placement plan, without the documents stored with the plan.
 
-    committed  True: it became the target when it was made. False: it came from a dry run
-    target     True: it is the target now
-    overrides  the overrides that it respects, by id, with their reasons
+    committed  True: the plan became the target plan when it was made. False: the plan came from a dry run
+    target     True: the plan is the target plan now
+    overrides  the overrides that the plan respects, by id, with their reasons
     """
 
     placement_plan_id: int

@@ -9,12 +9,12 @@ COST_MAX = 1e9
 
 
 def _cost(default: float, description: str) -> float:
-    """Declare a cost, in the currency of the policy."""
+    """Declare a field that is a cost, in the currency of the policy."""
     return field(default=default, metadata={"description": description, "bounds": {"ge": 0, "le": COST_MAX}})
 
 
 def _share(default: float, description: str, *, simulated: bool = True, **bounds: float) -> float:
-    """Declare a fraction. simulated: a what-if may assume another value."""
+    """Declare a field that is a fraction. `simulated` allows a what-if to assume another value."""
     return field(
         default=default,
         metadata={"description": description, "bounds": {"ge": 0, **bounds}, "simulated": simulated},
@@ -22,7 +22,7 @@ def _share(default: float, description: str, *, simulated: bool = True, **bounds
 
 
 def _switch(default: bool, description: str) -> bool:
-    """Declare a switch."""
+    """Declare a field that is True or False."""
     return field(default=default, metadata={"description": description, "bounds": {}})
 
 
@@ -30,8 +30,8 @@ def _switch(default: bool, description: str) -> bool:
 class RegionPolicy:
     """Costs and tolerances of the RAS model (RAS, table 1), and the service's additions.
 
-    The defaults are those of the interchange format, and 12 for surplus_cost, which it lacks. Costs are in one
-    arbitrary currency, per server or per RRU. In the paper's letters move_cost_idle and move_cost_in_use are M_s,
+    The defaults are those of the interchange format. The format has no surplus_cost, whose default is 12. Costs are in
+    one arbitrary currency, per server or per RRU. In the paper's letters move_cost_idle and move_cost_in_use are M_s,
     spread_cost is beta, buffer_cost tau and affinity_tolerance theta.
 
     This is the only declaration of a cost. The models of the API are made from it (libs/web/policy_model.py), and

@@ -45,7 +45,7 @@ _INCLUDED = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
-    """The holder of a token. owners limits a requester; an operator may act for every owner."""
+    """The holder of a token. A requester may act only for `owners`; an operator may act for every owner."""
 
     token_id: int
     name: str
@@ -53,7 +53,7 @@ class Principal:
     owners: frozenset[str] = frozenset()
 
     def may_act_for(self, owner: str) -> bool:
-        """Return whether the holder may request, change and return capacity of this owner."""
+        """Return whether the holder may request, change and return capacity of `owner`."""
         return self.role.includes(Role.OPERATOR) or (self.role.includes(Role.REQUESTER) and owner in self.owners)
 
 

@@ -1,4 +1,6 @@
-"""Whether a reservation holds its promise now, and since when: the states, and the one rule that decides them."""
+"""Whether a reservation holds its promise now, and since when. The module defines the states and the rule that decides
+between them.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +16,19 @@ AVAILABILITY_WINDOW = timedelta(days=30)
 
 
 class Readiness(StrEnum):
-    """The states of a promise, which are the reasons of the condition Ready."""
+    """The states of a reservation's promise. Each state is a reason of the condition Ready."""
 
     HELD = "Held"
     SURVIVES_LOSS = "SurvivesLoss"
-    """Held while one whole MSB is missing."""
+    """The promise is held although one whole MSB is missing."""
     NOT_THERE_YET = "NotThereYet"
-    """Not held since the reservation is new or changed."""
+    """The promise has not been held since the reservation was created or changed."""
     CAPACITY_LOST = "CapacityLost"
-    """Not held, although this same promise was held before."""
+    """The promise is not held now, but the same promise was held before."""
     NOTHING_PROMISED = "NothingPromised"
-    """Its window has not begun, or it was deleted."""
+    """The reservation's window has not begun, or the reservation was deleted."""
     NOT_WATCHED = "NotWatched"
-    """Not known: the platform did not look."""
+    """The state is not known, because the platform did not look at the reservation."""
 
     @property
     def status(self) -> ConditionStatus:
@@ -47,10 +49,10 @@ class ReadinessRecord:
     since_at                 since when Ready has this status, through any number of rows
     observed_generation      generation of the spec
     capacity_rru             promised
-    held_rru                 held by servers that are up; None: not watched
-    held_after_msb_loss_rru  likewise without the MSB that gives most
+    held_rru                 capacity of the reservation's servers that are up; None: not watched
+    held_after_msb_loss_rru  `held_rru` without the MSB that gives most of it
     ready_s                  seconds before from_at, since the history began, in which the promise was held
-    watched_s                likewise in which something was promised and watched
+    watched_s                seconds before from_at in which something was promised and watched
     """
 
     from_at: datetime
@@ -64,13 +66,13 @@ class ReadinessRecord:
     watched_s: float = 0.0
 
     def sums_at(self, at: datetime) -> tuple[float, float]:
-        """Return ready_s and watched_s at a time in which this record is in force."""
+        """Return ready_s and watched_s at the time `at`. The record must be in force at that time."""
         passed_s = (at - self.from_at).total_seconds()
         is_watched = self.readiness in (*READY, *NOT_READY)
         return self.ready_s + passed_s * (self.readiness in READY), self.watched_s + passed_s * is_watched
 
     def is_like(self, other: ReadinessRecord) -> bool:
-        """Return whether the other record says the same, but for times and rounding."""
+        """Return whether `other` states the same as this record, apart from times and rounding."""
         slack = ROUNDING * max(self.capacity_rru, 1.0)
         mine, others = ((one.capacity_rru, one.held_rru, one.held_after_msb_loss_rru) for one in (self, other))
         return (self.readiness, self.observed_generation) == (other.readiness, other.observed_generation) and all(
@@ -84,8 +86,8 @@ def readiness_of(
 ) -> Readiness:
     """Return the state of a promise.
 
-    held   its coverage by servers that are there and up
-    last   its last record; it tells a loss from a promise that is not reached yet
+    held   coverage of the reservation by its current servers that are up
+    last   last record of the reservation: with it, a lost promise differs from a promise that was never reached
     """
     if not is_promised:
         return Readiness.NOTHING_PROMISED
@@ -100,7 +102,9 @@ def readiness_of(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadinessInterval:
-    """A record with its end. until_at: the start of the next record; of the last one, the time of the last look."""
+    """A record with the end of its interval. `until_at` is the start of the next record. For the last record, it is the
+    time of the last look.
+    """
 
     record: ReadinessRecord
     until_at: datetime
@@ -108,22 +112,24 @@ class ReadinessInterval:
 
 @dataclass(frozen=True, slots=True)
 class Availability:
-    """Seconds in which a promise was held, of the seconds in which something was promised and watched."""
+    """The seconds in which a promise was held, and the seconds in which something was promised and watched."""
 
     ready_s: float = 0.0
     watched_s: float = 0.0
 
     @property
     def share(self) -> float | None:
-        """Return the share of time that it was ready; None if it was never watched."""
+        """Return the share of the watched time in which the promise was held; None if the reservation was never
+        watched.
+        """
         return min(self.ready_s / self.watched_s, 1.0) if self.watched_s > 0 else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegionReadiness:
-    """The guaranteed reservations of a region at the last look: their numbers by state, and sums.
+    """The guaranteed reservations of a region at the last look: the number of reservations in each state, and sums.
 
-    missing_rru   sum over those that are not ready of the capacity that they lack
+    missing_rru   sum of the capacity that reservations lack
     """
 
     watched_until: datetime
@@ -138,7 +144,7 @@ class RegionReadiness:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadinessHistory:
-    """The recorded part of a reservation's status. last: its last record; None before the first look."""
+    """The recorded part of a reservation's status. `last` is the last record; None before the first look."""
 
     last: ReadinessRecord | None = None
     availability: Availability = Availability()

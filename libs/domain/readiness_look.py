@@ -1,4 +1,4 @@
-"""A look at the reservations of a region: the input of their history, and what it appends."""
+"""A look at the reservations of a region: one reading of all of them, and the records that follow from it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from libs.domain.reservation import Coverage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watched:
-    """A live reservation at the moment of the look.
+    """A live reservation at the moment of a look.
 
     is_guaranteed  promised to an owner; a shared buffer is not
-    is_promised    its window has begun
+    is_promised    the reservation's window has begun
     capacity_rru   promised now
-    held           its coverage by servers that are there and up
-    last           its last record; None: it has none yet
+    held           coverage of the reservation by its current servers that are up
+    last           last record of the reservation; None: there is no record yet
     """
 
     reservation_id: int
@@ -31,7 +31,9 @@ class Watched:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadinessLook:
-    """The live reservations of a region. before: its numbers at the last look; None: this is the first."""
+    """The live reservations of a region. `before` holds the region's numbers at the last look; None: this is the first
+    look.
+    """
 
     region_id: int
     before: RegionReadiness | None

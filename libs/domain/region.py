@@ -10,7 +10,7 @@ from libs.domain.policy import RegionPolicy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Region:
-    """One region; `target_plan_id` heads the lineage of its target bindings.
+    """One region. `target_plan_id` is the newest plan in the region's lineage, the chain of its target plans.
 
     solve_every_s   seconds on the Clock between its solves, set by an operator; None: the scheduler's own period
     """

@@ -1,4 +1,4 @@
-"""An import into an existing region: proposed first, then confirmed or discarded."""
+"""An import into an existing region. An import is proposed first, then confirmed or discarded."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from libs.domain.inventory_diff import ImportAction, ImportMode
 
 
 class ImportStatus(StrEnum):
-    """Status of an import. It is decided once."""
+    """Status of an import. Only a proposed import can be decided, and only once."""
 
     PROPOSED = "proposed"
     CONFIRMED = "confirmed"
@@ -20,7 +20,7 @@ class ImportStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Import:
-    """A proposed import and its totals. counts: action -> number of servers."""
+    """An import and its totals. `counts` maps an action to the number of its servers."""
 
     import_id: int
     region: str
@@ -38,7 +38,7 @@ class Import:
 class ImportItem:
     """The change that an import makes to one server.
 
-    reservation                   the reservation that it is bound to; None: free, or new
+    reservation                   the reservation that the server is bound to; None: the server is free, or new
     datacenter ... unavailability values in the list; None: the list lacks the server
     was_...                       values in the region; None: the server is new
     """

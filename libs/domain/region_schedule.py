@@ -15,9 +15,9 @@ class RegionSchedule:
     """The schedule of a region's solves. Durations and times are on the Clock.
 
     solve_every_s   the period set by an operator, in seconds; None: none is set
-    period_s        the period in force: that one, or the scheduler's own
+    period_s        the period in force: `solve_every_s`, or the scheduler's own period if it is None
     solve_due_at    time of the next solve; None: no scheduler has seen the region yet
-    generation      the region's, because the schedule is a part of the region
+    generation      generation of the region, because the schedule is a part of the region
     """
 
     region: str

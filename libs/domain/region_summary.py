@@ -11,12 +11,12 @@ from libs.domain.readiness import Availability, ReadinessRecord, RegionReadiness
 class HardwareTypeSummary:
     """The servers of one hardware type.
 
-    bound           bound to a reservation, by target
-    free            up, and bound to no reservation, by target
-    in_use          running containers
-    to_move         the current binding differs from the target
-    unavailable     down for an unplanned reason
-    in_maintenance  in planned maintenance
+    bound           servers whose target is a reservation
+    free            servers that are up and have no target
+    in_use          servers that run containers
+    to_move         servers whose current binding differs from their target
+    unavailable     servers that are down for an unplanned reason
+    in_maintenance  servers in planned maintenance
     """
 
     hardware_type: str
@@ -31,7 +31,9 @@ class HardwareTypeSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorstReservation:
-    """A reservation that did not hold its promise for some of the last 30 days. last: its last record."""
+    """A reservation that did not hold its promise for some time in the last 30 days. `last` is the reservation's last
+    record.
+    """
 
     reservation_id: int
     name: str
@@ -41,14 +43,15 @@ class WorstReservation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegionSummary:
-    """Servers by hardware type, and the coverage of reservations by their targets and by what they hold.
+    """Servers by hardware type, and the coverage of reservations: by target bindings, and by the servers that they hold
+    now.
 
     degraded              number of reservations with a shortfall
     embedded_buffer_rru   sum of the largest MSB over the reservations that survive the loss of one
     shared_buffer_rru     total of the shared buffers
     shortfall_rru         sum of the shortfalls
-    readiness             what the guaranteed reservations held at the last look; None before the first
-    worst                 those with the lowest availability, lowest first
+    readiness             capacity that the guaranteed reservations held at the last look; None before the first look
+    worst                 guaranteed reservations with the lowest availability, lowest first
     """
 
     hardware_types: tuple[HardwareTypeSummary, ...]

@@ -18,13 +18,13 @@ class LossVerdict(StrEnum):
     DRAWN = "drawn"
     """A spare server replaces it."""
     COVERED = "covered"
-    """Its reservation still has its capacity without it."""
+    """The reservation still has its capacity without the lost server."""
     USELESS = "useless"
-    """Its reservation no longer accepts its hardware type."""
+    """The reservation no longer accepts the hardware type of the lost server."""
     WITH_PLACE = "with_place"
-    """It was lost with its MSB or datacenter, so the embedded buffer covers it (RAS, 3.3.1)."""
+    """The server was lost with its MSB or datacenter, so the embedded buffer covers the loss (RAS, 3.3.1)."""
     NO_BUFFER = "no_buffer"
-    """The region keeps no shared buffer of its hardware type."""
+    """The region keeps no shared buffer of the lost server's hardware type."""
     BUFFER_EMPTY = "buffer_empty"
     """No server left in the shared buffer is up."""
 
@@ -34,9 +34,9 @@ class FailuresSnapshot:
     """A region and its failures at one moment. S servers, T hardware types.
 
     lost         (S,) bool   down for an unplanned reason, and the target of a guaranteed reservation
-    with_place   (S,) bool   of those: an unplanned event of its MSB or datacenter is open
+    with_place   (S,) bool   lost servers for whose MSB or datacenter an unplanned event is open
     spare        (S,) bool   up, not in maintenance, and the target is the shared buffer of its type
-    ready        (S,) bool   of those: bound to that buffer now, without a move under way
+    ready        (S,) bool   spare servers that are bound to the shared buffer now, without a move under way
     buffer       (T,) int    row of the type's shared buffer among the reservations, or FREE
     """
 
@@ -53,7 +53,7 @@ class Replacements:
     """A plan that swaps lost servers for spare ones, with a verdict for each lost server. L lost servers.
 
     lost      (L,) int    rows of the snapshot's servers, in the order of the decisions
-    verdict   (L,)        one for each
+    verdict   (L,)        LossVerdict of each lost server
     """
 
     plan: TargetPlan

@@ -15,7 +15,7 @@ class ReservationKind(StrEnum):
 
     GUARANTEED = "guaranteed"
     SHARED_BUFFER = "shared_buffer"
-    """Replacements for random failures; one per hardware type (RAS, 3.3.1)."""
+    """Spare servers that replace random failures. Each hardware type has one shared buffer (RAS, 3.3.1)."""
 
 
 class CapacityUnit(StrEnum):
@@ -26,9 +26,9 @@ class CapacityUnit(StrEnum):
 
 
 PRIORITY_MAX = 4
-"""Of the five classes of priority, 0 to 4, the first to be served."""
+"""The highest of the five classes of priority, 0 to 4. It is served first."""
 PRIORITY_MIDDLE = 2
-"""The class of a reservation that names none."""
+"""The class of a reservation that names no priority."""
 ROUNDING = 1e-9
 """Share of the capacity below which a shortfall is floating-point rounding and counts as none."""
 
@@ -40,7 +40,7 @@ class ReservationSpec:
     capacity_rru       guaranteed RRU; after the loss of any one MSB if survives_msb_loss
     rru                hardware type -> RRU of one server; absent types are ineligible
     msb_spread_limit   fraction of the capacity that one MSB may hold without cost; None: no limit
-    rack_spread_limit  likewise for one rack
+    rack_spread_limit  fraction of the capacity that one rack may hold without cost; None: no limit
     affinity           datacenter -> wanted fraction of the capacity; absent datacenters are unconstrained
     priority           class, 0 to PRIORITY_MAX: where capacity lacks, higher classes are served first
     starts_at, ends_at window of the reservation; None: at once, and until it is deleted
@@ -64,10 +64,11 @@ class Coverage:
     """The capacity that a set of bindings gives a reservation. Only available servers count.
 
     total_rru          capacity of all servers
-    worst_msb_rru      capacity in the MSB that holds most: the embedded buffer if the reservation survives MSB loss
-    shortfall_rru      missing capacity, after the loss of that MSB if it must survive; 0 where it is covered
+    worst_msb_rru      capacity in the MSB that holds most. If the reservation survives MSB loss, this is the embedded
+                       buffer
+    shortfall_rru      missing capacity, after the loss of this MSB if the reservation must survive it; 0: none missing
     lacking_msbs       MSBs with bound servers that do not count
-    lost_msbs          of those, MSBs of which no bound server counts
+    lost_msbs          MSBs with bound servers of which none counts
     """
 
     servers: int
@@ -80,10 +81,11 @@ class Coverage:
     lost_msbs: int = 0
 
     def keeps(self, capacity_rru: float) -> bool:
-        """Return whether a promise is kept: what counts covers it after the loss of any one MSB where it must.
+        """Return whether the promise of `capacity_rru` is kept. It is kept if the counted servers cover it, after the
+        loss of any one MSB if the reservation must survive that.
 
-        It is kept too while one whole MSB is missing and nothing else: then that is the loss to survive. A single
-        server that failed is no such loss.
+        The promise is also kept if exactly one whole MSB is missing and the other MSBs cover it: this is the loss that
+        it must survive. The failure of a single server is not.
         """
         is_loss_of_one_msb = self.lacking_msbs == self.lost_msbs == 1
         return self.shortfall_rru == 0 or (is_loss_of_one_msb and self.total_rru >= capacity_rru * (1.0 - ROUNDING))

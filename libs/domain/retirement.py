@@ -18,15 +18,17 @@ class RetirementScope(StrEnum):
 
 
 class RetirementKind(StrEnum):
-    """The fate of the servers."""
+    """Whether the servers leave the fleet for good or come back."""
 
     DECOMMISSION = "decommission"
     REFRESH = "refresh"
-    """They come back as another hardware type."""
+    """The servers come back as another hardware type."""
 
 
 class RetirementStatus(StrEnum):
-    """Status of a retirement. It is announced until it is due with its servers empty, or until it is cancelled."""
+    """Status of a retirement. A retirement is announced until it is cancelled, or until it is due and its servers are
+    empty.
+    """
 
     ANNOUNCED = "announced"
     DONE = "done"
@@ -35,7 +37,7 @@ class RetirementStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retirement:
-    """A retirement, and the obstacles to it, counted on reading.
+    """A retirement, and the servers that are still obstacles to it. They are counted when the retirement is read.
 
     due_at     time by which its servers must be empty
     back_at    end of a refresh, until which the servers are away; None: the refresh takes no time

@@ -10,10 +10,11 @@ from libs.domain.unavailability import Unavailability
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """One server: position, type, and its bindings by reservation name; None: free.
+    """One server: its position, its type, and its bindings by name of reservation. A binding of None means that the
+    server is free.
 
-    in_doubt_reservation   it may be in this one, because its last step has no known outcome; it counts for none
-    unclean                it may hold data of its last reservation
+    in_doubt_reservation   reservation that the server may be in, because its last step has no known outcome
+    unclean                True: the server may hold data of its last reservation
     """
 
     server_id: int

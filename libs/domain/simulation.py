@@ -1,4 +1,4 @@
-"""Simulations: a what-if, its answer, and what that answer rests on."""
+"""Simulations: a what-if, its answer, and the state of the region that the answer depends on."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from libs.domain.reservation import CapacityUnit, ReservationSpec
 
 
 class SimulationStatus(StrEnum):
-    """Status of a simulation. One that is cancelled while it runs keeps its best answer so far."""
+    """Status of a simulation. A simulation that is cancelled while it runs keeps the best answer that it has found."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -28,7 +28,7 @@ class SimulationStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demand:
-    """A change of demand: for one reservation, for those of an owner, or for those of all owners.
+    """A change of demand: for one reservation, for all reservations of an owner, or for the reservations of all owners.
 
     The capacity becomes capacity_rru, or the present capacity times `scale`.
     """
@@ -118,7 +118,7 @@ def _spec(found: Mapping[str, Any]) -> ReservationSpec:
 class Simulation:
     """One simulation.
 
-    rests_on   the state of all that the answer rests on (see the function `rests_on`)
+    rests_on   the state that the answer depends on (see the function `rests_on`)
     applied_*  the plan that applied the answer, the token and the time; None: not applied
     """
 
@@ -143,7 +143,9 @@ class Simulation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulatedChange:
-    """A server that the answer binds elsewhere, with its generation at the time of reading. None: free."""
+    """A server to which the answer gives another target, with the server's generation at the time of reading. A target
+    of None means that the server is free.
+    """
 
     server_id: int
     generation: int
@@ -151,13 +153,14 @@ class SimulatedChange:
 
 
 def rests_on(before: FleetSnapshot, imagined: FleetSnapshot, target: Indices) -> dict[str, str]:
-    """Return what an answer rests on, in words, with its state. The answer is valid while all of it is equal.
+    """Return the things that an answer depends on: description -> state. The answer is valid while every state is the
+    same.
 
     target   (S,) the answer: the targets of the imagined servers
 
-    It rests on the policy, and on the reservations that it resizes or whose servers it binds elsewhere. It also rests
-    on these servers, whose generations are kept with the changes. All else may change: the commit judges the changes
-    against the present region.
+    An answer depends on the policy, and on the reservations that it resizes or takes servers from or gives servers to.
+    It also depends on these servers, whose generations are stored with the changes. Anything else may change, because
+    the commit checks the changes against the present region.
     """
     q, present = before.reservations, imagined.servers.target
     moved = target != np.maximum(present, FREE)

@@ -48,7 +48,7 @@ class Spans:
         return len(self.trace)
 
     def take(self, rows: Bools | NDArray[np.intp] | slice) -> Spans:
-        """Return the spans of these rows."""
+        """Return the spans at `rows`."""
         return Spans(**{f.name: getattr(self, f.name)[rows] for f in fields(self)})
 
 

@@ -21,7 +21,7 @@ class WaitingSpans:
     now       s            time of reading, on the database's clock
     batch_id  (B,) int     id of the batch; a batch is one export
     size      (B,) int     waiting spans of the batch
-    arrival   (B,) s       time of its acknowledgement
+    arrival   (B,) s       time at which the batch was acknowledged
     rejected  (B,) int     entries of the batch that were not valid spans
     spans     N spans      batch after batch; `service` and `gateway` are ids of the store
     closed    traces that were summed lately
@@ -44,11 +44,11 @@ class WaitingSpans:
 class SpanSums:
     """The result of one sweep of the waiting spans.
 
-    settled     (N,) bool  spans that need not wait any longer: summed, or too late
-    late        int        of these, spans whose trace had been summed before
+    settled     (N,) bool  spans that need not wait any longer, because they are summed or too late
+    late        int        number of settled spans whose trace had been summed before
     closed      traces summed in this sweep
     service_id  (S,) int   the store's ids of the rows of `demand`
-    product_id  (P,) int   the store's ids of its columns
+    product_id  (P,) int   the store's ids of the columns of `demand`
     demand      sums of the closed traces
     """
 
@@ -81,7 +81,7 @@ class Samples:
 class Telemetry:
     """The measurements of a window of time, ready for a model.
 
-    unknown   "usage", "traffic" or "demand" -> series or sums left out because the vocabulary lacks one of their names
+    unknown   "usage", "traffic" or "demand" -> number of series or sums left out because the vocabulary lacks a name
     """
 
     observations: Observations

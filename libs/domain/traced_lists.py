@@ -8,14 +8,14 @@ from datetime import date
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceDay:
-    """Spans of one day, by their fate.
+    """Spans of one day, counted by what happened to them.
 
-    received    spans settled on that day; all others but rejected are parts of it
-    attributed  attributed to a product
-    orphaned    product or weight in doubt because an ancestor is missing
-    late        their trace had been summed before
-    duplicates  came twice
-    rejected    not valid spans, or of services that cannot be named
+    received    spans settled on that day; attributed, orphaned, late and duplicates are parts of this number
+    attributed  spans attributed to a product
+    orphaned    spans whose product or weight is in doubt because an ancestor is missing
+    late        spans whose trace had been summed before
+    duplicates  spans that came twice
+    rejected    entries that are not valid spans, or spans of services that cannot be named
     """
 
     day: date
@@ -29,7 +29,7 @@ class TraceDay:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TracedService:
-    """Spans of a service since a day."""
+    """Numbers of a service's spans since a day."""
 
     traced_service_id: int
     name: str
@@ -40,7 +40,7 @@ class TracedService:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TracedCaller:
-    """Calls of a service since a day. calls: callee -> number."""
+    """Calls that a service made since a day. `calls` maps the called service to the number of calls."""
 
     traced_service_id: int
     name: str
@@ -49,7 +49,9 @@ class TracedCaller:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedBy:
-    """Numbers of services and series that a token named. named_by is None for those that no token named."""
+    """Numbers of services and series whose name the token `named_by` sent first. `named_by` is None for names that no
+    token sent.
+    """
 
     named_by: str | None
     services: int

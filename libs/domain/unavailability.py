@@ -27,17 +27,17 @@ class UnavailabilityScope(StrEnum):
 
 
 class EventState(StrEnum):
-    """Whether an event may take effect. A planned one asks first; an unplanned one is always ALLOWED."""
+    """Whether an event may take effect. A planned event asks first. An unplanned event is always ALLOWED."""
 
     ANNOUNCED = "announced"
-    """Planned for later. It asks when it is due."""
+    """The event is planned for later. It asks when it is due."""
     QUEUED = "queued"
     AWAITING_APPROVAL = "awaiting_approval"
     """An override of the rules of maintenance that waits for a second person."""
     ALLOWED = "allowed"
-    """It takes effect from `starts_at` until it ends."""
+    """The event takes effect from `starts_at` until it ends."""
     REFUSED = "refused"
-    """It has ended without taking effect."""
+    """The event has ended without taking effect."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ class UnavailabilityEvent:
     kind       planned or unplanned
     ends_at    expected end; None: not known
     ended_at   true end; None: still open
-    answer     the rules' answer to planned maintenance; None: not asked yet, or it does not ask
+    answer     the rules' answer to planned maintenance; None: not asked yet, or an event that need not ask
     """
 
     unavailability_event_id: int

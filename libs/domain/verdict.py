@@ -20,7 +20,7 @@ class Verdict:
     reason   identifier that clients may match, CamelCase
     message  for people; says what to do next
     numbers  the figures in the message; units come last in the names
-    plan     targets that cover as much as the reservation's own and free servers can; None where rejected
+    plan     targets that cover as much as the reservation's own servers and free servers can; None if rejected
     """
 
     phase: Phase

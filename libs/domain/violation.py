@@ -11,7 +11,7 @@ class Violation:
 
     reason   identifier that clients may match, CamelCase
     message  for people
-    server, reservation  names, if it is about one
+    server, reservation  names, if the violation is about a server or a reservation
     """
 
     reason: str

@@ -1,4 +1,4 @@
-"""Change a snapshot as assessments and simulations assume. Nothing is stored."""
+"""Change a snapshot in memory, for assessments and simulations: set a spec, or apply a what-if. Nothing is stored."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def with_reservation(
     reservation_id   id of a new row: its stored id if the plan will be committed, else 0
     generation       generation of a new row
 
-    Ignore hardware types and datacenters that the snapshot lacks: it has no servers there.
+    Ignore hardware types and datacenters that the snapshot lacks, because the region has no servers there.
     """
     q = snapshot.reservations
     found = np.flatnonzero(q.name == name)
@@ -53,7 +53,7 @@ def with_reservation(
 
 
 class ImpossibleWhatIf(ValueError):
-    """A what-if that contradicts the region. The message begins with the field."""
+    """A what-if that contradicts the region. The message begins with the name of the wrong field."""
 
 
 class UnknownName(ValueError):
@@ -67,7 +67,7 @@ class UnknownName(ValueError):
 def imagine(snapshot: FleetSnapshot, what_if: WhatIf, owned: Mapping[str, str]) -> FleetSnapshot:
     """Return the snapshot with all changes of the what-if. Added servers come last, with negative ids.
 
-    owned   reservation -> owner; only reservations that have an owner. Demand changes apply to these only.
+    owned   reservation -> owner; changes of demand apply only to these reservations
 
     Raises UnknownName and ImpossibleWhatIf.
     """

@@ -1,4 +1,4 @@
-"""A world as arrays: the input of Flux. Names are stored once; everything else refers to them by index."""
+"""A world as arrays: the input of Flux. Names are stored once; all other arrays refer to a name by its index."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ class ServiceControls:
     rebalance          (S,) bool     False: the residual keeps its present value
     automated          (S,) bool     True: actions run without a person
     requires_approval  (S,) bool     True: a person must approve actions
-    lead_time_h        (S,) hours    from asking for capacity to serving with it
+    lead_time_h        (S,) hours    from asking for capacity until the capacity serves
     rebalance_weight   (K, R)        factor on the policy's cost of a residual; 1: the policy's own
-    capacity_min       (K, R)        least capacity here; 0: no limit
-    capacity_max       (K, R)        largest capacity here; inf: no limit
-    manual             (K, R) bool   True: not automated here, even if the service is
-    approval           (K, R) bool   True: a person must approve here, even if the service needs no approval
+    capacity_min       (K, R)        least capacity of the placement in the region; 0: no limit
+    capacity_max       (K, R)        largest capacity of the placement in the region; inf: no limit
+    manual             (K, R) bool   True: not automated in this region, even if the service is automated
+    approval           (K, R) bool   True: a person must approve in this region, even if the service needs no approval
     reason             (K, R) str    recorded reason for a limit; "": none was given
     """
 
@@ -115,7 +115,7 @@ class PlanningInputs:
     traffic_growth   (T, P)         tau
     ledger           (K, R)         capacity changes that other writers planned before the first step ends
     presence_min     (P, R)         least share of a product's traffic in a region
-    presence_max     (P, R)         largest share
+    presence_max     (P, R)         largest share of a product's traffic in a region
     load_tests       load tests of the services whose capacity must survive the loss of a region
     """
 
@@ -138,14 +138,14 @@ class ServiceModels:
 
     modelled     (S,) bool      whether there are measurements; a service without them is not planned
     metric       (S,) str       the demand metric that explains its usage best
-    capacity     (S,)           worldwide capacity at peak that the model explains, in units of its own type
-    attribution  (S, P)         fractions of that capacity by product; a row sums to 1
+    capacity     (S,)           worldwide capacity at peak that the model explains, in units of the service's own type
+    attribution  (S, P)         fractions of `capacity` by product; a row sums to 1
     baseline     (K, R)         kappa: usage in the daily peak window, in units of the placement's type
     presence     (P, R)         xi: share of the product's traffic in its peak window; a row sums to 1
     error        (S,)           root mean square error of the model over regions and time, as a share of the usage
     sampling     (S,)           standard error of the attribution due to few spans, as total variation distance
     throughput   (S,)           worldwide requests per second at peak; 0: not known
-    coverage     (S,)           share of its spans that a gateway explains
+    coverage     (S,)           share of the service's spans that have a gateway upstream
     spans        (S,) int       spans seen
     reasons      (S,) tuple     identifiers of the reasons for low confidence; () where it is high
     """
