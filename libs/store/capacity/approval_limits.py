@@ -20,7 +20,7 @@ def load_approval_limits(tx: Transaction, region_id: int) -> ApprovalLimits:
 
 
 def set_approval_limits(tx: Transaction, region_id: int, limits: ApprovalLimits) -> ApprovalLimits:
-    """Set the limits of a region; `limits.generation` is the generation that was read. Raises StaleGeneration."""
+    """Set the limits of a region. Raises StaleGeneration unless the stored limits are still at `limits.generation`."""
     values = {
         "size_rru": limits.size_rru,
         "hardware_share": limits.hardware_share,

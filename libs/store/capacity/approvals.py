@@ -42,7 +42,7 @@ def create_approval(
     given_reason: str | None,
     now: datetime,
 ) -> Approval:
-    """Create a pending approval. The caller must have superseded an earlier one for the same subject."""
+    """Create a pending approval. The caller must first supersede any pending approval of the same subject."""
     values = {
         "region_id": region_id,
         "kind": kind,
@@ -77,7 +77,7 @@ def list_approvals(
     before: int | None = None,
     limit: int = 100,
 ) -> Page[Approval]:
-    """Return a page of approvals, latest first; `before` is the id that the last page ended with."""
+    """Return a page of approvals, latest first. `before` is the last id of the page before."""
     wanted = {
         regions.c.name: region,
         _table.c.status: status,
@@ -92,7 +92,7 @@ def list_approvals(
 
 
 def is_approved(tx: Transaction, capacity_request_id: int) -> bool:
-    """Return whether a person has approved the request as it stands."""
+    """Return whether a person has approved the request, and the request has not changed since."""
     query = sa.select(_table.c.approval_id).where(
         _table.c.capacity_request_id == capacity_request_id, _table.c.status == ApprovalStatus.APPROVED
     )
@@ -111,7 +111,7 @@ def decide_approval(
 ) -> Approval:
     """Record a person's decision on a pending approval.
 
-    Raises StaleGeneration unless it is pending and at `generation`.
+    Raises StaleGeneration unless the stored approval is pending and at `generation`.
     """
     key = _table.c.approval_id == approval.approval_id
     values = {"status": status, "decided_by": decided_by, "decision_reason": reason, "decided_at": now}

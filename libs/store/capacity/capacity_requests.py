@@ -77,7 +77,7 @@ def list_capacity_requests(
     before: int | None = None,
     limit: int = 100,
 ) -> Page[CapacityRequest]:
-    """Return a page of requests, latest first; `before` is the id that the last page ended with."""
+    """Return a page of requests, latest first. `before` is the last id of the page before."""
     query = _SELECT.order_by(_table.c.capacity_request_id.desc()).limit(limit + 1)
     wanted = {
         regions.c.name: region,
@@ -104,9 +104,10 @@ def change_phase(
     reservation_id: int | None = None,
     accepted_generation: int | None = None,
 ) -> CapacityRequest:
-    """Move the request to another phase and return it. Raises StaleGeneration unless it is still as it was read.
+    """Move the request to the phase `phase`, and return the changed request. Raises StaleGeneration unless the stored
+    request is still at the generation of `request`.
 
-    reservation_id        the reservation that it made; None keeps the present value
+    reservation_id        the reservation that the request made; None keeps the present value
     accepted_generation   generation of a reservation that was stored as scheduled; None keeps the present value
     """
     values: dict[str, object] = {
@@ -133,7 +134,9 @@ def amend_capacity_request(
     message: str,
     now: datetime,
 ) -> CapacityRequest:
-    """Give the request another spec and submit it again. Raises StaleGeneration unless it is still as it was read."""
+    """Give the request another spec and submit it again. Raises StaleGeneration unless the stored request is still at
+    the generation of `request`.
+    """
     values = {
         "spec": spec_json(spec),
         "given_reason": given_reason,
@@ -148,7 +151,7 @@ def amend_capacity_request(
 
 
 def list_scheduled_requests(tx: Transaction, reservation_id: int) -> tuple[CapacityRequest, ...]:
-    """Return the requests that wait for the window of this reservation to begin."""
+    """Return the requests that wait for the window of the reservation `reservation_id` to begin."""
     query = _SELECT.where(
         _table.c.reservation_id == reservation_id, _table.c.phase == CapacityRequestPhase.SCHEDULED
     ).order_by(_table.c.capacity_request_id)

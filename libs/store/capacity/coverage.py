@@ -14,16 +14,17 @@ from libs.store.platform.database import Transaction
 Which = Literal["current", "target", "held"]
 _UP = "servers.unavailability <> 'unplanned'"
 BY_TARGET = f"{_UP} AND NOT {LEAVING}"
-"""SQL condition on a server: it counts for its target."""
+"""SQL condition on a server. It is true if the server counts as capacity of its target reservation."""
 _COUNTS = {
     "current": ("current", _UP),
     "target": ("target", BY_TARGET),
     "held": ("current", "servers.unavailability = 'none'"),
 }
-"""The binding, and the condition under which a server counts.
+"""For each way to count (current, target, held): the column with the server's binding, and the SQL condition under
+which the server counts.
 
-By target, a server that is leaving counts for nothing, as in a solve. Held is what is there now, so a server in planned
-maintenance counts for nothing.
+By target, a server that is leaving counts for nothing, as in a solve. Held capacity is the capacity that the owner can
+use now, so a server in planned maintenance counts for nothing.
 """
 
 # Sum per reservation and MSB first, because the worst MSB is a maximum of sums. It takes one index scan.
@@ -53,13 +54,15 @@ _COVERAGE = """
         FROM wanted LEFT JOIN totals USING (reservation_id) LEFT JOIN msbs ON msb_id = worst_msb_id
     )"""
 SHORT = f"missing_rru > {ROUNDING} * coverage.capacity_rru"
-"""SQL condition on a row of `coverage`: the reservation is short. This is its only definition."""
+"""SQL condition on a row of `coverage`. It is true if the reservation is short of capacity. No other code defines this.
+"""
 
 
 def coverage_query(which: Which) -> str:
-    """Return common table expressions that end in `coverage`, with one row for each row of `wanted`.
+    """Return SQL common table expressions. The last expression is called `coverage`, and has one row for each row of
+    `wanted`.
 
-    wanted     an expression that must come before: reservation_id, capacity_rru, survives_msb_loss
+    wanted     an expression that the caller must put before, with reservation_id, capacity_rru and survives_msb_loss
     coverage   the fields of load_coverage, with missing_rru and capacity_rru
     """
     binding, counts = _COUNTS[which]
@@ -67,9 +70,10 @@ def coverage_query(which: Which) -> str:
 
 
 def load_coverage(tx: Transaction, reservation_ids: Sequence[int], which: Which) -> dict[int, Coverage]:
-    """Return the coverage of these reservations by their bindings. Unknown ids are left out.
+    """Return the coverage of the reservations `reservation_ids` by the bindings that `which` names. Leave out unknown
+    ids.
 
-    - A server that is down for an unplanned reason counts for nothing. One in planned maintenance counts.
+    - A server that is down for an unplanned reason counts for nothing. A server in planned maintenance counts.
     - By target, a server that is leaving counts for nothing, because a solve replaces it first.
     - A server of an ineligible type counts as 0 RRU.
     - A scheduled reservation has a capacity of 0, so it has no shortfall.

@@ -50,10 +50,11 @@ _GRANT = """
 
 
 def record_findings(tx: Transaction, region_id: int, findings: Sequence[NewFinding], *, now: datetime) -> int:
-    """Write one finding for each of N reservations, and grant the degraded requests whose reservation is now covered.
+    """Write the findings of N reservations. Set the phase of a degraded request to granted if its reservation now has
+    its capacity.
 
-    Drop the findings of deleted reservations, and those at an older generation than the stored one. changed_at stays
-    while the phase does. Return the number of requests that became granted.
+    Do not write the finding of a deleted reservation, or a finding at an older generation than the stored finding.
+    While the phase of a finding stays the same, keep its changed_at. Return the number of requests that became granted.
     """
     ids = [one.reservation_id for one in findings]
     tx.execute(

@@ -1,4 +1,6 @@
-"""The changes of a plan with the present state of their servers and reservations, for the decision what to commit."""
+"""Read the changes of a plan with the present state of their servers and reservations. The decision which changes to
+commit reads them.
+"""
 
 from __future__ import annotations
 
@@ -45,10 +47,10 @@ _CHANGES = f"""
 
 
 def load_plan_changes(tx: Transaction, snapshot: FleetSnapshot, plan: TargetPlan) -> PlanChanges:
-    """Return the changes of a plan with what they meet now.
+    """Return the changes of a plan, with the present state of the servers and reservations that they change.
 
-    Call it under the locks of libs.store.plans.plans.lock_plan. Each query sees one moment, and what two of them read
-    is locked, except failures and retirements that arrive between them.
+    Call libs.store.plans.plans.lock_plan first, in the same transaction. Each query reads its own moment. The locks
+    keep rows that two queries read from changing, except that servers may fail or retire in between.
     """
     q, rows = snapshot.reservations, plan.changes(snapshot)
     to_ids = np.append(q.id, 0)[plan.target[rows]]
@@ -117,7 +119,7 @@ def _touched(tx: Transaction, snapshot: FleetSnapshot, reservation_ids: Ints) ->
 
 
 def _msbs(tx: Transaction, snapshot: FleetSnapshot) -> tuple[Ints, Ints]:
-    """Return the ids of the region's MSBs, ascending, and of their datacenters."""
+    """Return the ids of the region's MSBs, ascending, and the id of the datacenter of each MSB."""
     region_id = load_region(tx, snapshot.region).region_id
     found = copy_out(tx, _MSBS, {"region": region_id}, {"msb": ">i8", "datacenter": ">i8"})
     return found["msb"].astype(np.int64), found["datacenter"].astype(np.int64)
@@ -130,7 +132,7 @@ def _filled(where: tuple[Indices, Indices], values: Floats, shape: tuple[int, in
 
 
 def _index(ids: Ints, among: Ints) -> Indices:
-    """Return the position of each id among ascending ids; NONE where it is missing."""
+    """Return the position of each of `ids` in the ascending array `among`; NONE for an id that is not in `among`."""
     if len(among) == 0:
         return np.full(len(ids), NONE, np.int32)
     place = np.minimum(np.searchsorted(among, ids), len(among) - 1)

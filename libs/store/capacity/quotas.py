@@ -48,11 +48,13 @@ def load_quota(
     except_names: Collection[str] = (),
     lock: bool = False,
 ) -> Quota:
-    """Return an owner's limit in a region, and the capacity that counts toward it. Raises NotFound for the region.
+    """Return an owner's limit in a region, and the capacity that counts toward this limit. Raises NotFound if the
+    region does not exist.
 
-    before        count only undecided requests with ids below this; None: all
-    except_names  leave out the reservations of these names, and requests about them
-    lock          lock the limit until the transaction ends, so that no one changes it or decides by it
+    before        count only undecided requests with an id below `before`; None: count all
+    except_names  names of reservations that do not count, nor do requests about them
+    lock          True: lock the limit until the transaction ends, so that no other transaction changes or reads it to
+                  decide
     """
     region_id = load_region(tx, region).region_id
     if lock:
@@ -63,8 +65,8 @@ def load_quota(
 
 
 def list_quotas(tx: Transaction, region: str | None, *, after: int | None, limit: int) -> Page[Quota]:
-    """Return a page of limits by id; `after` is the id that the last page ended with. Raises NotFound for the
-    region.
+    """Return a page of limits in order of id. `after` is the last id of the page before. Raises NotFound if the region
+    does not exist.
     """
     query = sa.select(quotas.c.quota_id, quotas.c.owner, quotas.c.region_id, regions.c.name).join(
         regions, regions.c.region_id == quotas.c.region_id
@@ -84,7 +86,9 @@ def list_quotas(tx: Transaction, region: str | None, *, after: int | None, limit
 
 
 def set_quota(tx: Transaction, region: str, owner: str, limit_rru: float | None, *, generation: int) -> Quota:
-    """Set or lift the limit. A limit that was never set is at generation 0. Raises NotFound, StaleGeneration."""
+    """Set the limit of an owner in a region to `limit_rru`; None lifts the limit. A limit that was never set is at
+    generation 0. Raises NotFound, StaleGeneration.
+    """
     region_id = load_region(tx, region).region_id
     key = sa.and_(quotas.c.region_id == region_id, quotas.c.owner == owner)
     if generation == 0:

@@ -1,4 +1,7 @@
-"""The history of what reservations held: read for a look, appended to, and cut. See docs/designs/0022."""
+"""The history of the capacity that reservations held: read, append and delete its records. See docs/designs/0022.
+
+A look is one reading of all reservations of a region. It appends a record for each reservation that changed.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ LAST_RECORD = f"""
     SELECT {", ".join(RECORD)} FROM readiness_changes
     WHERE readiness_changes.reservation_id = reservations.reservation_id AND {{chosen}}
     ORDER BY from_at DESC LIMIT 1"""
-"""SQL of the last record of a row of `reservations`. chosen: a condition on it."""
+"""SQL of the last record of a row of `reservations`. The placeholder `chosen` takes a condition on the record."""
 
 _WATCHED = f"""
     SELECT reservation_id, kind = 'guaranteed' AS is_guaranteed, NOT scheduled AS is_promised,
@@ -57,9 +60,10 @@ _FORGET = """
 
 
 def load_readiness_look(tx: Transaction, region_name: str, *, now: datetime) -> ReadinessLook:
-    """Return what the live reservations of a region hold, and their last records up to `now`. Raises NotFound.
+    """Return the capacity that the live reservations of a region hold, and the last record of each reservation up to
+    `now`. Raises NotFound.
 
-    `tx` comes from Database.snapshot(), so that all of it is of one moment.
+    `tx` must come from Database.snapshot(), so that all data are of one moment.
     """
     region_id = load_region(tx, region_name).region_id
     rows = tx.execute(sa.text(_WATCHED), {"region_id": region_id, "now": now}).mappings().all()
@@ -85,7 +89,9 @@ def load_readiness_look(tx: Transaction, region_name: str, *, now: datetime) -> 
 
 
 def commit_readiness(tx: Transaction, look: ReadinessLook, plan: ReadinessPlan) -> bool:
-    """Append the records and set the time of the look. Return False if another look came between, and write nothing."""
+    """Append the records of `plan`, and set the time of the region's last look. Return False and write nothing if
+    another look was committed since `look` was read.
+    """
     table, now = readiness_watches, plan.region.watched_until
     values = {name: getattr(plan.region, name) for name in RegionReadiness.__dataclass_fields__}
     statement = insert(table).values(region_id=look.region_id, **values)
@@ -104,16 +110,18 @@ def commit_readiness(tx: Transaction, look: ReadinessLook, plan: ReadinessPlan) 
 
 
 def forget_readiness(tx: Transaction, region_name: str, *, before: datetime, most: int) -> int:
-    """Delete up to `most` records that were over before this time, and return their number.
+    """Delete up to `most` records whose interval ended before `before`. Return the number of deleted records.
 
-    Of a reservation that was deleted before it, delete all.
+    Delete all records of a reservation that was itself deleted before `before`.
     """
     values = {"region_id": load_region(tx, region_name).region_id, "before": before, "most": most}
     return tx.execute(sa.text(_FORGET), values).rowcount
 
 
 def load_region_readiness(tx: Transaction, region_names: Sequence[str] | None = None) -> dict[str, RegionReadiness]:
-    """Return region -> its numbers at the last look, for these regions or all. A region without a look is absent."""
+    """Return region -> the numbers of the region's last look, for the regions `region_names`, or for all regions if
+    None. A region without a look is absent.
+    """
     query = sa.select(regions.c.name, readiness_watches)
     query = query.join(regions, regions.c.region_id == readiness_watches.c.region_id).order_by(regions.c.name)
     if region_names is not None:
@@ -122,7 +130,7 @@ def load_region_readiness(tx: Transaction, region_names: Sequence[str] | None = 
 
 
 def record_of(row: sa.RowMapping) -> ReadinessRecord | None:
-    """Return the record of a row that has its columns; None if they are NULL."""
+    """Return the readiness record in the columns of a row; None if the columns are NULL."""
     if row["readiness"] is None:
         return None
     return ReadinessRecord(**{name: row[name] for name in RECORD} | {"readiness": Readiness(row["readiness"])})

@@ -1,4 +1,6 @@
-"""The history of what reservations held, read for owners: pages, availability, and the worst of a region."""
+"""The history of the capacity that reservations held, read for owners: pages of records, the availability, and the
+reservations with the worst availability.
+"""
 
 from __future__ import annotations
 
@@ -58,14 +60,18 @@ _END = """
 
 
 def load_readiness_histories(tx: Transaction, reservation_ids: Sequence[int]) -> dict[int, ReadinessHistory]:
-    """Return the last record and the availability of each of these reservations; empty before the first look."""
+    """Return the last record and the availability of each of `reservation_ids`. A history is empty until the mover
+    first looks at the region.
+    """
     rows = tx.execute(sa.text(_OF_RESERVATIONS), {"ids": list(reservation_ids), "window": AVAILABILITY_WINDOW})
     found = {row["reservation_id"]: _history(row) for row in rows.mappings()}
     return {i: found.get(i, ReadinessHistory()) for i in reservation_ids}
 
 
 def load_worst(tx: Transaction, region_id: int, *, most: int) -> tuple[WorstReservation, ...]:
-    """Return the guaranteed reservations with the lowest availability, lowest first, and none that was always ready."""
+    """Return up to `most` guaranteed reservations of a region, lowest availability first. Leave out reservations that
+    were always ready.
+    """
     rows = tx.execute(sa.text(_OF_REGION), {"region_id": region_id, "window": AVAILABILITY_WINDOW}).mappings()
     found = [(row, _history(row)) for row in rows]
     short = [(row, one) for row, one in found if one.availability.share is not None and one.availability.share < 1]
@@ -100,9 +106,9 @@ def _history(row: sa.RowMapping) -> ReadinessHistory:
 def list_readiness(
     tx: Transaction, reservation_id: int, *, after: int | None = None, limit: int = 100
 ) -> Page[ReadinessInterval]:
-    """Return a page of the history of a reservation, newest first; `after` is the cursor of the last page.
+    """Return a page of the history of a reservation, newest first. `after` is the cursor that the page before returned.
 
-    The cursor is the start of the last interval in microseconds since 1970.
+    The cursor is the start of the page's last interval, in microseconds since 1970.
     """
     if after is None:
         end: datetime | None = tx.execute(sa.text(_END), {"reservation_id": reservation_id}).scalar_one_or_none()

@@ -26,7 +26,9 @@ def count_in_use(tx: Transaction, reservation_id: int) -> int:
 
 
 def count_servers(tx: Transaction, reservation_id: int) -> tuple[ServerCount, ...]:
-    """Return the counts by hardware type and MSB, ordered by their names. Servers that are down count too."""
+    """Return the number of servers per hardware type and MSB, ordered by the names of type and MSB. Servers that are
+    down count too.
+    """
     query = """
         SELECT hardware_types.name AS hardware_type, msbs.name AS msb,
                count(*) FILTER (WHERE current_reservation_id = :id) AS current,

@@ -64,10 +64,10 @@ def create_reservation(
     now: datetime,
     scheduled: bool = False,
 ) -> int:
-    """Create a guaranteed reservation at generation 1 and return its id. `scheduled`: it gets no server until its
-    window.
+    """Create a guaranteed reservation at generation 1, and return its id. If `scheduled`, the reservation gets no
+    server until its window begins.
 
-    Raises AlreadyExists if a live one has the name, and NotPossible for an unknown hardware type or datacenter.
+    Raises AlreadyExists if a live reservation has the name, and NotPossible for an unknown hardware type or datacenter.
     """
     values = {
         "region_id": region_id,
@@ -91,9 +91,11 @@ def create_reservation(
 def update_spec(
     tx: Transaction, reservation_id: int, spec: ReservationSpec, *, generation: int, scheduled: bool = False
 ) -> int:
-    """Set the spec of a reservation and return its new generation. `scheduled`: its window has not begun.
+    """Set the spec of a reservation, and return its new generation. `scheduled` says that the reservation's window has
+    not begun.
 
-    Raises NotFound, StaleGeneration unless it is live and at `generation`, and NotPossible like create_reservation.
+    Raises NotFound. Raises StaleGeneration unless the reservation is live and at `generation`. Raises NotPossible like
+    create_reservation.
     """
     row = _require_generation(tx, reservation_id, generation)
     # Raise the generation here too: a change of RRUs or affinity alone changes no other column of this row.
@@ -108,7 +110,7 @@ def update_spec(
 def delete_reservation(tx: Transaction, reservation_id: int, *, generation: int, now: datetime) -> None:
     """Mark a reservation as deleted. The caller must then call plans.commit_release, which frees its servers' targets.
 
-    Raises NotFound, and StaleGeneration unless it is live and at `generation`.
+    Raises NotFound, and StaleGeneration unless the reservation is live and at `generation`.
     """
     _require_generation(tx, reservation_id, generation)
     update = sa.update(reservations).where(reservations.c.reservation_id == reservation_id)
@@ -124,7 +126,7 @@ def load_reservation(tx: Transaction, reservation_id: int) -> Reservation:
 
 
 def find_reservation(tx: Transaction, region: str, name: str) -> Reservation | None:
-    """Return the live reservation of this name; None if there is none."""
+    """Return the live reservation called `name`; None if there is none."""
     live = reservations.c.deleted_at.is_(None)
     rows = tx.execute(_SELECT.where(regions.c.name == region, reservations.c.name == name, live)).mappings().all()
     return _with_parts(tx, rows)[0] if rows else None
@@ -149,8 +151,8 @@ def list_reservations(
     after: int | None = None,
     limit: int = 100,
 ) -> Page[Reservation]:
-    """Return a page of reservations by id; `after` is the id that the last page ended with. Deleted: only by
-    phase=DELETED.
+    """Return a page of reservations in order of id. `after` is the last id of the page before. Deleted reservations are
+    listed only with phase=DELETED.
 
     short   True: only reservations that their targets do not cover; False: only covered ones; None: both
     """
@@ -182,10 +184,11 @@ def list_reservations(
 
 
 def _require_generation(tx: Transaction, reservation_id: int, generation: int) -> sa.Row[tuple[int, int, datetime]]:
-    """Lock the row until the transaction ends, and return it. Raises NotFound, StaleGeneration.
+    """Lock the row of a reservation until the transaction ends, and return the row. Raises NotFound, and
+    StaleGeneration unless the reservation is live and at `generation`.
 
     The lock (FOR NO KEY UPDATE) does not block a transaction that binds a locked server to the reservation. Servers are
-    locked after reservations, so blocking it would deadlock.
+    locked after reservations, so a lock that blocks this transaction would deadlock.
     """
     columns = (reservations.c.region_id, reservations.c.generation, reservations.c.deleted_at)
     query = sa.select(*columns).where(reservations.c.reservation_id == reservation_id)

@@ -29,7 +29,7 @@ def list_beginning(tx: Transaction, region: str, *, now: datetime, limit: int) -
 
 
 def list_over(tx: Transaction, region: str, *, now: datetime, limit: int) -> tuple[int, ...]:
-    """Return the ids of the live reservations whose window is over, earliest first."""
+    """Return the ids of the live reservations whose window is over, earliest end first."""
     query = sa.select(reservations.c.reservation_id).join(regions, _IN_REGION)
     query = query.where(regions.c.name == region, _LIVE, reservations.c.ends_at <= now)
     return tuple(

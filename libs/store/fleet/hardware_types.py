@@ -21,7 +21,7 @@ from libs.store.tables import hardware_types
 
 
 def ensure_hardware_types(tx: Transaction, names: Sequence[str] | Names, *, now: datetime) -> Ints:
-    """Return the (T,) ids of hardware types. Add the missing ones."""
+    """Return the (T,) ids of the hardware types `names`. Add a type for each unknown name."""
     listed = [str(name) for name in names]
     # In order of name, so that two imports that add the same types do not deadlock.
     tx.execute(
@@ -37,7 +37,7 @@ def ensure_hardware_types(tx: Transaction, names: Sequence[str] | Names, *, now:
 
 
 def fill_attributes(tx: Transaction, said: Mapping[str, Mapping[str, float]]) -> None:
-    """Store these attributes for the hardware types that have none yet."""
+    """Store attributes from `said`, but only for hardware types without attributes."""
     statement = """
         UPDATE hardware_types SET attributes = said.value FROM jsonb_each(CAST(:said AS jsonb)) AS said
         WHERE hardware_types.name = said.key AND hardware_types.attributes = '{}'"""
@@ -45,7 +45,7 @@ def fill_attributes(tx: Transaction, said: Mapping[str, Mapping[str, float]]) ->
 
 
 def load_sizes(tx: Transaction, names: Names) -> dict[str, dict[str, float]]:
-    """Return hardware type -> its numeric attributes. Types without any are left out."""
+    """Return hardware type -> its numeric attributes. Leave out types without numeric attributes."""
     query = sa.select(hardware_types.c.name, hardware_types.c.attributes)
     rows = tx.execute(query.where(hardware_types.c.name.in_([str(name) for name in names]))).tuples()
     numbers = {
@@ -64,7 +64,7 @@ def load_hardware_type(tx: Transaction, name: str) -> HardwareType:
 
 
 def list_hardware_types(tx: Transaction, *, after: int | None = None, limit: int = 100) -> Page[HardwareType]:
-    """Return a page of hardware types by id; `after` is the id that the last page ended with."""
+    """Return a page of hardware types in order of id. `after` is the last id of the page before."""
     table = hardware_types
     query = (
         sa.select(table)
@@ -79,7 +79,9 @@ def list_hardware_types(tx: Transaction, *, after: int | None = None, limit: int
 def put_attributes(
     tx: Transaction, name: str, attributes: Mapping[str, object], *, generation: int, actor: str, now: datetime
 ) -> HardwareType:
-    """Replace the attributes of a hardware type. Raises NotFound, and StaleGeneration unless it is at `generation`."""
+    """Replace the attributes of a hardware type. Raises NotFound, and StaleGeneration unless the type is at
+    `generation`.
+    """
     table = hardware_types
     row = tx.execute(sa.select(table).where(table.c.name == name).with_for_update()).mappings().one_or_none()
     if row is None:

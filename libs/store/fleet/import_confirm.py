@@ -1,4 +1,6 @@
-"""Confirm an import: apply exactly its items, in a few statements over all of them, or nothing."""
+"""Confirm an import: apply all of its items in one transaction. An item is the change to one server that the import
+proposed.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +84,8 @@ _RETIRE = """
 def confirm_import(tx: Transaction, region_name: str, import_id: int, *, actor: str, now: datetime) -> Import:
     """Apply the items of an import. A confirmed import stays as it is.
 
-    New servers are free. Empty servers that retire leave at once; the others leave once their reservations are covered.
+    New servers are free. A server that retires leaves at once if it is empty. Otherwise it leaves once other servers
+    cover its reservation.
 
     Raises NotFound. Raises StaleImport in these cases: the import was discarded; a server changed since; the name of a
     new server is taken; a rack or MSB has another parent by now.

@@ -1,4 +1,6 @@
-"""Imports into existing regions. The diff is stored when it is compared, and applied as a whole or not at all."""
+"""Imports into existing regions. A proposed import stores the differences between a list of servers and the region.
+Confirming applies all of them.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ from libs.store.tables import import_items, imports, regions
 
 
 class StaleImport(Exception):
-    """The import is decided, or its basis has changed. `what` says which."""
+    """The import was decided already, or the region has changed since the import was proposed. `what` says which."""
 
     def __init__(self, import_id: int, what: str) -> None:
         self.import_id, self.what = import_id, what
@@ -41,7 +43,9 @@ def propose_import(
     proposed_by: str,
     now: datetime,
 ) -> Import:
-    """Store the diff between the known servers and a list. It changes nothing else. Raises NotFound."""
+    """Store the differences between the region's servers `known` and the list `inventory`, as a proposed import. The
+    region itself does not change. Raises NotFound.
+    """
     region_id = load_region(tx, region_name).region_id
     values = {"region_id": region_id, "mode": mode.value, "status": "proposed", "proposed_by": proposed_by}
     insert = imports.insert().values(**values, counts=items.counts(), attributes=inventory.attributes(), created_at=now)
@@ -127,7 +131,7 @@ def _import(row: Mapping[Any, Any]) -> Import:
 
 
 def _columns(import_id: int, known: KnownServers, inventory: Inventory, items: ImportItems) -> dict[str, Column]:
-    """Return the items as columns of their table, counted from 1."""
+    """Return the items of an import as columns of the table of import items. Items are numbered from 1."""
     at, of = items.known, items.listed
 
     def was(values: np.ndarray) -> list[object]:
@@ -164,7 +168,7 @@ def _columns(import_id: int, known: KnownServers, inventory: Inventory, items: I
 
 
 def _picked(values: np.ndarray, rows: Indices) -> list[object]:
-    """Return the values of these rows; None for row -1."""
+    """Return `values` at each of `rows`; None for a row of -1."""
     padded = np.full(len(values) + 1, None, object)
     padded[:-1] = values
     return padded[rows].tolist()  # type: ignore[no-any-return]

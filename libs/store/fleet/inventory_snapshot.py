@@ -31,7 +31,9 @@ _WORDS = """
 
 
 def load_known_servers(tx: Transaction, region_name: str) -> KnownServers:
-    """Return the servers of a region. `tx` comes from Database.snapshot(). Raises NotFound."""
+    """Return the servers of a region. `tx` must come from Database.snapshot(), so that all data are of one moment.
+    Raises NotFound.
+    """
     region_id = load_region(tx, region_name).region_id
     parameters = {"region": region_id, "reason": IMPORTED}
     topology, topology_ids = load_topology(tx, region_id)

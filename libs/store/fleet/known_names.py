@@ -1,4 +1,4 @@
-"""The names that a request may use, for suggestions when it uses an unknown one."""
+"""The names that exist. When a request uses an unknown name, the error suggests the nearest names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers to requests for maintenance, as they stand in `unavailability_events.answer`."""
+"""Convert answers to requests for maintenance to and from the JSON in `unavailability_events.answer`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from libs.domain.maintenance import MaintenanceAnswer, MaintenanceReason, Mainte
 
 
 def answer_to_json(answer: MaintenanceAnswer) -> dict[str, object]:
-    """Return the answer as a document."""
+    """Return the answer as a JSON object."""
     begins_at = None if answer.begins_at is None else answer.begins_at.isoformat()
     return {**asdict(answer), "waits_for": list(answer.waits_for), "begins_at": begins_at}
 

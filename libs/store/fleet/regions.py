@@ -19,7 +19,9 @@ from libs.store.tables import regions
 
 
 def create_region(tx: Transaction, name: str, policy: RegionPolicy, *, now: datetime) -> int:
-    """Create a region without servers and return its id. Raises AlreadyExists, also if one is being created now."""
+    """Create a region without servers, and return its id. Raises AlreadyExists if the region exists, or if another
+    transaction is creating it.
+    """
     statement = insert(regions).values(name=name, policy=asdict(policy), created_at=now).on_conflict_do_nothing()
     region_id: int | None = tx.execute(statement.returning(regions.c.region_id)).scalar_one_or_none()
     if region_id is None:
@@ -28,7 +30,9 @@ def create_region(tx: Transaction, name: str, policy: RegionPolicy, *, now: date
 
 
 def load_region(tx: Transaction, name: str, *, lock: bool = False) -> Region:
-    """Return one region. With `lock`, no other transaction changes it until this one ends. Raises NotFound."""
+    """Return one region. With `lock`, no other transaction can change the region until this transaction ends. Raises
+    NotFound.
+    """
     query = sa.select(regions).where(regions.c.name == name)
     row = tx.execute(query.with_for_update(key_share=True) if lock else query).mappings().one_or_none()
     if row is None:
@@ -37,7 +41,7 @@ def load_region(tx: Transaction, name: str, *, lock: bool = False) -> Region:
 
 
 def list_regions(tx: Transaction, *, after: int | None = None, limit: int = 100) -> Page[Region]:
-    """Return a page of regions by id; `after` is the id that the last page ended with."""
+    """Return a page of regions in order of id. `after` is the last id of the page before."""
     query = sa.select(regions).where(regions.c.region_id > (after or 0)).order_by(regions.c.region_id).limit(limit + 1)
     found = [region_of(row) for row in tx.execute(query).mappings()]
     return Page.of(found, limit, lambda region: region.region_id)

@@ -107,10 +107,10 @@ def announce_retirement(
 ) -> Retirement:
     """Announce a retirement. Its servers count as leaving from now on.
 
-    to_hardware_type, back_at   for a refresh only
+    to_hardware_type, back_at   new type of the servers, and the time at which they return; only for a refresh
 
-    Raises NotFound for the region, the scope and the type. Raises AlreadyExists if the scope has an announced one, and
-    NotPossible if kind and type do not match.
+    Raises NotFound for an unknown region, scope or type. Raises AlreadyExists if the scope has an announced retirement.
+    Raises NotPossible if `kind` and `to_hardware_type` do not match.
     """
     if (kind is RetirementKind.REFRESH) != (to_hardware_type is not None):
         raise NotPossible("to_hardware_type", "a refresh needs the type that comes back, a decommission has none")
@@ -137,7 +137,7 @@ def announce_retirement(
 
 
 def cancel_retirement(tx: Transaction, retirement_id: int, *, generation: int, actor: str, now: datetime) -> Retirement:
-    """Cancel a retirement, so that its servers stay. One that is over stays as it is. Raises NotFound,
+    """Cancel a retirement, so that its servers stay. If the retirement is over, change nothing. Raises NotFound,
     StaleGeneration.
     """
     one = retirements.c.retirement_id == retirement_id
@@ -154,9 +154,11 @@ def cancel_retirement(tx: Transaction, retirement_id: int, *, generation: int, a
 
 
 def finish_retirements(tx: Transaction, region_id: int, *, actor: str, now: datetime) -> tuple[int, int]:
-    """Finish the retirements that are due and empty. Return their number, and the number that are due and not empty.
+    """Finish the retirements that are due and whose servers are empty. Return the number of finished retirements, and
+    the number of due retirements that still have servers in use or bound.
 
-    A place is retired as a whole. The generation of each server rises, so that a writer with an older one fails.
+    A place is retired as a whole. The generation of each server rises, so that a writer that read the server before
+    fails.
     """
     lock_events(tx, region_id)
     due = list(tx.execute(_DUE, {"region_id": region_id, "now": now}).scalars())
@@ -193,8 +195,8 @@ def list_retirements(
     after: int | None = None,
     limit: int = 100,
 ) -> Page[Retirement]:
-    """Return a page of retirements by id; `after` is the id that the last page ended with. Raises NotFound for the
-    region.
+    """Return a page of retirements in order of id. `after` is the last id of the page before. Raises NotFound if the
+    region does not exist.
     """
     key = retirements.c.retirement_id
     query = _SELECT.where(key > (after or 0)).order_by(key).limit(limit + 1)
@@ -226,7 +228,9 @@ _COUNTED = frozenset({"servers", "held", "moving"})
 
 
 def _retirements(tx: Transaction, rows: Sequence[Mapping[Any, Any]]) -> list[Retirement]:
-    """Return retirements with the obstacles to the announced ones, by one query for the whole page."""
+    """Return the retirements of `rows`. Announced retirements state the obstacles to them. One query counts the
+    obstacles for the whole page.
+    """
     announced = [row["retirement_id"] for row in rows if row["status"] == RetirementStatus.ANNOUNCED]
     held: dict[int, dict[str, int]] = {i: {} for i in announced}
     count, moving = dict.fromkeys(announced, 0), dict.fromkeys(announced, 0)

@@ -1,4 +1,6 @@
-"""Servers: one, by page, and their use. Code that needs all servers reads a snapshot."""
+"""Servers: read one server or a page of servers, and set which servers run containers. Code that needs all servers
+reads a snapshot.
+"""
 
 from __future__ import annotations
 
@@ -54,9 +56,10 @@ _SELECT = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerFilter:
-    """A filter of servers. None: any.
+    """A filter of servers. A field of None lets every server pass.
 
-    Reservations are named; deleted ones match nothing. decommissioned: list only decommissioned servers, or none.
+    Reservations are given by name; the name of a deleted reservation matches no server. `decommissioned` is True to
+    list only decommissioned servers, and False to list only the others.
     """
 
     name: str | None = None
@@ -71,7 +74,7 @@ class ServerFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InUse:
-    """A change of a server's in_use, with its generation at the time of reading."""
+    """A change of a server's in_use, with the generation at which the server was read."""
 
     server_id: int
     in_use: bool
@@ -94,10 +97,11 @@ def list_servers(
     after: int | None = None,
     limit: int = 100,
 ) -> Page[Server]:
-    """Return a page of servers by id, of one region or all; `after` is the id that the last page ended with.
+    """Return a page of servers in order of id, of one region, or of all regions if `region_name` is None. `after` is
+    the last id of the page before.
 
-    Names are looked up first: with ids in the query, the planner can estimate whether an index helps. Raises NotFound
-    for the region.
+    The ids of names are looked up in a query before. With ids, PostgreSQL can estimate whether an index helps. Raises
+    NotFound if the region does not exist.
     """
     query = _SELECT.where(servers.c.server_id > (after or 0))
     gone = servers.c.decommissioned_at.is_not(None)
@@ -142,8 +146,8 @@ def count_free_servers(tx: Transaction, region_id: int) -> dict[str, int]:
 def set_in_use(tx: Transaction, changes: Sequence[InUse], *, actor: str, now: datetime) -> tuple[Server, ...]:
     """Set which servers run containers, all or nothing. Return the servers in the order of `changes`.
 
-    Raises NotFound, and StaleGeneration for the first server that is not at its generation. Raises NotPossible for a
-    server named twice, and for a server in use that is bound to no reservation.
+    Raises NotFound, and StaleGeneration for the first server that has changed since it was read. Raises NotPossible for
+    a server named twice, and for a server in use that is bound to no reservation.
     """
     wanted = {change.server_id: change for change in changes}
     if len(wanted) < len(changes):

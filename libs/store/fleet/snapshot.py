@@ -1,4 +1,4 @@
-"""A region as arrays, read at one moment: the input of solves and assessments."""
+"""Read a region as arrays at one moment: the input of solves, and of assessments of capacity requests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LEAVING = """
 
 
 def load_fleet_snapshot(tx: Transaction, region_name: str) -> FleetSnapshot:
-    """Return the input of a solve. `tx` comes from Database.snapshot(), so that all of it is of one moment.
+    """Return the input of a solve. `tx` must come from Database.snapshot(), so that all data are of one moment.
 
     Rows are ordered by id, and hardware types by name. The types are those of the region's servers and of its
     reservations' RRUs. Bindings to deleted reservations read DELETED. Scheduled reservations are left out. Raises
@@ -141,7 +141,7 @@ def _servers(
 
 
 def _rows_of_types(ids: Ints, type_ids: Ints) -> Indices:
-    """Return the row of each type id. Types are ordered by name, so their ids need not ascend."""
+    """Return the row of each of `ids` in `type_ids`. Types are ordered by name, so `type_ids` need not ascend."""
     order = np.argsort(type_ids)
     return order[rows_of(ids, type_ids[order])].astype(np.int32)
 

@@ -16,7 +16,7 @@ from libs.store.tables import datacenters, msbs, racks
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TopologyIds:
-    """The broker's ids of the names in a Topology, ascending.
+    """The ids of the places in a Topology, in ascending order.
 
     datacenters, msbs, racks   (D,) (M,) (K,) int
     """

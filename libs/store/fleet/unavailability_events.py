@@ -64,15 +64,17 @@ _REFRESH = """
 
 
 MOVE_FAILED = "move_failed"
-"""Start of the reason of a move that failed for good, and of the event that reports its server."""
+"""First words of the reason of a move that failed for good, and of the event that reports the move's server."""
 _MENDED = sa.text("UPDATE moves SET dead_letter = 'mended' WHERE server_id = :server_id AND dead_letter = 'open'")
 
 
 def refresh_unavailability(tx: Transaction, region_id: int, *, now: datetime) -> int:
-    """Close the events that are over, and derive every server's unavailability from the allowed events that have begun.
+    """Close the events that are over. Then set every server's unavailability by the events that are allowed and have
+    begun.
 
-    Unplanned outranks planned. Return the number of servers that changed. If servers were lost, ask for replacements in
-    the same transaction. Idempotent; the scheduler's tick calls it.
+    A server with both an unplanned and a planned event is unplanned. Return the number of servers that changed. If
+    servers were lost, queue a job that replaces them, in the same transaction. Idempotent: the scheduler calls it on
+    every tick.
     """
     lock_events(tx, region_id)
     is_open = (_events.c.region_id == region_id, _events.c.ended_at.is_(None))
@@ -104,11 +106,11 @@ def open_event(
     """Open an event: a server, rack, MSB or datacenter is or will be unavailable.
 
     kind             PLANNED or UNPLANNED
-    ends_at          time at which it closes by itself; None: until end_event
-    state, answer    of planned maintenance that asks; the caller asks
-    override_reason  why it need not ask
+    ends_at          time at which the event closes by itself; None: it stays open until end_event
+    state, answer    of planned maintenance that must ask before it begins; the caller has asked
+    override_reason  why the maintenance need not ask
 
-    Raises NotFound for the region and the scope, and IntegrityError if ends_at is not after starts_at.
+    Raises NotFound for an unknown region or scope, and IntegrityError if `ends_at` is not after `starts_at`.
     """
     region_id = load_region(tx, region_name).region_id
     key, scope_id = _SCOPES[scope][1], find_scope(tx, region_id, scope, scope_name)
@@ -146,10 +148,12 @@ def settle_event(
     actor: str,
     now: datetime,
 ) -> None:
-    """Write what was answered to planned maintenance. Nothing is written if nothing changed.
+    """Write the answer to a request for planned maintenance, and the new state of its event. Write nothing if both are
+    as before.
 
-    The caller holds the lock of the region's events and, after ALLOWED, refreshes the unavailability. One that waited
-    keeps its length: its end moves. A refusal ends it. Raises StaleGeneration unless the event is as it was read.
+    The caller must hold the lock of the region's events and, after ALLOWED, refresh the unavailability. If the
+    maintenance had to wait, its end moves by the time of waiting. REFUSED ends the event. Raises StaleGeneration unless
+    the stored event is still open and at the generation of `event`.
     """
     if (state, answer) == (event.state, event.answer):
         return
@@ -173,9 +177,10 @@ def settle_event(
 def end_event(
     tx: Transaction, event_id: int, *, generation: int | None, actor: str, now: datetime
 ) -> UnavailabilityEvent:
-    """End an event now. One that has ended stays as it is. `generation` None: do not compare it.
+    """End an event now. If the event has ended, change nothing. If `generation` is None, do not compare generations.
 
-    If a failed move reported the event, mark its open dead letter as mended. Raises NotFound and StaleGeneration.
+    If a failed move reported the event, mark the move's open dead letter as mended. Raises NotFound and
+    StaleGeneration.
     """
     one = _events.c.unavailability_event_id == event_id
     region_id = tx.execute(sa.select(_events.c.region_id).where(one)).scalar_one_or_none()
@@ -211,7 +216,8 @@ def list_events(
     after: int | None = None,
     limit: int = 100,
 ) -> Page[UnavailabilityEvent]:
-    """Return a page of events by id, of one region or all. `is_open` restricts it to open or to ended ones.
+    """Return a page of events in order of id, of one region, or of all regions if `region_name` is None. `is_open` is
+    True for open events only, and False for ended events only.
 
     Raises NotFound for the region.
     """
@@ -228,7 +234,9 @@ def list_events(
 
 
 def list_asking(tx: Transaction, region_id: int, *, now: datetime) -> list[UnavailabilityEvent]:
-    """Return the planned events of a region that ask to begin, in the order of asking: queued, or due."""
+    """Return the planned events of a region that ask whether they may begin: those that are queued, and those that are
+    due. The order is the order of asking.
+    """
     asks = sa.or_(_events.c.state == EventState.QUEUED.value, _events.c.starts_at <= now)
     asking = _events.c.state.in_((EventState.ANNOUNCED.value, EventState.QUEUED.value))
     query = _SELECT.where(_events.c.region_id == region_id, _events.c.ended_at.is_(None), asking, asks)
@@ -236,8 +244,8 @@ def list_asking(tx: Transaction, region_id: int, *, now: datetime) -> list[Unava
 
 
 def lock_events(tx: Transaction, region_id: int) -> None:
-    """Lock the events of a region until the transaction ends. Two concurrent writers would not see each
-    other's events.
+    """Lock the events of a region until the transaction ends. Without the lock, two concurrent writers would not see
+    each other's events.
     """
     query = "SELECT pg_advisory_xact_lock(hashtextextended('unavailability', :region_id))"
     tx.execute(sa.text(query), {"region_id": region_id})

@@ -18,5 +18,7 @@ _USABLE = """
 
 
 def load_usable_servers(tx: Transaction, region_name: str) -> Ints:
-    """Return the (N,) ids of the servers that are in no reservation, bound to none, up and in a known state."""
+    """Return the (N,) ids of the servers that are up, in a known state, and have neither a current nor a target
+    reservation.
+    """
     return copy_out(tx, _USABLE, {"region": region_name}, {"id": ">i8"})["id"].astype(np.int64)

@@ -18,7 +18,8 @@ _events = unavailability_events
 
 
 def retry_dead_letter(tx: Transaction, move_id: int, *, reason: str, actor: str, now: datetime) -> Move:
-    """Let the mover start again from the server's state at that time, and end the event that reported the server.
+    """Resolve a dead letter: let the mover plan a new move from the server's present state. End the event that reported
+    the server.
 
     Raises NotFound, and NotPossible for a move that is not an open dead letter.
     """
@@ -28,7 +29,8 @@ def retry_dead_letter(tx: Transaction, move_id: int, *, reason: str, actor: str,
 
 
 def reopen_to_skip(tx: Transaction, move_id: int, *, reason: str, actor: str, now: datetime) -> Move:
-    """Reopen the move at another attempt of the failed step. The caller must record the step as skipped at once.
+    """Reopen a failed move at a new attempt of its failed step. The caller must record this step as skipped in the same
+    transaction.
 
     End the event that reported the server. Raises the same errors as retry_dead_letter.
     """
@@ -54,7 +56,8 @@ def _resolve(
     actor: str,
     now: datetime,
 ) -> Move:
-    """Lock and check the dead letter, end the events that reported its server, and write the audit entry.
+    """Lock and check the dead letter of a move. End the events that reported the move's server, and write the audit
+    entry.
 
     Locks follow the global order: events, servers, moves.
     """

@@ -1,4 +1,4 @@
-"""Moves for readers of the API: by page, or one with all attempts at its steps."""
+"""Moves for readers of the API: a page of moves, or one move with all attempts at its steps."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def list_moves(
     after: int | None = None,
     limit: int = 100,
 ) -> Page[Move]:
-    """Return a page of moves by id; `after` is the id that the last page ended with."""
+    """Return a page of moves in order of id. `after` is the last id of the page before."""
     query = _SELECT.where(moves.c.move_id > (after or 0)).order_by(moves.c.move_id).limit(limit + 1)
     if region is not None:
         query = query.where(regions.c.name == region)
@@ -61,7 +61,7 @@ def list_moves(
 
 
 def load_step_records(tx: Transaction, move_id: int) -> tuple[StepRecord, ...]:
-    """Return every attempt of a finished move, in order, skipped ones included."""
+    """Return every attempt at a step of a finished move, in order. Attempts that were skipped are included."""
     columns = [move_steps.c[name] for name in StepRecord.__dataclass_fields__]
     query = sa.select(*columns).where(move_steps.c.move_id == move_id)
     rows = tx.execute(query.order_by(move_steps.c.step_index, move_steps.c.attempt)).mappings()

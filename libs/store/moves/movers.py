@@ -1,4 +1,4 @@
-"""Movers of regions. A region without a row has a mover with the defaults."""
+"""Movers of regions. A region without a row in the table has a mover with the default bounds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from libs.store.tables import movers
 _BOUNDS = tuple(field.name for field in fields(MoverBounds))
 _NO_ACTUATOR, _SIMULATED = "NoActuator", "Simulated"
 _SHOWN_MAX = 5
-"""Reservations that a message names."""
+"""Largest number of reservations that a message names."""
 
 
 def load_mover(tx: Transaction, region_name: str) -> Mover:
@@ -55,7 +55,9 @@ def set_bounds(
 
 
 def pause_mover(tx: Transaction, region_name: str, *, reason: str, actor: str, now: datetime) -> Mover:
-    """Pause the mover: no step begins. If it is paused already, keep its time and its reason."""
+    """Pause the mover, so that no step begins. If the mover is paused already, keep the time and the reason of that
+    pause.
+    """
     region_id, before = _lock(tx, region_name)
     if before.paused_at is not None:
         return before
@@ -67,7 +69,9 @@ def pause_mover(tx: Transaction, region_name: str, *, reason: str, actor: str, n
 
 
 def resume_mover(tx: Transaction, region_name: str, *, reason: str, actor: str, now: datetime) -> Mover:
-    """Resume the mover. One that is not paused stays as it is. The pause does not count as a duration of any step."""
+    """Resume the mover. If the mover is not paused, change nothing. The time of the pause does not count toward the
+    duration of a step.
+    """
     region_id, before = _lock(tx, region_name)
     if before.paused_at is None:
         return before
@@ -78,9 +82,10 @@ def resume_mover(tx: Transaction, region_name: str, *, reason: str, actor: str, 
 
 
 def note_actuator(tx: Transaction, region_name: str, actuator: str | None, *, now: datetime) -> None:
-    """Set the region's condition if no actuator is named, or if it is the simulated one. Raises NotFound.
+    """Set the region's condition if `actuator` is None or the simulated actuator. Raises NotFound.
 
-    Write nothing if the condition says so already. The time without an actuator does not count as a duration of steps.
+    Write nothing if the condition is already set. The time without an actuator does not count toward the duration of a
+    step.
     """
     region_id = load_region(tx, region_name).region_id
     kind = RegionConditionType.ACTUATOR_REACHABLE
@@ -105,8 +110,8 @@ def note_actuator(tx: Transaction, region_name: str, actuator: str | None, *, no
 def note_unanswered(
     tx: Transaction, region_name: str, *, probe_at: datetime | None, message: str, now: datetime
 ) -> Mover:
-    """Count a tick without any answer of the actuator. With `probe_at`, open the breaker and set the region's
-    condition.
+    """Count a tick of the mover on which the actuator did not answer. If `probe_at` is given, open the circuit breaker
+    and set the region's condition.
     """
     region_id, before = _lock(tx, region_name)
     _update(tx, region_id, {"ticks_failed": before.ticks_failed + 1, "probe_at": probe_at})
@@ -125,7 +130,9 @@ def note_unanswered(
 
 
 def note_answered(tx: Transaction, region_name: str, *, now: datetime) -> Mover:
-    """Close the breaker, because the actuator answers again. Only time from now on counts as a duration of steps."""
+    """Close the circuit breaker, because the actuator answers again. Only the time from `now` on counts toward the
+    duration of a step.
+    """
     region_id, _ = _lock(tx, region_name)
     _update(tx, region_id, {"ticks_failed": 0, "probe_at": None, "patient_since": now})
     kind, message = RegionConditionType.ACTUATOR_REACHABLE, "The actuator answers."
@@ -134,7 +141,9 @@ def note_answered(tx: Transaction, region_name: str, *, now: datetime) -> Mover:
 
 
 def note_waits(tx: Transaction, region_id: int, waits: Mapping[str, int], *, now: datetime) -> None:
-    """Set the region's condition: the reservations whose servers wait, because they cannot spare them yet."""
+    """Set the region's condition that says which reservations cannot spare servers yet, so that these servers wait with
+    their moves.
+    """
     kind = RegionConditionType.ROOM_TO_MOVE
     if not waits:
         _say(tx, region_id, kind, ConditionStatus.TRUE, "NothingWaits", "No move waits for capacity.", now)

@@ -1,7 +1,8 @@
-"""Moves: reads and writes of the mover.
+"""Moves as the mover reads and writes them.
 
-All of it is in bulk: a tick takes a few statements, however many moves are under way. Only the mover writes moves.
-Servers have other writers, so the effect of a step on a server is a compare-and-swap on its generation.
+Every function handles many moves at once: a tick takes a few statements, however many moves are under way. Only the
+mover writes moves. Servers have other writers, so the effect of a step on a server is a compare-and-swap on its
+generation.
 """
 
 from __future__ import annotations
@@ -96,8 +97,8 @@ _DOUBTS = _EFFECTS - {MoveStep.CLEAN}
 
 
 def start_moves(tx: Transaction, region_id: int, starts: Sequence[MoveStart], *, now: datetime) -> int:
-    """Start moves of servers that have not changed since they were read; return their number. A later tick takes the
-    rest.
+    """Start the moves in `starts` whose servers have not changed since they were read. Return the number of started
+    moves. A later tick reads the other servers again.
     """
     arrays = {
         "server_ids": [start.server_id for start in starts],
@@ -108,9 +109,10 @@ def start_moves(tx: Transaction, region_id: int, starts: Sequence[MoveStart], *,
 
 
 def mark_asked(tx: Transaction, moves: Sequence[RunningMove], *, now: datetime) -> list[RunningMove]:
-    """Record that the actuator is about to be asked for these steps. Return those that have not changed since.
+    """Record that the actuator is about to be asked for the steps of `moves`. Return the moves that have not changed
+    since they were read.
 
-    From then on a step may be under way, even if the clock jumps.
+    From then on a step counts as possibly under way, even if the clock jumps.
     """
     new = {move.move_id: move for move in moves if not move.asked}
     rows = tx.execute(_ASKED, {"move_ids": list(new), "now": now}).all() if new else ()
@@ -123,7 +125,7 @@ def mark_asked(tx: Transaction, moves: Sequence[RunningMove], *, now: datetime) 
 
 
 def change_moves(tx: Transaction, changes: Sequence[MoveChange], *, now: datetime) -> int:
-    """Write the next state of moves, and the effects of their steps on servers; return the number of moves.
+    """Write the next state of moves, and the effects of their steps on servers. Return the number of moves written.
 
     Pass moves that fail for good to fail_moves instead. Skip a move that has changed since. Skip it also if its step
     has an effect and its server has changed. The actuator repeats its answer on the next tick.
@@ -135,7 +137,9 @@ def change_moves(tx: Transaction, changes: Sequence[MoveChange], *, now: datetim
 
 
 def postpone_moves(tx: Transaction, postponed: Sequence[MovePostponed]) -> int:
-    """Record when to ask about moves again; return their number. Skip moves that have changed since."""
+    """Record when to ask the actuator about moves again. Skip moves that have changed since they were read. Return the
+    number of moves written.
+    """
     rows = [
         {
             "move_id": later.move.move_id,
@@ -180,7 +184,9 @@ def fail_moves(tx: Transaction, region_id: int, changes: Sequence[MoveChange], *
 
 
 def _effect(change: MoveChange) -> str | None:
-    """Return the effect of a change on its server: a step that is done, or one that may be done as its move ends."""
+    """Return the effect of a change on the move's server. A step has an effect if it is done, or if the move ends and
+    the step may have been done.
+    """
     step = change.move.step
     if change.result in (StepResult.DONE, StepResult.SKIPPED):
         return step.value if step in _EFFECTS else None

@@ -97,8 +97,9 @@ _STEPS = {step.value: step for step in MoveStep}
 def load_moves_snapshot(tx: Transaction, region_name: str, *, moves_max: int, now: datetime) -> MovesSnapshot:
     """Return the running moves and the waiting servers of a region. Raises NotFound.
 
-    `tx` comes from Database.snapshot(). If the running moves reach the bound of the region's mover, or else
-    `moves_max`, read only the urgent servers.
+    `tx` must come from Database.snapshot(). The bound on running moves is the bound of the region's mover, or
+    `moves_max` if the mover has none. If the running moves reach the bound, read only the urgent servers
+    (replacements).
     """
     region_id = load_region(tx, region_name).region_id
     mover = load_mover(tx, region_name)

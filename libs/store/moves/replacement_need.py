@@ -1,4 +1,4 @@
-"""Lost servers of a region and its spare servers: the input of replacements."""
+"""Read the lost servers and the spare servers of a region: the input of the decision on replacements."""
 
 from __future__ import annotations
 
@@ -40,9 +40,10 @@ _SPARE = """
 
 
 def load_failures(tx: Transaction, region_name: str, *, now: datetime) -> FailuresSnapshot | None:
-    """Return a region with its lost servers. Return None, at almost no cost, if there are none.
+    """Return a region with its lost servers. If the region has no lost server, return None at almost no cost.
 
-    `tx` comes from Database.snapshot(), so that all of it is of one moment. Raises NotFound for the region.
+    `tx` must come from Database.snapshot(), so that all data are of one moment. Raises NotFound if the region does not
+    exist.
     """
     region_id = load_region(tx, region_name).region_id
     values = {"region_id": region_id, "now": now}

@@ -29,7 +29,9 @@ _CHANGES = """
 
 
 def forget_moves(tx: Transaction, region_name: str, *, before: datetime, most: int) -> int:
-    """Delete up to `most` moves that ended before this time, with their attempts, oldest first. Return their number."""
+    """Delete up to `most` moves that ended before `before`, with their attempts, oldest first. Return the number of
+    deleted moves.
+    """
     old = tx.execute(sa.text(_MOVES), _which(tx, region_name, before, most)).scalars().all()
     for table in ("move_steps", "moves"):
         tx.execute(sa.text(f"DELETE FROM {table} WHERE move_id = ANY(:old)"), {"old": old})
@@ -37,9 +39,10 @@ def forget_moves(tx: Transaction, region_name: str, *, before: datetime, most: i
 
 
 def forget_plan_changes(tx: Transaction, region_name: str, *, before: datetime, most: int) -> int:
-    """Delete the changes of plans made before this time and before the latest solve; return their number.
+    """Delete up to `most` changes of plans that were made before `before` and before the latest solve. Return the
+    number of deleted changes.
 
-    The plans stay, with their numbers of changes.
+    The plans stay, and still state how many changes they had.
     """
     return tx.execute(sa.text(_CHANGES), _which(tx, region_name, before, most)).rowcount
 

@@ -14,7 +14,9 @@ from libs.store.tables import executed_changes, placement_plans
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutedShare:
-    """A total over the latest plans: finished actions, and the executed amount per planned unit."""
+    """The share of planned changes that was carried out, over the latest plans: the number of finished actions, and the
+    executed amount per planned unit.
+    """
 
     actions: int
     share: float
@@ -30,7 +32,8 @@ def record_executed(
     executed: float,
     now: datetime,
 ) -> None:
-    """Record a finished action (`upsize` or `downsize`) of a plan. A later record replaces it.
+    """Record a finished action of a plan, in the phase `upsize` or `downsize`. A second record of the same action
+    replaces the first one.
 
     planned, executed   in units of the action's hardware type
     """
@@ -40,7 +43,7 @@ def record_executed(
 
 
 def load_executed_shares(tx: Transaction, *, plans: int) -> dict[str, ExecutedShare]:
-    """Return phase -> its share over the latest `plans` committed plans that have records."""
+    """Return phase -> executed share, over the latest `plans` committed plans that have records."""
     e = executed_changes.c
     query = sa.select(e.phase, sa.func.count(), sa.func.sum(e.executed) / sa.func.sum(e.planned))
     rows = tx.execute(query.where(e.placement_plan_id.in_(latest_executed(plans))).group_by(e.phase))

@@ -1,4 +1,6 @@
-"""Placement plans: immutable, each with a parent. One row names the target plan."""
+"""Placement plans. A plan is immutable and names its parent, the plan before. One row of the database names the target
+plan, the plan in force.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ def commit_placement_plan(
 ) -> int:
     """Store a plan and its documents, and make it the target if `committed`. Return its id.
 
-    Raises StalePlan if its parent is no longer the target.
+    Raises StalePlan if `parent` is no longer the target plan.
     """
     if committed:
         found = tx.execute(sa.select(_HEAD).with_for_update()).scalar_one()

@@ -1,4 +1,4 @@
-"""Overrides: set, listed, withdrawn, never deleted."""
+"""Overrides of the planner's bounds. An override can be set, listed and withdrawn, but is never deleted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ _LOCK = "plan_overrides"
 
 
 def lock_overrides(tx: Transaction) -> None:
-    """Lock the overrides until the transaction ends, so that a check against the others stays valid."""
+    """Lock all overrides until the transaction ends, so that a check of a new override against the stored ones stays
+    valid.
+    """
     tx.execute(sa.select(sa.func.pg_advisory_xact_lock(sa.func.hashtext(_LOCK))))
 
 
@@ -72,7 +74,9 @@ def load_overrides_in_force(tx: Transaction, now: datetime) -> tuple[PlanOverrid
 def list_overrides(
     tx: Transaction, *, in_force: bool | None, now: datetime, before: int | None, limit: int
 ) -> Page[PlanOverride]:
-    """Return a page of overrides, latest first: those in force, those not in force, or all."""
+    """Return a page of overrides, latest first. `in_force` is True for overrides in force, False for those no longer in
+    force, and None for all.
+    """
     query = sa.select(plan_overrides).order_by(_T.plan_override_id.desc()).limit(limit + 1)
     if in_force is not None:
         query = query.where(_in_force(now) if in_force else sa.not_(_in_force(now)))

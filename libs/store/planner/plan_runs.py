@@ -1,4 +1,4 @@
-"""Plan runs. One worker at a time takes a run, and another takes it again if that worker dies."""
+"""Plan runs. One worker at a time takes a run. If the worker dies, another worker takes the run again."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def create_plan_run(
 
 
 def take_plan_run(tx: Transaction, *, window: tuple[datetime, datetime], now: datetime) -> PlanRun | None:
-    """Begin the oldest open run, or begin it again after its worker died. Return None if there is none.
+    """Begin the oldest open run, or begin it again after its worker died. Return None if there is no open run.
 
     The first attempt pins the input: the versions of inputs, the window and the parent plan.
     """
@@ -89,7 +89,7 @@ def finish_plan_run(
     reason: str | None = None,
     error: str | None = None,
 ) -> bool:
-    """Finish the run. Return False, and change nothing, if it is over or this is not its latest attempt."""
+    """Finish the run. Return False, and change nothing, if the run is over or `run` is not its latest attempt."""
     values = {
         "status": status,
         "placement_plan_id": placement_plan_id,
@@ -102,7 +102,7 @@ def finish_plan_run(
 
 
 def cancel_plan_run(tx: Transaction, plan_run_id: int, *, now: datetime) -> bool:
-    """Cancel a queued run, or ask a running one to stop. Return False if it is over."""
+    """Cancel a queued run, or ask a running run to stop. Return False if the run is over."""
     queued = sa.update(plan_runs).where(_T.plan_run_id == plan_run_id, _T.status == PlanRunStatus.QUEUED)
     values = {"status": PlanRunStatus.CANCELLED, "cancel_requested": True, "finished_at": now}
     if tx.execute(queued.values(values)).rowcount == 1:
@@ -129,7 +129,7 @@ def list_plan_runs(tx: Transaction, *, before: int | None, limit: int) -> Page[P
 
 
 def was_scheduled(tx: Transaction, *, since: datetime) -> bool:
-    """Return whether the schedule has created a run since then that is over."""
+    """Return whether a run that the schedule created at `since` or later is over."""
     query = sa.select(_T.plan_run_id).where(
         _T.trigger == PlanTrigger.SCHEDULE, _T.created_at >= since, _T.status.not_in(_OPEN)
     )

@@ -49,7 +49,7 @@ def list_current(tx: Transaction) -> tuple[InputVersion, ...]:
 
 
 def list_versions(tx: Transaction, name: str, *, before: int | None, limit: int) -> Page[InputVersion]:
-    """Return a page of versions of an input, latest first; `before` is the version that the last page ended with."""
+    """Return a page of versions of an input, latest first. `before` is the last version of the page before."""
     query = sa.select(*_COLUMNS).where(_T.name == name).order_by(_T.version.desc()).limit(limit + 1)
     if before is not None:
         query = query.where(_T.version < before)

@@ -32,7 +32,8 @@ _SUPERSEDED = """
 
 
 def forget_plan_runs(tx: Transaction, *, before: datetime, executed_plans: int, most: int) -> int:
-    """Delete runs that ended before this time, oldest first, with their models and plans; return their number.
+    """Delete up to `most` runs that ended before `before`, oldest first, with their models and plans. Return the number
+    of deleted runs.
 
     Keep the run of the target, and the runs of the latest plans from which the next plan takes its executed shares.
     """
@@ -55,7 +56,9 @@ def forget_plan_runs(tx: Transaction, *, before: datetime, executed_plans: int, 
 
 
 def forget_input_versions(tx: Transaction, *, before: datetime, most: int) -> int:
-    """Delete input versions that were superseded before this time and that no run uses; return their number."""
+    """Delete up to `most` versions of inputs that were superseded before `before` and that no run uses. Return the
+    number of deleted versions.
+    """
     _allow(tx)
     old = tx.execute(sa.text(_SUPERSEDED), {"before": before, "most": most}).scalars().all()
     key = planning_input_versions.c.planning_input_version_id

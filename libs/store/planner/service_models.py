@@ -15,7 +15,7 @@ _T = service_models.c
 
 
 def save_service_models(tx: Transaction, plan_run_id: int, models: Mapping[str, Mapping[str, object]]) -> None:
-    """Store a run's models by service. Replace those of an earlier attempt."""
+    """Store a run's models by service. Replace the models of an earlier attempt."""
     tx.execute(sa.delete(service_models).where(_T.plan_run_id == plan_run_id))
     rows = [
         {"plan_run_id": plan_run_id, "service": name, "confidence": model["confidence"], "document": dict(model)}
@@ -51,6 +51,6 @@ def list_service_models(
 
 
 def forget_service_models(tx: Transaction, *, most: int) -> int:
-    """Delete the models of all runs but the newest; return their number."""
+    """Delete the models of all runs except the newest `most` runs. Return the number of deleted models."""
     kept = sa.select(plan_runs.c.plan_run_id).order_by(plan_runs.c.plan_run_id.desc()).limit(most)
     return tx.execute(sa.delete(service_models).where(_T.plan_run_id.not_in(kept))).rowcount

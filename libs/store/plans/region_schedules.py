@@ -40,7 +40,8 @@ def set_solve_period(
     now: datetime,
     reason: str | None = None,
 ) -> RegionSchedule:
-    """Set the period between the solves of a region, and write an audit entry. None: the scheduler's own period.
+    """Set the period between the solves of a region, and write an audit entry. If `solve_every_s` is None, the
+    scheduler's own period applies.
 
     The next solve is due at most one new period from now. Raises NotFound, and StaleGeneration unless the region is at
     `generation`.

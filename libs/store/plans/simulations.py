@@ -1,4 +1,4 @@
-"""Simulations: requested, run by a worker, stored for a while, applied at most once."""
+"""Simulations. A worker runs a requested simulation. The answer is stored for a while and can be applied once at most."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def create_simulation(tx: Transaction, region_id: int, what_if: WhatIf, *, reque
 
 
 def start_simulation(tx: Transaction, simulation_id: int, *, now: datetime) -> bool:
-    """Start a simulation, or start it again after its worker died. Return False if it is over."""
+    """Start a simulation, or start it again after its worker died. Return False if the simulation is over."""
     statement = (
         sa.update(simulations)
         .where(simulations.c.simulation_id == simulation_id, simulations.c.status.not_in(_OVER))
@@ -105,9 +105,10 @@ def finish_simulation(
 
 
 def cancel_simulation(tx: Transaction, simulation_id: int, *, job_kind: str, now: datetime) -> bool:
-    """Cancel a queued simulation, or ask a running one to stop. Return False if it is over.
+    """Cancel a queued simulation, or ask a running simulation to stop. Return False if the simulation is over.
 
-    Cancel also a running one without a queued or running job of `job_kind`: its workers died too often.
+    Cancel a running simulation at once if it has no queued or running job of `job_kind`, because its workers died too
+    often.
     """
     chosen = sa.update(simulations).where(simulations.c.simulation_id == simulation_id)
     job = sa.select(jobs.c.job_id).where(
@@ -122,7 +123,7 @@ def cancel_simulation(tx: Transaction, simulation_id: int, *, job_kind: str, now
 
 
 def mark_applied(tx: Transaction, simulation_id: int, *, plan_id: int | None, applied_by: str, now: datetime) -> bool:
-    """Mark a simulation as applied. Return False if it is applied already or not done."""
+    """Mark a simulation as applied. Return False if the simulation is applied already or is not done."""
     statement = (
         sa.update(simulations)
         .where(
@@ -174,7 +175,7 @@ def list_simulations(tx: Transaction, *, region: str | None, after: int | None, 
 
 
 def load_simulated_changes(tx: Transaction, simulation_id: int) -> list[SimulatedChange]:
-    """Return the servers that the answer binds elsewhere, by id."""
+    """Return the servers to which the simulation's answer gives another target, in order of id."""
     query = """SELECT server_id, server_generation AS generation, to_reservation FROM simulation_changes
                WHERE simulation_id = :simulation_id ORDER BY server_id"""
     rows = tx.execute(sa.text(query), {"simulation_id": simulation_id}).mappings()

@@ -14,7 +14,9 @@ from libs.reconcile.jobs import SOLVE
 from libs.store.platform.database import Transaction
 
 _LOOKED_AT = 10_000
-"""Number of latest runs to read, over all regions. Metrics read them often, and years of hourly runs would be slow."""
+"""Number of latest runs to read, over all regions. Metrics read the runs often, and reading years of hourly runs would
+be slow.
+"""
 
 # The latest run of a region that has ended, or that has no job any more; and the start of the streak of runs that
 # ended in the same way.
@@ -71,7 +73,9 @@ _TELL: Mapping[str, tuple[ConditionStatus, str, str]] = {
 
 
 def load_solve_conditions(tx: Transaction, region_ids: Sequence[int] | None = None) -> dict[int, RegionCondition]:
-    """Return the condition Solved of these regions, or of all: the result of the latest solve."""
+    """Return the condition Solved of the regions `region_ids`, or of all regions if None. The condition states the
+    result of the latest solve.
+    """
     chosen = None if region_ids is None else list(region_ids)
     rows = tx.execute(sa.text(_LATEST), {"region_ids": chosen, "job_kind": SOLVE, "looked_at": _LOOKED_AT}).mappings()
     ended = {row["region_id"]: _condition(row) for row in rows}

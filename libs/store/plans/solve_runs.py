@@ -22,7 +22,8 @@ _COLUMNS = sa.select(solve_runs, regions.c.name.label("region")).join(
 def fail_left_runs(tx: Transaction, region_id: int, *, now: datetime) -> int:
     """Mark the region's running runs as failed, because their worker died; return their number.
 
-    Only one solve job of a region runs at a time (libs.jobs). So when one begins, no other run is really running.
+    Only one solve job of a region runs at a time (libs.jobs). So when a solve job begins, a run that is marked as
+    running has lost its worker.
     """
     left = (solve_runs.c.region_id == region_id, solve_runs.c.status == SolveStatus.RUNNING)
     values = {"status": SolveStatus.FAILED, "error": "the worker ended before the solve did", "finished_at": now}
@@ -71,7 +72,7 @@ def finish_solve_run(
     report: Mapping[str, object] | None = None,
     error: str | None = None,
 ) -> bool:
-    """Finish the run. Return False, and change nothing, if it is over."""
+    """Finish the run. Return False, and change nothing, if the run is over."""
     statement = (
         sa.update(solve_runs)
         .where(solve_runs.c.solve_run_id == solve_run_id, solve_runs.c.status == SolveStatus.RUNNING)
@@ -81,7 +82,7 @@ def finish_solve_run(
 
 
 def request_cancel(tx: Transaction, solve_run_id: int) -> bool:
-    """Ask a running run to stop. Return False if it is not running."""
+    """Ask a run to stop. Return False if the run is not running."""
     statement = (
         sa.update(solve_runs)
         .where(solve_runs.c.solve_run_id == solve_run_id, solve_runs.c.status == SolveStatus.RUNNING)

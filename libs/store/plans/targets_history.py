@@ -25,10 +25,12 @@ _AROUND = """
 
 
 def load_last_solve_changes(tx: Transaction, region_name: str) -> tuple[int, dict[int, tuple[int, int | None]]] | None:
-    """Return the region's latest solve plan and the targets around it; None if there is none. Raises NotFound.
+    """Return the id of the region's latest plan of a solve, and the targets before and after this plan. Return None if
+    there is no such plan. Raises NotFound.
 
-    The targets map server id -> (before, after), the reservation ids before and after the plan; 0: none. A server that
-    is absent has had its present target throughout. after is None if the plan left the present target.
+    The targets map server id -> (before, after), the ids of the target reservation before and after the plan. An id of
+    0 stands for no target. If `after` is None, the present target is the one after the plan. An absent server had its
+    present target before and after the plan.
     """
     region_id = load_region(tx, region_name).region_id
     query = "SELECT max(plan_id) FROM plans WHERE region_id = :region_id AND kind = :kind"

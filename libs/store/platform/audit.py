@@ -57,7 +57,7 @@ def append_each(
     after: Mapping[str, object] | None = None,
     reason: str | None = None,
 ) -> None:
-    """Add the same entry for each of these rows, in one statement."""
+    """Add the same entry for each row of `subject_ids`, in one statement."""
     subjects = sa.func.unnest(sa.cast(list(subject_ids), ARRAY(sa.BigInteger))).column_valued()
     values: dict[str, Any] = {
         "at": sa.literal(now),

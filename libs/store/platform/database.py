@@ -96,7 +96,9 @@ class Database:
 
 @contextmanager
 def briefly(tx: Transaction, wait_s: float) -> Iterator[None]:
-    """Open a savepoint. A lock is awaited for at most wait_s from here on. On a timeout, roll back and raise Locked."""
+    """Open a savepoint. Inside it, a statement waits at most `wait_s` for a lock. On a timeout, roll back to the
+    savepoint and raise Locked.
+    """
     try:
         with tx.begin_nested():
             tx.execute(sa.text(f"SET LOCAL lock_timeout = {round(wait_s * 1000)}"))

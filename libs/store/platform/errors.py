@@ -1,4 +1,4 @@
-"""Errors of the database that no caller caused."""
+"""Errors of the database that no caller has caused, such as a lost connection."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ A retry may help. Code that bypasses SQLAlchemy, such as COPY, raises psycopg's 
 
 
 def told(error: str | None) -> str | None:
-    """Return the text of an error without secrets, to be stored. Every viewer may read it."""
+    """Return the text of an error without secrets. The text is stored, and every viewer may read it."""
     return None if error is None else str(redact(error))

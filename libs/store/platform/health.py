@@ -10,7 +10,7 @@ from libs.store.tables import metadata
 
 
 def check_database(database: Database) -> str | None:
-    """Return why the database cannot be used; None if it can."""
+    """Return the reason why the database cannot be used; None if the database is usable."""
     try:
         with database.snapshot() as tx:
             there = set(sa.inspect(tx).get_table_names())

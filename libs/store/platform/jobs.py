@@ -21,14 +21,18 @@ from libs.store.platform.errors import told
 from libs.store.tables import jobs
 
 CHANNEL = "plimsoll_jobs"
-"""NOTIFY channel: there may be a job to send. PostgreSQL delivers the notification when the transaction commits."""
+"""Channel of NOTIFY. A notification says that there may be a job to send. PostgreSQL delivers it when the transaction
+commits.
+"""
 
 _NOTIFY = sa.select(sa.func.pg_notify(CHANNEL, ""))
 _COLUMNS = tuple(jobs.c[name] for name in Job.__dataclass_fields__)
 _DOUBLINGS_MAX = 8
 """Largest number of doublings of the resend interval: with 10 s, an interval of up to 43 minutes."""
 LANE_JOBS_MAX = 8
-"""Jobs of one lane that are sent at a time. A job of another lane waits for at most this many of them."""
+"""Largest number of jobs of one lane that are sent at a time. A lane is a group of jobs with a bounded number of turns,
+such as the jobs of one owner.
+"""
 _CLAIM_WAIT_S, _TAKE_BACK_WAIT_S = 2.0, 0.1
 """Seconds to wait for a locked job. A transaction that asks for a job holds its row for milliseconds, unless it hangs.
 """
@@ -38,9 +42,10 @@ _ENDED = {"worker": None, "lease_expires_at": None}
 def enqueue(
     tx: Transaction, kind: str, subject: str, arguments: Mapping[str, object] | None = None, *, lane: str | None = None
 ) -> int:
-    """Ask for a job, wake the scheduler, and return the job's id. If one is queued already, return that one.
+    """Ask for a job, wake the scheduler, and return the job's id. If a job of the same kind and subject is queued
+    already, return the id of that job.
 
-    lane   of each (kind, lane) at most LANE_JOBS_MAX jobs are sent at a time, so others need not wait behind many
+    lane   group of the job: of each (kind, lane) at most LANE_JOBS_MAX jobs are sent at a time
 
     The worker that claims the job sees the writes of this transaction: the queued row is locked until the commit.
     """
@@ -85,7 +90,7 @@ def resend_after_s(resend_s: float, sends: int) -> float:
 
 
 def load_unsent(tx: Transaction, *, resend_s: float) -> tuple[Job, ...]:
-    """Return the queued jobs that can run now, and whose message was never sent or must have been lost."""
+    """Return the queued jobs that can run now and need a message: no message was sent, or the message has expired."""
     running = jobs.alias("running")
     nth = sa.func.row_number().over(partition_by=(jobs.c.kind, jobs.c.lane), order_by=jobs.c.job_id)
     lanes = (
@@ -109,7 +114,9 @@ def load_unsent(tx: Transaction, *, resend_s: float) -> tuple[Job, ...]:
 
 
 def mark_sent(tx: Transaction, job_ids: Sequence[int]) -> None:
-    """Record that these jobs' messages were sent. Skip locked rows: a second message is harmless, waiting is not."""
+    """Record that the messages of `job_ids` were sent. Skip locked rows, because a second message is harmless and
+    waiting for a lock is not.
+    """
     chosen = (
         sa.select(jobs.c.job_id)
         .where(jobs.c.job_id.in_(job_ids), jobs.c.status == JobStatus.QUEUED)
@@ -119,7 +126,7 @@ def mark_sent(tx: Transaction, job_ids: Sequence[int]) -> None:
 
 
 def claim_job(tx: Transaction, job_id: int, *, worker: str, lease_s: float) -> Job | None:
-    """Begin a queued job. Return None if it is begun or finished, or if another job of its subject runs.
+    """Begin a queued job. Return None if the job is begun or finished, or if another job of its subject runs.
 
     Return None also if a hanging transaction has locked the job. The scheduler then sends it again.
     """
@@ -157,13 +164,14 @@ def fail_attempt(tx: Transaction, job: Job, error: str, *, attempts_max: int) ->
     """Queue the job again after a failed attempt, or fail it for good after attempts_max.
 
     A job that is queued again counts as sent just now, so that it is sent again after the resend interval. If another
-    job of the same subject is queued, that one takes over and this one fails. Return False if the lease is lost.
+    job of the same subject is queued, `job` fails, and the queued job takes over. Return False if the lease is lost.
     """
     return _end(tx, job, _give_up(attempts_max, sa.func.now(), sa.literal(told(error))).where(*_leased(job)))
 
 
 def take_back_expired(tx: Transaction, *, attempts_max: int) -> tuple[Job, ...]:
-    """Queue the jobs whose lease has expired, or fail them after attempts_max. Return them in their new state.
+    """Queue the jobs whose lease has expired again, or fail them after `attempts_max` attempts. Return these jobs in
+    their new state.
 
     Skip a job if its row is locked or its subject is being enqueued. The next call takes it.
     """
@@ -180,13 +188,15 @@ def take_back_expired(tx: Transaction, *, attempts_max: int) -> tuple[Job, ...]:
 
 
 def drop_queued(tx: Transaction, kind: str, subject: str) -> bool:
-    """Delete the queued job of a subject, because no work is left. Return False if none is queued."""
+    """Delete the queued job of a subject, because no work is left. Return False if no job is queued."""
     waits = (jobs.c.kind == kind, jobs.c.subject == subject, jobs.c.status == JobStatus.QUEUED)
     return tx.execute(sa.delete(jobs).where(*waits)).rowcount == 1
 
 
 def purge_jobs(tx: Transaction, *, done_s: float, failed_s: float) -> int:
-    """Delete done and failed jobs that ended this long ago; return their number."""
+    """Delete jobs that were done more than `done_s` seconds ago, and jobs that failed more than `failed_s` seconds ago.
+    Return the number of deleted jobs.
+    """
     ages = ((JobStatus.DONE, done_s), (JobStatus.FAILED, failed_s))
     old = [sa.and_(jobs.c.status == status, jobs.c.finished_at < sa.func.now() - _seconds(s)) for status, s in ages]
     return tx.execute(sa.delete(jobs).where(sa.or_(*old))).rowcount
@@ -218,10 +228,10 @@ def _give_up(attempts_max: int, sent_at: sa.ColumnElement[Any], error: sa.Column
 
 
 def _end(tx: Transaction, job: Job, statement: sa.Update) -> bool:
-    """End a lease with this statement. Have the queued job of the same subject sent, and wake the scheduler for the
-    lane.
+    """End the lease of `job` with `statement`. Let the queued job of the same subject be sent, and wake the scheduler,
+    because the lane has a free turn.
 
-    A worker may have turned down that queued job while this one ran.
+    A worker may have turned down the queued job while `job` ran.
     """
     waiting = (jobs.c.kind == job.kind, jobs.c.subject == job.subject, jobs.c.status == JobStatus.QUEUED)
     waits = tx.execute(

@@ -39,7 +39,9 @@ class OpenJobs:
 
 @dataclass(frozen=True, slots=True)
 class LastSolve:
-    """The last successful solve of a region. gap None: no bound is known. finished_s: on the Clock, since 1970."""
+    """The last successful solve of a region. A `gap` of None means that no bound is known. `finished_s` counts seconds
+    since 1970 on the Clock.
+    """
 
     region: str
     finished_s: float
@@ -58,7 +60,7 @@ def count_running_moves(tx: Transaction) -> dict[str, int]:
 
 
 def load_last_solves(tx: Transaction) -> tuple[LastSolve, ...]:
-    """Return the last successful solve of each region that has one."""
+    """Return the last successful solve of each region. A region without a successful solve is absent."""
     return tuple(
         LastSolve(row.region, float(row.finished_s), row.report.get("gap"), sum(row.report["shortfall_rru"].values()))
         for row in tx.execute(_SOLVES)

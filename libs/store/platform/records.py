@@ -22,7 +22,7 @@ _KINDS = {"i4": ">i4", "i8": ">i8", "f8": ">f8"}
 
 
 def days(day: date, rows: int) -> NDArray[np.int32]:
-    """Return a (rows,) column of this day, encoded as PostgreSQL's number of days."""
+    """Return a (rows,) column with `day` in every row, encoded as PostgreSQL's number of days."""
     return np.full(rows, (day - _DAY_ZERO).days, np.int32)
 
 

@@ -1,4 +1,4 @@
-"""Errors of requests that the store refuses. Each names its subject, so that a client knows what to change."""
+"""Errors of requests that the store refuses. Each error names its subject, so that a client knows what to change."""
 
 from __future__ import annotations
 

@@ -90,8 +90,8 @@ def ensure_schedules(
 def advance_schedules(tx: Transaction, *, now: datetime) -> tuple[int, ...]:
     """Ask for the jobs of every due schedule, and return their ids.
 
-    The subject of a job is the name of the region, or WORLD. A schedule advances only together with its job. If another
-    transaction holds the job's row for long, skip the schedule; it stays due.
+    The subject of a job is the name of the region, or WORLD. The new due time and the job are written together. If
+    another transaction holds the job's row for long, skip the schedule, so that it stays due.
     """
     asked = []
     for timetable in (_OF_REGIONS, _OF_WORLD):

@@ -52,5 +52,5 @@ def add_tallies(tx: Transaction, counts: Mapping[Key, float]) -> None:
 
 
 def load_tallies(tx: Transaction) -> dict[Key, float]:
-    """Return all sums. The table is small, because there are few labels."""
+    """Return all sums of counts. The table is small, because there are few labels."""
     return {(row.name, tuple(row.labels)): row.value for row in tx.execute(sa.select(tallies))}

@@ -33,7 +33,9 @@ def create_token(
 
 
 def load_principal(tx: Transaction, secret_sha256: bytes) -> Principal | None:
-    """Return the holder of the token with this digest. Return None if it is unknown, revoked or past its rotation."""
+    """Return the holder of the token whose secret has the digest `secret_sha256`. Return None if the secret is unknown,
+    revoked or expired after a rotation.
+    """
     is_it = sa.or_(
         tokens.c.secret_sha256 == secret_sha256,
         sa.and_(tokens.c.previous_sha256 == secret_sha256, tokens.c.previous_until > sa.func.now()),
@@ -58,7 +60,7 @@ def load_token(tx: Transaction, token_id: int) -> Token:
 
 
 def find_token(tx: Transaction, name: str) -> Token:
-    """Return the token of this name, revoked or not. Raises NotFound."""
+    """Return the token called `name`, revoked or not. Raises NotFound."""
     row = tx.execute(sa.select(*_COLUMNS).where(tokens.c.name == name)).mappings().one_or_none()
     if row is None:
         raise NotFound("token", name)
@@ -81,7 +83,7 @@ def lock_usable_admins(tx: Transaction) -> frozenset[int]:
 
 
 def revoke_token(tx: Transaction, token_id: int, *, now: datetime) -> bool:
-    """Revoke a token. Return False if it is unknown or revoked already."""
+    """Revoke a token. Return False if the token is unknown or revoked already."""
     statement = sa.update(tokens).where(tokens.c.token_id == token_id, tokens.c.revoked_at.is_(None))
     return tx.execute(statement.values(revoked_at=now)).rowcount == 1
 
@@ -92,7 +94,8 @@ def set_owners(tx: Transaction, token_id: int, owners: Collection[str], *, gener
 
 
 def rotate_token(tx: Transaction, token_id: int, *, secret_sha256: bytes, grace_s: float, generation: int) -> Token:
-    """Give a token another secret. The present secret stays valid for `grace_s` more; an older one becomes invalid.
+    """Give a token another secret. The present secret stays valid for `grace_s` seconds. An older secret that was still
+    valid becomes invalid.
 
     The time counts by the database's clock, which does not go back, so an expired secret stays invalid. Raises
     NotFound, StaleGeneration.

@@ -1,4 +1,4 @@
-"""Wait for a NOTIFY of PostgreSQL. It only wakes a loop earlier, so a lost one does no harm."""
+"""Wait for a NOTIFY of PostgreSQL. A notification only wakes a loop earlier, so a lost notification does no harm."""
 
 from __future__ import annotations
 
@@ -24,5 +24,7 @@ class Wakeups:
         self._connection.close()
 
     def wait(self, timeout_s: float) -> bool:
-        """Return True on a notification, also on one since the last wait; False after `timeout_s`."""
+        """Return True as soon as a notification has arrived since the last call; False after `timeout_s` seconds
+        without one.
+        """
         return any(True for _ in self._connection.notifies(timeout=timeout_s, stop_after=1))

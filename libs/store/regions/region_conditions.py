@@ -1,4 +1,6 @@
-"""Conditions of regions: one row per type, overwritten on change. Solved has no row: it is derived from solve runs."""
+"""Conditions of regions: one row per region and type, overwritten on change. The condition Solved has no row, because
+it is derived from solve runs.
+"""
 
 from __future__ import annotations
 
@@ -38,13 +40,13 @@ def set_condition(
     now: datetime,
     numbers: Mapping[str, object] | None = None,
 ) -> None:
-    """Set a condition of a region. Write nothing if it is unchanged."""
+    """Set a condition of a region. Write nothing if the condition is unchanged."""
     values = {"type": kind.value, "status": status.value, "reason": reason, "message": message, "now": now}
     tx.execute(_SET, {**values, "region_id": region_id, "numbers": Json(dict(numbers or {}))})
 
 
 def condition_reason(tx: Transaction, region_id: int, kind: RegionConditionType) -> str | None:
-    """Return the reason of a condition of a region; None if it has never been set."""
+    """Return the reason of a condition of a region; None if the condition was never set."""
     at = (region_conditions.c.region_id == region_id) & (region_conditions.c.type == kind.value)
     reason: str | None = tx.execute(sa.select(region_conditions.c.reason).where(at)).scalar()
     return reason

@@ -47,7 +47,7 @@ def load_region_image(tx: Transaction, region_name: str) -> RegionImage:
 def _told_apart(deleted: Set[str], live: Set[str]) -> Mapping[str, str]:
     """Return a new name for each deleted reservation that shares its name with a live one.
 
-    Otherwise an import would bind its servers to the live one.
+    With equal names, an import would bind the servers of the deleted reservation to the live one.
     """
     taken, renamed = deleted | live, {}
     for name in sorted(deleted & live):

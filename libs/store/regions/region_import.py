@@ -38,7 +38,8 @@ REGION_BYTES_MAX = 200
 
 
 def import_region(tx: Transaction, image: RegionImage, *, actor: str, now: datetime) -> Region:
-    """Create a region with everything in the image. A plan of kind `import` heads its lineage.
+    """Create a region with everything in the image. A plan of kind `import` is the first of the region's lineage, the
+    chain of its target plans.
 
     A deleted reservation that servers are still bound to becomes a row with deleted_at set. An unavailable server gets
     an open unplanned event, and one in maintenance a planned one. The broker gives new ids and generations.
@@ -110,7 +111,8 @@ def _check(image: RegionImage) -> None:
 
 
 def _check_buffers(image: RegionImage) -> None:
-    """Check that only shared buffers have their names, and that each hardware type has at most one.
+    """Check that only shared buffers have names with the prefix of shared buffers, and that each hardware type has at
+    most one shared buffer.
 
     Each solve creates missing shared buffers under these names.
     """

@@ -27,9 +27,9 @@ def update_policy(
     now: datetime,
     reason: str | None = None,
 ) -> Region:
-    """Set the policy of a region. Supersede a pending change of it, which starts from the policy before.
+    """Set the policy of a region. Supersede a pending change of the policy, because it starts from the policy before.
 
-    Raises NotFound, and StaleGeneration unless it is at `generation`.
+    Raises NotFound, and StaleGeneration unless the region is at `generation`.
     """
     before = load_region(tx, name, lock=True)
     if before.generation != generation:

@@ -46,7 +46,7 @@ def json(name: str, *, nullable: bool = False) -> sa.Column[object]:
 
 
 def generation() -> sa.Column[int]:
-    """Return the column for compare-and-swap. A trigger raises it on every update."""
+    """Return the column for compare-and-swap. A trigger raises the number on every update of the row."""
     return sa.Column("generation", sa.BigInteger, nullable=False, server_default=sa.text("1"))
 
 

@@ -72,9 +72,11 @@ def put_samples(
     """Write samples over the stored ones. Of several samples for one minute, the last one counts.
 
     series     names of each series, distinct, in the order of measure.names
-    named_by   the token that sends them, which has a share of the series; None: the planner fetched them itself
+    named_by   the token that sends the samples, which may add a share of all series; None: the planner fetched them
+               itself
 
-    Raises NotPossible if there would be more than `series_max` series, or more new ones than the token's share.
+    Raises NotPossible if there would be more than `series_max` series, or if the token would add more series than its
+    share.
     """
     measure.lock(tx)
     ids = _number_series(tx, measure, series, series_max, named_by)
@@ -131,7 +133,7 @@ def count_measured(tx: Transaction, measure: Measure) -> Measured:
 
 
 def forget_samples(tx: Transaction, measure: Measure, before_hour: int) -> int:
-    """Delete the hours before this one, and the series that have none left; return the number of hours."""
+    """Delete the hours before `before_hour`, and series that have no hour left. Return the number of deleted hours."""
     measure.lock(tx)
     hours = measure.hours
     forgotten = tx.execute(sa.delete(hours).where(hours.c.hour < before_hour)).rowcount
@@ -144,7 +146,7 @@ def forget_samples(tx: Transaction, measure: Measure, before_hour: int) -> int:
 def _number_series(
     tx: Transaction, measure: Measure, series: Sequence[tuple[str, ...]], series_max: int, named_by: str | None
 ) -> Ints:
-    """Return the (N,) ids of these series. Add the new ones."""
+    """Return the (N,) ids of `series`. Add the series that are not stored yet."""
     parameters = {f"n{i}": [names[i] for names in series] for i in range(len(measure.names))}
     given = ", ".join(f"CAST(:n{i} AS text[])" for i in range(len(measure.names)))
     listed = ", ".join(measure.names)
@@ -166,7 +168,7 @@ def _number_series(
 
 
 def _one_key(hour: NDArray[Any], key: NDArray[Any]) -> Ints:
-    """Return one number for each (hour, key), in the same order."""
+    """Return a number for each pair of hour and key. The numbers sort in the same order as the pairs."""
     return hour.astype(np.int64) << _KEY_BITS | key.astype(np.int64)
 
 

@@ -38,7 +38,7 @@ def load_source(tx: Transaction, name: str) -> MetricSource:
 
 
 def set_source(tx: Transaction, name: str, query: MetricQuery, *, generation: int) -> MetricSource:
-    """Create a source (at generation 0) or change one. The next pull starts at the beginning.
+    """Create a source if `generation` is 0, or else change the source. The next pull starts at the beginning.
 
     Raises StaleGeneration unless the source is at `generation`.
     """

@@ -38,16 +38,16 @@ _LOCKS = {"services": "traced_services", "usage_series": "usage_hours", "traffic
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """The number of names in a table, and of those that one token added."""
+    """The number of names in a table, and the number of names in it that one token added."""
 
     total: int
     own: int
 
     def room(self, most: int) -> int:
-        """Return how many more names the token may add, so that it has at most as many as stay free.
+        """Return how many more names the token may add. A token may have at most as many names as stay free.
 
-        A negative number says that it has too many. So one token takes at most half of all names, two take a third
-        each, and some always stay free.
+        A negative number says how many names the token has too many. So one token takes at most half of `most`, two
+        tokens take a third each, and some names always stay free.
 
         Source: A. K. Choudhury, E. L. Hahne, Dynamic queue length thresholds for shared-memory packet switches, 1998.
         """
@@ -55,13 +55,15 @@ class Named:
 
 
 def count_named(tx: Transaction, table: sa.Table, named_by: str) -> Named:
-    """Count the names in a table, in total and of one token."""
+    """Count the names in a table: all of them, and those that the token `named_by` added."""
     own = sa.func.count().filter(table.c.named_by == named_by)
     return Named(*tx.execute(sa.select(sa.func.count(), own).select_from(table)).one())
 
 
 def list_named_by(tx: Transaction) -> tuple[NamedBy, ...]:
-    """Return the numbers of names by token, ordered by its name. None: names from no token, or from an unknown one."""
+    """Return the numbers of names that each token added, in order of the token's name. The token None stands for names
+    from no token or an unknown token.
+    """
     found: dict[str | None, dict[str, int]] = {}
     for kind, table in _TABLES.items():
         by = table.c.named_by
@@ -72,7 +74,8 @@ def list_named_by(tx: Transaction) -> tuple[NamedBy, ...]:
 
 
 def forget_named_by(tx: Transaction, named_by: str, *, since: datetime | None) -> Mapping[str, int]:
-    """Delete the names that a token added since then, with their sums and measurements; return their numbers.
+    """Delete the names that the token `named_by` added since `since`, with their sums and measurements. `since` None
+    deletes all names of the token. Return kind of name -> number of deleted names.
 
     Waiting spans with these names are dropped when they are summed. A name that is sent again is added again.
     """

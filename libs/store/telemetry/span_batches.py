@@ -86,7 +86,9 @@ def load_waiting_spans(tx: Transaction) -> WaitingSpans:
 
 
 def settle_spans(tx: Transaction, waiting: WaitingSpans, sums: SpanSums) -> None:
-    """Delete the settled spans, and remember their traces. Raises StaleSpans if another sweep came first."""
+    """Delete the settled spans, which are summed or too late, and remember the traces that this sweep closed. Raises
+    StaleSpans if another sweep has changed the batches since they were read.
+    """
     batch = waiting.batch()
     settled = np.bincount(batch[sums.settled], minlength=len(waiting.size))
     touched = np.flatnonzero((settled > 0) | (waiting.size == 0))
@@ -117,7 +119,9 @@ def settle_spans(tx: Transaction, waiting: WaitingSpans, sums: SpanSums) -> None
 
 
 def rejected_of(waiting: WaitingSpans, sums: SpanSums) -> int:
-    """Return the number of rejected entries in the batches that this sweep settles spans of, or that have no spans."""
+    """Return the number of rejected entries in two kinds of batches: those of which this sweep settles spans, and those
+    without spans.
+    """
     settled = np.bincount(waiting.batch()[sums.settled], minlength=len(waiting.size))
     return int(waiting.rejected[(settled > 0) | (waiting.size == 0)].sum())
 
@@ -131,7 +135,9 @@ def _lock(cursor: psycopg.Cursor[tuple[object, ...]], ids: list[int], sizes: lis
 
 
 def _forget_closed(tx: Transaction) -> None:
-    """Delete old sweeps. Keep the youngest ones with about CLOSED_TRACES_MAX traces in total, at least one."""
+    """Delete the closed traces of old sweeps. Keep the youngest sweeps with about CLOSED_TRACES_MAX traces in total,
+    and at least one sweep.
+    """
     tx.execute(
         sa.text(
             """DELETE FROM closed_traces WHERE closed_traces_id IN (

@@ -23,10 +23,11 @@ def is_name(name: str) -> bool:
 
 
 def number_services(tx: Transaction, names: Sequence[str], *, most: int, named_by: str) -> dict[str, int]:
-    """Return the ids of these services. Add new ones within the limits; a service beyond them has no id.
+    """Return name -> id for the services `names`. Add new services within the limits. A service beyond the limits is
+    absent.
 
-    most       services in total
-    named_by   the token that names them, which has a share of the total
+    most       largest number of services in total
+    named_by   the token that names the services, which may add a share of the total
     """
     known = load_services(tx, names)
     new = sorted(set(names) - set(known))
@@ -41,12 +42,14 @@ def number_services(tx: Transaction, names: Sequence[str], *, most: int, named_b
 
 
 def load_services(tx: Transaction, names: Sequence[str]) -> dict[str, int]:
-    """Return the ids of the known ones of these services."""
+    """Return name -> id for those services of `names` that are stored."""
     return _load(tx, traced_services, traced_services.c.traced_service_id, names)
 
 
 def number_products(tx: Transaction, names: Sequence[str]) -> dict[str, int]:
-    """Return the ids of these products. Add new ones: they come from an operator's list, so they are few."""
+    """Return the ids of the products `names`. Add new products without a limit, because they come from an operator's
+    list.
+    """
     known = _load(tx, traced_products, traced_products.c.traced_product_id, names)
     if set(names) <= set(known):
         return known
@@ -61,14 +64,16 @@ def load_products(tx: Transaction) -> Mapping[int, str]:
 
 
 def are_named(tx: Transaction, table: sa.Table, ids: Ints) -> Bools:
-    """Return a (N,) mask of the ids that still have a name. Lock these names until the transaction ends."""
+    """Return a (N,) mask of the ids in `table` that still have a name. Lock these names until the transaction ends."""
     [key] = table.primary_key
     query = sa.select(key).where(key == sa.any_(sa.cast(ids.tolist(), sa.ARRAY(sa.BigInteger))))
     return np.isin(ids, list(tx.execute(query.with_for_update(key_share=True, read=True)).scalars()))
 
 
 def forget_names(tx: Transaction, *, named_before: datetime) -> None:
-    """Delete names without sums, except young ones, whose spans may still wait to be summed."""
+    """Delete names without sums that were first sent before `named_before`. Spans of younger names may still wait to be
+    summed.
+    """
     by_service = (demand_sums.c.traced_service_id, span_sums.c.traced_service_id)
     uses_of = (
         (traced_services, (*by_service, call_sums.c.caller_id, call_sums.c.callee_id)),

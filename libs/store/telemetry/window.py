@@ -1,4 +1,4 @@
-"""A window of measurements for a model: arrays in the order of a vocabulary."""
+"""Read a window of measurements for a model, as arrays in the order of a vocabulary."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from libs.store.telemetry.measures import HOUR_MINUTES, TRAFFIC, USAGE, Block, M
 from libs.store.telemetry.span_sums import load_demand
 
 BYTES_MAX = 1 << 30
-"""Largest array of one measure, in bytes. A larger one gets coarser samples."""
+"""Largest array of one measure, in bytes. If the array would be larger, its samples are means of several minutes."""
 STEPS_MINUTES = (1, 2, 3, 5, 10, 15, 20, 30, 60)
 DAY_HOURS = 24
 
 
 def load_telemetry(tx: Transaction, words: Vocabulary, *, start: datetime, end: datetime) -> Telemetry:
-    """Return the measurements from start, a midnight, to before end. Minutes count from start.
+    """Return the measurements from `start`, a midnight, until before `end`. Minutes count from `start`.
 
     Samples are a minute apart if that fits into BYTES_MAX. Else each sample is the mean of the reported values of
     several minutes. Samples without any reported value are left out. The sums of traces are of whole days.
@@ -68,7 +68,8 @@ def _load(
     hours: int,
     step: int,
 ) -> tuple[NDArray[np.float64], int]:
-    """Return (count * regions, samples) values in the order of `rows`, and the number of series that `rows` lacks.
+    """Return (count * regions, samples) values in the order of `rows`, and the number of stored series that `rows`
+    lacks.
 
     It reads a day at a time, to bound the memory beyond the result.
     """
