@@ -43,7 +43,8 @@ def plan_world(
     cancelled: Cancelled | None = None,
     entering: Callable[[str], None] = lambda phase: None,
 ) -> Planned:
-    """Return a plan and its execution plan, both checked. `entering` is called with the name of each phase.
+    """Return a plan and its execution plan. Both have passed their checks. `entering` is called with the name of each
+    phase as it begins.
 
     Raises NoPlanError, StoppedError or PlanRefusedError.
     """

@@ -1,4 +1,8 @@
-"""The servers that may leave their reservations in one tick. Pure. See docs/designs/0020."""
+"""Decide which servers may leave their reservations in one tick of the mover. Pure. See docs/designs/0020.
+
+At the level *survive*, a reservation keeps its capacity even after the loss of an MSB. At the level *hold*, it keeps
+its capacity while all MSBs are up.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +15,10 @@ from services.mover.guard import Guard
 
 
 class Departures:
-    """The departures of one tick: allowed at the level *survive*, or else one at a time at the level *hold*.
+    """The departures of servers in one tick. A server may leave if its reservation stays at the level *survive*.
+    Otherwise servers leave one at a time, at the level *hold*.
 
-    overdue            True: operators allow departures below *hold* after a wait, and it is over
+    overdue            True: operators allow departures below *hold* after a wait, and the wait is over
     relieved_running   running moves whose preempt is allowed at the level *hold*
     """
 
@@ -26,7 +31,9 @@ class Departures:
             for move in running
             if move.to_reservation_id is not None and (move.asked or move.step is not MoveStep.PREEMPT)
         }
-        """A server that has yet to leave may wait itself, so nothing waits for it."""
+        """Ids of reservations that servers are joining. A server that has not left its old reservation yet does not
+        count, because it may have to wait itself.
+        """
         self._leaving = {
             move.from_reservation_id
             for move in running
@@ -35,7 +42,9 @@ class Departures:
         self.relieved_running: list[RunningMove] = []
 
     def allow(self, reservation_id: int, msb_id: int, rru: float) -> bool:
-        """Let a server leave if its reservation can spare it; else note that it waits."""
+        """Return whether a server may leave now. If it may, count it as gone. If its reservation cannot spare the
+        server, note that the server waits.
+        """
         if not self._guard.may_leave(reservation_id, msb_id, rru):
             self._waits[reservation_id] += 1
             return False
@@ -43,7 +52,9 @@ class Departures:
         return True
 
     def allow_running(self, move: RunningMove) -> bool:
-        """Let the server of a running move leave, likewise: its reservation may have lost others since the start."""
+        """Return whether the server of a running move may leave now. The check is needed again, because the reservation
+        may have lost other servers since the move started.
+        """
         assert move.from_reservation_id is not None
         allowed = self.allow(move.from_reservation_id, move.msb_id, move.leaves_rru)
         if allowed:
@@ -53,13 +64,15 @@ class Departures:
         return allowed
 
     def arrive(self, reservation_ids: Iterable[int]) -> None:
-        """Note that servers are on their way to these reservations; 0: to none."""
+        """Note that servers are on their way to the reservations `reservation_ids`. An id of 0 stands for no
+        reservation.
+        """
         self._arriving |= set(reservation_ids) - {0}
 
     def relieve(self, reservation_id: int, msb_id: int, rru: float) -> bool:
         """Let one waiting server leave at the level *hold*, if nothing leaves its reservation and nothing arrives.
 
-        Below that level only where the wait is overdue.
+        Let a server leave below the level *hold* only if the wait is overdue.
         """
         if reservation_id in self._arriving or reservation_id in self._leaving:
             return False
@@ -70,7 +83,7 @@ class Departures:
         return True
 
     def relieve_running(self) -> None:
-        """Let servers of running moves leave at the level *hold*, likewise."""
+        """Let servers of running moves leave at the level *hold*, by the rules of `relieve`."""
         for move in self._held_back:
             assert move.from_reservation_id is not None
             if self.relieve(move.from_reservation_id, move.msb_id, move.leaves_rru):

@@ -1,7 +1,7 @@
 """Decide which moves start, which steps to ask for, and what an outcome changes. Pure.
 
-This lies in the mover because no other service decides it. It imports only the domain, the answers of actuators and the
-back-off.
+The module belongs to the mover, because no other service makes these decisions. It imports only the domain, the answers
+of actuators and the back-off.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class MovePolicy:
     moves_max        moves at a time
     msb_share_max    share of an MSB's servers that may leave reservations at a time, and at least one server:
                      moves must not look like the loss of an MSB
-    attempts_max     attempts at one step; after the last one the move has failed for good
+    attempts_max     attempts at one step; after the last attempt the move has failed for good
     backoff          pause between attempts at a step
     step_s_max       seconds; the outcome of a longer attempt is unknown, so every move ends
     call_backoff     pause before the next call about a step, after a call without an answer
@@ -70,7 +70,8 @@ class MovesPlan:
     start     moves to start
     cancel    moves that no reservation wants any more and that have no running step
     ask       moves whose step to ask the actuator for
-    waits     reservation -> its servers that may not leave yet, because it would fall below its promise
+    waits     reservation -> number of its servers that may not leave yet, because the reservation would fall below its
+              promise
     """
 
     start: tuple[MoveStart, ...]
@@ -83,8 +84,8 @@ def plan_moves(snapshot: MovesSnapshot, policy: MovePolicy, now: datetime) -> Mo
     """Decide what to start, to cancel and to ask for. The same snapshot gives the same plan.
 
     A paused mover starts no move and begins no step. An open circuit breaker asks for nothing. When a probe is due, the
-    breaker lets one step be asked for and one move start. So the probe is not always about the same server. No server
-    leaves a reservation that would fall below its promise (docs/designs/0020).
+    mover may ask for one step and start one move. So a probe does not always concern the same server. No server leaves
+    a reservation that would fall below its promise (docs/designs/0020).
     """
     mover, policy = snapshot.mover, policy.bounded_by(snapshot.mover.bounds)
     cancel = tuple(
@@ -122,11 +123,11 @@ def judge_outcome(
 ) -> MoveChange | None:
     """Return the change of a move after an outcome of its step; None for no change yet.
 
-    An attempt without an answer in step_s_max has the result UNKNOWN. It is asked for again as a higher attempt. A
-    move that ends with an UNKNOWN step leaves its server in doubt (docs/designs/0019).
+    An attempt without an answer in step_s_max has the result UNKNOWN. The mover asks for the step again, as the next
+    attempt. A move that ends with an UNKNOWN step leaves its server in doubt (docs/designs/0019).
 
     result          None: the step is running, as far as is known
-    patient_since   the step's time limit ignores the time before this
+    patient_since   time before `patient_since` does not count toward the step's time limit
     is_known        False, with no result: the actuator could not tell, so the server has not failed
     """
     if result is None:
@@ -166,7 +167,9 @@ def postpone(move: RunningMove, outcome: StepOutcome, policy: MovePolicy, now: d
 def steps_of(
     *, from_reservation: bool, to_reservation: bool, other_profile: bool, unclean: bool, in_doubt: bool
 ) -> tuple[MoveStep, ...]:
-    """Return the steps of a move. They bring a server in doubt to a known state first, and clean an unclean one."""
+    """Return the steps of a move. For a server in doubt, the first step brings the server to a known state. An unclean
+    server is cleaned.
+    """
     steps = (
         (MoveStep.ABORT, in_doubt),
         (MoveStep.PREEMPT, from_reservation),
@@ -244,19 +247,21 @@ def _start(waiting: WaitingServers, row: int) -> MoveStart:
 
 
 def _takes(move: RunningMove) -> bool:
-    """Return whether the step under way takes the server from a reservation that it counts for."""
+    """Return whether the step under way takes the server from a reservation to which the server gives capacity."""
     return move.step is MoveStep.PREEMPT and move.takes_capacity
 
 
 def _is_due(move: RunningMove, policy: MovePolicy, now: datetime) -> bool:
-    """Return whether it is time to ask. A wait longer than any that the mover sets comes from a clock that jumped."""
+    """Return whether it is time to ask the actuator about the move. A wait that is longer than the mover ever sets
+    comes from a clock that jumped, and does not count.
+    """
     wait_s = (move.due_at - now).total_seconds()
     longest_s = max(policy.backoff.wait_s(policy.attempts_max), policy.call_backoff.s_max, ASK_AGAIN_S_MAX)
     return wait_s <= 0 or wait_s > longest_s
 
 
 def _unwanted(move: RunningMove) -> str | None:
-    """Return why a move should not continue; None if it should."""
+    """Return the reason why the move should end; None if it should continue."""
     if not move.wanted:
         return "target_changed"
     return None if move.available else "server_unavailable"

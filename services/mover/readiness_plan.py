@@ -1,4 +1,4 @@
-"""Compare what reservations hold with their last records. Pure. See docs/designs/0022."""
+"""Compare the capacity that reservations hold with their last records. Pure. See docs/designs/0022."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from libs.domain.readiness_look import ReadinessLook, ReadinessPlan, Watched
 def plan_readiness(look: ReadinessLook, *, now: datetime, gap_max: timedelta) -> ReadinessPlan:
     """Return a record for each reservation whose state or numbers changed.
 
-    gap_max   longest time between two looks in which nothing can have gone unseen. After a longer one, the time since
-              the last look is NotWatched, and each present state begins now.
+    gap_max   longest time between two looks that counts as watched. After a longer gap, the time since the last look is
+              NotWatched, and each present state begins now.
     """
     seen_at = None if look.before is None else look.before.watched_until
     is_unknown = seen_at is not None and now - seen_at > gap_max

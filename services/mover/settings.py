@@ -33,7 +33,7 @@ class MoverSettings(Settings):
     history_kept_days: int = Field(default=90, ge=1, le=3650, validation_alias="PLIMSOLL_HISTORY_KEPT_DAYS")
 
     def policy(self, calls: CallSettings) -> MovePolicy:
-        """Return the part that moves_plan uses."""
+        """Return the settings that services.mover.moves_plan uses."""
         return MovePolicy(
             moves_max=self.moves_max,
             msb_share_max=self.moves_msb_share_max,

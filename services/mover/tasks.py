@@ -38,7 +38,7 @@ def draw_replacements(run: JobRun) -> None:
 
 @job(WATCH_RESERVATIONS)
 def watch_reservations(run: JobRun) -> None:
-    """Record what changed in what the reservations of a region hold."""
+    """Record the changes of the capacity that the reservations of a region hold."""
     gap_max = GAP_MAX * ClockSettings().clock_speed
     WatchReservations(run.database, run.clock, run.job.subject, gap_max).reconcile()
 

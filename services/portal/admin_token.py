@@ -1,4 +1,4 @@
-"""Make the first admin token at set-up. All other tokens are made with it."""
+"""Make the first admin token at set-up. An operator makes all other tokens with the first one."""
 
 from __future__ import annotations
 

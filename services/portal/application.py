@@ -1,4 +1,5 @@
-"""Decide whether a simulation may be applied, and what that promises. Pure: services.portal.apply_simulation commits.
+"""Decide whether a simulation may be applied, and which capacity its application promises. Pure:
+services.portal.apply_simulation commits.
 
 Applying a simulation is one way to ask for capacity. services.portal.judge decides on requests by the same rules:
 docs/designs/0015-one-home-for-promises.md.
@@ -44,7 +45,9 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """A reservation that applying resizes or, without `before`, creates. row: its row in the imagined snapshot."""
+    """A reservation that the application resizes, or creates if `before` is None. `row` is the reservation's row in the
+    imagined snapshot.
+    """
 
     row: int
     name: str
@@ -55,12 +58,13 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Application:
-    """A simulation to apply, and all data that the answer rests on.
+    """A simulation to apply, and all data that decide whether it may be applied.
 
     imagined    the imagined region, with the simulation's targets in `plan`
-    quotas      owner -> its quota without the reservations to decide on
-    foreseen_short_rru   reservation -> RRU that it lacks with the simulation's answer, as the simulation said
-    reason      of the operator `actor`; None: not given
+    quotas      owner -> the owner's quota, in which the reservations to decide on do not count
+    foreseen_short_rru   reservation -> RRU that the reservation lacks with the simulation's answer, as the simulation
+                         said
+    reason      reason that the operator `actor` gave; None: not given
     """
 
     simulation: Simulation
@@ -76,8 +80,8 @@ class Application:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Applied:
-    """The simulation may be applied. causes: the exceeded limits. short_rru: the missing RRU of each decision for
-    now.
+    """The result if the simulation may be applied. `causes` are the approval limits that it exceeds. `short_rru` is the
+    RRU that each decision lacks for now.
     """
 
     causes: tuple[Cause, ...]
@@ -108,9 +112,10 @@ def refuse_for_good(simulation: Simulation, report: SimulationReport | None) -> 
 
 
 def refuse_changed_servers(fleet: FleetSnapshot, changes: Sequence[SimulatedChange]) -> Refusal | None:
-    """Return the servers that the simulation binds elsewhere and that changed; None if none has.
+    """Return the refusal that names the servers that the simulation binds elsewhere and that changed since. Return None
+    if no server changed.
 
-    fleet   the present region. A server that it retires may get no new target
+    fleet   the present region. A server that retires there may get no new target
     """
     row_of = {int(server_id): row for row, server_id in enumerate(fleet.servers.id)}
     names = []
@@ -126,7 +131,8 @@ def refuse_changed_servers(fleet: FleetSnapshot, changes: Sequence[SimulatedChan
 
 
 def refuse_moved(simulation: Simulation, found: Mapping[str, str]) -> Refusal | None:
-    """Return what the answer rests on and what changed; None if nothing has.
+    """Return the refusal that names what the simulation's answer depends on and what has changed since. Return None if
+    nothing has changed.
 
     found   `rests_on` of the present region
     """
@@ -136,7 +142,9 @@ def refuse_moved(simulation: Simulation, found: Mapping[str, str]) -> Refusal | 
 
 
 def refuse_unsound(fleet: FleetSnapshot, changes: PlanChanges, settled: Settled) -> Refusal | None:
-    """Return why not all changes of the plan may be committed now; None if they may. Read under the locks."""
+    """Return why not all changes of the plan may be committed now; None if all may. The arguments must be read under
+    the locks of lock_plan.
+    """
     overtaken = ~settled.kept & (settled.because == NONE)
     if overtaken.any():
         return stale(servers_in_words([str(fleet.servers.name[row]) for row in changes.row[overtaken]]))
@@ -149,7 +157,7 @@ def refuse_unsound(fleet: FleetSnapshot, changes: PlanChanges, settled: Settled)
 
 
 def servers_in_words(names: Sequence[str]) -> str:
-    """Name the first of some servers that a simulation binds elsewhere."""
+    """Return a phrase with the first few of `names`, the servers that a simulation binds elsewhere."""
     more = f" and {len(names) - _SHOWN_MAX} more" if len(names) > _SHOWN_MAX else ""
     return f"{', '.join(names[:_SHOWN_MAX])}{more} of the servers that it binds elsewhere"
 
@@ -173,7 +181,8 @@ def rows_resized(before: FleetSnapshot, imagined: FleetSnapshot) -> list[int]:
 
 
 def decide(simulation: Simulation, imagined: FleetSnapshot, resized: Mapping[int, Reservation]) -> list[Decision]:
-    """Return the resizes and then the creations, in the order of their rows.
+    """Return a decision for each reservation that the application resizes, then for each that it creates, in the order
+    of rows.
 
     resized   row -> the present reservation, for each of rows_resized
     """
@@ -215,7 +224,7 @@ def owners_that_grow(decisions: Sequence[Decision]) -> dict[str, list[str]]:
 
 
 def judge_application(application: Application) -> Refusal | Applied:
-    """Decide by the rules for requests. The same application has the same answer."""
+    """Decide on an application by the rules for capacity requests. The decision depends only on `application`."""
     over = _over_quota(application)
     if over is not None:
         return over

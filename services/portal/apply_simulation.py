@@ -58,7 +58,9 @@ from services.portal.application import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
-    """The basis of an application, read at one moment. owners: name of a reservation -> owner."""
+    """The ground of an application: the region's generation and fleet, read at one moment before the simulation is
+    applied. `owners` maps the name of a reservation to its owner.
+    """
 
     region_id: int
     generation: int
@@ -67,7 +69,7 @@ class Ground:
 
 
 def load_ground(tx: Transaction, simulation_id: int) -> Ground:
-    """Load the basis for applying this simulation; `tx` is a snapshot. Raises NotFound."""
+    """Load the ground for applying the simulation. `tx` must come from Database.snapshot(). Raises NotFound."""
     region = load_region(tx, load_simulation(tx, simulation_id).region)
     fleet, owners = load_fleet_snapshot(tx, region.name), load_owners(tx, region.name)
     return Ground(region_id=region.region_id, generation=region.generation, fleet=fleet, owners=owners)
@@ -76,7 +78,7 @@ def load_ground(tx: Transaction, simulation_id: int) -> Ground:
 def apply_simulation(
     tx: Transaction, ground: Ground, simulation_id: int, *, actor: str, reason: str | None, now: datetime
 ) -> Simulation:
-    """Apply the simulation in `tx` if its basis is still as in `ground`, and return it.
+    """Apply the simulation in `tx` if the region is still as in `ground`. Return the applied simulation.
 
     Raises NotFound, StalePlan, StaleGeneration, and Problem. Nothing is stored then.
 
@@ -85,7 +87,7 @@ def apply_simulation(
     - 409: it needs an approval and no `reason` is given, or its basis has changed.
     - 403: another person must approve it.
 
-    StalePlan and StaleGeneration mean that its basis changed during this call.
+    StalePlan and StaleGeneration mean that the region changed during this call.
     """
     simulation, before = load_simulation(tx, simulation_id), ground.fleet
     report = None if simulation.report is None else report_of_json(simulation.report)
@@ -122,7 +124,9 @@ def apply_simulation(
 def _imagine(
     ground: Ground, simulation: Simulation, changes: Sequence[SimulatedChange]
 ) -> tuple[FleetSnapshot, TargetPlan]:
-    """Return the imagined region and the answer. Raises Problem (409) if the region has outgrown the what-if."""
+    """Return the region with the simulation's what-if, and the simulation's answer. Raises Problem (409) if the what-if
+    no longer fits the region.
+    """
     try:
         imagined = imagine(ground.fleet, simulation.what_if, ground.owners)
         return imagined, plan_of(imagined, changes)
@@ -138,7 +142,9 @@ def _foreseen(report: SimulationReport | None) -> dict[str, float]:
 
 
 def _load_resized(tx: Transaction, before: FleetSnapshot, imagined: FleetSnapshot) -> dict[int, Reservation]:
-    """Return row -> reservation. Raises Problem (409) if one differs from `before`."""
+    """Return row -> stored reservation, for the reservations that the what-if resizes. Raises Problem (409) if a
+    reservation differs from `before`.
+    """
     rows = rows_resized(before, imagined)
     found = {row: load_reservation(tx, int(before.reservations.id[row])) for row in rows}
     if any(one.generation != int(before.reservations.generation[row]) for row, one in found.items()):
@@ -184,7 +190,9 @@ def _commit(tx: Transaction, ground: Ground, application: Application, judged: A
 
 
 def _require_sound(tx: Transaction, snapshot: FleetSnapshot, plan: TargetPlan, *, parent: int | None) -> None:
-    """Lock what the plan changes, and judge all of it against the present region. Raises StalePlan, Problem (409)."""
+    """Lock the rows that the plan changes, and check every change against the present region. Raises StalePlan, Problem
+    (409).
+    """
     lock_plan(tx, snapshot, plan, parent=parent)
     changes = load_plan_changes(tx, snapshot, plan)
     planned = planned_shortfall_rru(snapshot, plan.target)[changes.touched.row]

@@ -8,9 +8,12 @@ from libs.domain.reservation import Reservation, ReservationSpec
 from libs.web.problems import FieldError, invalid
 
 HORIZON = timedelta(days=3 * 365)
-"""Limit of times ahead. Hardware is not planned further ahead, so a later time is a typing mistake."""
+"""Longest time from now to the beginning or end of a window. Hardware is not planned further ahead, so a later time is
+a typing mistake.
+"""
 PAST = timedelta(days=1)
-"""Limit of times past. A start within it means at once; an earlier one is a mistake."""
+"""Longest time by which a start may lie in the past. A start within PAST means at once. An earlier start is a mistake.
+"""
 
 
 def require_window(spec: ReservationSpec, before: Reservation | None, *, now: datetime) -> None:

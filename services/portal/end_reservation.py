@@ -51,7 +51,7 @@ def drop_scheduled_reservation(
 ) -> None:
     """Delete the reservation of a request that was accepted for later and is now rejected.
 
-    A reservation that another request changed since belongs to that change, and stays.
+    If another request has changed the reservation since, the reservation stays.
     """
     if not request.accepted or request.reservation_id is None:
         return
@@ -67,7 +67,7 @@ def drop_scheduled_reservation(
 def withdraw_scheduled_requests(
     tx: Transaction, reservation_id: int, *, by: CapacityRequest, reason: str, actor: str, now: datetime
 ) -> None:
-    """Close the requests that waited for this reservation's window, because `by` has overtaken them."""
+    """Close the requests that wait for the window of `reservation_id`, because the request `by` has overtaken them."""
     for request in list_scheduled_requests(tx, reservation_id):
         change_phase(
             tx,

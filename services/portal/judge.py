@@ -1,4 +1,4 @@
-"""Decide on a request. The assessment commits this decision, and a dry run prints it.
+"""Decide on a capacity request. The assessment commits this decision, and a dry run prints it.
 
 Pure: services.portal.case loads the data. The order of the checks, with reasons:
 docs/designs/0003-access-and-approvals.md.
@@ -24,10 +24,10 @@ from services.portal.promise_rules import exceeds_quota
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A request, stored or not.
+    """A question: a capacity request to decide on, stored or not.
 
-    capacity_request_id      None: it is not stored, and comes after all others
-    reservation_id           the reservation that it changes; None: a new one
+    capacity_request_id      None: the request is not stored, and comes after all stored requests
+    reservation_id           the reservation that the request changes; None: it creates one
     reservation_generation   the generation of that reservation as read
     """
 
@@ -42,12 +42,13 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Case:
-    """A question, and all data that the answer rests on.
+    """A case: a question, and all data that decide it.
 
-    found      the reservation that it changes, or the live one with its name; None if there is none
-    snapshot   the whole region, because bound servers also decide whether it could ever be met
-    quota      of its owner, without this question and later requests
-    approved   a person approved this question unchanged
+    found      the reservation that the request changes, or else the live reservation with the requested name; None:
+               neither
+    snapshot   the whole region, because bound servers also decide whether the request could ever be met
+    quota      quota of the owner, in which this question and later requests do not count
+    approved   True: a person approved the request, and it has not changed since
     """
 
     question: Question
@@ -67,7 +68,9 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Judgement:
-    """The decision. plan: targets to commit if granted or degraded. causes: why a person must approve."""
+    """The decision on a question. `plan` holds the targets to commit if the request is granted or degraded. `causes`
+    are the reasons why a person must approve.
+    """
 
     phase: CapacityRequestPhase
     reason: str
@@ -78,7 +81,7 @@ class Judgement:
 
 
 def judge(case: Case) -> Judgement:
-    """Decide on a case. The same case has the same answer."""
+    """Decide on a case. The decision depends only on `case`."""
     refused = _overtaken(case) or _over(case) or over_quota(case)
     if refused is not None:
         return refused
@@ -126,7 +129,9 @@ def _overtaken(case: Case) -> Judgement | None:
 
 
 def _over(case: Case) -> Judgement | None:
-    """Refuse a window that ended while the request waited. Otherwise servers would move in only to move out."""
+    """Refuse a request whose window ended while the request waited. Otherwise servers would join the reservation only
+    to leave it.
+    """
     ends_at = case.question.spec.ends_at
     if ends_at is None or ends_at > case.now:
         return None

@@ -15,7 +15,7 @@ from libs.domain.quota import Quota
 def exceeds_quota(quota: Quota, *, asked_rru: float, had_rru: float) -> bool:
     """Return whether `asked_rru` in place of `had_rru` exceeds the owner's quota.
 
-    quota   its used_rru and pending_rru leave out the reservations in question
+    quota   quota whose used_rru and pending_rru do not count the reservations in question
 
     The comparison is exact. An owner that asks for no more than it has is never refused.
     """
@@ -25,5 +25,7 @@ def exceeds_quota(quota: Quota, *, asked_rru: float, had_rru: float) -> bool:
 
 
 def lacks_second_person(limits: ApprovalLimits, asked_by: Collection[str], actor: str) -> bool:
-    """Return whether another person than `actor` must approve. asked_by: the tokens that asked for it."""
+    """Return whether another person than `actor` must approve a change. `asked_by` are the tokens that asked for the
+    change.
+    """
     return limits.four_eyes and actor in asked_by

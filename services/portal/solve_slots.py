@@ -9,15 +9,16 @@ from threading import Lock
 from libs.web.problems import Problem
 
 AT_ONCE_MAX = 2
-"""Solves at a time. More would keep the process from answering other requests."""
+"""Largest number of solves at a time. More solves would keep the process from answering other requests."""
 _lock = Lock()
 _held: set[int] = set()
-"""Tokens that hold a slot."""
+"""Ids of the tokens that hold a slot now."""
 
 
 @contextmanager
 def solving_slot(token_id: int) -> Iterator[None]:
-    """Take one of the slots. A token has at most one, so a client in a loop leaves room for others.
+    """Take one of the AT_ONCE_MAX slots for the block. A token has at most one slot, so a client in a loop leaves room
+    for other clients.
 
     Raises Problem (429) if no slot is free: the client tries again instead of waiting here.
     """

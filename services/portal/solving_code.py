@@ -1,8 +1,7 @@
 """Load the solver's code late, because only dry runs and explanations need it.
 
-It takes half as long to load as all the rest. So its callers import it inside functions, and a thread loads it soon
-after the app is made. The first requests come before that, and a call that needs the code waits for the rest of the
-loading.
+The solver's code takes half as long to load as all other code of the portal. So callers import it inside functions, and
+a thread loads it soon after the app is made. A request that needs the code earlier waits until it is loaded.
 """
 
 from __future__ import annotations

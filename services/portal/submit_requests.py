@@ -25,14 +25,14 @@ from services.portal.due_windows import require_window
 UNDECIDED_MAX = 100
 """Undecided requests that one owner may have in one region."""
 RETRY_S = 10
-"""Seconds in which assessments are promised; then a new request may fit."""
+"""Seconds after which a refused client may try again: by then, assessments should have decided earlier requests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
     """A request that may be stored.
 
-    reservation   the one that a resize or delete changes; None for a create
+    reservation   the reservation that a resize or delete changes; None for a create
     """
 
     kind: CapacityRequestKind
@@ -53,7 +53,8 @@ def submit_create(
     now: datetime,
     name_field: str = "reservation",
 ) -> Submission:
-    """Check a create; the body calls its name `name_field`.
+    """Check a request that creates a reservation. `name_field` is the field of the body that holds the reservation's
+    name.
 
     Raises Problem: 422 with the field of an unknown name, 409 if the name is taken.
     """
@@ -74,8 +75,8 @@ def submit_create(
 def submit_resize(
     tx: Transaction, reservation: Reservation, spec: ReservationSpec, *, generation: int, now: datetime
 ) -> Submission:
-    """Check a resize. Raises StaleGeneration, and Problem: 422 for unknown names, 409 if the reservation cannot
-    change.
+    """Check a request that resizes a reservation. Raises StaleGeneration, and Problem: 422 for unknown names, 409 if
+    the reservation cannot change.
     """
     _require_changeable(reservation, generation)
     if spec.host_profile != reservation.spec.host_profile:
@@ -105,7 +106,9 @@ def check_amendment(tx: Transaction, request: CapacityRequest, spec: Reservation
 
 
 def submit_delete(tx: Transaction, reservation: Reservation, *, generation: int) -> Submission:
-    """Check a delete. Raises StaleGeneration, and Problem (409) if the reservation is deleted or not an owner's."""
+    """Check a request that deletes a reservation. Raises StaleGeneration, and Problem (409) if the reservation is
+    deleted or not an owner's.
+    """
     _require_changeable(reservation, generation)
     return Submission(
         kind=CapacityRequestKind.DELETE,
@@ -128,7 +131,8 @@ def require_region(tx: Transaction, name: str, *, location: str = "body") -> Reg
 def require_few_undecided(tx: Transaction, submission: Submission) -> None:
     """Raises Problem (429) if the owner has the maximum of undecided requests in the region.
 
-    Each is a job that reads a whole region. A delete is decided at once and never refused.
+    Each undecided request is a job that reads a whole region. A delete is decided at once, so this check never refuses
+    it.
     """
     if submission.kind is CapacityRequestKind.DELETE:
         return

@@ -15,7 +15,8 @@ SWEEPS_PER_WINDOW = 2
 
 @dataclass(slots=True, kw_only=True)
 class Attributor:
-    """Takes spans in order of arrival and attributes each trace once it is complete.
+    """Takes spans in order of arrival, and attributes each trace once it is complete: the cost of every span goes to a
+    product.
 
     products  number of products
     window    time that a trace stays open after its last span, in the unit of `arrival`: spans of a file, or seconds
@@ -42,7 +43,7 @@ class Attributor:
         return self._window.open_spans
 
     def add(self, spans: Spans, arrival: float, services: int) -> None:
-        """Add a batch. `services` is the number of service names known by now; it never falls."""
+        """Add a batch of spans. `services` is the number of service names known so far. This number must never fall."""
         self.spans += len(spans)
         self._window.add(spans, arrival)
         if arrival - self._swept >= self.window / SWEEPS_PER_WINDOW:

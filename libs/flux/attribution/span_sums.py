@@ -1,4 +1,4 @@
-"""One sweep over the spans that wait in a store: find the complete traces and sum them."""
+"""One sweep over the spans that wait in the store. A sweep finds the traces that are complete, and sums their spans."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ class Trees:
     parent     (N,) int    row of the caller; -1: none, or not among these spans
     product    (N,) int    product of the nearest upstream gateway, the span itself included; -1: there is none
     weight     (N,) float  requests of the real traffic that the span stands for: 1 / sampling probability
-    orphan     (N,) bool   the way up ends at a caller that is missing, so product or weight may be wrong
+    orphan     (N,) bool   a caller above the span is missing, so product or weight may be wrong
     duplicate  (N,) bool   an earlier row is the same span
     """
 
@@ -58,15 +58,17 @@ def grow_trees(spans: Spans) -> Trees:
 def calls_of(spans: Spans, trees: Trees) -> Bools:
     """Return the (N,) bool mask of spans that are a call which their service received.
 
-    A span of kind SERVER is such a call. A span without a kind is one if its caller is another service, or if it has no
-    caller.
+    A span of kind SERVER is such a call. A span without a kind is a call if its caller is another service, or if the
+    span has no caller.
     """
     caller = np.where(trees.parent >= 0, spans.service[trees.parent], -1)
     return np.asarray((spans.kind == SERVER) | ((spans.kind != CLIENT) & (caller != spans.service)))
 
 
 def self_time_of(spans: Spans, trees: Trees) -> Floats:
-    """Return the (N,) ns of each span less those of its callees; at least 0, because callees may run in parallel."""
+    """Return the (N,) duration in ns of each span, less the durations of its callees. The result is at least 0, because
+    callees may run in parallel.
+    """
     took = np.maximum(spans.took_ns, 0).astype(np.float64)
     called = np.flatnonzero((trees.parent >= 0) & ~trees.duplicate)
     below = np.bincount(trees.parent[called], took[called], len(spans))

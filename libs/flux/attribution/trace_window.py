@@ -11,7 +11,7 @@ from libs.domain.arrays import Bools, Floats
 from libs.domain.spans import Ids, Spans, join_spans
 
 AGE_WINDOWS_MAX = 4
-"""Number of windows after which a trace is closed, even if its spans still arrive."""
+"""Number of windows after which a trace is closed, even if spans of the trace still arrive."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -36,13 +36,13 @@ class TraceWindow:
         return sum(map(len, self._parts))
 
     def add(self, spans: Spans, arrival: float) -> None:
-        """Add spans that arrived together. Arrivals never go back."""
+        """Add spans that arrived together. `arrival` must not be less than in the call before."""
         if len(spans):
             self._parts.append(spans)
             self._arrivals.append(np.full(len(spans), arrival))
 
     def close(self, now: float) -> Spans | None:
-        """Return the spans of all traces that fell silent before now - window; None if there are none."""
+        """Return the spans of all traces without a new span since `now` - window; None if there is no such trace."""
         if not self._parts:
             return None
         spans, arrival = join_spans(self._parts), np.concatenate(self._arrivals)
@@ -68,10 +68,11 @@ class TraceWindow:
 
 
 def silent_traces(trace: Ids, arrival: Floats, now: float, window: float) -> tuple[Bools, Ids]:
-    """Return the (N,) mask of spans whose trace fell silent before now - window, and the ascending ids of those traces.
+    """Return the (N,) mask of spans whose trace has no new span since `now` - `window`, and the ascending ids of these
+    traces.
 
-    trace    (N,)   of the spans that wait
-    arrival  (N,)   of each span, in the unit of `now` and `window`
+    trace    (N,)   trace id of each span that waits
+    arrival  (N,)   arrival of each span, in the unit of `now` and `window`
     """
     found, of = np.unique(trace, return_inverse=True)
     last = np.full(len(found), -np.inf)

@@ -25,7 +25,7 @@ def plan_execution(
 
     A product's traffic waits for the upsizes of the services that serve it in regions where its traffic rises. A
     downsize waits for the traffic of all products that the service serves there. Growth waits for all downsizes of its
-    pool, because expression 15 lends that room to upsizes until then.
+    pool, because expression 15 lends the room for growth to upsizes until then.
 
     Resizes by less than SMALL are left out. A small downsize is left out only if the pool's spare covers it, so that
     there is room in every state.

@@ -24,7 +24,7 @@ class CostModelError(ValueError):
 
 
 def installed_attributions(measured: Measured, stated: Floats | None = None) -> Floats:
-    """Return the (S, P) attributions by installed cost models; nan rows for services without one.
+    """Return the (S, P) attributions by installed cost models. The row of a service without a cost model is nan.
 
     stated  (S, P)  attributions in the world's own table, which take precedence over packages; nan rows: none
 
@@ -41,7 +41,7 @@ def installed_attributions(measured: Measured, stated: Floats | None = None) -> 
 
 
 def _by_service(points: Iterable[EntryPoint]) -> dict[str, EntryPoint]:
-    """Return one entry point per service. A package found twice on the path counts once."""
+    """Return one entry point per service. A package that occurs twice on Python's path counts once."""
     known: dict[str, EntryPoint] = {}
     for point in points:
         other = known.setdefault(point.name, point)

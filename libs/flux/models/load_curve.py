@@ -48,7 +48,9 @@ class LoadCurve:
         return np.asarray(_terms(np.asarray(throughput, np.float64), self.knots) @ self.coefficients)
 
     def throughput(self, utilisation: float) -> float:
-        """Return the highest throughput within a utilisation, at most the highest tested. Raises NoCurveError."""
+        """Return the highest throughput at which the utilisation is at most `utilisation`, up to the highest tested
+        throughput. Raises NoCurveError.
+        """
         at = np.concatenate([[0.0], self.knots, [self.q_max]])
         busy = self.utilisation(at)
         if busy[0] >= utilisation:

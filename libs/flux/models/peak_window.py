@@ -12,7 +12,7 @@ from libs.domain.arrays import Floats, Ints
 DAY_MINUTES = 24 * 60
 WINDOW_MINUTES = 60
 WHOLE_DAY = 0.9
-"""A day counts if it has this share of the samples of the fullest day. A shorter day may lack its peak."""
+"""Share of the samples of the fullest day that a day must have to count. A day with fewer samples may lack its peak."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -46,7 +46,8 @@ def running_sums(series: Floats) -> tuple[Floats, Floats]:
 def peak_windows(world: Floats, minute: Ints) -> Windows:
     """Return the windows in which each row of `world` (A, M) is highest on average.
 
-    A window must be as full as the fullest of its day. A shorter one could be highest by chance.
+    A window must have as many samples as the fullest window of its day. A window with fewer samples could be highest by
+    chance.
     """
     first = np.arange(len(minute))
     end = np.searchsorted(minute, minute + WINDOW_MINUTES)

@@ -20,7 +20,9 @@ from libs.flux.models.thin_traces import weigh
 SAMPLING_WEAK = 0.03
 """Standard error of the attribution, as a distance, above which usage and traffic are weighed against the traces."""
 WEIGHINGS = 2
-"""Number of reweightings. The noise of the usage is known only after the first, so a second one is needed."""
+"""Number of times that traces are weighed against usage. The noise of the usage is known only after the first time, so
+a second time is needed.
+"""
 CONTRADICTION = 3.0
 """Distance of an attribution from the traced one, in standard errors, above which usage contradicts the traces."""
 EVIDENCE = 3.0
@@ -42,7 +44,7 @@ class _Fit:
     """The attribution of every service by one metric.
 
     traced  the attribution by traces alone; a fit to the traffic for services without traces
-    share   (S, P)  the attribution after thin traces are weighed against the usage
+    share   (S, P)  the attribution; for thin services (few spans), traces are weighed against the usage
     strain  (S,)    distance of `share` from the traces: half the sum of squares, in standard errors
     """
 
@@ -167,7 +169,7 @@ def _penalty(words: Vocabulary, samples: Floats, share: Floats) -> Floats:
 
 
 def _candidates(demand: Demand) -> dict[str, Bools]:
-    """Return, by metric, the (S,) services that it may explain."""
+    """Return metric -> (S,) mask of the services whose usage the metric may explain."""
     stated = demand.cpu_stated > 0.5 * demand.spans
     return {"cpu": stated, "calls": np.ones(len(stated), bool), "self_time": ~stated & (demand.spans > 0)}
 

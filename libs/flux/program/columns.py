@@ -115,7 +115,9 @@ def _residual_columns(p: JointProblem) -> tuple[Floats, Floats, Floats, Indices,
 def _block(
     m: Mip, shape: tuple[int, ...], *, cost: object = 0.0, lower: object = 0.0, upper: object = np.inf
 ) -> Indices:
-    """Add columns and return their indices as an array of this shape; bounds and costs are broadcast to it."""
+    """Add columns, and return their indices as an array of the shape `shape`. Bounds and costs are broadcast to
+    `shape`.
+    """
     size = int(np.prod(shape))
     spread = (np.broadcast_to(np.asarray(v, np.float64), shape).ravel() for v in (cost, lower, upper))
     c, lo, hi = spread

@@ -1,4 +1,4 @@
-"""Explain why no plan respects all limits: which limits would have to give, and by how much."""
+"""Explain why no plan respects all limits: name the limits that must be relaxed, and by how much."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ NOISE = 1e-6
 
 
 def conflict_of(words: Vocabulary, inputs: PlanningInputs, p: JointProblem, joint: JointModel) -> str:
-    """Return one sentence for each limit that gives in the least relaxation of presence and capacity limits."""
+    """Return one sentence for each limit that must be relaxed. The relaxation of presence and capacity limits is the
+    least that allows a plan.
+    """
     v, rows = joint.columns, joint.rows
     gives = least_relaxation(joint.model, np.concatenate([v.x.ravel(), v.c.ravel()]), rows.limits)
     if gives is None:

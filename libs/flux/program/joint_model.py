@@ -40,7 +40,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class JointModel:
-    """A model with the columns and rows that its users need."""
+    """The joint program as a model, with the indices of the columns and rows that callers read from a solution."""
 
     model: Model
     columns: Columns

@@ -18,7 +18,7 @@ class JointProblem:
     phi           (S, P)        capacity for 100 % of a product's traffic, in units of the service's own type
     xi            (P, R)        presence now
     kappa         (K, R)        baseline, with the changes of the ledger
-    rho           (S, R)        residual of that baseline
+    rho           (S, R)        residual: the part of the baseline that the model does not explain
     keeps         (S,) bool     True if the residual stays as it is
     weight        (S, R)        cost of a unit of residual, as a factor on the policy's
     total_min     (T, S)        least worldwide capacity of a service: its baseline
@@ -67,7 +67,9 @@ class JointProblem:
         return np.asarray(np.bincount(self.service, minlength=len(self.phi)) == 1)
 
     def own(self, placed: Floats) -> Floats:
-        """Return a quantity per service (..., S, R), in units of its own type, from one per placement (..., K, R)."""
+        """Return a quantity per service (..., S, R), in units of the service's own type, from the quantity per
+        placement (..., K, R).
+        """
         S = len(self.phi)
         found = placed[..., :S, :].copy()
         for k in range(S, len(self.service)):
@@ -75,7 +77,7 @@ class JointProblem:
         return found
 
     def pooled(self, placed: Floats) -> Floats:
-        """Return a quantity per hardware type (..., H, R) from one per placement (..., K, R)."""
+        """Return a quantity per hardware type (..., H, R) from the quantity per placement (..., K, R)."""
         H = self.supply.shape[1]
         onto = np.zeros((H, len(self.kind)))
         onto[self.kind, np.arange(len(self.kind))] = 1.0
@@ -122,8 +124,8 @@ def joint_problem(words: Vocabulary, models: ServiceModels, inputs: PlanningInpu
 def _yielding(inputs: PlanningInputs) -> Floats:
     """Return the (T, S) price of a unit of growth not granted: below that of a deficit, and lower by priority.
 
-    So growth is withheld before any baseline lacks capacity, and the least important growth first. This holds as long
-    as a unit of one frees a unit for the other, as it does within a hardware type.
+    So growth is withheld before a baseline lacks capacity, and the least important growth is withheld first. This holds
+    within a hardware type, where a withheld unit of growth frees a unit for a baseline.
     """
     ranks = np.unique(inputs.growth_priority[np.isfinite(inputs.growth_priority)])
     rank = np.searchsorted(ranks, inputs.growth_priority)

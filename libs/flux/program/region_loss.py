@@ -18,7 +18,7 @@ class RegionLoss:
     """The need after the loss of a region. T steps, S services, R regions.
 
     needed   (T, S, R)      capacity within the utilisation limit for the worst loss of another region; 0: nothing known
-    decides  (T, S, R) int  the region whose loss needs most
+    decides  (T, S, R) int  the region whose loss needs most capacity
     """
 
     needed: Floats
@@ -57,10 +57,10 @@ def diverted(traffic: Floats) -> Floats:
 
 
 def simulate_losses(needed: Floats, traffic: Floats) -> RegionLoss:
-    """Lose each region in turn, and return the worst need of the others.
+    """Simulate the loss of each region in turn, and return the largest need of every other region.
 
     needed   (S, P)     capacity for all traffic of a product, see LoadModels
-    traffic  (T, P, R)  proposed
+    traffic  (T, P, R)  proposed share of a product's traffic in a region
     """
     T, _, R = traffic.shape
     most, decides = np.zeros((T, len(needed), R)), np.zeros((T, len(needed), R), np.int32)
@@ -73,7 +73,9 @@ def simulate_losses(needed: Floats, traffic: Floats) -> RegionLoss:
 
 
 def guard(needed: Floats, traffic: Floats, before: Guarded | None = None) -> Guarded:
-    """Return the losses to provide for: those before, then the worst ones on this traffic."""
+    """Return the losses to provide for: those in `before`, then the worst loss for each service and region with
+    `traffic`.
+    """
     found = simulate_losses(needed, traffic)
     t, s, r = np.nonzero(found.needed > 0)
     losses = np.stack([t, s, r, found.decides[t, s, r]], 1)

@@ -16,7 +16,7 @@ class Explanation:
     """The explanation of the first step. P products, R regions, H hardware types, S services.
 
     by_traffic    (S, P, R)  capacity that a service gains or loses in a region because a product's traffic moved
-    by_residual   (S, R)     change of its residual; together with by_traffic it is exactly the whole change
+    by_residual   (S, R)     change of the service's residual; by_traffic and by_residual add up to the whole change
     pull          (F, P, R)  objective per unit of a product's traffic in a region, by family of constraints, less the
                              mean over the product's regions; a negative pull attracts traffic
     pull_by       (F,)       names of the families, see FAMILIES
@@ -49,7 +49,7 @@ FAMILIES = ("LargestRegion", "Hardware", "Stability", "Limits")
 def explain(p: JointProblem, solved: Solved) -> Explanation:
     """Explain a plan by the row prices of its last linear program.
 
-    A family charges a column the prices of its rows, times the coefficients of the column.
+    The charge of a family of constraints to a column is the sum of its rows' prices times the column's coefficients.
     """
     joint, solution = solved.joint, solved.solution
     v, rows, matrix = joint.columns, joint.rows, joint.model.matrix

@@ -39,7 +39,8 @@ def _figure(value: float) -> float:
 def changes_document(planned: Planned, why: Explanation) -> dict[str, Any]:
     """Return the changes of the first step per service and region.
 
-    Each change says how much of it each product's traffic causes, and which family of constraints pulled that traffic.
+    Each change states the part that each product's traffic causes, and the family of constraints that pulled this
+    traffic.
     """
     words, p, plan = planned.words, planned.problem, planned.solved.plan
     before, after = p.own(p.kappa), p.own(plan.capacity[0])

@@ -30,8 +30,8 @@ _RESULTS = {StepState.DONE: StepResult.DONE, StepState.FAILED: StepResult.FAILED
 class Report:
     """The effects of one tick on moves.
 
-    left         moves that another writer changed meanwhile; they wait for the next tick
-    unanswered   moves that were asked for, and whose state the actuator could not tell
+    left         number of moves that another writer changed meanwhile; the next tick reads them again
+    unanswered   number of moves about which the mover asked, but whose state the actuator could not tell
     """
 
     started: int
@@ -46,7 +46,9 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class _Answers:
-    """The actuator's outcome for each step asked for. If the actuator was not reached: no outcome, and the reason."""
+    """The answers of the actuator: an outcome for each step that the mover asked for. If the actuator could not be
+    reached, there is no outcome but a reason.
+    """
 
     outcomes: Sequence[StepOutcome]
     unreachable: str | None = None
@@ -63,7 +65,9 @@ class AdvanceMoves:
     region: str
 
     def reconcile(self) -> Report:
-        """Do one tick. Idempotent: it reads its own input. Raises NotFound for the region."""
+        """Do one tick: read the region's moves, decide, ask the actuator, and write the results. Idempotent. Raises
+        NotFound if the region does not exist.
+        """
         now = self.clock.now()
         with self.database.snapshot() as tx:
             snapshot = load_moves_snapshot(tx, self.region, moves_max=self.policy.moves_max, now=now)
@@ -128,7 +132,7 @@ class AdvanceMoves:
         return answers
 
     def _note(self, mover: Mover, answers: _Answers) -> Mover:
-        """Update the circuit breaker, and return the mover after that."""
+        """Update the circuit breaker by the answers. Return the mover with the updated breaker."""
         now, heard = self.clock.now(), answered(answers.outcomes)
         if answers.unreachable is None and heard is not False:
             if not heard or not (mover.ticks_failed or mover.probe_at):
@@ -173,8 +177,8 @@ class AdvanceMoves:
         changes: Sequence[MoveChange],
         postponed: Sequence[MovePostponed],
     ) -> int:
-        """Write the changes, and return how many were written. Final failures come last, in a transaction of their
-        own.
+        """Write the changes, and return how many were written. Moves that fail for good are written last, in a
+        transaction of their own.
         """
         written = 0
         failed = [change for change in changes if change.status is MoveStatus.FAILED]
@@ -194,8 +198,8 @@ class AdvanceMoves:
         return written
 
     def _count(self, outcomes: Sequence[StepOutcome], changes: Sequence[MoveChange], left: int) -> None:
-        """Count outcomes and decisions. A change that another writer overtook is counted again on the next tick; there
-        are few.
+        """Add outcomes and decisions to the metrics. A change that another writer overtook counts again on the next
+        tick; this is rare.
         """
         for outcome in outcomes:
             if outcome.call is not None:

@@ -82,7 +82,7 @@ class DrawReplacements:
 def _say(
     tx: Transaction, region_id: int, clock: Clock, failures: FailuresSnapshot | None, drawn: Replacements | None
 ) -> None:
-    """Set the region's condition: the losses without a replacement, and what would help."""
+    """Set the region's condition that states how many lost servers have no replacement, and what would help."""
     status, reason, message = ConditionStatus.TRUE, "NothingMissing", "No reservation lacks a server for a failure."
     numbers: dict[str, object] = {}
     if failures is not None and drawn is not None:

@@ -13,7 +13,7 @@ from libs.store.platform.certain_time import retention_now
 from libs.store.platform.database import Database
 
 BATCH = 10_000
-"""Rows per transaction; few enough that other transactions do not wait long."""
+"""Largest number of rows per transaction. It is small, so that other transactions do not wait long."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Keep the history of what the reservations of a region hold."""
+"""Keep the history of the capacity that the reservations of a region hold."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ from libs.store.platform.database import Database
 from services.mover.readiness_plan import plan_readiness
 
 GAP_MAX = timedelta(minutes=1)
-"""Real time between two looks after which the time between them counts as unknown."""
+"""Longest real time between two looks. If more time passes, the state of reservations in between counts as unknown."""
 log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class WatchReservations:
-    """Looks at one region and appends what changed. Idempotent: a second look at the same state appends nothing.
+    """Looks at one region: reads all of its reservations, and appends a record for each reservation that changed.
+    Idempotent: a second look at the same state appends nothing.
 
-    gap_max   GAP_MAX in time of the Clock
+    gap_max   GAP_MAX, converted to time of the Clock
     """
 
     database: Database

@@ -22,14 +22,16 @@ from services.portal.submit_requests import submit_delete
 
 ACTOR = "portal.windows"
 AT_ONCE_MAX = 200
-"""Reservations per run. The next run takes the rest."""
+"""Largest number of reservations per run. The next run takes the rest."""
 
 
 @dataclass(frozen=True, slots=True)
 class AdvanceWindows:
-    """Assesses a reservation that begins like any request, and deletes one that ends as its owner would. Idempotent.
+    """Begins and ends reservations. Queues the assessment of a reservation whose window begins. Deletes a reservation
+    whose window is over, like its owner would. Idempotent.
 
-    Raises StaleGeneration if another writer changed such a reservation meanwhile. The next run reads it again.
+    Raises StaleGeneration if another writer changed one of these reservations meanwhile. The next run reads the
+    reservation again.
     """
 
     database: Database

@@ -50,8 +50,8 @@ class AssessCapacityRequest:
     def reconcile(self) -> CapacityRequest:
         """Return the request after its assessment.
 
-        Raises NotFound for the request, and what `is_stale` knows if other writers won ATTEMPTS_MAX times in a row. The
-        request then stays in assessment, and the next tick queues it again.
+        Raises NotFound if the request does not exist. Raises an error that `is_stale` recognises if other writers won
+        ATTEMPTS_MAX times in a row. The request then stays in assessment, and the next tick queues it again.
         """
         return retry_stale(self._attempt, stale=is_stale, note=self._note_stale)
 
@@ -164,7 +164,7 @@ class AssessCapacityRequest:
         return request
 
     def _reject(self, request: CapacityRequest, case: Case, judgement: Judgement) -> CapacityRequest:
-        """Reject the request, and store only the answer."""
+        """Reject the request. Store the rejection, and no reservation or plan."""
         now = self.clock.now()
         with self.database.write() as tx:
             drop_scheduled_reservation(tx, request, actor=ACTOR, reason=judgement.reason, now=now)
@@ -258,10 +258,12 @@ def _audit_reservation(tx: Transaction, reservation_id: int, action: str, case: 
 
 
 def _require_held(tx: Transaction, case: Case, judgement: Judgement, reservation_id: int) -> None:
-    """Raises Overtaken if the reservation now has less than was judged, because servers that it had left or failed.
+    """Raises Overtaken if the reservation now lacks more capacity than `judgement` states, because some of its servers
+    left or failed.
 
-    A grant checks the generations of the servers that it takes, and not of those that are there already. This
-    transaction holds the reservation, so no solve takes more of them before it ends.
+    A grant checks the generations of the servers that it takes, but not of the servers that the reservation has
+    already. This transaction holds the lock of the reservation, so no solve can take these servers before the
+    transaction ends.
     """
     found = load_coverage(tx, [reservation_id], "target")[reservation_id].shortfall_rru
     judged = judgement.numbers.get("short_rru", 0.0)

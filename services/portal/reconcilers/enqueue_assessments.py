@@ -1,4 +1,4 @@
-"""Queue the assessment of each waiting request without a job, so that a lost job makes none wait forever."""
+"""Queue the assessment of each waiting request that has no job. So a lost job does not make a request wait forever."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def bars_svg(
 
     values   (rows, series)  at least 0; nan: not known, allowed only for a series with a bar of its own
     notes    a word at the right of each row
-    stacked  groups of series that share a bar, in order; empty: each series has its own
+    stacked  groups of series that share a bar, in order; empty: each series has a bar of its own
     """
     groups = [list(g) for g in stacked] or [[i] for i in range(len(series))]
     step = BAR * len(groups) + GAP
