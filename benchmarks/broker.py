@@ -43,11 +43,13 @@ from services.standalone.postgres import running_postgres
 
 
 def bench_broker(argv: list[str]) -> dict[str, object]:
-    """Return the seconds of each bulk path: the median of `--runs` regions of the same content; durable, caches warm.
+    """Return the seconds of each bulk read and write: the median over `--runs` regions of equal content. PostgreSQL
+    writes durably, and caches are warm.
 
-    commit_s is the writing of a solve that changes every tenth server. locked_s is the whole commit of one that swaps
-    as many and meets 1 % of all servers changed: settle_s decides, and kept_changes is how many it writes.
-    look_s compares what every reservation holds with its history, and finds no change.
+    commit_s is the time to write a solve that changes every tenth server. locked_s is the time of the whole commit of a
+    solve that swaps a tenth of the servers. Meanwhile 1 % of all servers changed. settle_s is the part that decides
+    which changes to keep, and kept_changes is their number. look_s is the time to compare the capacity of every
+    reservation with its history, without any change.
     """
     parser = argparse.ArgumentParser(prog="bench broker")
     parser.add_argument("region", type=Path)

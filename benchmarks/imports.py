@@ -32,8 +32,8 @@ RACK, MSB_RACKS = 40, 25
 def bench_imports(argv: list[str]) -> dict[str, object]:
     """Return the seconds of each step, once; for reading files, processor seconds.
 
-    The region has the first 90 % of the servers. The list lacks the first 5 % of all; these are free and retire. It has
-    another type for the next 5 %, and its last 10 % are new.
+    The region has the first 90 % of all servers. The list lacks the first 5 % of all servers, which are free and so
+    retire. The list has another type for the next 5 %. The last 10 % in the list are new.
     """
     parser = argparse.ArgumentParser(prog="bench imports")
     parser.add_argument("--servers", type=int, default=100_000)

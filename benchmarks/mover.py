@@ -36,7 +36,7 @@ _DONE = StepOutcome(state=StepState.DONE, call="done")
 
 
 class _Says:
-    """Answers every step in the same way at once, because the mover is measured."""
+    """An actuator that answers every step in the same way at once, so that only the mover's own time is measured."""
 
     def __init__(self) -> None:
         self.outcome = _UNDER_WAY
@@ -50,7 +50,8 @@ def bench_mover(argv: list[str]) -> dict[str, object]:
 
     waits_s        servers wait, two for each of `--moves`; few may leave, because reservations hold what is promised
     start_s        moves start, with twice as many more waiting; from here on hardly anything is promised
-    under_way_s    no step has changed;  accepted_s   each step has its own time of the next call
+    under_way_s    the actuator says that no step has changed
+    accepted_s     every step is accepted, with its own time of the next call
     done_s         each step is done, and the next step, or the end, is written
     """
     parser = argparse.ArgumentParser(prog="bench mover")
@@ -91,7 +92,9 @@ def bench_mover(argv: list[str]) -> dict[str, object]:
 
 
 def _retarget(database: Database, number: int) -> None:
-    """Free `number` servers that are bound and up: each has to leave and be cleaned."""
+    """Remove the target of `number` servers that are bound and up, so that each of these servers must leave and be
+    cleaned.
+    """
     with database.snapshot() as tx:
         snapshot = load_fleet_snapshot(tx, _REGION)
     servers = snapshot.servers

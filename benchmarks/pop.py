@@ -19,7 +19,7 @@ from libs.assignment.warm import warm
 
 @dataclass(slots=True)
 class Clocked:
-    """A solver of parts that records the processor seconds of each."""
+    """A solver of parts that records the processor seconds of each part."""
 
     name: str
     gap: float

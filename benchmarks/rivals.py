@@ -37,7 +37,7 @@ def solve_with_cpsat(problem: Problem, limits: Limits, *, seed: int = 0) -> Outc
 
 
 Found = tuple[Floats | None, float, bool]
-"""A point or None, a bound, and whether it is proven best."""
+"""A point or None, a bound, and whether the point is proven to be the best."""
 
 
 def _solve(problem: Problem, limits: Limits, seed: int, name: str, run: object) -> Outcome:

@@ -21,8 +21,8 @@ REFUSED = "libs.assignment.language.errors.ModelError: "
 
 
 def bench_solvers(argv: list[str]) -> dict[str, object]:
-    """Return a line per run, also for a failure or refusal. Gaps are to the best bound of any solver for the
-    problem.
+    """Return a line per run, even if the run failed or the solver refused. A gap is the distance to the best bound that
+    any solver has for the problem.
     """
     parser = argparse.ArgumentParser(prog="bench solvers")
     parser.add_argument("problems", nargs="+", help=KINDS)

@@ -1,4 +1,4 @@
-"""Send REST calls, record them, and send them again with the same key until they are answered."""
+"""Send REST calls, record the calls, and send each call again with the same key until the platform answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from soak.history import Attempt, Recorder
 
 _TIMEOUT_S = 10.0
 _AGAIN = frozenset({429, 500, 502, 503, 504})
-"""Statuses that do not say whether the operation was carried out."""
+"""HTTP statuses that do not say whether the operation was carried out."""
 
 
 class Caller:

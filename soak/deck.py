@@ -18,7 +18,9 @@ WEIGHTS: Mapping[str, int] = {
     "jump_clock": 2,
     "no_receiver": 2,  # the webhook's receiver is away
 }
-"""Number of cards of each fault in a deck. Each deck is dealt to its end, so every fault comes this often."""
+"""Number of cards of each fault in a deck. The soak draws faults like cards and uses up each deck, so every fault comes
+as often as its weight says.
+"""
 
 
 def cards(small_disk: bool) -> dict[str, int]:

@@ -1,4 +1,6 @@
-"""Faults of the machinery. Each fault acts now, and returns a description or a later undo."""
+"""Faults of the machinery: processes, clocks, disks and connections. Each fault acts at once, and returns a description
+or a function that undoes it later.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ from soak.world import Receiver
 _PROGRAMS = ("api", "solver", "worker", "mover", "scheduler", "planner")
 _POOLS = ("solver", "worker", "mover", "planner")
 _JUMPS_S = (-3600.0, -600.0, -60.0, 600.0, 7200.0, 100_000.0)
-"""Jumps of the Clock. The longer ones pass the timeout of a step, whose outcome is then unknown."""
+"""Seconds by which the Clock may jump. A longer jump passes the timeout of a step, so that the step's outcome is
+unknown.
+"""
 _WAITING = 0.3
 """Share of occasions on which an idle pool process is chosen if none is at work."""
 

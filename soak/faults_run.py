@@ -48,7 +48,9 @@ Otherwise jobs without work would take all the time of the workers.
 _BUFFER_SHARE = 0.06
 """Share of each hardware type that is its shared buffer from the start."""
 _ANSWERS_BETWEEN, _PATIENCE_S = 5, 8.0
-"""Answers between two faults, and longest wait for them in seconds. Otherwise a busy machine would see only faults."""
+"""Number of answers between two faults, and longest wait for these answers in seconds. Without the wait, a busy machine
+would see only faults.
+"""
 _WATCH_EVERY_S = 5.0
 """Seconds between two checks for jobs with an expired lease."""
 _LIMIT_SHARE = 0.05
@@ -244,7 +246,7 @@ def _answers(url: str) -> bool:
 def _end(threads: list[threading.Thread], gone: threading.Event, tend: Any, s_max: float) -> None:
     """Let the clients finish their operations.
 
-    A client still without an answer then gives up, with the outcome unknown.
+    A client that has no answer after `s_max` seconds gives up, with an unknown outcome.
     """
     deadline = time.monotonic() + s_max
     while any(thread.is_alive() for thread in threads) and time.monotonic() < deadline:

@@ -1,4 +1,6 @@
-"""The floor of a run: the least that must have happened. A run with little work or few faults shows nothing."""
+"""The floor of a run: the least number of each event that must have happened. A run with little work or few faults
+shows nothing.
+"""
 
 from __future__ import annotations
 

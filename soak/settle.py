@@ -51,7 +51,7 @@ def settle(
 ) -> None:
     """Write the `final` record: `quiet_s` after the faults (null: never), and the state as REST shows it.
 
-    The state must be read while nothing changes. If a solve changes something meanwhile, it is read again.
+    The state must be read while nothing changes. If a solve changes something meanwhile, the state is read again.
 
     tend    restarts dead processes; only this thread may do that, so nothing here blocks for long
     is_up   returns whether the API answers at once, because `admin` would wait for it

@@ -1,4 +1,6 @@
-"""Shrink a history that breaks a rule to the least that still breaks it, for people to read and tests to keep."""
+"""Shrink a history that breaks a rule to the smallest history that still breaks the rule. People read the result, and
+tests keep it.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ def shrunk(records: Sequence[Json], rule_name: str) -> list[Json]:
 
 
 def _least(parts: list[tuple[Any, ...]], breaks: Callable[[Sequence[tuple[Any, ...]]], bool]) -> list[tuple[Any, ...]]:
-    """Remove halves, then quarters, and so on, as long as the rest stays broken (delta debugging)."""
+    """Remove halves of the parts, then quarters, and so on, as long as the rest still breaks the rule (delta
+    debugging).
+    """
     size = max(len(parts) // 2, 1)
     while True:
         at, taken = 0, False

@@ -33,14 +33,14 @@ MARKETS = 0.25
 STATING = "problem"
 """Takes the place of a solver's name if stating the problem fails."""
 Key = tuple[str, str]
-"""Solver and kind."""
+"""Key of a finding: the solver, and the kind of finding."""
 
 
 @dataclass
 class Tally:
-    """The results of the runs.
+    """The counts and scripts of all runs.
 
-    scripts  by solver and kind: the text of the first finding, and its case in the smallest form
+    scripts  (solver, kind) -> the text of the first finding, and a script with the smallest case that shows it
     """
 
     cases: int = 0
@@ -52,7 +52,7 @@ class Tally:
     scripts: dict[Key, str] = field(default_factory=dict)
 
     def add(self, other: Tally) -> None:
-        """Add the results of other cases."""
+        """Add the counts and scripts of `other`."""
         self.cases += other.cases
         for name in ("runs", "answered", "best", "refused", "kinds"):
             getattr(self, name).update(getattr(other, name))
@@ -60,7 +60,7 @@ class Tally:
 
 
 def bench_fuzz(argv: list[str]) -> dict[str, object]:
-    """Return counts by kind. The same seed draws the same problems."""
+    """Return the number of findings by kind. The same seed draws the same problems."""
     parser = argparse.ArgumentParser(prog="bench fuzz")
     parser.add_argument("--minutes", type=float, default=1.0)
     parser.add_argument("--cases", type=int, help="instead of minutes")
@@ -91,7 +91,7 @@ _worker: tuple[Connection, BaseProcess] | None = None
 
 
 def _apart(seed: int, number: int, known: set[Key], solver: str | None) -> Tally:
-    """Run cases in a process of its own, from one case on. A kernel that ends the process is a finding."""
+    """Run cases from `number` on, in a separate process. If compiled code ends the process, that is a finding."""
     global _worker
     if _worker is None:
         context = get_context("fork")
@@ -132,7 +132,7 @@ def fuzz_one(
     known: Collection[Key] = (),
     say: Callable[[str], None] = lambda _: None,
 ) -> list[Finding]:
-    """Run case `number` of a seed by every solver, and one odd run.
+    """Run case `number` of a seed by every solver in normal use, and by one run of ODD.
 
     known  kinds of findings that have a script already
     say    takes the script of each run before it begins
@@ -160,7 +160,7 @@ def fuzz_one(
 
 
 def case_of(seed: int, number: int) -> tuple[Case, np.random.Generator]:
-    """Return the case of a seed and number; no other state counts."""
+    """Return the case that `seed` and `number` determine. No other state has an influence."""
     rng = np.random.default_rng([seed, number])
     most = ASSIGNMENTS_MOST if rng.random() < 0.05 else ASSIGNMENTS
     drawn = draw_market if rng.random() < MARKETS else draw_case

@@ -16,7 +16,7 @@ Indices = tuple[int, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class ScopeWords:
-    """The scope item of each container, -1 for none, and the number of items."""
+    """The arguments of a scope of a problem: the item of each container (-1: no item), and the number of items."""
 
     item: Indices
     items: int
@@ -24,7 +24,7 @@ class ScopeWords:
 
 @dataclass(frozen=True, kw_only=True)
 class PartitionWords:
-    """Object `member[k]` is in group `group[k]`."""
+    """The arguments of a partition of a problem: object `member[k]` is in group `group[k]`."""
 
     member: Indices
     group: Indices
@@ -48,7 +48,7 @@ class DimensionWords:
 
 @dataclass(frozen=True, kw_only=True)
 class Wish:
-    """A spec as a goal (priority, normalise) or as a constraint (hard)."""
+    """A spec, and how to state it: as a goal (with `priority` and `normalise`) or as a constraint (with `hard`)."""
 
     spec: Spec
     goal: bool
@@ -60,7 +60,7 @@ class Wish:
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """All statements of a problem. Items have names made of noun and number if `named`."""
+    """All statements of a problem. If `named`, items have names such as "container-3", made of noun and number."""
 
     objects: int
     containers: int
@@ -72,7 +72,7 @@ class Case:
     wishes: tuple[Wish, ...] = ()
 
     def labels(self, noun: str, size: int) -> int | list[str]:
-        """Return names of items, or their number."""
+        """Return the names of `size` items, or just `size` if the case has no names."""
         return [f"{noun}-{k}" for k in range(size)] if self.named else size
 
     def problem(self) -> Problem:
@@ -107,10 +107,10 @@ class Case:
 
 
 def number_of(given: str | int) -> int:
-    """Return the index of a name, or of an index itself."""
+    """Return the index of an item. `given` is the item's name or its index."""
     return int(given.rpartition("-")[2]) if isinstance(given, str) else int(given)
 
 
 def numbers_of(given: Sequence[str | int]) -> list[int]:
-    """Return the indices of names."""
+    """Return the indices of items. `given` holds names or indices."""
     return [number_of(one) for one in given]

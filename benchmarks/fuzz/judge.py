@@ -17,12 +17,14 @@ from libs.assignment.solvers.limits import StoppedBy
 from libs.assignment.solvers.result import Outcome
 
 FAR = 0.01
-"""Largest gap of `auto` on a tiny problem, as a share of a level's value."""
+"""Largest allowed gap of the solver `auto` to the optimum on a tiny problem, as a share of a level's value. A level is
+the value of all goals of one priority.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """A wrong claim. Findings of one solver and kind are assumed to have one cause."""
+    """A wrong claim of a solver. Findings of the same solver and kind are assumed to have the same cause."""
 
     solver: str
     kind: str
@@ -39,7 +41,7 @@ class Judged:
 
 
 def judge(case: Case, truth: Truth, run: Run, seed: int, *, twice: bool = False) -> Judged:
-    """Solve, and compare the result with the truth."""
+    """Solve the case by `run`, and compare the result with `truth`."""
     try:
         problem = case.problem()
         result = run.of(problem, seed)
@@ -66,7 +68,7 @@ def crash(solver: str, error: Exception) -> Finding:
 
 
 def _refused(truth: Truth, run: Run, refused: ModelError) -> Judged:
-    """Judge a refusal.
+    """Judge a solver's refusal of a case. The refusal is a finding if the solver had no good reason.
 
     A solver may refuse a problem for these reasons: it has no integer form, no market, or a container that cannot be
     split, or its hard constraints exclude each other.
@@ -176,7 +178,9 @@ def _not_best(truth: Truth, now: Floats, near: Floats, gap: float, kind: str) ->
 
 
 def _verdicts(one: Floats, other: Floats, truth: Truth) -> set[int]:
-    """Return the allowed verdicts on two assignments. Small differences may count or not."""
+    """Return the allowed verdicts on which of two assignments is better. Small differences may count or not, so several
+    verdicts can be allowed.
+    """
     slacks = NEAR * truth.size, ROUNDING * truth.size, ROUNDING * np.maximum(np.abs(one), np.abs(other))
     return {_compare(one, other, slack) for slack in slacks}
 

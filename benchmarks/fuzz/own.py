@@ -29,7 +29,7 @@ SHAPES = ("line", "positive", "step", "ceil", "log", "root", "square", "largest"
 
 @dataclass(frozen=True, kw_only=True)
 class OwnSpec(Spec):
-    """sign * f(a * util + b); as a constraint its part above c."""
+    """The spec sign * f(a * util + b). As a constraint, its excess is the part above c."""
 
     shape: str
     dimension: str

@@ -24,8 +24,8 @@ def drawn_start(objects: int, containers: int, seed: int) -> Ints:
 class Run:
     """One way to call a solver.
 
-    cut    a limit ends it early, so its answer need not be the best
-    begun  it gets a start, drawn with the seed
+    cut    True: a limit ends the run early, so its answer need not be the best
+    begun  True: the run gets a random start, drawn with the seed
     """
 
     solver: str
@@ -38,11 +38,11 @@ class Run:
 
     @property
     def splits(self) -> bool:
-        """Return whether it splits containers."""
+        """Return whether the run splits the containers into parts."""
         return self.limits is not None and bool(self.limits.split)
 
     def of(self, problem: Problem, seed: int) -> Outcome:
-        """Return its answer."""
+        """Solve the problem by this run, and return the result."""
         more: dict[str, Any] = dict(self.options)
         if self.solve is solve:
             more["solver"] = self.solver

@@ -14,7 +14,9 @@ ROUNDS_MAX = 40
 
 
 def shrink(case: Case, shows: Callable[[Case], bool]) -> Case:
-    """Take the first simpler case that still shows the finding, until there is none."""
+    """Return a small case that still shows a finding. Take the first simpler case for which `shows` is true, and repeat
+    this until no simpler case is left.
+    """
     for _ in range(ROUNDS_MAX):
         for simpler in simpler_cases(case):
             if shows(simpler):
@@ -26,7 +28,7 @@ def shrink(case: Case, shows: Callable[[Case], bool]) -> Case:
 
 
 def simpler_cases(case: Case) -> Iterator[Case]:
-    """Yield cases with one simplification each. Some are invalid, and the caller must test them."""
+    """Yield cases that each have one simplification. Some cases are invalid, so the caller must test every case."""
     for k in range(len(case.wishes)):
         yield replace(case, wishes=_without(case.wishes, k))
     if case.named:

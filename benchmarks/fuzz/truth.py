@@ -1,4 +1,6 @@
-"""Evaluate every assignment of a case: its levels, and the hard constraints that it worsens."""
+"""Evaluate every assignment of a case: its levels, and the hard constraints that it worsens. A level is one step of the
+lexicographic objective: the total excess first, then the goals of each priority.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,7 @@ class Truth:
 
     @cached_property
     def _parts(self) -> list[tuple[int, float, Floats, Spec]]:
-        """Return for each spec its level, its factor there, its value (A,), and the spec."""
+        """Return for each spec: its level, its factor in the level, its value (A,), and the spec itself."""
         found = []
         for wish, means in zip(self.case.wishes, self.meanings, strict=True):
             if wish.goal:
@@ -60,7 +62,7 @@ class Truth:
 
     @cached_property
     def size(self) -> Floats:
-        """Return the size of the numbers that a level sums, (L,). Floats and solvers are exact relative to it."""
+        """Return the (L,) size of the numbers that each level sums. Floats and solvers are exact relative to it."""
         found = np.full(1 + len(self.priorities), TINY)
         for level, by, values, spec in self._parts:
             found[level] += abs(by) * (np.abs(values).max(initial=0.0) + ROUNDING / NEAR * self._largest(spec))
@@ -125,7 +127,9 @@ class Truth:
         return np.asarray((self.hard - self.at_start.hard <= self._rounding).all(axis=1))
 
     def least(self, level: int, above: Floats) -> float:
-        """Return the least value of a level among legal assignments as good as `above` (L,) on all higher levels."""
+        """Return the least value of a level among the legal assignments that are as good as `above` (L,) on all higher
+        levels.
+        """
         among = self.legal.copy()
         for k in range(level):
             among &= self.levels[:, k] <= above[k] + ROUNDING * self.added[:, k]

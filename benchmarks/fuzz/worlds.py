@@ -52,7 +52,7 @@ def draw_scopes(draw: Draw, containers: int) -> dict[str, ScopeWords]:
 
 
 def in_unit(words: DimensionWords, unit: float) -> DimensionWords:
-    """Return the dimension with all amounts multiplied by a unit."""
+    """Return the dimension `words` with all amounts multiplied by `unit`."""
 
     def times(values: Numbers) -> Numbers:
         return tuple(unit * value for value in values)
@@ -67,7 +67,9 @@ def in_unit(words: DimensionWords, unit: float) -> DimensionWords:
 
 
 def unlike(draw: Draw, words: DimensionWords) -> DimensionWords:
-    """Return a dimension in which some objects are far larger, and some containers have room for them."""
+    """Return the dimension `words` changed: some objects are far larger, and some containers have room for these
+    objects.
+    """
     by = draw.one(APART)
 
     def some(values: Numbers, share: float) -> Numbers:

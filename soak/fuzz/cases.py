@@ -1,4 +1,6 @@
-"""Send one random case, aimed at an existing object or not, and check its answer."""
+"""Send random cases, and check the answers. A case is one request, drawn for one operation of the API document. Some
+cases are aimed at an existing object.
+"""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from soak.hostile.parquet_bombs import (
 
 REFUSED = frozenset({413, 422})
 BUSY = 429
-"""Status that is always right: the client has to try again. It says nothing about the bomb."""
+"""A status that is always right: the client must try again. BUSY does not say whether the API handles the bomb well."""
 PARQUET, CSV, FORM = "application/vnd.apache.parquet", "text/csv", "application/x-www-form-urlencoded"
 _PIECE_BYTES = 1 << 18
 _USAGE: Row = {"minute": 0.0, "service": "a", "region": "r", "hardware_type": "h", "used": 0.0}
@@ -34,7 +34,7 @@ _GROWTH: Row = {"step": 1.0, "product": "a", "growth": 0.02}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bomb:
-    """One request. `fits` holds the right statuses, besides 429."""
+    """A bomb: one request. `fits` holds the right statuses of the answer, besides 429."""
 
     path: str
     method: str = "POST"

@@ -54,7 +54,7 @@ _LISTS = {
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A row in an answer: its state at some moment between the request and the answer."""
+    """A row that an answer showed. The row had this state at some moment between the request and the answer."""
 
     noun: str
     row_id: int | str
@@ -66,7 +66,7 @@ class Seen:
 
 
 def no_internal_error(history: History) -> Iterator[Violation]:
-    """An answer is never a 500: under a fault of the machinery, the API answers 503 or not at all."""
+    """No answer has the status 500. Under a fault of the machinery, the API answers 503 or not at all."""
     for operation in history.operations:
         for attempt in operation.attempts:
             if attempt.status == 500:

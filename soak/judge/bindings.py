@@ -11,7 +11,8 @@ from soak.judge.violation import Violation
 
 
 def one_reservation_at_a_time(history: History) -> Iterator[Violation]:
-    """A server joins a reservation only when it is in none, and ends where its moves took it.
+    """A server joins a reservation only while it is in no reservation. At the end, it is in the reservation to which
+    its last move brought it.
 
     A move that begins with an abort may find its server in no reservation, because the outcome before it is not known.
 
@@ -60,7 +61,8 @@ def moves_end_where_they_say(history: History) -> Iterator[Violation]:
 
 
 def granted_is_covered(history: History) -> Iterator[Violation]:
-    """At rest a granted reservation has its servers, counted here from the list of servers.
+    """At rest (while nothing changes), a granted reservation has its capacity. This rule counts the capacity from the
+    list of servers.
 
     Servers that are down do not count, and neither do servers that will be retired.
     """
@@ -93,7 +95,7 @@ def granted_is_covered(history: History) -> Iterator[Violation]:
 
 
 def lineage_is_a_chain(history: History) -> Iterator[Violation]:
-    """No two solves of a region follow the same plan, because the second one would rest on outdated targets.
+    """No two solves of a region have the same parent plan, because the second solve would start from outdated targets.
 
     No two committed placement plans follow the same plan either.
     """

@@ -1,4 +1,4 @@
-"""Join the operations with one key: a client that repeats a key asks for nothing new."""
+"""Join the operations that have the same idempotency key: a client that repeats a key asks for nothing new."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from soak.judge.kinds import KINDS
 
 
 def by_key(history: History, kinds: Collection[str] = KINDS.keys()) -> list[Operation]:
-    """Return the operations of these kinds, with those of one key joined. An operation without a key stays alone."""
+    """Return the operations of the kinds `kinds`. Operations with the same key are joined into one. An operation
+    without a key stays alone.
+    """
     found: dict[tuple[str, str | int], Operation] = {}
     for operation in history.operations:
         if operation.what in kinds:

@@ -1,4 +1,6 @@
-"""Rules about effects: an acknowledged write has one effect, a refused one has none, any other at most one."""
+"""Rules about effects: an acknowledged write has one effect, a refused write has no effect, and any other write has at
+most one.
+"""
 
 from __future__ import annotations
 
@@ -122,7 +124,8 @@ def _measured(history: History) -> Iterator[Violation]:
 
 
 def done_at_most_once(history: History) -> Iterator[Violation]:
-    """A key has one effect if it was acknowledged, none if it was refused, and otherwise at most one.
+    """The writes with one idempotency key have one effect if a write was acknowledged, no effect if all were refused,
+    and otherwise at most one.
 
     Requests are counted by kind and reservation. A create is counted by its name, which no client uses twice. Any other
     request is counted by its reservation and the generation that it rests on. A resize before the start of a

@@ -12,15 +12,15 @@ class Kind:
 
     entry     action and noun of its audit entry; None: it has no entry of its own
     subject   field of the answer with the subject's id; None: the answer has no such id
-    certain   False: done may also mean that nothing had to change, without an entry
-    also      other entries that it makes, each once
-    besides   other entries that it may make under the same name
+    certain   False: an acknowledged write may also mean that nothing had to change, and then there is no entry
+    also      other audit entries that the write makes, each once
+    besides   other audit entries that the write may make under the same name
     rows      list of the final record with its row, and the field that identifies the row there and in the answer
-    version   field with the row's generation; None: it has none
-    kept      number of the latest rows that are kept; None: all of them
+    version   field with the row's generation; None: the row has no generation
+    kept      number of the latest rows that the platform keeps; None: all rows
     ends      field of that row, with dots, and its allowed values at rest
-    swaps     it rests on If-Match: at most one write is acknowledged on one generation
-    keyed     False: it takes no key, and each attempt may be carried out
+    swaps     True: the write needs If-Match, so at most one write is acknowledged on one generation
+    keyed     False: the write takes no idempotency key, so each attempt may be carried out
     """
 
     entry: tuple[str, str] | None = None

@@ -67,7 +67,7 @@ def runs_fail_for_our_faults_only(history: History) -> Iterator[Violation]:
 
 
 def leases_are_taken_back(history: History) -> Iterator[Violation]:
-    """No job is held by a worker that was silent for longer than its lease.
+    """No job stays with a worker that was silent for longer than its lease.
 
     Every tick takes such jobs back before it sends messages. So a message after the end of the lease shows that a tick
     has run.

@@ -1,4 +1,4 @@
-"""A rule about the audit trail: each acknowledged write has its entry, by its client, as often as it was done."""
+"""A rule about the audit trail: each acknowledged write has an entry by its client, as often as the write was done."""
 
 from __future__ import annotations
 

@@ -19,13 +19,15 @@ class _Server:
 
 
 def joined_once(history: History) -> Iterator[Violation]:
-    """A server joins a reservation only after it has left every other one, and is not cleaned while it is in one."""
+    """A server joins a reservation only after it has left every other reservation. It is not cleaned while it is in a
+    reservation.
+    """
     for _, said in _followed(history)[1]["joined_once"]:
         yield Violation("joined_once", said)
 
 
 def joined_clean(history: History) -> Iterator[Violation]:
-    """A server is cleaned between two owners."""
+    """Between two owners, a server is always cleaned."""
     for _, said in _followed(history)[1]["joined_clean"]:
         yield Violation("joined_clean", said)
 

@@ -15,7 +15,7 @@ _OFTEN = 0.4
 
 
 def lost_update() -> None:
-    """Write a change of a region's policy at any generation."""
+    """Write a change of a region's policy without comparing its generation."""
     from libs.store.fleet import regions
     from libs.store.regions import region_policies
 
@@ -42,7 +42,7 @@ def double_join() -> None:
 
 
 def dropped_request() -> None:
-    """Acknowledge a client's write and roll its transaction back. Writes that set up the run are left alone."""
+    """Acknowledge a client's write, but roll its transaction back. Do not touch the writes that set up the run."""
     from libs.web import idempotency
 
     class Dropped(Exception):

@@ -49,7 +49,9 @@ def no_regression(world: World, s: Any) -> Meaning:
 
 
 def by_item(world: World, s: Any, weights: Sequence[float]) -> Floats:
-    """Return the weighted excess of the members, (A, I). Items outside a member's filter count 0 for it."""
+    """Return the (A, I) sum of the members' weighted excess. A member contributes 0 for items that its filter leaves
+    out.
+    """
     total = np.zeros((len(world), world.items(s.scope)))
     for weight, one in zip(weights, s.specs, strict=True):
         excess, kept = excess_of(meaning(world, one)), world.kept(s.scope, getattr(one, "filter", Filter()))

@@ -84,7 +84,9 @@ def largest_group(world: World, s: Any) -> Meaning:
 
 
 def pair_limits(world: World, s: Any) -> Floats:
-    """Return the limits, (I, G), by default, item, group or pair."""
+    """Return the (I, G) limits. A limit comes from the spec's entry for the pair, the group or the item, or from the
+    default.
+    """
     items, groups = world.items(s.scope), world.case.partitions[s.partition].groups
     by_item, by_group = each(s.limit.items, s.limit.default, items), each(s.limit.groups, s.limit.default, groups)
     limit = np.full((items, groups), s.limit.default)

@@ -18,10 +18,10 @@ from libs.assignment.language.specs.spec import Spec
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Meaning:
-    """A spec in every assignment.
+    """The meaning of a spec: its values in every assignment of a world.
 
-    excess  (A, elements) as a constraint: 0 if it holds; None if it can only be a goal
-    cost    (A,) as a goal
+    excess  (A, elements)  excess as a constraint, 0 if the constraint holds; None if the spec can only be a goal
+    cost    (A,)           cost as a goal
     scale   divisor of the cost of a normalised goal; 0: the cost is not divided
     """
 
@@ -41,7 +41,9 @@ def over(values: Floats) -> Floats:
 
 
 def present(values: Floats) -> Floats:
-    """Return Step(x). Sums of floats seldom give 0, so up to a millionth counts as 0."""
+    """Return Step(x): 1 if x is above 0, else 0. Sums of floats seldom give exactly 0, so a value up to a millionth
+    counts as 0.
+    """
     return np.where(values > 1e-6, 1.0, 0.0)
 
 
@@ -89,14 +91,14 @@ def group_totals(world: World, partition: str, dimension: str) -> Floats:
 
 
 def excess_of(found: Meaning) -> Floats:
-    """Return the excess of a constraint."""
+    """Return the excess of a meaning that can be a constraint."""
     if found.excess is None:
         raise ValueError("a spec that can only be a goal")
     return found.excess
 
 
 def scale_of(found: Meaning) -> float:
-    """Return the scale."""
+    """Return the scale of a meaning that has one."""
     return found.scale
 
 

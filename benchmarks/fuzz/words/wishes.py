@@ -24,7 +24,7 @@ def draw_case(draw: Draw, assignments_max: int) -> Case:
 
 
 def stated(case: Case, wishes: Iterable[Wish]) -> Case:
-    """Return the case with those goals and constraints that the library accepts."""
+    """Return the case with those of `wishes` (goals and constraints) that the library accepts."""
     taken = []
     for wish in wishes:
         try:
