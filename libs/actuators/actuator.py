@@ -40,16 +40,17 @@ class StepState(StrEnum):
     DONE = "done"
     FAILED = "failed"
     UNKNOWN = "unknown"
-    """The state is not known. No server is at fault, and the same request comes again."""
+    """The state is not known. No server is at fault, and the mover sends the same request again."""
     NOT_ASKED = "not_asked"
-    """There was no time for the request. It comes again on the next tick, before requests that were handled."""
+    """There was no time for the request. The mover sends it again on the next tick, before requests that were handled.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepOutcome:
     """The state of one request.
 
-    message       why it failed, or why its state is not known
+    message       why the step failed, or why its state is not known
     ask_again_s   least seconds until the next request; None: the mover decides
     call          result of the call, one of a few words for metrics; None: there was no call
     """
@@ -66,15 +67,15 @@ class Actuator(Protocol):
 
     The mover asks again on every tick until a step is done or failed, and possibly once more. The actuator answers by
     key. A higher attempt at a step replaces the lower ones. A step of a newer move of a server ends all its older
-    moves. ABORT does only that: once it is done, nothing of the older moves will happen any more. `perform` must
-    return soon: the work continues elsewhere.
+    moves. ABORT does only that: once it is done, no step of an older move can happen any more. `perform` must return
+    soon: the work continues elsewhere.
     """
 
     def perform(self, steps: Sequence[StepRequest]) -> Sequence[StepOutcome]:
-        """Begin these steps if they are new, and return the state of each, in their order.
+        """Begin the steps in `steps` that are new. Return the state of each step, in the order of `steps`.
 
-        It may leave the last ones for the next tick, as NOT_ASKED. Steps come in order of their waiting time, longest
-        first. Raises ActuatorUnavailable if no state is known; then no step counts as failed.
+        An actuator may leave the last steps for the next tick, as NOT_ASKED. Steps come in order of their waiting time,
+        longest first. Raises ActuatorUnavailable if no state is known; then no step counts as failed.
         """
 
 

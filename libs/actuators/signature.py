@@ -39,7 +39,9 @@ def sign(call: Call, secrets: Sequence[bytes], *, at_s: int) -> str:
 
 
 def is_signed(header: str, call: Call, secrets: Sequence[bytes], *, now_s: float) -> bool:
-    """Return whether one of these secrets signed the call recently. The comparison takes constant time."""
+    """Return whether one of `secrets` signed the call at most AGE_S_MAX seconds from `now_s`. The comparison takes
+    constant time.
+    """
     fields = [part.partition("=")[::2] for part in header.split(",")]
     times = [value for name, value in fields if name == "t"]
     if len(times) != 1 or not times[0].isdecimal() or len(times[0]) > 12:

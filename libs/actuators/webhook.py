@@ -1,6 +1,6 @@
 """An actuator that POSTs every step, signed, to a receiver. docs/webhook.md has the receiver's contract.
 
-Calls are asynchronous inside `perform` only. That is the one way to end a call whose answer never completes.
+Calls are asynchronous inside `perform` only. Only asynchronous code can end a call whose answer never completes.
 """
 
 from __future__ import annotations

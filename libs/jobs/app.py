@@ -21,7 +21,7 @@ _NO_EXCHANGE = Exchange("", type="direct")  # a message goes to the queue that i
 
 
 def make_celery(settings: JobSettings, kinds: Sequence[JobKind] = ()) -> Celery:
-    """Return an app that sends any job. Its workers run jobs of these kinds and take messages of no other.
+    """Return an app that sends jobs of any kind. Workers of this app run only jobs of the kinds `kinds`.
 
     Raises ValueError unless exactly one of a broker's URL and a folder is set.
     """
@@ -51,12 +51,13 @@ def make_celery(settings: JobSettings, kinds: Sequence[JobKind] = ()) -> Celery:
 
 
 def queue_of(kind: str) -> Queue:
-    """Return the queue of a kind."""
+    """Return the name of the queue for jobs of `kind`."""
     return Queue(kind, _NO_EXCHANGE, routing_key=kind)
 
 
 def send(app: Celery, kind: str, job_id: int, *, expires_s: float) -> None:
-    """Send the message of a job. A worker drops it long after `expires_s`, because another was sent by then.
+    """Send the message of a job. A worker drops a message that is much older than `expires_s`, because the job was sent
+    again by then.
 
     Celery computes the expiry by the sender's clock, and the worker compares it with its own.
     """

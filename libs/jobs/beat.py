@@ -27,7 +27,9 @@ _TROUBLE = (*UNAVAILABLE, BrokerError, OSError)
 
 
 class TickScheduler(Scheduler):  # type: ignore[misc]  # celery has no types
-    """Ticks at least every `job_tick_s`, and when a job is asked for or a job ends that another waits for."""
+    """Ticks at least every `job_tick_s` seconds. Ticks also when a job is asked for, and when a job ends for which
+    another job waits.
+    """
 
     def setup_schedule(self) -> None:
         """Connect to the database. Beat calls it once, in the process that ticks."""

@@ -29,7 +29,8 @@ class JobRun:
 class JobKind:
     """A kind of jobs. An exception in `run` counts as a failed attempt.
 
-    serves_many    an attempt serves many requesters, so its trace is only linked to the trace of the one that asked
+    serves_many    an attempt serves many requesters, so its trace is only linked to the trace of the request for the
+                   job
     """
 
     name: str
@@ -38,5 +39,5 @@ class JobKind:
 
 
 def job(name: str, *, serves_many: bool = False) -> Callable[[Callable[[JobRun], None]], JobKind]:
-    """Return a decorator that makes a function the JobKind of this name: `@job("assess")`."""
+    """Return a decorator that makes a function the JobKind called `name`: `@job("assess")`."""
     return lambda run: JobKind(name, run, serves_many)

@@ -1,4 +1,4 @@
-"""A worker's lease of a job, renewed by a thread while the job runs."""
+"""A worker's lease of a job: the right to run the job for a limited time. A thread renews it while the job runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ log = get_logger(__name__)
 
 
 class LeaseLost(Exception):
-    """Another worker has the job now, or none. The effects of this attempt are no longer wanted."""
+    """Another worker or no worker has the lease now. The effects of this attempt are no longer wanted."""
 
 
 class Lease:

@@ -20,11 +20,11 @@ _QUIET = ("--without-gossip", "--without-mingle", "--without-heartbeat")  # work
 
 
 def run_worker(settings: JobSettings, kinds: Sequence[JobKind]) -> None:
-    """Run jobs of these kinds in pool processes. None runs in this process, because a fork of a process that solved
-    hangs.
+    """Run jobs of the kinds `kinds` in pool processes. No job runs in this process, because a fork of a process that
+    has solved hangs.
 
-    SIGTERM ends it after the running jobs. It exits by itself if one of its pool processes is killed; its supervisor
-    must start it again.
+    SIGTERM ends the worker after the running jobs. If one of its pool processes is killed, the worker exits, and a
+    supervisor must start it again.
     """
     app = make_celery(settings, kinds)
     signals.worker_ready.connect(_watch_pool)
@@ -36,8 +36,8 @@ def run_worker(settings: JobSettings, kinds: Sequence[JobKind]) -> None:
 def _watch_pool(sender: Any, **_: object) -> None:
     """Make this process exit when one of its pool processes is killed.
 
-    An idle pool process holds the lock of the queue from which all of them take jobs. If the kernel kills it then, for
-    example for lack of memory, the lock stays locked, and its successors wait forever.
+    An idle pool process holds the lock of the queue from which all pool processes take jobs. If the kernel kills it
+    then, for example for lack of memory, the lock stays locked, and its successors wait forever.
     """
     pool = sender.pool._pool
 
@@ -54,6 +54,6 @@ def _watch_pool(sender: Any, **_: object) -> None:
 
 
 def run_scheduler(settings: JobSettings) -> None:
-    """Tick forever. Several may run at once, in case one dies."""
+    """Tick forever. More than one scheduler may run at once, so that ticks go on if a scheduler dies."""
     app = make_celery(settings)
     app.start(["beat", "--scheduler=libs.jobs.beat:TickScheduler", "--loglevel=INFO", "--pidfile="])

@@ -73,8 +73,8 @@ class JobRunner:
         flush_traces()  # a pool process may end after every job
 
     def _span(self, kind: JobKind, job: Job) -> AbstractContextManager[Span]:
-        """Return a span of the attempt, within the trace of the request. If the kind serves many, only link it to that
-        trace.
+        """Return a tracing span of the attempt, within the trace of the request for the job. If the kind serves many
+        requesters, only link the span to that trace.
         """
         about: dict[str, str | int] = {
             "plimsoll.job_id": job.job_id,

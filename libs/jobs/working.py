@@ -21,7 +21,7 @@ def _nothing() -> None:
 class ServiceJobs:
     """The jobs of one service, or a part of them, for a process of its own or beside those of others.
 
-    read_settings   reads all settings of the jobs, at the start: better to fail then than in each job
+    read_settings   reads all settings of the jobs at the start, so that a wrong setting fails then and not in each job
     """
 
     kinds: Sequence[JobKind]

@@ -13,7 +13,7 @@ from libs.plan_check.regression import TOLERANCE, check_regression, shortfall_rr
 
 SHOWN_MAX = 20
 SHAPE = frozenset({"WrongParent", "WrongShape", "UnknownReservation"})
-"""Violations that end the check: no further check makes sense after one of these."""
+"""Reasons of violations that end the check, because no further check makes sense after them."""
 
 
 class PlanRefusedError(ValueError):

@@ -1,4 +1,6 @@
-"""Check what would be committed of a plan against the present region, by definition only and without a solver."""
+"""Check the changes of a plan that a commit would keep, against the present region. The checks follow the definitions
+and use no solver.
+"""
 
 from __future__ import annotations
 
@@ -17,16 +19,20 @@ from libs.plan_check.regression import TOLERANCE
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Standing:
-    """How Q reservations stand with some bindings. short: RRU after the MSB loss to survive. penalty: of ADR 0012."""
+    """The state of Q reservations with given bindings. `short` is the RRU that each reservation lacks after the MSB
+    loss that it must survive. `penalty` is that of ADR 0012.
+    """
 
     short: Floats
     penalty: Floats
     given_up: Bools
-    """It gives up leaving servers before the servers that are there cover it (ADR 0013)."""
+    """True if the reservation gives up leaving servers before the servers that have joined cover it (ADR 0013)."""
 
 
 def standing(changes: PlanChanges, kept: Bools, policy: RegionPolicy) -> Standing:
-    """Return how the touched reservations stand once the `kept` (N,) changes are committed."""
+    """Return the state of the reservations that a plan touches (takes servers from or gives servers to), once the
+    `kept` (N,) changes are committed.
+    """
     q = changes.touched
     load, there = q.load.copy(), q.load_there.copy()
     leaves, comes = kept & (changes.source != NONE), kept & (changes.to != NONE)
@@ -61,7 +67,9 @@ def off_affinity_rru(q: TouchedReservations, load: Floats, policy: RegionPolicy)
 
 
 def shorter(capacity_rru: Floats, before: Floats, after: Floats) -> Bools:
-    """Return where a reservation ends below its promise and below what it had; rounding counts as neither."""
+    """Return a mask of the reservations that end below their promise and below what they had. Differences by rounding
+    do not count.
+    """
     rounding = ROUNDING * capacity_rru + 1e-12
     return np.asarray(after > np.where(before > rounding, before + rounding, rounding))
 

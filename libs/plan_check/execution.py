@@ -48,7 +48,7 @@ def check_execution(plan: ExecutionPlan, used: Mapping[Pool, float], room: Mappi
 
 
 def change(a: Action) -> float:
-    """Return the capacity that an action adds to its pool; negative for a downsize."""
+    """Return the capacity that action `a` adds to its pool (a region and hardware type); negative for a downsize."""
     return float(a.after) - float(a.before) if isinstance(a.after, float) and isinstance(a.before, float) else 0.0
 
 

@@ -1,4 +1,4 @@
-"""Check that a plan leaves no reservation worse off than it is."""
+"""Check that a plan leaves no reservation worse off than the reservation is now."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def shortfall_rru(snapshot: FleetSnapshot, binding: Indices) -> Floats:
 def planned_shortfall_rru(snapshot: FleetSnapshot, target: Indices) -> Floats:
     """Return the (R,) RRU by which a plan makes each reservation shorter on purpose.
 
-    Only where the policy does not fix first may a plan do so. Else one reservation never pays for another (ADR 0012).
+    A plan may do this only if `policy.fix_first` is off. Otherwise no reservation may lose for the gain of another (ADR
+    0012).
     """
     if snapshot.policy.fix_first:
         return np.zeros(len(snapshot.reservations))

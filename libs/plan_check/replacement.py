@@ -58,7 +58,9 @@ def _by_type(failures: FailuresSnapshot, binding: Indices, rows: Bools) -> Ints:
 
 
 def _shortfalls(failures: FailuresSnapshot, plan: TargetPlan) -> Iterator[Violation]:
-    """Yield a violation for each reservation whose shortfall grows. Shared buffers are exempt: that is their use."""
+    """Yield a violation for each reservation whose shortfall grows. Shared buffers are exempt, because replacements
+    take servers from them.
+    """
     fleet = failures.fleet
     before, after = shortfall_rru(fleet, fleet.servers.target), shortfall_rru(fleet, plan.target)
     worse = after > before + TOLERANCE

@@ -1,4 +1,6 @@
-"""Retries of calls to other systems: how often, and after which waits. Every such setting is here."""
+"""Retries of calls to other systems: the number of attempts, and the waits between them. This module has every such
+setting.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from pydantic import Field
 from libs.reconcile.environment import Settings
 
 _DOUBLINGS_MAX = 30
-"""Beyond, a wait without a limit would be longer than a century."""
+"""Largest number of doublings of a wait. After more doublings, a wait without a limit would be longer than a century.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +25,7 @@ class Backoff:
     s_max: float = math.inf
 
     def wait_s(self, failures: int) -> float:
-        """Return the seconds to wait after so many failures in a row, at least 1."""
+        """Return the seconds to wait after `failures` failures in a row. `failures` is at least 1."""
         return min(self.first_s * 2.0 ** min(failures - 1, _DOUBLINGS_MAX), self.s_max)
 
 

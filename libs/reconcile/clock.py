@@ -34,7 +34,7 @@ class SystemClock:
 class ScaledClock:
     """Time that passes `speed` times as fast as the system's since `real_origin`, when it read `origin`.
 
-    It has no state. Processes with the same three values agree on the time.
+    The clock has no state, so processes with the same three values agree on the time.
     """
 
     origin: datetime

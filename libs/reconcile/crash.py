@@ -7,6 +7,6 @@ import signal
 
 
 def crash_point(name: str) -> None:
-    """Kill this process, as a power cut would, if PLIMSOLL_CRASH_AT names this point."""
+    """Kill this process at once if PLIMSOLL_CRASH_AT is `name`. The effect is that of a power cut."""
     if name == os.environ.get("PLIMSOLL_CRASH_AT"):
         os.kill(os.getpid(), signal.SIGKILL)

@@ -22,4 +22,4 @@ class StalePlan(Exception):
 
 
 class Overtaken(Exception):
-    """A decision does not hold any more, though no row that it writes changed."""
+    """A decision is no longer right, although no row that it writes has changed."""

@@ -1,4 +1,4 @@
-"""Every kind of job: the name of its loop, what it is about, how often it runs and where.
+"""Every kind of job: its name, the kind of its subject, how often it runs, and which worker runs it.
 
 Tasks, stores and the scheduler take a kind's name from here. Nothing else spells one.
 """
@@ -62,7 +62,7 @@ class Loop:
     """One kind of job.
 
     every_s   seconds on the Clock between two runs for the same subject; None: it runs on demand only
-    lane      whether a job names its owner as its lane, so that owners take turns
+    lane      True: a job names its owner as its lane, so that owners take turns
     """
 
     name: str

@@ -17,7 +17,8 @@ def require_encrypted(url: str, *, plain_allowed: bool, setting: str) -> None:
 
 
 def trusted_by(ca: Path | None) -> ssl.SSLContext:
-    """Return a context that trusts the authorities in this PEM file alone, or the usual ones where there is none.
+    """Return a TLS context that trusts only the authorities in the PEM file `ca`, or the usual authorities if `ca` is
+    None.
 
     Raises ValueError if the file cannot be read or holds no certificates.
     """

@@ -1,4 +1,4 @@
-"""Decide again when the world has moved on since the decision was read."""
+"""Decide again if the data of a decision changed before the decision was written."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ATTEMPTS_MAX = 10
 def retry_stale(
     attempt: Callable[[], T], *, stale: Callable[[Exception], bool], note: Callable[[int, Exception], None]
 ) -> T:
-    """Run an attempt, and again while it raises an error that means "read again". Return its result.
+    """Run `attempt` and return its result. Run it again while it raises an error that means "read again".
 
     attempt   loads, plans, checks and commits; it must be safe to repeat
     stale     returns whether an error means that the attempt rests on stale reads

@@ -196,7 +196,7 @@ def _role_of(route: APIRoute) -> Role | None:
 
 
 def require_owner(principal: Principal, owner: str) -> None:
-    """Check that the token may act for this owner. Raises Problem (403)."""
+    """Check that the token of `principal` may act for `owner`. Raises Problem (403)."""
     if principal.may_act_for(owner):
         return
     owners = sorted(principal.owners)

@@ -22,7 +22,7 @@ class PageQuery:
         self._cursor, self.limit = cursor, limit
 
     def after(self, noun: str) -> int | None:
-        """Return the id that the last page of this noun's list ended with; None for the first page.
+        """Return the last id of the page before in the list of `noun`; None for the first page.
 
         Raises Problem (422) if the cursor does not come from this list.
         """
@@ -54,5 +54,5 @@ Paging = Annotated[PageQuery, Depends(_page)]
 
 
 def next_cursor(noun: str, last_id: int | None) -> str | None:
-    """Return the cursor of the page after this id; None after the last page."""
+    """Return the cursor of the page that starts after `last_id`; None if `last_id` is None."""
     return None if last_id is None else base64.urlsafe_b64encode(f"{noun}:{last_id}".encode()).decode()

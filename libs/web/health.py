@@ -37,7 +37,7 @@ class Readiness:
         self._known_until = 0.0
 
     async def trouble(self) -> str | None:
-        """Return why the process cannot work; None if it can."""
+        """Return the reason why the process cannot work; None if it can work."""
         asked = asyncio.wrap_future(self._question())
         try:
             return await asyncio.wait_for(asyncio.shield(asked), _WAIT_S_MAX)

@@ -45,7 +45,7 @@ class LongRuns(Generic[Run, Out]):
     def page(
         self, context: WebContext, paging: PageQuery, load_page: Callable[[Transaction, int | None], Page[Run]]
     ) -> PageOf[Out]:
-        """Return one page. load_page takes the id that the last page ended with."""
+        """Return one page of runs. `load_page` takes the last id of the page before."""
         after = paging.after(self.cursor_noun)
         with context.database.snapshot() as tx:
             page = load_page(tx, after)
@@ -58,7 +58,7 @@ class LongRuns(Generic[Run, Out]):
             return self.out(self.load(tx, run_id))
 
     def stop(self, context: WebContext, write: Writer, principal: Principal, run_id: int) -> Response:
-        """Cancel a run, once per idempotency key. Raises NotFound, and Problem (409) if it is over."""
+        """Cancel a run, once per idempotency key. Raises NotFound, and Problem (409) if the run is over."""
 
         def effect(tx: Transaction) -> Answer:
             now = context.clock.now()

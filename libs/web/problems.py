@@ -122,7 +122,7 @@ class _ProblemResponse(JSONResponse):
 
 
 def invalid(*errors: FieldError, unnamed: int = 0) -> Problem:
-    """Return a 422 that names these fields, and counts `unnamed` more."""
+    """Return a 422 that names the invalid fields given, and states that `unnamed` more fields are invalid."""
     detail = "; ".join(f"{error.field}: {error.message}" for error in errors[:3])
     rest = len(errors) - len(errors[:3]) + unnamed
     more = f" (and {rest} more)" if rest else ""

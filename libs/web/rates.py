@@ -42,7 +42,9 @@ class Buckets:
         self._known: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()  # key -> (left, at that second)
 
     def take(self, key: Hashable) -> float:
-        """Take one request and return 0. If there is none, take nothing and return the seconds until there is one."""
+        """Take one request from the bucket of `key`, and return 0. If the bucket is empty, take nothing, and return the
+        seconds until it holds a request.
+        """
         with self._lock:
             left = self._left(key)
             if left < 1.0:
@@ -54,7 +56,7 @@ class Buckets:
             return 0.0
 
     def wait_s(self, key: Hashable) -> float:
-        """Return the seconds until there is a request to take. Take none."""
+        """Return the seconds until the bucket of `key` holds a request. Take nothing."""
         with self._lock:
             return max(0.0, (1.0 - self._left(key)) / self._per_s)
 

@@ -1,4 +1,4 @@
-"""Write a file atomically: a reader sees either the whole of it or nothing."""
+"""Write a file atomically: a reader sees either the whole new file or nothing of it."""
 
 from __future__ import annotations
 

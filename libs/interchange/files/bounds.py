@@ -22,7 +22,9 @@ ROWS_MAX = {
     "assignment.parquet": 1_000_000,
 }
 ROWS_MAX_OTHERWISE = 50_000_000
-"""Largest number of rows of the other files. Measurements arrive by the minute, so they need many."""
+"""Largest number of rows of a file that ROWS_MAX does not name. The limit is high, because measurements arrive by the
+minute.
+"""
 FILE_BYTES_MAX = 512 << 20
 """Largest size of one file, decompressed."""
 PAGE_BYTES_MAX = 64 << 20

@@ -1,8 +1,8 @@
-"""Count the memory of decoded files before they are decoded, so that a process can bound it.
+"""Count the memory that files take once decoded, before they are decoded. So a process can bound its memory.
 
-A reader calls `charge` or `held` before it decodes. Nothing is counted unless the caller has called `charging`, as a
-process does that decodes untrusted files. The factors are upper bounds. They were measured with CPython 3.11 and orjson
-3.11 on documents of empty lists, empty objects, short strings, numbers and small objects.
+A reader calls `charge` or `held` before it decodes. Nothing is counted unless the caller has called `charging`. A
+process that decodes untrusted files calls it. The factors are upper bounds. They were measured with CPython 3.11 and
+orjson 3.11 on documents of empty lists, empty objects, short strings, numbers and small objects.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ class TooLarge(ValueError):
 
 
 class Purse(Protocol):
-    """A counter of memory."""
+    """A purse: a counter of the memory that a task may still use."""
 
     def take(self, size: int) -> None:
-        """Take bytes from those left. Raises an error if too few are left."""
+        """Take `size` bytes from the purse. Raises an error if fewer bytes are left."""
 
     def give(self, size: int) -> None:
         """Give bytes back."""
@@ -39,12 +39,12 @@ _PURSE: ContextVar[Purse | None] = ContextVar("purse", default=None)
 
 
 def charging(purse: Purse) -> None:
-    """Charge all further decoding of this task or thread to this purse."""
+    """Charge all further decoding of this task or thread to `purse`."""
     _PURSE.set(purse)
 
 
 def charge(size: int) -> None:
-    """Charge memory that stays in use until the request is answered."""
+    """Charge `size` bytes that stay in use until the request is answered."""
     purse = _PURSE.get()
     if purse is not None:
         purse.take(size)
@@ -52,7 +52,7 @@ def charge(size: int) -> None:
 
 @contextmanager
 def held(size: int) -> Iterator[None]:
-    """Charge memory for the duration of the block."""
+    """Charge `size` bytes for the duration of the block."""
     purse = _PURSE.get()
     if purse is not None:
         purse.take(size)

@@ -11,9 +11,10 @@ PROBLEMS_MAX = 20
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One problem of a file. `row` counts from 0; `row` and `field` are None if the problem is not in one.
+    """One problem of a file. `row` counts from 0. `row` or `field` is None if the problem is not in a single row or
+    field.
 
-    line   of a text file, as editors count them, from 1; it is shown instead of the row
+    line   line of a text file, counted from 1; messages show the line instead of the row
     """
 
     file: str
@@ -30,7 +31,9 @@ class Problem:
 
 
 class InterchangeError(ValueError):
-    """A file breaks its format. `problems` holds up to PROBLEMS_MAX; the other attributes are of the first one."""
+    """A file breaks its format. `problems` holds up to PROBLEMS_MAX problems. The other attributes are those of the
+    first problem.
+    """
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
@@ -40,7 +43,7 @@ class InterchangeError(ValueError):
 
 
 class Problems:
-    """A list of problems, so that one reading reports them all."""
+    """A list of problems, so that one reading of a file reports all of its problems."""
 
     def __init__(self) -> None:
         self.found: list[Problem] = []
@@ -53,7 +56,7 @@ class Problems:
 
     @property
     def full(self) -> bool:
-        """Whether no more are noted."""
+        """True if the list is full, so that further problems are dropped."""
         return len(self.found) >= PROBLEMS_MAX
 
     def raise_any(self) -> None:

@@ -13,7 +13,7 @@ A BGZF file of 2 GB, in blocks of 64 KiB, has half as many members.
 """
 _GZIP = zlib.MAX_WBITS | 16
 _PIECE = 1 << 16
-"""Bytes read at a time. The unused part of them is copied for each member, so this stays small."""
+"""Number of bytes read at a time. The unused part of these bytes is copied for each member, so the number is small."""
 _CHUNK = 1 << 18
 
 

@@ -93,7 +93,9 @@ class Table:
         return field in self._types
 
     def bad_rows(self, bad: Bools, field: str, message: str, values: Names | None = None) -> None:
-        """Report the first rows of a mask and the number of others; {} in the message becomes the row's value."""
+        """Report the first rows for which `bad` is True, and the number of further rows. In `message`, {} becomes the
+        row's value.
+        """
         rows = np.flatnonzero(bad)
         shown = rows[: ROWS_ALIKE if values is None else ROWS_SHOWN].tolist()
         for row in shown:

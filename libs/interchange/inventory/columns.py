@@ -17,7 +17,7 @@ _SERVERS_MAX = ROWS_MAX["servers.parquet"]
 
 @dataclass(slots=True)
 class _Missing:
-    """The first server without a required field, and the number of the others."""
+    """The first server without a required field, and the number of further servers without this field."""
 
     row: int
     server: str

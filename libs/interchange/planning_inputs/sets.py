@@ -25,7 +25,8 @@ _NOT_TABLES = ("policy", "events")
 def source_of(
     contents: Mapping[str, bytes], overrides: Sequence[Row] = (), *, policy: Mapping[str, float] | None = None
 ) -> dict[str, Content]:
-    """Return the files of a world by name, without its measurements, from these inputs by name.
+    """Return the files of a world by name, without measurements. `contents` maps the name of each planning input to its
+    content.
 
     overrides  rows of that table
     policy     coefficients for which the input `policy` states no value
@@ -51,8 +52,8 @@ def missing_inputs(contents: Mapping[str, bytes]) -> list[str]:
 def problems_of(contents: Mapping[str, bytes], overrides: Sequence[Row] = ()) -> list[Problem]:
     """Return the problems that make a plan refuse these inputs; `file` is the input's name.
 
-    The check uses the readers of a plan. It returns no problems while a required input is missing, because the others
-    refer to it.
+    The check uses the readers of a plan. It returns no problems while a required input is missing, because other inputs
+    refer to that input.
     """
     if missing_inputs(contents):
         return []

@@ -155,7 +155,7 @@ _TABLES = (
     ),
 )
 INPUT_TABLES: Mapping[str, InputTable] = {table.name: table for table in _TABLES}
-"""Tables by name, in an order in which each one refers only to names in the tables before it.
+"""Tables by name. In this order, each table refers only to names in the tables before it.
 
 So one world can replace another table by table.
 """

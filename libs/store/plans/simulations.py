@@ -1,4 +1,4 @@
-"""Simulations. A worker runs a requested simulation. The answer is stored for a while and can be applied once at most."""
+"""Simulations. A worker runs a requested simulation. The answer is stored for a while, and applied at most once."""
 
 from __future__ import annotations
 
