@@ -19,11 +19,10 @@ class CapacityRequestKind(StrEnum):
 
 
 class CapacityRequestPhase(StrEnum):
-    """Phase of a request. A submitted request is assessed, and every other phase is the result of an assessment or of a
-    person's decision. A degraded request can become granted.
+    """Phase of a request: submitted -> assessing -> one of the others. A degraded request can become granted.
 
-    A request is submitted again when a person approves it, and when its window begins. The owner can amend and withdraw
-    a request until it is decided.
+    A request is submitted again when it is approved, and when its window begins. It can be amended and withdrawn until
+    it is decided.
     """
 
     SUBMITTED = "submitted"

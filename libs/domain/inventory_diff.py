@@ -16,9 +16,7 @@ CONFLICTS_MAX = 20
 
 
 class ImportMode(StrEnum):
-    """The changes that an import may make. With PRUNE, servers that the list lacks retire. The other modes keep such
-    servers.
-    """
+    """The changes that an import may make. Only PRUNE treats the list as the whole region."""
 
     MERGE = "merge"
     ONLY_ADD = "only_add"
@@ -26,7 +24,7 @@ class ImportMode(StrEnum):
 
 
 class ImportAction(StrEnum):
-    """The action that an import takes for one server. REFUSE and KEEP change nothing."""
+    """The action for one server. REFUSE and KEEP change nothing."""
 
     ADD = "add"
     CHANGE = "change"

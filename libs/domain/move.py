@@ -15,8 +15,8 @@ from libs.domain.mover import Mover
 class MoveStep(StrEnum):
     """Steps in their order (RAS, 3.2).
 
-    After ABORT, no step of an older move can change the server any more. After PREEMPT, the server has left its
-    reservation. After JOIN, the server is in the new reservation.
+    After ABORT nothing of older moves will happen to the server any more. After PREEMPT it has left its reservation.
+    After JOIN it is in the new one.
     """
 
     ABORT = "abort"
@@ -36,7 +36,7 @@ class MoveStatus(StrEnum):
 
 
 class DeadLetter(StrEnum):
-    """State of a move that has failed for good (a dead letter). A server with an OPEN dead letter does not move."""
+    """State of a move that has failed for good. A server with an OPEN one does not move."""
 
     OPEN = "open"
     RETRIED = "retried"

@@ -9,9 +9,7 @@ from enum import StrEnum
 
 
 class PlanKind(StrEnum):
-    """The origin of a plan. The lineage of a region is the chain of its target plans, and only imports and solves add
-    to it. Plans of other kinds change single servers, each by compare-and-swap on the server's generation.
-    """
+    """The origin of a plan. Only import and solve plans form the lineage; the others change servers by generation."""
 
     IMPORT = "import"
     SOLVE = "solve"
@@ -22,9 +20,7 @@ class PlanKind(StrEnum):
 
 
 class SolveStatus(StrEnum):
-    """Status of a solve run. Only COMMITTED changes the target. A cancelled run commits the best plan that it has
-    found.
-    """
+    """Status of a solve run. Only COMMITTED changes the target. A cancelled run commits its best plan so far."""
 
     RUNNING = "running"
     COMMITTED = "committed"

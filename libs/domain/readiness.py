@@ -16,7 +16,7 @@ AVAILABILITY_WINDOW = timedelta(days=30)
 
 
 class Readiness(StrEnum):
-    """The states of a reservation's promise. Each state is a reason of the condition Ready."""
+    """The states of a promise, which are the reasons of the condition Ready."""
 
     HELD = "Held"
     SURVIVES_LOSS = "SurvivesLoss"

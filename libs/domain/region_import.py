@@ -11,7 +11,7 @@ from libs.domain.inventory_diff import ImportAction, ImportMode
 
 
 class ImportStatus(StrEnum):
-    """Status of an import. Only a proposed import can be decided, and only once."""
+    """Status of an import. It is decided once."""
 
     PROPOSED = "proposed"
     CONFIRMED = "confirmed"

@@ -18,7 +18,7 @@ class RetirementScope(StrEnum):
 
 
 class RetirementKind(StrEnum):
-    """Whether the servers leave the fleet for good or come back."""
+    """The fate of the servers."""
 
     DECOMMISSION = "decommission"
     REFRESH = "refresh"
@@ -26,9 +26,7 @@ class RetirementKind(StrEnum):
 
 
 class RetirementStatus(StrEnum):
-    """Status of a retirement. A retirement is announced until it is cancelled, or until it is due and its servers are
-    empty.
-    """
+    """Status of a retirement. It is announced until it is due with its servers empty, or until it is cancelled."""
 
     ANNOUNCED = "announced"
     DONE = "done"

@@ -17,7 +17,7 @@ from libs.domain.reservation import CapacityUnit, ReservationSpec
 
 
 class SimulationStatus(StrEnum):
-    """Status of a simulation. A simulation that is cancelled while it runs keeps the best answer that it has found."""
+    """Status of a simulation. One that is cancelled while it runs keeps its best answer so far."""
 
     QUEUED = "queued"
     RUNNING = "running"

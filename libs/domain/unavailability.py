@@ -27,7 +27,7 @@ class UnavailabilityScope(StrEnum):
 
 
 class EventState(StrEnum):
-    """Whether an event may take effect. A planned event asks first. An unplanned event is always ALLOWED."""
+    """Whether an event may take effect. A planned one asks first; an unplanned one is always ALLOWED."""
 
     ANNOUNCED = "announced"
     """The event is planned for later. It asks when it is due."""
