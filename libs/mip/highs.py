@@ -27,6 +27,7 @@ Progress = Callable[[float, float, float], None]
 Cancelled = Callable[[], bool]
 
 
+_PASSED_OVER = ("mip_feasibility_tolerance", "small_matrix_value")
 FINE = 1e-10
 """The least tolerance that HiGHS accepts. Use it to solve again if an answer did not meet the default tolerance."""
 
@@ -219,7 +220,7 @@ def _run(
     priced = not integer and len(found.row_dual) == len(model.row_lower)
     price = np.array(found.row_dual) * scaling.row / scaling.objective if priced else None
     if integer:
-        bound = float(info.mip_dual_bound) / scaling.objective - scaling.hidden
+        bound = float(info.mip_dual_bound) / scaling.objective - scaling.hidden - _pruned(highs, scaling)
     else:
         bound = bound_from_prices(model, price) if price is not None else -math.inf
     return Solution(
@@ -236,6 +237,17 @@ def _run(
         solve_s=solve_s,
         basis=Basis(highs.getBasis()) if not integer and highs.getBasis().valid else None,
     )
+
+
+def _pruned(highs: Any, scaling: Scaling) -> float:
+    """Return the largest gain that HiGHS passes over, in the objective's own unit.
+
+    It prunes nodes whose bound is better than the best answer by less than its tolerance of rows, and rounds to its
+    smallest number. A model whose objective was scaled down hides whole steps below these.
+    """
+    if scaling.objective >= 1.0:
+        return 0.0
+    return max(float(highs.getOptionValue(name)[1]) for name in _PASSED_OVER) / scaling.objective
 
 
 def _listen(highs: Any, scaling: Scaling, progress: Progress | None, cancelled: Cancelled | None) -> None:

@@ -225,3 +225,15 @@ def test_a_model_that_presolve_takes_for_infeasible_is_solved_without_it() -> No
     result = solve_mip(problem, seed=1)
     assert result.broken[1] == 17_999_993.0
     assert result.stopped_by is StoppedBy.OPTIMAL
+
+
+@pytest.mark.parametrize("solve", EXACT)
+def test_no_bound_is_claimed_within_what_the_solver_passes_over(solve) -> None:
+    """Beside 2.25e9 HiGHS passes over a gain of 1, which both objects in container 1 bring."""
+    problem = Problem(objects=2, containers=2, initial=[0, 1])
+    problem.add_overlapping_partition("team", [0, 0, 1], [0, 2, 1], 3)
+    problem.add_dimension("cpu", [1.0, 2250000002.0], containers=[0.0, 1.0])
+    problem.add_goal(SingleGroupFailureBufferSpec(partition="team", dimension="cpu"), normalise=False)
+    result = solve(problem, seed=1)
+    assert result.bound[1] <= 0.0
+    assert result.stopped_by is not StoppedBy.OPTIMAL or result.objective[1] == (0.0,)

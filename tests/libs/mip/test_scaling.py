@@ -67,7 +67,8 @@ def test_answers_prices_and_bounds_come_back_in_the_units_of_the_model(unit) -> 
     whole, linear = solve_mip(given), solve_lp(given, "simplex")
     for found in (whole, linear):
         assert found.x == pytest.approx([3.0 * unit, 1.0])
-        assert (found.objective, found.bound) == pytest.approx((3.0, 3.0))
+        assert found.objective == pytest.approx(3.0)
+        assert found.bound == pytest.approx(3.0, rel=1e-5), "less what the solver passes over"
     assert linear.price is not None
     assert linear.price[0] == pytest.approx(-1.0 / unit)
     assert solve_mip(given, start=np.array([3.0 * unit, 1.0])).objective == pytest.approx(3.0)
