@@ -32,7 +32,7 @@ class World:
 
     @cached_property
     def at_start(self) -> World:
-        """Return a world of the same case whose only assignment is the initial one."""
+        """Return a world of the same case with one assignment: the initial one."""
         return World(self.case, self.initial[None, :])
 
     def __len__(self) -> int:

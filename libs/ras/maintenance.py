@@ -53,24 +53,30 @@ def may_begin(ground: MaintenanceGround, *, behind: int | None = None) -> Mainte
     """
     touched = np.flatnonzero(ground.asked)
     if not len(touched):
-        return _answer(_NOW, MaintenanceReason.ALLOWED, "it takes out no server that is not in maintenance already")
+        return MaintenanceAnswer(
+            verdict=_NOW,
+            reason=MaintenanceReason.ALLOWED,
+            message="it takes out no server that is not in maintenance already",
+        )
     if len(touched) > 1:
         names = _list(str(name) for name in ground.msb[touched])
         what = f"it takes servers of {len(touched)} MSBs ({names}); maintenance is of one MSB at a time"
-        return _answer(_REFUSED, MaintenanceReason.SEVERAL_MSBS, what)
+        return MaintenanceAnswer(verdict=_REFUSED, reason=MaintenanceReason.SEVERAL_MSBS, message=what)
     m = int(touched[0])
     asked, most = int(ground.asked[m]), int(maintenance_limit(ground.servers)[m])
     of_all = f"of the {ground.servers[m]} servers of {ground.msb[m]}"
     if asked > most:
         what = f"it takes {asked} {of_all}; at most {most} (a quarter) may be in maintenance at a time"
-        return _answer(_REFUSED, MaintenanceReason.ABOVE_QUARTER, what)
+        return MaintenanceAnswer(verdict=_REFUSED, reason=MaintenanceReason.ABOVE_QUARTER, message=what)
     if behind is not None:
         return waits_behind(behind)
     lost = lost_msbs(ground)
     lost[m] = False
     if lost.any():
         what = f"it waits until {_list(str(name) for name in ground.msb[lost])} is up again: no maintenance begins "
-        return _answer(_QUEUED, MaintenanceReason.MSB_DOWN, what + "while another MSB is down")
+        return MaintenanceAnswer(
+            verdict=_QUEUED, reason=MaintenanceReason.MSB_DOWN, message=what + "while another MSB is down"
+        )
     elsewhere = [event for event in ground.underway if event.msbs - {m}]
     if elsewhere:
         what = f"it waits until maintenance of {_list(_msbs_of(ground, elsewhere, but=m))} ends: one MSB at a time"
@@ -86,14 +92,18 @@ def may_begin(ground: MaintenanceGround, *, behind: int | None = None) -> Mainte
         short = {str(ground.reservation[r]): float(missing[r]) for r in rows}
         told = _list(f"{name} by {rru:.4g} RRU" for name, rru in short.items())
         what = f"reservations would hold less than they are promised: {told}"
-        return _answer(_REFUSED, MaintenanceReason.WOULD_BE_SHORT, what, short_rru=short)
-    return _answer(_NOW, MaintenanceReason.ALLOWED, f"it takes {asked} {of_all}, and breaks no promise")
+        return MaintenanceAnswer(
+            verdict=_REFUSED, reason=MaintenanceReason.WOULD_BE_SHORT, message=what, short_rru=short
+        )
+    return MaintenanceAnswer(
+        verdict=_NOW, reason=MaintenanceReason.ALLOWED, message=f"it takes {asked} {of_all}, and breaks no promise"
+    )
 
 
 def waits_behind(event_id: int) -> MaintenanceAnswer:
     """Return the queued answer to a request while the event `event_id`, which was asked for earlier, waits."""
     what = f"it waits its turn behind event {event_id}, which was asked for earlier"
-    return _answer(_QUEUED, MaintenanceReason.BEHIND, what, waits_for=(event_id,))
+    return MaintenanceAnswer(verdict=_QUEUED, reason=MaintenanceReason.BEHIND, message=what, waits_for=(event_id,))
 
 
 def in_queue(answer: MaintenanceAnswer, before: Sequence[UnavailabilityEvent]) -> MaintenanceAnswer:
@@ -118,7 +128,7 @@ def _waits(reason: MaintenanceReason, message: str, events: list[Underway]) -> M
     ids = tuple(event.unavailability_event_id for event in events)
     ends = [event.ends_at for event in events if event.ends_at is not None]
     begins_at: datetime | None = max(ends) if len(ends) == len(events) and ends else None
-    return _answer(_QUEUED, reason, message, waits_for=ids, begins_at=begins_at)
+    return MaintenanceAnswer(verdict=_QUEUED, reason=reason, message=message, waits_for=ids, begins_at=begins_at)
 
 
 def _msbs_of(ground: MaintenanceGround, events: list[Underway], *, but: int) -> list[str]:
@@ -130,7 +140,3 @@ def _list(names: Iterable[str]) -> str:
     every = list(names)
     more = f" and {len(every) - _NAMES_MAX} more" if len(every) > _NAMES_MAX else ""
     return ", ".join(every[:_NAMES_MAX]) + more
-
-
-def _answer(verdict: MaintenanceVerdict, reason: MaintenanceReason, message: str, **more: object) -> MaintenanceAnswer:
-    return MaintenanceAnswer(verdict=verdict, reason=reason, message=message, **more)  # type: ignore[arg-type]

@@ -1,12 +1,14 @@
 """A small world whose servers move: the store in a few lines, the real servers, and one tick of the mover."""
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 import numpy as np
 from hypothesis import strategies as st
 
+from libs.domain.arrays import Ints
 from libs.domain.holding import Holding
 from libs.domain.move import (
     MoveChange,
@@ -95,13 +97,12 @@ class World:
 
     def snapshot(self) -> MovesSnapshot:
         waits = [s for s in self.target if self.waits(s) and s not in self.running and s not in self.down]
-        column = lambda values: np.array(list(values), np.int64)  # noqa: E731
         waiting = WaitingServers(
-            id=column(waits),
-            generation=column(1 for _ in waits),
-            msb_id=column(s % self.msbs for s in waits),
-            current_id=column(self.current[s] or self.in_doubt.get(s, 0) for s in waits),
-            target_id=column(self.target[s] for s in waits),
+            id=_ints(waits),
+            generation=_ints(1 for _ in waits),
+            msb_id=_ints(s % self.msbs for s in waits),
+            current_id=_ints(self.current[s] or self.in_doubt.get(s, 0) for s in waits),
+            target_id=_ints(self.target[s] for s in waits),
             in_use=np.array([s in self.in_use for s in waits], bool),
             other_profile=np.array([self.profile.get(s) != self.target[s] for s in waits], bool),
             unclean=np.array([s in self.unclean for s in waits], bool),
@@ -289,3 +290,7 @@ def running(**other: object) -> RunningMove:
         **other,
     }
     return RunningMove(**given)
+
+
+def _ints(values: Iterable[int]) -> Ints:
+    return np.array(list(values), np.int64)

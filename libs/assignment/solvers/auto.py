@@ -98,7 +98,7 @@ def solve_auto(
     limits    the chosen solver gets the limits that it knows; a note names all other limits that are set
     start     (N,) an assignment to begin from; solvers that cannot begin from it ignore it
     compiled  the compiled problem, if the caller has it already
-    deadline  the clock of an enclosing solve; it replaces time_s_max, whose default here is AUTO_S_MAX
+    deadline  the clock of an enclosing solve; it replaces time_s_max. The default of time_s_max is AUTO_S_MAX
     """
     limits = limits or Limits()
     if limits.time_s_max is None:

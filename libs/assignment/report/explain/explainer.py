@@ -91,8 +91,8 @@ class Explainer:
     def _forbidding(self, o: int, c: int, found: tuple[TermChange, ...], every: bool) -> tuple[str, ...]:
         """Return the names of the hard constraints that forbid the move of object `o` to container `c`.
 
-        A hard constraint forbids the move if an element of its excess grows. If the total excess of a constraint grows
-        and `every` is false, only constraints whose total grows are returned.
+        A hard constraint forbids the move if an element of its excess grows. Without `every`, return only
+        constraints with a growing total excess, if there are any.
 
         found  the change of each term by the move
         """

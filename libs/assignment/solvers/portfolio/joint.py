@@ -187,6 +187,8 @@ def goals_that_cost(lowered: Lowered) -> list[int]:
 
 
 def _weighted(lowered: Lowered, held: Model, goals: list[int], weights: Floats) -> Model:
-    pairs = [(by, lowered.levels[k]) for by, k in zip(weights, goals, strict=True)]
-    cost = np.sum([by * level.cost for by, level in pairs], axis=0)
-    return replace(held, cost=cost, offset=float(sum(by * level.offset for by, level in pairs)))
+    """Return the model `held` with the sum of the levels `goals` as its objective, each with its weight."""
+    of_levels = np.zeros(len(lowered.levels))
+    of_levels[goals] = weights
+    summed = lowered.weighted(of_levels.tolist())
+    return replace(held, cost=summed.cost, offset=summed.offset)

@@ -52,9 +52,9 @@ class Watch:
         for _ in range(int(seconds // 30)):
             self.look(30)
 
-    def page(self, name: str, **keywords: int | None) -> Page[ReadinessInterval]:
+    def page(self, name: str, after: int | None = None, limit: int = 100) -> Page[ReadinessInterval]:
         with self.database.snapshot() as tx:
-            return list_readiness(tx, self.ids[name], **keywords)  # type: ignore[arg-type]
+            return list_readiness(tx, self.ids[name], after=after, limit=limit)
 
     def story(self, name: str) -> list[tuple[str, float]]:
         """Return (state, seconds) of each interval, oldest first."""

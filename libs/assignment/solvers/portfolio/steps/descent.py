@@ -61,9 +61,7 @@ class Walk:
         n = self.network
         if n is None or stop():
             return counts
-        s = state_of(n, self.lowered.point_of(counts))
-        measure(n, s)
-        self._transfers(n, s, least, stop)
+        s = self._after_transfers(n, counts, least, stop)
         while not stop():
             order = self._worst_first(s, guide, least)
             if not len(order):
@@ -71,7 +69,7 @@ class Walk:
             opened, place = guide.open(s.value), np.zeros(2, dtype=np.int64)
             while place[0] < len(order) and not stop():
                 exchange(n, s, order, place, opened, least, TRIES)
-        return np.asarray(np.rint(s.value[: len(counts)]), dtype=np.int64)
+        return _counts(s, len(counts))
 
     def single(self, counts: Ints, least: float, stop: Callable[[], bool]) -> Ints:
         """Return `counts` (Q,) after single steps alone. Each step saves at least `least`.
@@ -81,14 +79,15 @@ class Walk:
         n = self.network
         if n is None or stop():
             return counts
+        return _counts(self._after_transfers(n, counts, least, stop), len(counts))
+
+    def _after_transfers(self, n: Network, counts: Ints, least: float, stop: Callable[[], bool]) -> State:
+        """Return the state of `counts` after single steps."""
         s = state_of(n, self.lowered.point_of(counts))
         measure(n, s)
-        self._transfers(n, s, least, stop)
-        return np.asarray(np.rint(s.value[: len(counts)]), dtype=np.int64)
-
-    def _transfers(self, n: Network, s: State, least: float, stop: Callable[[], bool]) -> None:
         while transfer(n, s, least, STEPS) == STEPS and not stop():
             pass
+        return s
 
     def _worst_first(self, s: State, guide: Guide, least: float) -> Ints:
         """Return the containers to visit, those with the largest possible saving first.
@@ -101,3 +100,8 @@ class Walk:
             saves[self.sink] = 0.0
         order = np.argsort(-saves, kind="stable")
         return order[saves[order] > least]
+
+
+def _counts(s: State, number: int) -> Ints:
+    """Return the counts of a state, (number,), which are its first columns."""
+    return np.asarray(np.rint(s.value[:number]), dtype=np.int64)
