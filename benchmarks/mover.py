@@ -18,9 +18,11 @@ from libs.actuators.actuator import StepOutcome, StepRequest, StepState
 from libs.domain.fleet import FREE, TargetPlan
 from libs.domain.plan import PlanKind
 from libs.interchange.region.read import load_region
+from libs.ras.waves.report import report_waves
 from libs.reconcile.calls import STEPS
 from libs.reconcile.clock import SystemClock
 from libs.store.fleet.snapshot import load_fleet_snapshot
+from libs.store.moves.moving_state import load_moving_state
 from libs.store.plans.plans import commit_plan
 from libs.store.platform.database import Database
 from libs.store.platform.migrate import migrate
@@ -48,7 +50,9 @@ class _Says:
 def bench_mover(argv: list[str]) -> dict[str, object]:
     """Return the seconds of a tick with `--moves` running moves, the median of `--runs`, by the actuator's answer.
 
-    waits_s        servers wait, two for each of `--moves`; few may leave, because reservations hold what is promised
+    state_s        the state that waves rest on is read; two moves wait for each of `--moves`
+    waves_s        the waves of these moves are planned, checked and put into words
+    waits_s        these servers wait; few may leave, because reservations hold what is promised
     start_s        moves start, with twice as many more waiting; from here on hardly anything is promised
     under_way_s    the actuator says that no step has changed
     accepted_s     every step is accepted, with its own time of the next call
@@ -68,6 +72,7 @@ def bench_mover(argv: list[str]) -> dict[str, object]:
         with database.write() as tx:
             import_region(tx, image, actor="bench", now=datetime.now(UTC))
         _retarget(database, 2 * given.moves)
+        _foretell(database, given.runs, taken)
         policy = MovePolicy(moves_max=given.moves, msb_share_max=1.0, attempts_max=3, backoff=STEPS, step_s_max=3600.0)
         says = _Says()
         mover = AdvanceMoves(database, SystemClock(), says, policy, _REGION)
@@ -89,6 +94,19 @@ def bench_mover(argv: list[str]) -> dict[str, object]:
         database.close()
     sizes = {"servers": len(image.snapshot.servers), "asked_max": asked, "runs": given.runs}
     return {**sizes, **{name: round(statistics.median(seconds), 2) for name, seconds in taken.items()}}
+
+
+def _foretell(database: Database, runs: int, taken: dict[str, list[float]]) -> None:
+    """Measure the waves of the moves that wait."""
+    with database.snapshot() as tx:
+        snapshot = load_fleet_snapshot(tx, _REGION)
+        for _ in range(runs):
+            began = time.perf_counter()
+            state = load_moving_state(tx, _REGION)
+            taken.setdefault("state_s", []).append(time.perf_counter() - began)
+            began = time.perf_counter()
+            report_waves(snapshot, snapshot.servers.target, state)
+            taken.setdefault("waves_s", []).append(time.perf_counter() - began)
 
 
 def _retarget(database: Database, number: int) -> None:

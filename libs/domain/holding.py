@@ -1,4 +1,4 @@
-"""The capacity that a reservation holds now. services.mover.guard reads it to decide which servers may leave."""
+"""The capacity that a reservation holds now. libs.ras.waves.guard reads it to decide which servers may leave."""
 
 from __future__ import annotations
 

@@ -5,6 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+MOVES_MAX = 1000
+"""Concurrent moves of a region, unless the environment or an operator says otherwise."""
+MSB_SHARE_MAX = 0.1
+"""Share of an MSB's servers that may be leaving at a time, likewise."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoverBounds:

@@ -26,11 +26,14 @@ class SimulationReport:
     difference  the effects of the what-if
     refused     the reservations that no state of the region could meet
     solve       the report of the solve, as JSON
+    waves       the waves in which the answer can be carried out, as JSON (libs/ras/waves/report.py); None in reports of
+                older versions
     """
 
     difference: Difference
     refused: tuple[Refusal, ...]
     solve: Mapping[str, Any]
+    waves: Mapping[str, Any] | None = None
 
 
 def report_as_json(report: SimulationReport) -> dict[str, Any]:
@@ -41,7 +44,12 @@ def report_as_json(report: SimulationReport) -> dict[str, Any]:
         found["cost"][moment.name] |= {"penalty": score.penalty, "total": score.total}
     if report.difference.reservations is None:
         del found["reservations"]
-    return {**found, "refused": [asdict(one) for one in report.refused], "solve": dict(report.solve)}
+    return {
+        **found,
+        "refused": [asdict(one) for one in report.refused],
+        "solve": dict(report.solve),
+        "waves": report.waves,
+    }
 
 
 def report_of_json(found: Mapping[str, Any]) -> SimulationReport:
@@ -60,6 +68,7 @@ def report_of_json(found: Mapping[str, Any]) -> SimulationReport:
         ),
         refused=tuple(Refusal(**one) for one in found["refused"]),
         solve=found["solve"],
+        waves=found.get("waves"),
     )
 
 

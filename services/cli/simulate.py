@@ -153,6 +153,8 @@ def _show(found: Json) -> None:
         f"({after['moved_in_use']} in use and {after['moved_idle']} idle leave a reservation)"
         + ("" if stopped == "finished" else f"; stopped by {stopped}"),
     )
+    if report.get("waves"):
+        say(report["waves"]["message"])
     print_rows(rows, {"COST": "term", "NOW": "now", "AT ONCE": "at once", "AFTER": "after"})
     stdout.print()
     differ = sorted(report["reservations"], key=lambda row: (-row["short_rru_after"], -row["gained"] - row["lost"]))

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from libs.domain.fleet import FleetSnapshot
+from libs.domain.reservation import ReservationKind
 from libs.interchange.bundles.solve import Bundle, load_bundle
 from libs.interchange.files.atomic import replacing
 from libs.interchange.files.errors import InterchangeError
@@ -24,6 +25,8 @@ from libs.plan_check.regression import check_regression
 from libs.ras.bundle_limits import limits_from, with_time
 from libs.ras.solve import plan_target_bindings
 from libs.ras.solve_result import SolveReport, SolveResult
+from libs.ras.waves.moves_of_plan import state_of_snapshot
+from libs.ras.waves.report import report_waves
 from services.cli.failure import EXIT_NOT_POSSIBLE, CliFailure
 from services.cli.output import Output, OutputOption, percent, plural, print_json, print_rows, say, stderr
 
@@ -80,7 +83,10 @@ def solve(
             "servers": len(snapshot.servers),
             "reservations": len(snapshot.reservations),
         }
-        document |= result.report.as_dict()
+        kind = bundle.region.reservation_kind
+        state = state_of_snapshot(snapshot, snapshot.reservations.id[kind == ReservationKind.SHARED_BUFFER].tolist())
+        waves = report_waves(snapshot, result.plan.target, state)
+        document |= result.report.as_dict() | {"waves": waves}
         if report is not None:
             with replacing(report) as stream:
                 stream.write((json.dumps(document, indent=2) + "\n").encode())
@@ -91,7 +97,7 @@ def solve(
     if output is Output.JSON:
         print_json(document)
     else:
-        print_summary(snapshot, result.report, out)
+        print_summary(snapshot, result.report, str(waves["message"]), out)
 
 
 def run_bundle(
@@ -132,8 +138,8 @@ def showing_progress(console: Console) -> Iterator[Callable[[str, float, float, 
         yield show
 
 
-def print_summary(snapshot: FleetSnapshot, report: SolveReport, out: Path) -> None:
-    """Print the result for people."""
+def print_summary(snapshot: FleetSnapshot, report: SolveReport, waves: str, out: Path) -> None:
+    """Print the result for people. `waves` says how the moves can be carried out."""
     servers, reservations = len(snapshot.servers), len(snapshot.reservations)
     say(f"{snapshot.region}: {plural(servers, 'server')}, {plural(reservations, 'reservation')}")
     rows = [
@@ -151,6 +157,7 @@ def print_summary(snapshot: FleetSnapshot, report: SolveReport, out: Path) -> No
         f"acquired {report.score.acquired:,}; {bounded}; "
         f"{sum(report.step_s.values()):.1f} s" + (f", stopped by {report.stopped_by}" if report.limit_hit else "")
     )
+    say(waves)
     short = sorted(
         ((s, n) for n, s in zip(report.reservation, report.shortfall_rru, strict=True) if s > 1e-6),
         key=lambda pair: -pair[0],

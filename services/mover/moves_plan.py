@@ -1,7 +1,7 @@
 """Decide which moves start, which steps to ask for, and what an outcome changes. Pure.
 
 The module belongs to the mover, because no other service makes these decisions. It imports only the domain, the answers
-of actuators and the back-off.
+of actuators, the back-off, and the rules of waves (libs/ras/waves), which the solver uses too.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
-
-import numpy as np
 
 from libs.actuators.actuator import ASK_AGAIN_S_MAX, StepOutcome, StepState
 from libs.domain.move import (
@@ -27,8 +25,10 @@ from libs.domain.move import (
     WaitingServers,
 )
 from libs.domain.mover import MoverBounds
+from libs.ras.waves.departures import Departures
+from libs.ras.waves.guard import Guard
+from libs.ras.waves.steps import needed_steps, preferred_order
 from libs.reconcile.calls import BREAKER, CALLS, Backoff, Breaker
-from services.mover.departures import Departures
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +98,7 @@ def plan_moves(snapshot: MovesSnapshot, policy: MovePolicy, now: datetime) -> Mo
     starts: list[MoveStart] = []
     since, longest_s = snapshot.waiting_since, policy.wait_s_max
     is_overdue = since is not None and longest_s is not None and now - since > timedelta(seconds=longest_s)
-    departures = Departures(snapshot.holdings, going, overdue=is_overdue)
+    departures = Departures(Guard(snapshot.holdings), going, overdue=is_overdue)
     if mover.paused_at is None:
         fresh = [move for move in going if not move.asked and _is_due(move, policy, now)]
         due += [move for move in fresh if not _takes(move) or departures.allow_running(move)]
@@ -167,25 +167,22 @@ def postpone(move: RunningMove, outcome: StepOutcome, policy: MovePolicy, now: d
 def steps_of(
     *, from_reservation: bool, to_reservation: bool, other_profile: bool, unclean: bool, in_doubt: bool
 ) -> tuple[MoveStep, ...]:
-    """Return the steps of a move. For a server in doubt, the first step brings the server to a known state. An unclean
-    server is cleaned.
-    """
-    steps = (
-        (MoveStep.ABORT, in_doubt),
-        (MoveStep.PREEMPT, from_reservation),
-        (MoveStep.CLEAN, from_reservation or unclean),
-        (MoveStep.HOST_PROFILE, to_reservation and other_profile),
-        (MoveStep.JOIN, to_reservation),
+    """Return the steps of a move."""
+    needed = needed_steps(
+        from_reservation=from_reservation,
+        to_reservation=to_reservation,
+        other_profile=other_profile,
+        unclean=unclean,
+        in_doubt=in_doubt,
     )
-    return tuple(step for step, needed in steps if needed)
+    return tuple(step for step, is_needed in needed if is_needed)
 
 
 def _starts(snapshot: MovesSnapshot, policy: MovePolicy, departures: Departures) -> list[MoveStart]:
     """Return the moves to start: all replacements first, then unused servers, then used ones.
 
-    Among unused servers, those that bring capacity come first, then the lower id. Bounds per region and MSB apply to
-    all but replacements, because the size of the shared buffers bounds those. A server waits if its reservation cannot
-    spare it.
+    Bounds per region and MSB apply to all but replacements, because the size of the shared buffers bounds those. A
+    server waits if its reservation cannot spare it.
     """
     free = policy.moves_max - len(snapshot.running)
     waiting = snapshot.waiting
@@ -199,8 +196,10 @@ def _starts(snapshot: MovesSnapshot, policy: MovePolicy, departures: Departures)
         to_start[msb_id] = min(at_a_time, math.inf if rate is None else rate - snapshot.msb_started.get(msb_id, 0))
     chosen: list[int] = []
     blocked: list[int] = []
-    order = np.lexsort((waiting.id, waiting.target_id == 0, waiting.in_use, ~waiting.urgent)).tolist()
-    for row in order:
+    order = preferred_order(
+        urgent=waiting.urgent, in_use=waiting.in_use, to_none=waiting.target_id == 0, key=waiting.id
+    )
+    for row in order.tolist():
         msb_id = int(waiting.msb_id[row])
         if not waiting.urgent[row]:
             if free <= 0:

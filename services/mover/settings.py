@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from libs.actuators.registry import actuator_names
+from libs.domain.mover import MOVES_MAX, MSB_SHARE_MAX
 from libs.reconcile.calls import CallSettings
 from libs.reconcile.environment import Settings
 from services.mover.moves_plan import MovePolicy
@@ -27,8 +28,10 @@ class MoverSettings(Settings):
     mover_actuator: Annotated[str, AfterValidator(_is_actuator)] | None = Field(
         default=None, validation_alias="PLIMSOLL_MOVER_ACTUATOR"
     )
-    moves_max: int = Field(default=1000, ge=1, le=100_000, validation_alias="PLIMSOLL_MOVES_MAX")
-    moves_msb_share_max: float = Field(default=0.1, gt=0, le=1, validation_alias="PLIMSOLL_MOVES_MSB_SHARE_MAX")
+    moves_max: int = Field(default=MOVES_MAX, ge=1, le=100_000, validation_alias="PLIMSOLL_MOVES_MAX")
+    moves_msb_share_max: float = Field(
+        default=MSB_SHARE_MAX, gt=0, le=1, validation_alias="PLIMSOLL_MOVES_MSB_SHARE_MAX"
+    )
     moves_wait_s_max: float | None = Field(default=None, ge=0, validation_alias="PLIMSOLL_MOVES_WAIT_S_MAX")
     history_kept_days: int = Field(default=90, ge=1, le=3650, validation_alias="PLIMSOLL_HISTORY_KEPT_DAYS")
 

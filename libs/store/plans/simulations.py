@@ -23,6 +23,7 @@ _BRIEF = sa.select(
     *(column for column in _ALL if column.name != "report"),
     sa.func.nullif(simulations.c.report, sa.text("'null'::jsonb"))
     .op("-")(sa.literal("reservations", sa.Text))
+    .op("#-")(sa.text("'{waves,reservations}'"))
     .label("report"),
 ).join_from(simulations, regions)
 _OVER = (SimulationStatus.DONE, SimulationStatus.FAILED, SimulationStatus.CANCELLED)

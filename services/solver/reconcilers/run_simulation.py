@@ -10,6 +10,7 @@ from structlog import get_logger
 from libs.assignment import Limits
 from libs.domain.fleet import FREE, FleetSnapshot
 from libs.domain.simulation import SimulatedChange, Simulation, SimulationStatus, rests_on
+from libs.domain.waves import MovingState
 from libs.domain.what_if import imagine
 from libs.jobs.progress import ProgressRecorder
 from libs.observability.logs import redact_text
@@ -19,10 +20,12 @@ from libs.ras.difference import difference
 from libs.ras.simulation_report import Refusal, SimulationReport, report_as_json
 from libs.ras.solve import plan_target_bindings
 from libs.ras.solve_result import SolveResult
+from libs.ras.waves.report import report_waves
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.snapshot import load_fleet_snapshot
+from libs.store.moves.moving_state import load_moving_state
 from libs.store.plans.simulations import (
     finish_simulation,
     forget_simulations,
@@ -75,6 +78,7 @@ class RunSimulation:
     def _run(self, simulation: Simulation) -> SimulationStatus:
         with self.database.snapshot() as tx:
             before, owned = load_fleet_snapshot(tx, simulation.region), load_owners(tx, simulation.region)
+            state = load_moving_state(tx, simulation.region)
         imagined = imagine(before, simulation.what_if, owned)
         seed = before.target_plan_id or 0
         limits = Limits(time_s_max=self.settings.solve_s_max)
@@ -100,7 +104,7 @@ class RunSimulation:
                 self.simulation_id,
                 status,
                 now=self.clock.now(),
-                report=report_as_json(_report(before, imagined, result)),
+                report=report_as_json(_report(before, imagined, result, state)),
                 rests_on=rests_on(before, imagined, result.plan.target),
                 bundle=str(bundle),
                 changes=_changes(imagined, result) if not simulation.what_if.not_decisions else (),
@@ -112,8 +116,10 @@ class RunSimulation:
         return status
 
 
-def _report(before: FleetSnapshot, imagined: FleetSnapshot, result: SolveResult) -> SimulationReport:
-    """Return the difference, the solve, and the demand that no state of the region could meet."""
+def _report(
+    before: FleetSnapshot, imagined: FleetSnapshot, result: SolveResult, state: MovingState
+) -> SimulationReport:
+    """Return the difference, the solve, the waves, and the demand that no state of the region could meet."""
     old, new = before.reservations, imagined.reservations
     asked = [r for r in range(len(new)) if r >= len(old) or new.capacity_rru[r] != old.capacity_rru[r]]
     verdicts = [(r, refusal_of(imagined, r)) for r in asked]
@@ -125,6 +131,7 @@ def _report(before: FleetSnapshot, imagined: FleetSnapshot, result: SolveResult)
             if verdict is not None
         ),
         solve=result.report.as_dict(),
+        waves=report_waves(imagined, result.plan.target, state),
     )
 
 

@@ -23,6 +23,7 @@ from libs.ras.committable_changes import settle
 from libs.ras.findings import findings_of
 from libs.ras.solve import plan_target_bindings
 from libs.ras.solve_result import SolveResult
+from libs.ras.waves.report import report_waves
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.reconcile.errors import StalePlan
@@ -34,6 +35,7 @@ from libs.store.capacity.shared_buffers import size_shared_buffers
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.servers import count_free_servers
 from libs.store.fleet.snapshot import load_fleet_snapshot
+from libs.store.moves.moving_state import load_moving_state
 from libs.store.plans.plans import commit_plan, lock_plan
 from libs.store.plans.solve_runs import (
     fail_left_runs,
@@ -145,6 +147,9 @@ class SolveBindings:
     def _commit(self, snapshot: FleetSnapshot, result: SolveResult, solve_run_id: int) -> SolveStatus:
         """Commit in one transaction the sound part of the changes, the status of each reservation and the run's end."""
         now, parent = self.clock.now(), result.plan.parent_plan_id
+        with self.database.snapshot() as tx:
+            state = load_moving_state(tx, snapshot.region)
+        waves = report_waves(snapshot, result.plan.target, state)
         with self.database.write() as tx:
             lock_plan(tx, snapshot, result.plan, parent=parent)
             changes = load_plan_changes(tx, snapshot, result.plan)
@@ -166,6 +171,7 @@ class SolveBindings:
             region_id = load_region(tx, snapshot.region).region_id
             record_findings(tx, region_id, findings_of(snapshot, count_free_servers(tx, region_id), coverage), now=now)
             report = committed_report(snapshot, kept, result.report, changes, settled, coverage)
+            report["waves"] = waves if settled.kept.all() else report_waves(snapshot, kept.target, state)
             status = SolveStatus.UNCHANGED if plan is None else SolveStatus.COMMITTED
             finished = finish_solve_run(
                 tx,

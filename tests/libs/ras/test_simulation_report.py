@@ -30,7 +30,10 @@ def report() -> SimulationReport:
     target = np.where(before.servers.target < 0, 1, before.servers.target).astype(np.int32)
     refused = (Refusal(reservation="batch", reason="BeyondRegion", message="There are 8."),)
     return SimulationReport(
-        difference=difference(before, imagined, target), refused=refused, solve={"stopped_by": "finished"}
+        difference=difference(before, imagined, target),
+        refused=refused,
+        solve={"stopped_by": "finished"},
+        waves={"message": "1 wave"},
     )
 
 
@@ -41,7 +44,7 @@ def test_it_comes_back_from_json_as_it_was() -> None:
     assert made.difference.moves == 5
     assert [row["short_rru_after"] for row in document["reservations"]] == [95.0]
     assert set(document) == {
-        "cost", "reservations", "hardware_types", "moves", "moves_shown", "refused", "solve"
+        "cost", "reservations", "hardware_types", "moves", "moves_shown", "refused", "solve", "waves"
     }  # fmt: skip
     after = document["cost"]["after"]
     assert after["total"] == made.difference.cost.after.total

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from libs.domain.holding import Holding
 from libs.domain.move import MoveStep, StepResult
-from services.mover.departures import Departures
-from services.mover.guard import Guard
+from libs.ras.waves.departures import Departures
+from libs.ras.waves.guard import Guard
 from services.mover.moves_plan import judge_outcome, plan_moves
 from tests.builders.moving_world import POLICY, T0, World, running, tick
 
@@ -40,10 +40,12 @@ def test_below_its_promise_a_reservation_gives_nothing_that_it_would_miss() -> N
 
 
 def test_with_nothing_under_way_one_server_leaves_at_the_level_hold() -> None:
-    departures = Departures([holding({1: 2.0, 2: 2.0}, 2.0)], [])
+    departures = Departures(Guard([holding({1: 2.0, 2: 2.0}, 2.0)]))
     assert not departures.allow(1, 1, 1.0) or not departures.allow(1, 2, 1.0)
     assert departures.waits() == {"web": 1}
-    held_back = Departures([holding({1: 2.0, 2: 2.0}, 2.0)], [running(steps=(MoveStep.JOIN,), to_reservation_id=1)])
+    held_back = Departures(
+        Guard([holding({1: 2.0, 2: 2.0}, 2.0)]), [running(steps=(MoveStep.JOIN,), to_reservation_id=1)]
+    )
     held_back.allow(1, 2, 1.0)
     held_back.allow(1, 1, 1.0)
     assert not held_back.relieve(1, 1, 1.0), "a server is on its way"

@@ -26,6 +26,9 @@ def test_run_now(client: TestClient, database: Database, solver: Callable[[], So
     solver().reconcile()
     [run] = client.get("/v1/solve-runs", params={"region": "west"}).json()["items"]
     assert (run["status"], run["trigger"]) == ("committed", "test")
+    waves = run["report"]["waves"]
+    assert waves["message"] == "2 waves, about 11 min, no reservation falls below its promise"
+    assert waves["moves"] == run["report"]["changes"]
     assert client.get(f"/v1/solve-runs/{run['solve_run_id']}").json() == run
     stopped = client.post(f"/v1/solve-runs/{run['solve_run_id']}/cancel")
     assert (stopped.status_code, stopped.json()["code"]) == (409, "wrong_phase")

@@ -1,4 +1,4 @@
-"""Decide which servers may leave their reservations in one tick of the mover. Pure. See docs/designs/0020.
+"""Decide which servers may leave their reservations at one moment. Pure. See docs/designs/0020 and 0027.
 
 At the level *survive*, a reservation keeps its capacity even after the loss of an MSB. At the level *hold*, it keeps
 its capacity while all MSBs are up.
@@ -9,43 +9,38 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from libs.domain.holding import Holding
 from libs.domain.move import MoveStep, RunningMove
-from services.mover.guard import Guard
+from libs.domain.waves import FEW_SHARE
+from libs.ras.waves.guard import Guard
 
 
 class Departures:
-    """The departures of servers in one tick. A server may leave if its reservation stays at the level *survive*.
-    Otherwise servers leave one at a time, at the level *hold*.
+    """The departures of servers in one tick of the mover, or in one wave of a plan. A server may leave if its
+    reservation stays at the level *survive*. Otherwise few servers leave at a time, at the level *hold*.
 
     overdue            True: operators allow departures below *hold* after a wait, and the wait is over
     relieved_running   running moves whose preempt is allowed at the level *hold*
     """
 
-    def __init__(self, holdings: Iterable[Holding], running: Sequence[RunningMove], *, overdue: bool = False) -> None:
-        self._guard, self._overdue = Guard(holdings), overdue
+    def __init__(self, guard: Guard, running: Sequence[RunningMove] = (), *, overdue: bool = False) -> None:
+        self._guard, self._overdue = guard, overdue
         self._waits: Counter[int] = Counter()
+        self._refused: set[tuple[int, int, float]] = set()
+        self._relieved_rru: dict[int, float] = {}
         self._held_back: list[RunningMove] = []
-        self._arriving = {
-            move.to_reservation_id
-            for move in running
-            if move.to_reservation_id is not None and (move.asked or move.step is not MoveStep.PREEMPT)
-        }
-        """Ids of reservations that servers are joining. A server that has not left its old reservation yet does not
-        count, because it may have to wait itself.
-        """
-        self._leaving = {
-            move.from_reservation_id
-            for move in running
-            if move.from_reservation_id is not None and move.step is MoveStep.PREEMPT and move.asked
-        }
+        # A server that has not left its old reservation yet does not count, because it may have to wait itself.
+        gone = [move for move in running if move.asked or move.step is not MoveStep.PREEMPT]
+        self._arriving = {move.to_reservation_id for move in gone if move.to_reservation_id is not None}
+        self._leaving = {move.from_reservation_id for move in gone if move.from_reservation_id is not None}
         self.relieved_running: list[RunningMove] = []
 
     def allow(self, reservation_id: int, msb_id: int, rru: float) -> bool:
         """Return whether a server may leave now. If it may, count it as gone. If its reservation cannot spare the
         server, note that the server waits.
         """
-        if not self._guard.may_leave(reservation_id, msb_id, rru):
+        like = (reservation_id, msb_id, rru)  # departures only lower levels, so a refusal holds for all servers like it
+        if like in self._refused or not self._guard.may_leave(reservation_id, msb_id, rru):
+            self._refused.add(like)
             self._waits[reservation_id] += 1
             return False
         self._let_go(reservation_id, msb_id, rru)
@@ -69,16 +64,29 @@ class Departures:
         """
         self._arriving |= set(reservation_ids) - {0}
 
-    def relieve(self, reservation_id: int, msb_id: int, rru: float) -> bool:
-        """Let one waiting server leave at the level *hold*, if nothing leaves its reservation and nothing arrives.
-
-        Let a server leave below the level *hold* only if the wait is overdue.
+    def is_idle(self, reservation_id: int) -> bool:
+        """Return whether no server is on its way to the reservation or from it, apart from those that `relieve` let
+        go.
         """
-        if reservation_id in self._arriving or reservation_id in self._leaving:
+        left = reservation_id in self._leaving and reservation_id not in self._relieved_rru
+        return reservation_id not in self._arriving and not left
+
+    def relieve(self, reservation_id: int, msb_id: int, rru: float) -> bool:
+        """Let a waiting server leave at the level *hold*, if nothing else leaves its reservation and nothing arrives.
+
+        At most FEW_SHARE of the promise leaves so at a time, and at least one server. Let a server leave below the
+        level *hold* only if the wait is overdue.
+        """
+        before_rru = self._relieved_rru.get(reservation_id)
+        if not self.is_idle(reservation_id):
             return False
-        if not self._overdue and not self._guard.may_leave(reservation_id, msb_id, rru, hold=True):
+        if before_rru is not None and before_rru + rru > FEW_SHARE * self._guard.capacity_rru(reservation_id):
+            return False
+        is_allowed = self._guard.may_leave(reservation_id, msb_id, rru, hold=True)
+        if not is_allowed and (before_rru is not None or not self._overdue):
             return False
         self._waits[reservation_id] -= 1
+        self._relieved_rru[reservation_id] = (before_rru or 0.0) + rru
         self._let_go(reservation_id, msb_id, rru)
         return True
 

@@ -1,0 +1,119 @@
+"""Waves: the moves of a plan in the order in which they can be carried out, with an estimate of time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from libs.domain.arrays import Bools, Floats, Ints, Names
+from libs.domain.move import MoveStep
+from libs.domain.mover import MoverBounds
+
+NOBODY = -1
+"""The value in an array of reservations for none."""
+NEVER = -1
+"""The value in an array of waves for a move that cannot go."""
+FEW_SHARE = 0.02
+"""Share of its promise that may leave a reservation at a time at the level *hold*. One server may always."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MovesToMake:
+    """N moves, in the order in which the mover prefers them.
+
+    server      (N,) int     row of the snapshot
+    msb         (N,) int     index of the server's MSB
+    source      (N,) int     row of the reservation that loses the server, or NOBODY. A shared buffer or a deleted
+                             reservation counts as none: the guard does not ask for them
+    to          (N,) int     row of the reservation that gets the server, or NOBODY
+    leaves_rru  (N,) RRU     what `source` loses
+    brings_rru  (N,) RRU     what `to` gets
+    gone        (N,) bool    the server has left its reservation, or was asked to: what is held does not count it
+    takes       (N,) bool    the move still has to take the server from a reservation other than a shared buffer
+    seconds     (N,) s       expected time of the steps that remain
+    """
+
+    server: Ints
+    msb: Ints
+    source: Ints
+    to: Ints
+    leaves_rru: Floats
+    brings_rru: Floats
+    gone: Bools
+    takes: Bools
+    seconds: Floats
+
+    def __len__(self) -> int:
+        return len(self.server)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Promises:
+    """R reservations and M MSBs: what was promised, and what is held before the first wave.
+
+    held_rru     (R, M) RRU   of servers that are up, have joined and are not leaving
+    msb_servers  (M,) int     servers of each MSB
+    """
+
+    name: Names
+    capacity_rru: Floats
+    survives_msb_loss: Bools
+    held_rru: Floats
+    msb_servers: Ints
+
+    def __len__(self) -> int:
+        return len(self.name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class WavePlan:
+    """The waves of N moves.
+
+    wave      (N,) int     number of the wave in which the server leaves and joins, from 0; NEVER: it cannot go
+    at_hold   (N,) bool    the server leaves at the level *hold*
+    seconds   (W,) s       expected time of each wave
+    """
+
+    wave: Ints
+    at_hold: Bools
+    seconds: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RunningRows:
+    """K running moves: the servers, and what remains to be done.
+
+    server_id     (K,) int
+    gone          (K,) bool         the server was asked to leave, or has left
+    remaining     (K, steps) bool   in the order of MoveStep
+    """
+
+    server_id: Ints
+    gone: Bools
+    remaining: Bools
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MovingState:
+    """What the time and order of moves rest on, beside a fleet snapshot. All of it is of one moment.
+
+    id, current_id        (S,) int    servers in ascending order, and their current reservations; 0: none
+    ready                 (S,) bool   up, not in maintenance, and without a failed move that waits for an operator
+    unclean, in_doubt     (S,) bool
+    profile               (S,) int    a number for the host profile
+    reservation_profile   reservation id -> the number of its host profile
+    buffers               ids of the shared buffers
+    step_s                median seconds of the steps that were measured
+    """
+
+    id: Ints
+    current_id: Ints
+    ready: Bools
+    unclean: Bools
+    in_doubt: Bools
+    profile: Ints
+    reservation_profile: Mapping[int, int]
+    buffers: frozenset[int]
+    running: RunningRows
+    bounds: MoverBounds = field(default_factory=MoverBounds)
+    step_s: Mapping[MoveStep, float] = field(default_factory=dict)

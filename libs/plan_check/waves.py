@@ -1,0 +1,91 @@
+"""Check a plan of waves: replay it on arrays, by definition only. See docs/designs/0027."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from libs.domain.arrays import Bools, Floats, Ints
+from libs.domain.reservation import ROUNDING
+from libs.domain.violation import Violation
+from libs.domain.waves import FEW_SHARE, NEVER, NOBODY, MovesToMake, Promises, WavePlan
+
+
+def check_waves(moves: MovesToMake, promises: Promises, plan: WavePlan) -> list[Violation]:
+    """Return every violation of a plan of waves; empty if the moves may be carried out in these waves.
+
+    - Waves are numbered from 0 without gaps, and none is shorter than its longest move.
+    - While a wave runs, a reservation keeps its promise, or what it held before the wave, at the level *hold*. It keeps
+      it at the level *survive* too, unless its servers leave `at_hold`.
+    - Servers leave a reservation `at_hold` only if no other leaves it or joins it in the wave. They are one server, or
+      at most FEW_SHARE of the promise.
+    - No move is left out that could go alone, at the level *hold*, after the last wave.
+    """
+    W = len(plan.seconds)
+    numbers = np.unique(plan.wave[plan.wave != NEVER])
+    if not np.array_equal(numbers, np.arange(W)):
+        return [Violation(reason="WrongWaves", message=f"{W} waves have the numbers {numbers.tolist()}")]
+    held, found = promises.held_rru.copy(), list[Violation]()
+    guarded = (moves.source != NOBODY) & ~moves.gone & (moves.leaves_rru > 0)
+    order = np.argsort(plan.wave, kind="stable")
+    ends = np.searchsorted(plan.wave[order], np.arange(W + 1))
+    for k in range(W):
+        rows = order[ends[k] : ends[k + 1]]
+        if plan.seconds[k] < moves.seconds[rows].max():
+            found.append(Violation(reason="TooShort", message=f"wave {k} is shorter than its longest move"))
+        leaving = rows[guarded[rows]]
+        givers = np.unique(moves.source[leaving])
+        before = held[givers]
+        np.subtract.at(held, (moves.source[leaving], moves.msb[leaving]), moves.leaves_rru[leaving])
+        at_hold = np.isin(givers, moves.source[leaving[plan.at_hold[leaving]]])
+        found += _levels(promises, givers, before, held[givers], at_hold, k)
+        found += _few(moves, promises, plan, rows, leaving)
+        joins = rows[moves.to[rows] != NOBODY]
+        np.add.at(held, (moves.to[joins], moves.msb[joins]), moves.brings_rru[joins])
+    return [*found, *_left_out(moves, promises, plan, held, guarded)]
+
+
+def _levels(
+    promises: Promises, givers: Ints, before: Floats, after: Floats, at_hold: Bools, k: int
+) -> Iterator[Violation]:
+    promise, survives = promises.capacity_rru[givers], promises.survives_msb_loss[givers]
+    for level, without_worst, asked in (("hold", False, np.ones(len(givers), bool)), ("survive", True, ~at_hold)):
+        floor = np.minimum(promise, _level(before, survives & without_worst))
+        below = _level(after, survives & without_worst) < floor - ROUNDING * promise
+        for r in givers[below & asked]:
+            message = f"{promises.name[r]} falls below {level} in wave {k}"
+            yield Violation(reason="FallsBelow", message=message, reservation=str(promises.name[r]))
+
+
+def _few(moves: MovesToMake, promises: Promises, plan: WavePlan, rows: Ints, leaving: Ints) -> Iterator[Violation]:
+    R = len(promises)
+    at_hold, others = leaving[plan.at_hold[leaving]], leaving[~plan.at_hold[leaving]]
+    number = np.bincount(moves.source[at_hold], minlength=R)
+    left_rru = np.bincount(moves.source[at_hold], weights=moves.leaves_rru[at_hold], minlength=R)
+    # Servers that leave at *hold* do not count as arrivals of one another: they go at the same moment.
+    steady = np.setdiff1d(rows, at_hold)
+    busy = np.bincount(moves.source[others], minlength=R) > 0
+    busy |= np.bincount(moves.to[steady][moves.to[steady] != NOBODY], minlength=R) > 0
+    too_many = (number > 1) & (left_rru > FEW_SHARE * promises.capacity_rru * (1.0 + ROUNDING))
+    for r in np.flatnonzero((number > 0) & (busy | too_many)):
+        message = f"{number[r]} servers worth {left_rru[r]:.6g} RRU leave {promises.name[r]} at the level hold"
+        yield Violation(reason="TooMany", message=message, reservation=str(promises.name[r]))
+
+
+def _left_out(
+    moves: MovesToMake, promises: Promises, plan: WavePlan, held: Floats, guarded: Bools
+) -> Iterator[Violation]:
+    rows = np.flatnonzero(plan.wave == NEVER)
+    free = rows[~guarded[rows]]
+    stuck = rows[guarded[rows]]
+    total = held.sum(1)[moves.source[stuck]]
+    promise = promises.capacity_rru[moves.source[stuck]]
+    may = total - moves.leaves_rru[stuck] >= np.minimum(promise, total) - ROUNDING * promise
+    for row in np.concatenate([free, stuck[may]]):
+        yield Violation(reason="LeftOut", message=f"the move {row} is in no wave, and it could go")
+
+
+def _level(held: Floats, without_worst: Bools) -> Floats:
+    """Return the RRU that is held by each row, without its worst MSB where `without_worst`."""
+    return np.asarray(held.sum(1) - np.where(without_worst, held.max(1, initial=0.0), 0.0))

@@ -1,0 +1,136 @@
+"""Turn a plan's targets into the moves that carry it out, and what reservations hold meanwhile. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from libs.domain.arrays import Bools, Floats, Indices, Ints
+from libs.domain.fleet import FREE, FleetSnapshot
+from libs.domain.move import MoveStep
+from libs.domain.waves import NOBODY, MovesToMake, MovingState, Promises, RunningRows
+from libs.ras.waves.steps import needed_steps, preferred_order, seconds_of
+
+_STEPS = tuple(MoveStep)
+
+
+def state_of_snapshot(snapshot: FleetSnapshot, buffers: Iterable[int]) -> MovingState:
+    """Return the state of a region of which only the snapshot is known: no move runs, every server is clean, and a
+    server that changes hands needs another host profile.
+
+    buffers   ids of the shared buffers
+    """
+    servers, S = snapshot.servers, len(snapshot.servers)
+    order = np.argsort(servers.id)
+    no, none = np.zeros(S, bool), np.zeros(0, np.int64)
+    ids = np.append(snapshot.reservations.id, 0)
+    current_id = np.where(servers.current >= FREE, ids[np.maximum(servers.current, FREE)], -1)
+    return MovingState(
+        id=servers.id[order],
+        current_id=current_id[order],
+        ready=(servers.available & ~servers.drained)[order],
+        unclean=no,
+        in_doubt=no,
+        profile=np.full(S, -1),
+        reservation_profile={},
+        buffers=frozenset(buffers),
+        running=RunningRows(server_id=none, gone=none.astype(bool), remaining=np.zeros((0, len(_STEPS)), bool)),
+    )
+
+
+def moves_of_plan(snapshot: FleetSnapshot, target: Indices, state: MovingState) -> tuple[MovesToMake, Promises]:
+    """Return the moves that bring servers from their present bindings to `target` (S,), and what is held before.
+
+    Servers that are down or in maintenance do not move. Servers of the snapshot that `state` lacks are new and free.
+    """
+    servers, q = snapshot.servers, snapshot.reservations
+    R = len(q)
+    at = _Aligned(servers.id, state.id)
+    is_ready = np.where(at.known, state.ready[at.row], True) & servers.available
+    current_id = np.where(at.known, state.current_id[at.row], 0)
+    current = _rows_of(current_id, q.id)
+    is_buffer = np.append(np.isin(q.id, list(state.buffers)), False)
+    running = _Aligned(servers.id, state.running.server_id)
+    gone = running.known & state.running.gone[running.row] if len(state.running.server_id) else np.zeros(len(at), bool)
+    wanted = np.maximum(target, FREE)
+    rows = np.flatnonzero(is_ready & ((current_id != 0) | (wanted != FREE)) & ((current != wanted) | gone))
+    rows = rows[
+        preferred_order(
+            urgent=is_buffer[current[rows]] & (wanted[rows] != FREE),
+            in_use=servers.in_use[rows],
+            to_none=wanted[rows] == FREE,
+            key=servers.id[rows],
+        )
+    ]
+    rru = np.vstack([q.rru, np.zeros((1, q.rru.shape[1]))])  # the last row stands for no reservation
+    kind, to = servers.hardware_type[rows], wanted[rows].astype(np.int64)
+    guarded = (current[rows] >= 0) & ~is_buffer[current[rows]]
+    moves = MovesToMake(
+        server=rows,
+        msb=snapshot.server_msb[rows].astype(np.int64),
+        source=np.where(guarded, current[rows], NOBODY),
+        to=to,
+        leaves_rru=rru[current[rows], kind] * guarded,
+        brings_rru=rru[to, kind],
+        gone=gone[rows],
+        takes=(current_id[rows] != 0) & ~gone[rows] & ~is_buffer[current[rows]],
+        seconds=_seconds(state, at.row[rows], at.known[rows], to, current_id[rows] != 0, q.id, running, rows),
+    )
+    there = is_ready & (current >= 0) & ~gone
+    held = np.zeros((R, len(snapshot.topology.msbs)))
+    held_rru = rru[current[there], servers.hardware_type[there]]
+    np.add.at(held, (current[there], snapshot.server_msb[there]), held_rru)
+    return moves, Promises(
+        name=q.name,
+        capacity_rru=q.capacity_rru,
+        survives_msb_loss=q.survives_msb_loss,
+        held_rru=held,
+        msb_servers=np.bincount(snapshot.server_msb, minlength=held.shape[1]),
+    )
+
+
+class _Aligned:
+    """Where the ids are among sorted `known_ids`: `row` (N,) is meaningful where `known` (N,) is True."""
+
+    def __init__(self, ids: Ints, known_ids: Ints) -> None:
+        self.row = np.minimum(np.searchsorted(known_ids, ids), max(len(known_ids) - 1, 0))
+        self.known: Bools = known_ids[self.row] == ids if len(known_ids) else np.zeros(len(ids), bool)
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+
+def _rows_of(ids: Ints, reservation_ids: Ints) -> Ints:
+    """Return the row of each reservation id; FREE for 0 and for a deleted reservation."""
+    order = np.argsort(reservation_ids)
+    found = _Aligned(ids, reservation_ids[order])
+    return np.where(found.known, np.append(order, 0)[found.row], FREE).astype(np.int64)
+
+
+def _seconds(
+    state: MovingState,
+    row: Ints,
+    known: Bools,
+    to: Ints,
+    is_bound: Bools,
+    reservation_ids: Ints,
+    running: _Aligned,
+    rows: Ints,
+) -> Floats:
+    """Return the expected seconds of each move: of the remaining steps of a running one, else of all that it needs."""
+    profiles = np.array([state.reservation_profile.get(int(i), -2) for i in reservation_ids] + [-2], np.int64)
+    needed = dict(
+        needed_steps(
+            from_reservation=is_bound,
+            to_reservation=to != NOBODY,
+            other_profile=~known | (state.profile[row] != profiles[to]),
+            unclean=known & state.unclean[row],
+            in_doubt=known & state.in_doubt[row],
+        )
+    )
+    is_running = running.known[rows]
+    if is_running.any():
+        remaining = state.running.remaining[running.row[rows]]
+        needed = {step: np.where(is_running, remaining[:, k], needed[step]) for k, step in enumerate(_STEPS)}
+    return seconds_of(needed, state.step_s)

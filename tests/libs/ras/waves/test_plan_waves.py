@@ -1,0 +1,164 @@
+"""Waves of random plans keep every promise, leave out nothing that could go, and take the time that they say."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from libs.domain.mover import MoverBounds
+from libs.domain.waves import NEVER, MovesToMake, Promises, WavePlan
+from libs.plan_check.waves import check_waves
+from libs.ras.waves.plan_waves import plan_waves
+from libs.ras.waves.wave_time import TICK_S
+
+DEFAULT = MoverBounds()
+
+
+def moves_of(*rows: tuple[int, int, int], seconds: float = 60.0, **other: object) -> MovesToMake:
+    """Moves of servers worth 1 RRU: (MSB, source, to)."""
+    msb, source, to = (np.array(column, np.int64) for column in zip(*rows, strict=True))
+    N = len(rows)
+    given = {
+        "server": np.arange(N),
+        "msb": msb,
+        "source": source,
+        "to": to,
+        "leaves_rru": np.ones(N),
+        "brings_rru": np.ones(N),
+        "gone": np.zeros(N, bool),
+        "takes": source >= 0,
+        "seconds": np.full(N, seconds),
+        **other,
+    }
+    return MovesToMake(**given)
+
+
+def promises_of(held: list[list[float]], capacity: list[float], *, survives: bool = True) -> Promises:
+    R = len(capacity)
+    return Promises(
+        name=np.array([f"r{r}" for r in range(R)], object),
+        capacity_rru=np.array(capacity),
+        survives_msb_loss=np.full(R, survives),
+        held_rru=np.array(held),
+        msb_servers=np.full(len(held[0]), 1000),
+    )
+
+
+def test_departures_follow_the_arrivals_that_allow_them() -> None:
+    moves = moves_of((0, 0, -1), (1, -1, 0))  # r0 gives a server of MSB 0 and gets one of MSB 1
+    promises = promises_of([[1.0, 0.0]], [1.0], survives=False)
+    plan = plan_waves(moves, promises, DEFAULT)
+    assert plan.wave.tolist() == [1, 0]
+    assert not plan.at_hold.any()
+    assert plan.seconds.tolist() == [60 + TICK_S] * 2
+    assert check_waves(moves, promises, plan) == []
+
+
+def test_an_exchange_without_a_free_server_goes_at_hold_one_by_one() -> None:
+    moves = moves_of(*[(0, 0, 1), (1, 1, 0)] * 3)
+    promises = promises_of([[3.0, 3.0], [3.0, 3.0]], [3.0, 3.0])  # 3 survive the loss of an MSB
+    plan = plan_waves(moves, promises, DEFAULT)
+    assert check_waves(moves, promises, plan) == []
+    assert plan.wave.max() == 2
+    assert plan.at_hold.all()
+
+
+def test_at_hold_no_more_than_a_fiftieth_of_the_promise_leaves_at_a_time() -> None:
+    moves = moves_of(*[(0, 0, -1)] * 10)
+    promises = promises_of([[200.0, 200.0]], [200.0])
+    plan = plan_waves(moves, promises, DEFAULT)
+    assert plan.at_hold.all()
+    assert np.bincount(plan.wave).tolist() == [4, 4, 2]
+    assert check_waves(moves, promises, plan) == []
+
+
+def test_a_server_that_its_reservation_needs_goes_in_no_wave() -> None:
+    moves = moves_of((0, 0, 1), (0, 1, 0))
+    promises = promises_of([[1.0, 0.0], [1.0, 0.0]], [1.0, 1.0], survives=False)
+    plan = plan_waves(moves, promises, DEFAULT)
+    assert (plan.wave.tolist(), plan.seconds.tolist()) == ([NEVER, NEVER], [])
+    assert check_waves(moves, promises, plan) == []
+
+
+@pytest.mark.parametrize(
+    ("bounds", "seconds"),
+    [
+        (MoverBounds(), 60),
+        (MoverBounds(moves_max=30), 240),
+        (MoverBounds(msb_share_max=0.001), 3000),  # one server of an MSB at a time, and 50 in each
+        (MoverBounds(msb_moves_max=10), 300),
+        (MoverBounds(msb_starts_per_minute=25), 120),
+    ],
+)
+def test_the_bounds_of_the_mover_make_a_wave_longer(bounds: MoverBounds, seconds: float) -> None:
+    moves = moves_of(*[(k % 2, 0, -1) for k in range(100)])
+    promises = promises_of([[500.0, 500.0]], [1.0])
+    (taken,) = plan_waves(moves, promises, bounds).seconds
+    assert taken == seconds + TICK_S
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> tuple[MovesToMake, Promises]:
+    """Servers with bindings before and after, and promises that either may cover."""
+    R, M, S = draw(st.integers(1, 4)), draw(st.integers(1, 4)), draw(st.integers(1, 25))
+    rows = st.lists(st.integers(-1, R - 1), min_size=S, max_size=S)
+    source, to = np.array(draw(rows)), np.array(draw(rows))
+    msb = np.array(draw(st.lists(st.integers(0, M - 1), min_size=S, max_size=S)))
+    rru = np.array(draw(st.lists(st.sampled_from([0.0, 0.5, 1.0, 3.0]), min_size=S, max_size=S)))
+    gone = np.array(draw(st.lists(st.sampled_from([False, False, True]), min_size=S, max_size=S)))
+    held = np.zeros((R, M))
+    there = (source >= 0) & ~gone
+    np.add.at(held, (source[there], msb[there]), rru[there])
+    moved = np.flatnonzero((source != to) | gone)
+    brings = np.where(to[moved] >= 0, rru[moved] * draw(st.sampled_from([0.5, 1.0, 2.0])), 0.0)
+    moves = MovesToMake(
+        server=moved,
+        msb=msb[moved],
+        source=source[moved],
+        to=to[moved],
+        leaves_rru=rru[moved],
+        brings_rru=brings,
+        gone=gone[moved],
+        takes=(source[moved] >= 0) & ~gone[moved],
+        seconds=np.array(draw(st.lists(st.floats(0, 900), min_size=len(moved), max_size=len(moved)))),
+    )
+    capacity = [draw(st.sampled_from([0.3, 0.7, 0.9, 1.0, 1.5])) * max(total, 1.0) for total in held.sum(1)]
+    return moves, promises_of(held.tolist(), capacity, survives=draw(st.booleans()))
+
+
+@given(plans(), st.sampled_from([MoverBounds(), MoverBounds(moves_max=2, msb_moves_max=1, msb_starts_per_minute=1)]))
+@settings(max_examples=500, deadline=None)
+def test_waves_of_random_plans_pass_the_check(drawn: tuple[MovesToMake, Promises], bounds: MoverBounds) -> None:
+    moves, promises = drawn
+    assert check_waves(moves, promises, plan_waves(moves, promises, bounds)) == []
+
+
+@given(plans())
+@settings(max_examples=300, deadline=None)
+def test_the_check_finds_a_departure_that_is_too_early(drawn: tuple[MovesToMake, Promises]) -> None:
+    moves, promises = drawn
+    plan = plan_waves(moves, promises, DEFAULT)
+    if len(plan.seconds) < 2:
+        return
+    once = WavePlan(wave=np.zeros_like(plan.wave), at_hold=plan.at_hold, seconds=plan.seconds.max(keepdims=True))
+    assert check_waves(moves, promises, once) != []
+
+
+def test_the_check_refuses_what_the_planner_does_not_do() -> None:
+    moves = moves_of((0, 0, -1), (0, 0, -1), (1, -1, 0))
+    promises = promises_of([[2.0, 0.0]], [2.0], survives=False)
+    held_back = WavePlan(wave=np.array([1, NEVER, 0]), at_hold=np.zeros(3, bool), seconds=np.array([65.0, 65.0]))
+    assert check_waves(moves, promises, held_back) == []
+
+    def reasons(wave: list[int], seconds: list[float], at_hold: list[bool]) -> set[str]:
+        plan = WavePlan(wave=np.array(wave), at_hold=np.array(at_hold), seconds=np.array(seconds))
+        return {violation.reason for violation in check_waves(moves, promises, plan)}
+
+    no = [False] * 3
+    assert reasons([NEVER, NEVER, 0], [65.0], no) == {"LeftOut"}
+    assert reasons([1, 1, 0], [65.0, 65.0], no) == {"FallsBelow"}
+    assert reasons([1, NEVER, 0], [65.0, 10.0], no) == {"TooShort"}
+    assert reasons([2, NEVER, 0], [65.0, 65.0], no) == {"WrongWaves"}
+    wide = promises_of([[3.0, 0.0]], [0.5], survives=False)
+    plan = WavePlan(wave=np.zeros(3, int), at_hold=np.array([True, True, False]), seconds=np.array([65.0]))
+    assert {one.reason for one in check_waves(moves, wide, plan)} == {"TooMany"}
