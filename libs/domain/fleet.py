@@ -123,7 +123,9 @@ class Reservations:
 class FleetSnapshot:
     """One consistent reading of a region. It holds all that a solve reads.
 
-    `target_plan_id` is the plan that made the targets. A new plan names `target_plan_id` as its parent.
+    target_plan_id   the plan that made the targets. A new plan names it as its parent
+    churned          (R,) int   servers in use that each reservation lost by plans in the last 24 hours, or will lose by
+                     present targets. None: the churn budget does not apply
     """
 
     region: str
@@ -133,6 +135,7 @@ class FleetSnapshot:
     reservations: Reservations
     policy: RegionPolicy
     target_plan_id: int | None = None
+    churned: Ints | None = None
 
     @property
     def server_msb(self) -> Indices:

@@ -56,6 +56,18 @@ class RegionPolicy:
     """Above move_cost_in_use, so that a shrink gives back servers in use too. Region files without it mean 0: the
     interchange format has no such cost (libs/interchange/files/policy.py).
     """
+    daily_churn_share: float = _share(
+        0.02, "Share of the region's servers in use that plans may preempt within 24 hours", le=1
+    )
+    """The churn budget (docs/designs/0025). Failures, retirements and servers that a reservation gives back do not
+    count. Region files without these three shares mean 1, which limits nothing.
+    """
+    solve_churn_share: float = _share(
+        0.01, "Share of the region's servers in use that one solve may choose to preempt", le=1
+    )
+    reservation_churn_share: float = _share(
+        0.1, "Share of a reservation's servers in use that plans may preempt within 24 hours", le=1
+    )
     fix_first: bool = _switch(True, "Repair shortfalls and affinity violations before weighing any other cost")
     """True: repair any shortfall, however small the gain. False: minimise the sum of all costs. A shortfall that costs
     less than its repair then stays.

@@ -40,6 +40,24 @@ class WorstReservation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RegionChurn:
+    """Preemptions of servers in use beside the churn budget, as the last solve of the region reported them.
+
+    used       preemptions of the 24 hours before the solve, and those that were under way
+    most       preemptions that the solve could plan
+    planned    preemptions that it planned
+    over       those of them beyond the budget, to repair a promise
+    held_back  servers that the solve would have exchanged with a larger budget
+    """
+
+    used: int
+    most: int
+    planned: int
+    over: int
+    held_back: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RegionSummary:
     """Servers by hardware type, and the coverage of reservations: by target bindings, and by the servers that they hold
     now.
@@ -50,6 +68,7 @@ class RegionSummary:
     shortfall_rru         sum of the shortfalls
     readiness             capacity that the guaranteed reservations held at the last look; None before the first look
     worst                 guaranteed reservations with the lowest availability, lowest first
+    churn                 the churn budget at the last solve; None before the first solve
     """
 
     hardware_types: tuple[HardwareTypeSummary, ...]
@@ -61,3 +80,4 @@ class RegionSummary:
     shortfall_rru: float
     readiness: RegionReadiness | None = None
     worst: tuple[WorstReservation, ...] = ()
+    churn: RegionChurn | None = None

@@ -49,7 +49,10 @@ def with_reservation(
         new = np.empty((1, *column.shape[1:]), column.dtype)
         new[0] = value
         columns[field] = np.concatenate([column[:row], new, column[row + 1 :]])
-    return replace(snapshot, reservations=Reservations(**columns)), row
+    churned = snapshot.churned
+    if churned is not None and not len(found):
+        churned = np.append(churned, 0)
+    return replace(snapshot, reservations=Reservations(**columns), churned=churned), row
 
 
 class ImpossibleWhatIf(ValueError):

@@ -9,6 +9,7 @@ import numpy as np
 from libs.domain.arrays import Bools
 from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
 from libs.domain.violation import Violation
+from libs.plan_check.churn import check_churn
 from libs.plan_check.regression import TOLERANCE, check_regression, shortfall_rru
 
 SHOWN_MAX = 20
@@ -29,10 +30,13 @@ class PlanRefusedError(ValueError):
 def check_plan(snapshot: FleetSnapshot, plan: TargetPlan) -> list[Violation]:
     """Return every violation of a plan for this snapshot; empty if the plan may be carried out.
 
-    The plan must be legal (check_legal) and must not leave a reservation worse off (check_regression).
+    The plan must be legal (check_legal), must not leave a reservation worse off (check_regression) and must keep to the
+    churn budget (check_churn).
     """
     illegal = check_legal(snapshot, plan)
-    return illegal if any(v.reason in SHAPE for v in illegal) else [*illegal, *check_regression(snapshot, plan.target)]
+    if any(v.reason in SHAPE for v in illegal):
+        return illegal
+    return [*illegal, *check_regression(snapshot, plan.target), *check_churn(snapshot, plan.target)]
 
 
 def check_legal(snapshot: FleetSnapshot, plan: TargetPlan) -> list[Violation]:

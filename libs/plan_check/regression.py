@@ -14,12 +14,25 @@ TOLERANCE = 1e-6
 def shortfall_rru(snapshot: FleetSnapshot, binding: Indices) -> Floats:
     """Return the (R,) RRU that each reservation is short of (RAS, expression 6).
 
-    A reservation that must survive an MSB loss counts only the RRU left without its largest MSB.
+    See `surviving_rru` for what counts.
+    """
+    return np.asarray(np.maximum(snapshot.reservations.capacity_rru - surviving_rru(snapshot, binding), 0.0))
+
+
+def surviving_rru(snapshot: FleetSnapshot, binding: Indices) -> Floats:
+    """Return the (R,) RRU that each reservation has. One that must survive an MSB loss counts only the RRU left without
+    its largest MSB.
     """
     q = snapshot.reservations
     by_msb = _by_place(snapshot, binding, snapshot.server_msb, len(snapshot.topology.msbs))
-    surviving = by_msb.sum(1) - np.where(q.survives_msb_loss, by_msb.max(1, initial=0.0), 0.0)
-    return np.asarray(np.maximum(q.capacity_rru - surviving, 0.0))
+    return np.asarray(by_msb.sum(1) - np.where(q.survives_msb_loss, by_msb.max(1, initial=0.0), 0.0))
+
+
+def penalties(snapshot: FleetSnapshot, binding: Indices) -> Floats:
+    """Return the (R,) penalty of each reservation, multiplied by the factor of its priority (ADR 0012)."""
+    short, off = shortfall_rru(snapshot, binding), off_affinity_rru(snapshot, binding)
+    policy = snapshot.policy
+    return np.asarray(snapshot.reservations.weight * (policy.shortfall_cost * short + policy.affinity_cost * off))
 
 
 def planned_shortfall_rru(snapshot: FleetSnapshot, target: Indices) -> Floats:

@@ -11,6 +11,7 @@ import numpy as np
 from libs.domain.fleet import FleetSnapshot, TargetPlan
 from libs.domain.plan_changes import NONE, PlanChanges
 from libs.domain.reservation import Coverage
+from libs.plan_check.churn import counted_preemptions
 from libs.ras.committable_changes import Settled, Why
 from libs.ras.evaluate import evaluate
 from libs.ras.solve_result import SolveReport
@@ -51,7 +52,10 @@ def committed_report(
         reservations_short=int(np.count_nonzero(short)),
     )
     dropped = int((settled.because != NONE).sum())
-    return replace(report, score=score, shortfall_rru=short).as_dict() | {
+    churn = report.churn
+    if churn is not None:
+        churn = replace(churn, planned=counted_preemptions(snapshot, committed.target))
+    return replace(report, score=score, shortfall_rru=short, churn=churn).as_dict() | {
         "changes": int(settled.kept.sum()),
         "left_alone": int((~settled.kept).sum()) - dropped,
         "dropped": dropped_of(changes, settled),

@@ -15,19 +15,24 @@ from dataclasses import replace
 import numpy as np
 
 from libs.assignment import Limits, Objective, Progress, Result, StoppedBy, solve
+from libs.domain.arrays import Indices, Ints
 from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
+from libs.plan_check.churn import check_churn, churn_budget, counted_preemptions
 from libs.ras.bundle_limits import with_time
+from libs.ras.churn import Churn, divided
 from libs.ras.evaluate import Score, coverage_of, evaluate
 from libs.ras.extraction import extract_targets
 from libs.ras.retiring_servers import give_up_leaving
 from libs.ras.server_classes import places_of
 from libs.ras.solve_result import SolveReport, SolveResult
-from libs.ras.statement import PENALTY, Statement, state_region
+from libs.ras.statement import PENALTY, Statement, churn_cost, state_region
 
 DEFAULTS = Limits()
 SOLVER = "portfolio"
 SAME = 1e-6
 """Relative difference up to which penalties count as equal, for rounding in sums of floats."""
+WITHOUT_BUDGET_SHARE = 0.6
+"""Share of the time for the plan without a churn budget. The rest is for the plan within it."""
 Listener = Callable[[str, float, float, float], None]
 """A function of phase, incumbent, bound and gap. The incumbent is the total cost, without racks, of the best plan.
 
@@ -73,32 +78,35 @@ class _Solve:
         self.step_s: dict[str, float] = {}
 
     def run(self) -> SolveResult:
-        with self._step("build"):
-            statement = state_region(self.snapshot)
-        heard = _Heard(len({goal.priority for goal in statement.problem.goals}) if self.fix_first else 1, self._tell)
-        with self._step("search", say=False):
-            found = self._solved(statement, self.limits, heard)
-        self.step_s["build"] += found.build_s
-        self.step_s["search"] -= found.build_s
-        with self._step("extraction"):
-            places = places_of(self.snapshot)
-            binding = statement.binding(found.assignment, self.snapshot.servers.target)
-            wanted = places.counts(binding, len(self.snapshot.reservations))
-            target = extract_targets(self.snapshot, places, wanted)
+        budget, most = churn_budget(self.snapshot), None
+        if budget is None:
+            found, target = self._plan(self.limits)
+        else:
+            found, target = self._plan(self._shortened())
+            wanted = counted_preemptions(self.snapshot, target)
+            if budget.exceeded_by(wanted):
+                most = divided(budget, wanted)
+                found, target = self._plan(self.limits, most)
         with self._step("evaluation"):
             present = give_up_leaving(self.snapshot, np.maximum(self.snapshot.servers.target, FREE))
             score, stay = evaluate(self.snapshot, target), evaluate(self.snapshot, present)
-            if not self._is_better(score, stay):  # only the scores know racks; a tie keeps the present targets
-                target, score = present, stay
+            if not self._is_better(score, stay) or check_churn(self.snapshot, target):
+                target, score = present, stay  # only the scores know racks; a tie keeps the present targets
             least_penalty = self._least_penalty(found, score)
             covered = coverage_of(self.snapshot, target)
+            churn, over_cost = None, 0.0
+            if budget is not None:
+                planned = counted_preemptions(self.snapshot, target)
+                churn = Churn(budget=budget, wanted=wanted, planned=planned)
+                if most is not None:  # the bound is of a sum that prices preemptions beyond `most`; scores do not
+                    over_cost = churn_cost(self.snapshot) * int(np.maximum(planned - most, 0).sum())
         report = SolveReport(
             step_s=self.step_s,
             peak_mib=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
             size=found.size,
             score=score,
             stay=stay,
-            lower_bound=max(0.0, sum(found.bound[1:])),
+            lower_bound=max(0.0, sum(found.bound[1:]) - over_cost),
             least_penalty=least_penalty,
             reservation=self.snapshot.reservations.name,
             priority=self.snapshot.reservations.priority,
@@ -108,8 +116,29 @@ class _Solve:
             stopped_by={StoppedBy.TIME: "time", StoppedBy.CANCELLED: "cancelled"}.get(found.stopped_by, "finished"),
             proven=found.stopped_by is StoppedBy.OPTIMAL,
             seed=self.seed,
+            churn=churn,
         )
         return SolveResult(plan=TargetPlan(target=target, parent_plan_id=self.snapshot.target_plan_id), report=report)
+
+    def _plan(self, limits: Limits, churn_most: Ints | None = None) -> tuple[Result, Indices]:
+        """Return the answer of the solver and the targets (S,) that follow, with a limit on preemptions (R,)."""
+        with self._step("build"):
+            statement = state_region(self.snapshot, churn_most=churn_most)
+        heard = _Heard(len({goal.priority for goal in statement.problem.goals}) if self.fix_first else 1, self._tell)
+        with self._step("search", say=False):
+            found = self._solved(statement, limits, heard)
+        self.step_s["build"] += found.build_s
+        self.step_s["search"] -= found.build_s
+        with self._step("extraction"):
+            places = places_of(self.snapshot)
+            binding = statement.binding(found.assignment, self.snapshot.servers.target)
+            wanted = places.counts(binding, len(self.snapshot.reservations))
+            return found, extract_targets(self.snapshot, places, wanted)
+
+    def _shortened(self) -> Limits:
+        """Return the limits with less time, so that time is left for a plan within the churn budget."""
+        time_s = self.limits.time_s_max
+        return self.limits if time_s is None else with_time(self.limits, WITHOUT_BUDGET_SHARE * time_s)
 
     def _solved(self, statement: Statement, limits: Limits, heard: Callable[[Progress], None] | None) -> Result:
         """Solve the problem of `statement` in the time that is left of `limits`."""
@@ -155,7 +184,7 @@ class _Solve:
             self._tell(name)
         began = time.perf_counter()
         yield
-        self.step_s[name] = time.perf_counter() - began
+        self.step_s[name] = self.step_s.get(name, 0.0) + time.perf_counter() - began
 
 
 class _Heard:

@@ -10,6 +10,7 @@ import numpy as np
 from libs.assignment import ModelSize
 from libs.domain.arrays import Floats, Ints, Names
 from libs.domain.fleet import TargetPlan
+from libs.ras.churn import Churn
 from libs.ras.evaluate import Score
 
 
@@ -34,6 +35,7 @@ class SolveReport:
     stopped_by      "finished", "time" or "cancelled": only "finished" is reproducible
     proven          whether the plan is optimal within the exact gap
     seed            the seed of the random numbers
+    churn           the preemptions of the plan beside the churn budget; None: the budget does not apply
     """
 
     step_s: dict[str, float]
@@ -51,6 +53,7 @@ class SolveReport:
     stopped_by: str
     proven: bool
     seed: int
+    churn: Churn | None = None
 
     @property
     def gap(self) -> float:
@@ -70,6 +73,7 @@ class SolveReport:
         short = [(str(n), float(s)) for n, s in zip(self.reservation, self.shortfall_rru, strict=True) if s > 1e-6]
         by_class = {int(k): float(self.shortfall_rru[self.priority == k].sum()) for k in np.unique(self.priority)}
         gap = self.gap
+        churn = {} if self.churn is None else {"churn": self.churn.as_dict(self.reservation)}
         return {
             "solve_s": sum(self.step_s.values()),
             "step_s": self.step_s,
@@ -91,6 +95,7 @@ class SolveReport:
             "limit_hit": self.limit_hit,
             "proven": self.proven,
             "seed": self.seed,
+            **churn,
         }
 
 

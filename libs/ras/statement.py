@@ -23,13 +23,14 @@ from libs.assignment import (
     Problem,
     SingleGroupFailureBufferSpec,
 )
-from libs.domain.arrays import Floats, Indices
+from libs.domain.arrays import Floats, Indices, Ints
 from libs.domain.fleet import FREE, FleetSnapshot, Reservations, weight_of
 from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import PRIORITY_MIDDLE
+from libs.plan_check.churn import given_back, preemptible
 
 RESERVATION, MSB, HARDWARE_TYPE = "reservation", "MSB", "hardware type"
-RRU, MOVE_COST, COUNT = "RRU", "move cost", "count"
+RRU, MOVE_COST, COUNT, PREEMPTION = "RRU", "move cost", "count", "preemption"
 PENALTY, OBJECTIVE = 0, 1
 """Priorities of goals: PENALTY for the penalties, and OBJECTIVE for all other costs.
 
@@ -83,6 +84,7 @@ def state_region(
     *,
     server_cost: float | None = None,
     penalties_only: bool = False,
+    churn_most: Ints | None = None,
 ) -> Statement:
     """State expressions 1 and 3 to 7 as specs. Racks (expression 2) are left out, as in the paper's first phase.
 
@@ -92,6 +94,7 @@ def state_region(
            + lambda sum_r max(0, C[r] - (load[r] - [r survives] max_m load[r,m]))         expression 6, soft
            + mu sum_{r,d} max(0, |load[r,d] - A[r,d] C[r]| - theta C[r])                  expression 7, soft
            + sigma sum_r max(0, held[r] - C[r] / max_t V[r,t])                            surplus
+           + K sum_r max(0, preempted[r] - given_back[r] - churn_most[r])                 churn budget
            - server_cost * free servers
 
     Expressions 6 and 7 have priority PENALTY, and all other lines have priority OBJECTIVE. Lambda and mu of a
@@ -107,6 +110,9 @@ def state_region(
                           penalty
     server_cost           the gain of a free server in the last line; None: TAKEN of the least cost of the policy
     penalties_only        whether to leave out all goals of priority OBJECTIVE
+    churn_most      (R,)  servers in use that the plan may preempt in each reservation, beyond those that the
+                          reservation gives back; None: no limit. K is `churn_cost`, above what a move can gain at this
+                          priority. Only a repair, which comes first, may exceed the limit
     """
     servers, q, policy, topology = snapshot.servers, snapshot.reservations, snapshot.policy, snapshot.topology
     rows = np.flatnonzero(servers.lasting).astype(np.int32)
@@ -119,6 +125,8 @@ def state_region(
     problem.add_dimension(RRU, 1.0, by_item=(RESERVATION, kind, q.rru.T))
     leaving = np.where(servers.in_use[rows], policy.move_cost_in_use, policy.move_cost_idle)
     problem.add_dimension(MOVE_COST, np.where(target >= 0, leaving, 0.0))
+    if churn_most is not None and not penalties_only:
+        _add_churn(snapshot, problem, rows, churn_most)
 
     penalties = _penalties(snapshot, problem, rows)
     for one, cost in penalties:
@@ -178,6 +186,35 @@ def _add_objective(snapshot: FleetSnapshot, problem: Problem, server_cost: float
     if server_cost > 0:
         left = MaximizeAllocationSpec(name="servers left free", filter=Filter(items=[len(q)]))
         problem.add_goal(left, weight=server_cost, priority=OBJECTIVE, normalise=False)
+
+
+def _add_churn(snapshot: FleetSnapshot, problem: Problem, rows: Indices, most: Ints) -> None:
+    """Add the churn budget as a goal. `rows` are those of the objects in the snapshot.
+
+    The limits are per reservation, because a limit on the whole region would couple all containers: the solver could
+    then no longer relax a large region in parts.
+    """
+    counts = preemptible(snapshot)[rows]
+    some = np.unique(snapshot.servers.target[rows[counts]])
+    if not len(some):
+        return
+    problem.add_dimension(PREEMPTION, counts.astype(np.float64))
+    churn = CapacitySpec(
+        name="churn budget",
+        dimension=PREEMPTION,
+        scope=RESERVATION,
+        flavour=Flavour.OLD,
+        limit=Limit(items=(given_back(snapshot) + most).astype(np.float64)),
+        filter=Filter(items=some.tolist()),
+    )
+    problem.add_goal(churn, weight=churn_cost(snapshot), priority=OBJECTIVE, normalise=False)
+
+
+def churn_cost(snapshot: FleetSnapshot) -> float:
+    """Return the cost of a preemption beyond the churn budget: ten times the most that a server can cost otherwise."""
+    policy, best = snapshot.policy, float(snapshot.reservations.rru.max(initial=0.0))
+    most = policy.move_cost_in_use + policy.surplus_cost + best * (policy.spread_cost + policy.buffer_cost)
+    return 10.0 * max(most, 1.0)
 
 
 def least_cost(policy: RegionPolicy) -> float:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from libs.domain.region_condition import ConditionStatus, RegionConditionType
+from libs.domain.region_summary import RegionChurn
 from libs.observability.tallies import TALLIES, Key, Tally
 from libs.store.capacity.readiness import load_region_readiness
 from libs.store.moves.moves import count_dead_letters
@@ -68,6 +70,9 @@ class PlatformCollector(Collector):
             for solve in load_last_solves(tx):
                 gauges["plimsoll_last_solve_timestamp_seconds"].add_metric([solve.region], solve.finished_s)
                 gauges["plimsoll_last_solve_shortfall_rru"].add_metric([solve.region], solve.shortfall_rru)
+                for one in () if solve.churn is None else fields(RegionChurn):
+                    number = getattr(solve.churn, one.name)
+                    gauges["plimsoll_last_solve_churn_servers"].add_metric([solve.region, one.name], number)
                 if solve.gap is not None:
                     gauges["plimsoll_last_solve_gap_ratio"].add_metric([solve.region], solve.gap)
             waiting = count_waiting(tx)
@@ -113,6 +118,11 @@ def _gauges() -> dict[str, GaugeMetricFamily]:
         ),
         "plimsoll_last_solve_timestamp_seconds": ("Time of the last successful solve, on the Clock", ["region"]),
         "plimsoll_last_solve_shortfall_rru": ("Capacity without servers after the last successful solve", ["region"]),
+        "plimsoll_last_solve_churn_servers": (
+            "Preemptions of servers in use beside the churn budget, as the last successful solve reported: used, most, "
+            "planned, over (to repair a promise), held_back",
+            ["region", "state"],
+        ),
         "plimsoll_last_solve_gap_ratio": (
             "Bound on the gap between the last successful solve and the optimum",
             ["region"],

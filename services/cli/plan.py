@@ -67,6 +67,7 @@ _SHOWN = (
     "changes",
     "left_alone",
     "dropped",
+    "churn",
 )
 
 

@@ -166,6 +166,9 @@ def _show(found: Json) -> None:
     columns = {"TYPE": "hardware_type", "BOUND": "bound_now", "FREE": "free_now"}
     columns |= {"BOUND AFTER": "bound_after", "FREE AFTER": "free_after"}
     print_rows(types, columns)
+    held_back = sum(report["solve"].get("churn", {}).get("held_back", {}).values())
+    if held_back:
+        say(f"The churn budget held back {plural(held_back, 'exchange')} of servers in use that would gain something.")
     for one in report["refused"]:
         say(f"{one['reservation']}: {one['message']}")
     if found["applicable"] and not report["refused"] and found["status"] == "done":

@@ -72,6 +72,8 @@ def status(
         named = ", ".join(f"{one['name']} ({one['status']['target']['shortfall_rru']:,.4g} RRU)" for one in short)
         more = f" and {summary['degraded'] - len(short):,} more" if summary["degraded"] > len(short) else ""
         say(f"short: {named}{more}; `plimsoll get reservations -w region={region} -w short=yes` lists them")
+    if summary["churn"] is not None:
+        say(_churn_in_words(summary["churn"]))
     if summary["worst"]:
         say("whole for the least of the last 30 days:")
         print_rows([one | {"watched": in_words(one["watched_30d_s"])} for one in summary["worst"]], _WORST)
@@ -82,6 +84,16 @@ def status(
     if letters:
         failed = plural(len(letters), "move")
         say(f"{failed} failed for good: `plimsoll get moves -w region={region} -w dead_letter=open`")
+
+
+def _churn_in_words(churn: Json) -> str:
+    """Return the churn budget as a line."""
+    left = churn["used"] + churn["planned"]
+    line = f"churn budget: {left:,} servers in use preempted or under way in 24 hours; the last solve planned "
+    line += f"{churn['planned']:,} of at most {churn['most']:,}"
+    if churn["over"]:
+        line += f", {churn['over']:,} of them beyond the budget to repair promises"
+    return line + (f"; it held back {churn['held_back']:,}" if churn["held_back"] else "")
 
 
 def _held_in_words(now: Json) -> str:

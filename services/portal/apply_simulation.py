@@ -16,6 +16,7 @@ from libs.domain.reservation import Reservation
 from libs.domain.simulation import SimulatedChange, Simulation, rests_on
 from libs.domain.what_if import ImpossibleWhatIf, UnknownName, imagine
 from libs.plan_check.check import require_clean
+from libs.plan_check.churn import counted_servers
 from libs.plan_check.committed import check_committed
 from libs.plan_check.regression import planned_shortfall_rru
 from libs.ras.committable_changes import settle
@@ -165,7 +166,15 @@ def _commit(tx: Transaction, ground: Ground, application: Application, judged: A
     snapshot = _as_stored(application.imagined, application.decisions, stored)
     parent = ground.fleet.target_plan_id
     _require_sound(tx, snapshot, application.plan, parent=parent)
-    committed = commit_plan(tx, snapshot, application.plan, kind=PlanKind.SOLVE, now=now, parent=parent)
+    committed = commit_plan(
+        tx,
+        snapshot,
+        application.plan,
+        kind=PlanKind.SOLVE,
+        now=now,
+        parent=parent,
+        churns=counted_servers(snapshot, application.plan.target),
+    )
     coverage = load_coverage(tx, snapshot.reservations.id.tolist(), "target")
     findings = findings_of(snapshot, count_free_servers(tx, ground.region_id), coverage)
     record_findings(tx, ground.region_id, findings, now=now)

@@ -14,8 +14,12 @@ from libs.interchange.files.errors import InterchangeError, Problem, Problems
 from libs.interchange.files.tables import Source, open_file
 
 FILE = "policy.json"
-AS_THE_FORMAT = RegionPolicy(surplus_cost=0.0)
-"""The policy of a region folder that names no cost. Its judges know no price of a surplus, nor did older bundles."""
+AS_THE_FORMAT = RegionPolicy(
+    surplus_cost=0.0, daily_churn_share=1.0, solve_churn_share=1.0, reservation_churn_share=1.0
+)
+"""The policy of a region folder that names no cost. Its judges know no price of a surplus and no churn budget, nor did
+older bundles.
+"""
 _Policy = TypeVar("_Policy", RegionPolicy, FluxPolicy)
 
 
@@ -24,6 +28,9 @@ def load_policy(source: Source, problems: Problems, absent: RegionPolicy = AS_TH
     policy = _load(source, problems, absent)
     if policy.shared_buffer_share >= 1:
         problems.add(FILE, "is a share and must be below 1", field="shared_buffer_share")
+    for field in ("daily_churn_share", "solve_churn_share", "reservation_churn_share"):
+        if getattr(policy, field) > 1:
+            problems.add(FILE, "is a share and must be at most 1", field=field)
     return policy
 
 

@@ -48,6 +48,7 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
     - A server's `target` is its current binding, and it is not `leaving`.
     - A reservation's `kind` is guaranteed, its `unit` is RRU, its `owner` is OWNER and its `priority` the middle one.
     - The `host_profile` of both is HOST_PROFILE.
+    - Without `churned`, a solve of the region has no churn budget. Only replay bundles have the column.
     - `unavailability` follows from `available`. With the column, a server that is up may be in planned maintenance.
 
     Raises InterchangeError with up to 20 problems.
@@ -64,7 +65,7 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
         source,
         "reservations.parquet",
         problems,
-        fields=_RESERVATIONS | {"priority", "kind", "unit", "owner", "host_profile"},
+        fields=_RESERVATIONS | {"priority", "churned", "kind", "unit", "owner", "host_profile"},
     )
     rru_table, affinity_table = (Table(source, file, problems, fields=fields) for file, fields in _PAIRS.items())
     policy = load_policy(source, problems, absent)
@@ -99,10 +100,17 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
         "reservation_owner": reservations_table.optional_strings("owner", OWNER),
         "reservation_host_profile": reservations_table.optional_strings("host_profile", HOST_PROFILE),
     }
+    churned = reservations_table.numbers("churned").astype(np.int64) if reservations_table.has("churned") else None
     problems.raise_any()
     label = name if isinstance(source, Mapping) else Path(os.fspath(source)).resolve().name
     snapshot = FleetSnapshot(
-        region=label, topology=topology, hardware_types=types, servers=servers, reservations=reservations, policy=policy
+        region=label,
+        topology=topology,
+        hardware_types=types,
+        servers=servers,
+        reservations=reservations,
+        policy=policy,
+        churned=churned,
     )
     return RegionImage(
         snapshot=snapshot, server_deleted_current=deleted_current, server_deleted_target=deleted_target, **described

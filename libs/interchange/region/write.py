@@ -44,9 +44,9 @@ def image_of(snapshot: FleetSnapshot) -> RegionImage:
 def dump_region(image: RegionImage) -> dict[str, bytes]:
     """Return the content of each file by name.
 
-    Four columns are written only if they are needed. `target` is written if it differs from the current bindings, and
+    Five columns are written only if they are needed. `target` is written if it differs from the current bindings, and
     `leaving` if any server is leaving. `unavailability` is written if any server is in planned maintenance, and a size
-    if it is known for any type.
+    if it is known for any type. `churned` of reservations is written if the churn budget applies.
     """
     s, q = image.snapshot.servers, image.snapshot.reservations
     topology = image.snapshot.topology
@@ -86,6 +86,8 @@ def dump_region(image: RegionImage) -> dict[str, bytes]:
         "owner": _strings(image.reservation_owner),
         "host_profile": _strings(image.reservation_host_profile),
     }
+    if image.snapshot.churned is not None:
+        reservations["churned"] = image.snapshot.churned
     r, t = np.nonzero(q.rru > 0)
     rru = {"reservation": _strings(q.name[r]), "hardware_type": _strings(types[t]), "rru": q.rru[r, t]}
     r, d = np.nonzero(~np.isnan(q.affinity_share))

@@ -47,6 +47,10 @@ _CHANGE = sa.text(f"""
                          ask_at = NULL, calls_failed = 0,
                          asked_at = CASE WHEN change.result = 'unknown' THEN moves.asked_at END,
                          note = coalesce(change.message, moves.note),
+                         churned_at = CASE WHEN change.effect IN ('preempt', 'lost preempt') AND EXISTS (
+                             SELECT FROM servers WHERE servers.server_id = change.server_id
+                             AND churns AND in_use AND unavailability <> 'unplanned')
+                             THEN CAST(:now AS timestamptz) ELSE moves.churned_at END,
                          dead_letter = CASE WHEN change.status = 'failed' THEN 'open' ELSE moves.dead_letter END
         FROM {_CHANGES}
         WHERE moves.move_id = change.move_id AND moves.generation = change.move_generation
@@ -69,6 +73,7 @@ _CHANGE = sa.text(f"""
                                       ELSE in_doubt_reservation_id END,
             unclean = CASE effect WHEN 'preempt' THEN true WHEN 'clean' THEN false ELSE unclean END,
             in_use = false,
+            churns = churns AND effect NOT IN ('preempt', 'lost preempt', 'join'),
             host_profile = CASE effect WHEN 'host_profile' THEN moved.host_profile
                            WHEN 'lost host_profile' THEN 'unknown' ELSE servers.host_profile END
         FROM moved WHERE servers.server_id = moved.server_id AND effect IS NOT NULL

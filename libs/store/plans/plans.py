@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
+from libs.domain.arrays import Bools
 from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
 from libs.domain.page import Page
 from libs.domain.plan import Plan, PlanChange, PlanKind
@@ -26,9 +27,11 @@ from libs.store.platform.jobs import enqueue
 from libs.store.platform.refusals import NotFound
 from libs.store.tables import plans, regions
 
-# Arrays of one delta, as a table: the server, the generation it was read at, its new target (0: none).
-_DELTA = """unnest(CAST(:server_ids AS bigint[]), CAST(:generations AS bigint[]), CAST(:to_ids AS bigint[]))
-            AS delta (server_id, generation, to_id)"""
+# Arrays of one delta, as a table: the server, the generation it was read at, its new target (0: none), and whether
+# that counts against the churn budget.
+_DELTA = """unnest(CAST(:server_ids AS bigint[]), CAST(:generations AS bigint[]), CAST(:to_ids AS bigint[]),
+                   CAST(:churns AS boolean[]))
+            AS delta (server_id, generation, to_id, counts)"""
 
 # One statement writes the plan, its changes and the targets, so that all of them exist or none.
 _RECORD = """
@@ -47,11 +50,13 @@ _RECORD = """
 
 _COMMIT = f"""
     WITH untouched AS (  -- the servers are locked, so the values that are read here hold until the write
-        SELECT server_id, target_reservation_id AS from_id, nullif(delta.to_id, 0) AS to_id
+        SELECT server_id, target_reservation_id AS from_id, nullif(delta.to_id, 0) AS to_id, counts
         FROM {_DELTA} JOIN servers USING (server_id, generation)
         WHERE region_id = :region_id AND (delta.to_id = 0 OR delta.to_id = ANY(:live))
     ), changed AS (
-        UPDATE servers SET target_reservation_id = to_id FROM untouched
+        UPDATE servers SET target_reservation_id = to_id,
+               churns = counts OR (churns AND to_id IS DISTINCT FROM current_reservation_id)
+        FROM untouched
         WHERE servers.server_id = untouched.server_id
         RETURNING untouched.server_id, from_id, to_id
     ) {_RECORD}"""
@@ -78,6 +83,7 @@ def commit_plan(
     solve_run_id: int | None = None,
     capacity_request_id: int | None = None,
     dropped: int = 0,
+    churns: Bools | None = None,
 ) -> Plan | None:
     """Write the plan's targets that differ from the targets in the snapshot. Return None if no target differs. The plan
     comes from a solve, a grant or replacements.
@@ -87,6 +93,7 @@ def commit_plan(
     differs, the region keeps its target plan.
 
     dropped   number of changes that the caller took out of the plan after lock_plan; they count in `left_alone`
+    churns    (S,) the servers whose change counts against the churn budget (libs/plan_check/churn.py); None: no server
 
     A grant and replacements commit all of their changes or none. They record `parent`, but the region keeps its target
     plan.
@@ -115,6 +122,7 @@ def commit_plan(
         "server_ids": snapshot.servers.id[rows].tolist(),
         "generations": snapshot.servers.generation[rows].tolist(),
         "to_ids": to_ids.tolist(),
+        "churns": [False] * len(rows) if churns is None else churns[rows].tolist(),
     }
     live = _lock_reservations(tx, np.unique(to_ids[to_ids != 0]).tolist())
     _lock_servers(tx, delta["server_ids"])
@@ -263,7 +271,7 @@ def _lock_servers(tx: Transaction, server_ids: list[int]) -> None:
     tx.execute(sa.text(query), {"ids": server_ids})
 
 
-def _require_untouched(tx: Transaction, delta: Mapping[str, list[int]], live: list[int]) -> None:
+def _require_untouched(tx: Transaction, delta: Mapping[str, list[Any]], live: list[int]) -> None:
     """Check that no reservation in `delta` was deleted, and that no server changed since its generation was read.
     Raises NotFound, StaleGeneration.
     """

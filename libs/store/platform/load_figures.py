@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
 
 import sqlalchemy as sa
 
+from libs.domain.region_summary import RegionChurn
 from libs.store.platform.database import Transaction
 
 _JOBS = sa.text("""
@@ -19,7 +22,8 @@ _SOLVES = sa.text("""
     FROM regions CROSS JOIN LATERAL (
         SELECT finished_at, report FROM solve_runs
         WHERE solve_runs.region_id = regions.region_id AND status IN ('committed', 'unchanged')
-        ORDER BY solve_run_id DESC LIMIT 1) AS latest""")
+        ORDER BY solve_run_id DESC LIMIT 1) AS latest
+    WHERE CAST(:region AS text) IS NULL OR name = :region""")
 
 
 _LAST_PLAN = sa.text("""
@@ -40,13 +44,14 @@ class OpenJobs:
 @dataclass(frozen=True, slots=True)
 class LastSolve:
     """The last successful solve of a region. A `gap` of None means that no bound is known. `finished_s` counts seconds
-    since 1970 on the Clock.
+    since 1970 on the Clock. A `churn` of None means that the solve had no churn budget.
     """
 
     region: str
     finished_s: float
     gap: float | None
     shortfall_rru: float
+    churn: RegionChurn | None
 
 
 def load_open_jobs(tx: Transaction) -> tuple[OpenJobs, ...]:
@@ -59,12 +64,28 @@ def count_running_moves(tx: Transaction) -> dict[str, int]:
     return {row.region: row.running for row in tx.execute(_MOVES)}
 
 
-def load_last_solves(tx: Transaction) -> tuple[LastSolve, ...]:
-    """Return the last successful solve of each region. A region without a successful solve is absent."""
+def load_last_solves(tx: Transaction, region: str | None = None) -> tuple[LastSolve, ...]:
+    """Return the last successful solve of each region, or only of `region`. A region without a successful solve is
+    absent.
+    """
     return tuple(
-        LastSolve(row.region, float(row.finished_s), row.report.get("gap"), sum(row.report["shortfall_rru"].values()))
-        for row in tx.execute(_SOLVES)
+        LastSolve(
+            row.region,
+            float(row.finished_s),
+            row.report.get("gap"),
+            sum(row.report["shortfall_rru"].values()),
+            _churn(row.report),
+        )
+        for row in tx.execute(_SOLVES, {"region": region})
     )
+
+
+def _churn(report: Mapping[str, Any]) -> RegionChurn | None:
+    found = report.get("churn")
+    if found is None:
+        return None
+    numbers = {one.name: found[one.name] for one in fields(RegionChurn)}
+    return RegionChurn(**numbers | {"held_back": sum(found["held_back"].values())})
 
 
 def load_last_plan_s(tx: Transaction) -> float | None:

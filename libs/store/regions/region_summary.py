@@ -11,6 +11,7 @@ from libs.store.capacity.readiness_history import load_worst
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.snapshot import LEAVING
 from libs.store.platform.database import Transaction
+from libs.store.platform.load_figures import load_last_solves
 
 WORST_MAX = 10
 """Reservations that a summary names."""
@@ -55,4 +56,5 @@ def load_region_summary(tx: Transaction, region_name: str) -> RegionSummary:
         **covered,
         readiness=load_region_readiness(tx, [region_name]).get(region_name),
         worst=load_worst(tx, region_id, most=WORST_MAX),
+        churn=next((solve.churn for solve in load_last_solves(tx, region_name)), None),
     )

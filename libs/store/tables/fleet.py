@@ -81,6 +81,8 @@ servers = sa.Table(
     # It may hold data of its last reservation.
     sa.Column("unclean", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("in_use", sa.Boolean, nullable=False, server_default=sa.false()),
+    # Its target takes it from its reservation at the cost of the churn budget.
+    sa.Column("churns", sa.Boolean, nullable=False, server_default=sa.false()),
     text("host_profile", default="default"),
     text("unavailability", default="none"),
     generation(),
@@ -128,6 +130,7 @@ servers = sa.Table(
         "region_id",
         postgresql_where=sa.text("current_reservation_id IS NULL AND target_reservation_id IS NULL"),
     ),
+    sa.Index("ix_servers_churns", "region_id", postgresql_where=sa.text("churns")),
     sa.Index("ix_servers_unavailable", "region_id", postgresql_where=sa.text("unavailability <> 'none'")),
 )
 

@@ -29,6 +29,8 @@ moves = sa.Table(
     sa.Column("calls_failed", sa.Integer, nullable=False, server_default=sa.text("0")),
     text("note", nullable=True),
     text("dead_letter", nullable=True),
+    # When it took a server in use from its reservation at the cost of the churn budget.
+    at("churned_at", nullable=True),
     sa.ForeignKeyConstraint(["region_id", "server_id"], ["servers.region_id", "servers.server_id"]),
     sa.ForeignKeyConstraint(
         ["region_id", "from_reservation_id"], ["reservations.region_id", "reservations.reservation_id"]
@@ -39,6 +41,7 @@ moves = sa.Table(
     one_of("status", "running", "done", "cancelled", "failed"),
     one_of("dead_letter", "open", "retried", "skipped", "mended"),
     sa.Index("ix_moves_dead_letters", "server_id", postgresql_where=sa.text("dead_letter = 'open'")),
+    sa.Index("ix_moves_churned", "region_id", "churned_at", postgresql_where=sa.text("churned_at IS NOT NULL")),
     sa.Index("ix_moves_started", "region_id", "created_at"),
     sa.Index("uq_moves_running", "server_id", unique=True, postgresql_where=sa.text("status = 'running'")),
     sa.Index("ix_moves_region_id", "region_id", "move_id"),

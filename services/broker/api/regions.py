@@ -119,6 +119,16 @@ class WorstReservationOut(ResponseModel):
     held_after_msb_loss_rru: float | None
 
 
+class RegionChurnOut(ResponseModel):
+    """Preemptions of servers in use beside the churn budget, as the last solve reported them."""
+
+    used: int = Field(description="Of the 24 hours before that solve, with those that were under way")
+    most: int = Field(description="That the solve could plan")
+    planned: int = Field(description="That it planned")
+    over: int = Field(description="Those of them beyond the budget, to repair a promise")
+    held_back: int = Field(description="Servers that it would have exchanged with a larger budget")
+
+
 class RegionSummaryOut(ResponseModel):
     """A region in a few numbers. RRU count the target bindings, except in readiness and worst."""
 
@@ -133,6 +143,7 @@ class RegionSummaryOut(ResponseModel):
     worst: list[WorstReservationOut] = Field(
         description="At most ten guaranteed reservations with the lowest availability, lowest first"
     )
+    churn: RegionChurnOut | None = Field(description="null: no solve had a churn budget yet")
 
 
 @router.get("", operation_id="list_regions")

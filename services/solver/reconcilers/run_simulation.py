@@ -25,6 +25,7 @@ from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.snapshot import load_fleet_snapshot
+from libs.store.moves.churn import with_churn
 from libs.store.moves.moving_state import load_moving_state
 from libs.store.plans.simulations import (
     finish_simulation,
@@ -77,7 +78,8 @@ class RunSimulation:
 
     def _run(self, simulation: Simulation) -> SimulationStatus:
         with self.database.snapshot() as tx:
-            before, owned = load_fleet_snapshot(tx, simulation.region), load_owners(tx, simulation.region)
+            before = with_churn(tx, load_fleet_snapshot(tx, simulation.region), now=self.clock.now())
+            owned = load_owners(tx, simulation.region)
             state = load_moving_state(tx, simulation.region)
         imagined = imagine(before, simulation.what_if, owned)
         seed = before.target_plan_id or 0

@@ -16,6 +16,7 @@ from libs.observability.logs import redact_text
 from libs.observability.tallies import SOLVE_S, SOLVES, STALE
 from libs.observability.traces import annotate, span
 from libs.plan_check.check import check_plan, require_clean
+from libs.plan_check.churn import counted_servers
 from libs.plan_check.committed import check_committed
 from libs.plan_check.regression import planned_shortfall_rru
 from libs.ras.commit_report import committed_report, kept_part
@@ -35,6 +36,7 @@ from libs.store.capacity.shared_buffers import size_shared_buffers
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.servers import count_free_servers
 from libs.store.fleet.snapshot import load_fleet_snapshot
+from libs.store.moves.churn import with_churn
 from libs.store.moves.moving_state import load_moving_state
 from libs.store.plans.plans import commit_plan, lock_plan
 from libs.store.plans.solve_runs import (
@@ -127,7 +129,7 @@ class SolveBindings:
             crash_point("solver.buffers.before")
         crash_point("solver.buffers.after")
         with self.database.snapshot() as tx:
-            snapshot = load_fleet_snapshot(tx, self.region)
+            snapshot = with_churn(tx, load_fleet_snapshot(tx, self.region), now=now)
         with self.database.write() as tx:
             left = fail_left_runs(tx, region.region_id, now=now)
             solve_run_id = start_solve_run(
@@ -166,6 +168,7 @@ class SolveBindings:
                 parent=parent,
                 solve_run_id=solve_run_id,
                 dropped=int((~settled.kept).sum()),
+                churns=counted_servers(snapshot, kept.target),
             )
             coverage = load_coverage(tx, snapshot.reservations.id.tolist(), "target")
             region_id = load_region(tx, snapshot.region).region_id

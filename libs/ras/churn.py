@@ -1,0 +1,65 @@
+"""Divide what is left of the churn budget among reservations, and report what it held back. Pure.
+
+See docs/designs/0025-churn-budget.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from libs.domain.arrays import Ints, Names
+from libs.plan_check.churn import ChurnBudget
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Churn:
+    """The preemptions of a plan of R reservations, beside the churn budget.
+
+    budget     the budget before the plan
+    wanted     (R,) servers in use that the plan would preempt without the budget
+    planned    (R,) servers in use that the plan preempts. Both are beyond those that reservations give back
+    """
+
+    budget: ChurnBudget
+    wanted: Ints
+    planned: Ints
+
+    def as_dict(self, reservation: Names) -> dict[str, object]:
+        """Return the numbers for JSON. `reservation` (R,) are the names.
+
+        in_use     servers in use that are bound to a reservation
+        used       preemptions of the last 24 hours, and those under way
+        most       the most that this plan could preempt
+        planned    what it preempts; over: how many of them exceed the budget, to repair a promise
+        held_back  reservation -> servers that would be exchanged if the budget were larger
+        """
+        held_back = np.maximum(self.wanted - self.planned, 0)
+        return {
+            "in_use": self.budget.in_use,
+            "used": self.budget.used,
+            "most": self.budget.region,
+            "planned": int(self.planned.sum()),
+            "over": self.budget.exceeded_by(self.planned),
+            "held_back": {str(reservation[r]): int(held_back[r]) for r in np.flatnonzero(held_back)},
+        }
+
+
+def divided(budget: ChurnBudget, wanted: Ints) -> Ints:
+    """Return the most preemptions of each reservation, (R,), with a sum of at most what the region may.
+
+    wanted  (R,) the preemptions of each reservation in the best plan without a budget
+
+    If they fit, each gets what it wants, up to its own budget. Otherwise each gets its share of that, and the servers
+    that rounding leaves go to the largest remainders.
+    """
+    most = np.minimum(wanted, budget.reservation)
+    total = int(most.sum())
+    if total <= budget.region:
+        return most
+    share = most * (budget.region / total)
+    whole = np.floor(share + 1e-9).astype(np.int64)
+    first = np.argsort(whole - share, kind="stable")
+    whole[first[: budget.region - int(whole.sum())]] += 1
+    return whole
