@@ -1,4 +1,4 @@
-"""`bench replacements`: measure the time from the report of a failure to the committed replacements."""
+"""`bench replacements`: measure the time from the report of a failure to the replacements, decided and ready."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
+import sqlalchemy as sa
 
+from benchmarks.slow_joins import slow_receiver
 from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
 from libs.domain.job import JobStatus
 from libs.domain.plan import Plan, PlanKind
@@ -33,11 +35,15 @@ from services.standalone.postgres import running_postgres
 from services.standalone.settings import StandaloneSettings
 
 _REGION, _WAIT_S_MAX = "bench", 120.0
+_ASTRAY = sa.text("""
+    SELECT count(*) FROM servers
+    WHERE current_reservation_id IS DISTINCT FROM target_reservation_id AND unavailability = 'none'""")
 
 
 def bench_replacements(argv: list[str]) -> dict[str, object]:
     """Fail servers and racks of a region in turn. Return the seconds from the commit of each failure to the commit of
-    its replacements. A scheduler and a worker run as under `plimsoll up`.
+    its replacements, and until all of them have joined (`ready`). A scheduler and workers run as under `plimsoll up`,
+    with a receiver whose joins take `--join` seconds.
 
     `first_s` and `first_drawn` are those of the first failure. Its replacements also cover servers of the region that
     were down before.
@@ -46,6 +52,7 @@ def bench_replacements(argv: list[str]) -> dict[str, object]:
     parser.add_argument("region", type=Path)
     parser.add_argument("--runs", type=int, default=10, help="failed servers, and as many racks")
     parser.add_argument("--share", type=float, default=0.02, help="of each hardware type in its shared buffer")
+    parser.add_argument("--join", type=float, default=10.0, help="seconds that the actuator takes for a join")
     given = parser.parse_args(argv)
     image = load_region(given.region)
     image = replace(image, snapshot=replace(image.snapshot, region=_REGION))
@@ -56,18 +63,24 @@ def bench_replacements(argv: list[str]) -> dict[str, object]:
             import_region(tx, image, actor="bench", now=datetime.now(UTC))
         snapshot = _fill_buffers(database, given.share)
         settings = StandaloneSettings.model_validate({"PLIMSOLL_STATE_DIR": Path(home) / "state", "DATABASE_URL": url})
-        with running_platform(settings, clock=SystemClock(), cycles={MOVE: 5.0}):
+        with (
+            slow_receiver({"join": given.join}) as mover,
+            running_platform(settings, clock=SystemClock(), cycles={MOVE: 5.0}, more=mover),
+        ):
+            _settle(database)
             first_s, first = _fail(database, UnavailabilityScope.SERVER, _victims(snapshot, 1)[0][0])
-            taken: dict[str, list[float]] = {"server_s": [], "rack_s": []}
+            _settle(database)
+            taken: dict[str, list[float]] = {"server_s": [], "rack_s": [], "server_ready_s": [], "rack_ready_s": []}
             drawn = 0
             for server, rack in _victims(snapshot, given.runs + 1)[1:]:
                 for name, scope, what in (
-                    ("server_s", UnavailabilityScope.SERVER, server),
-                    ("rack_s", UnavailabilityScope.RACK, rack),
+                    ("server", UnavailabilityScope.SERVER, server),
+                    ("rack", UnavailabilityScope.RACK, rack),
                 ):
                     seconds, plan = _fail(database, scope, what)
                     if plan is not None:
-                        taken[name].append(seconds)
+                        taken[f"{name}_s"].append(seconds)
+                        taken[f"{name}_ready_s"].append(seconds + _settle(database))
                         drawn += plan.changes // 2
         database.close()
     figures = {
@@ -81,7 +94,8 @@ def bench_replacements(argv: list[str]) -> dict[str, object]:
         "reservations": len(image.snapshot.reservations),
         "first_s": round(first_s, 2),
         "first_drawn": 0 if first is None else first.changes // 2,
-        "events_with_replacements": sum(map(len, taken.values())),
+        "events_with_replacements": len(taken["server_s"]) + len(taken["rack_s"]),
+        "join_s": given.join,
         "drawn": drawn,
         **figures,
     }
@@ -153,6 +167,17 @@ def _fail(database: Database, scope: UnavailabilityScope, name: str) -> tuple[fl
             return time.perf_counter() - began, plan if found else None
         time.sleep(0.005)
     raise TimeoutError(f"nothing followed the failure of {name}")
+
+
+def _settle(database: Database) -> float:
+    """Wait until every server that is up is where it should be. Return the seconds of the wait."""
+    began = time.perf_counter()
+    while time.perf_counter() - began < _WAIT_S_MAX:
+        with database.snapshot() as tx:
+            if tx.execute(_ASTRAY).scalar_one() == 0:
+                return time.perf_counter() - began
+        time.sleep(0.05)
+    raise TimeoutError("servers are still on their way")
 
 
 def _latest(database: Database) -> Plan | None:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+import numpy as np
+
 from libs.domain.arrays import Bools, Floats, Ints
 from libs.domain.holding import Holding
 from libs.domain.mover import Mover
@@ -180,7 +182,7 @@ class WaitingServers:
     in_use                     (N,) bool
     other_profile              (N,) bool   the target's host profile differs from the server's
     unclean                    (N,) bool   the server left a reservation and was not cleaned since
-    urgent                     (N,) bool   the server leaves a shared buffer for a reservation: a replacement
+    from_buffer, to_buffer     (N,) bool   the reservation that it leaves, or is to be in, is a shared buffer
     leaves_rru                 (N,) RRU    RRU that the current reservation loses when the server leaves
     """
 
@@ -194,10 +196,33 @@ class WaitingServers:
     unclean: Bools
     in_doubt: Bools
     leaves_rru: Floats
-    urgent: Bools
+    from_buffer: Bools
+    to_buffer: Bools
 
     def __len__(self) -> int:
         return len(self.id)
+
+    @property
+    def urgent(self) -> Bools:
+        """Return which servers leave a shared buffer for a reservation, (N,): the replacements."""
+        return np.asarray(self.from_buffer & ~self.to_buffer & (self.target_id != 0))
+
+    @property
+    def runs(self) -> Bools:
+        """Return which servers may run something of a reservation, (N,).
+
+        A clean server of a shared buffer runs nothing, unless an allocator says that it is in use. One that an older
+        version joined to its buffer is unclean.
+        """
+        return np.asarray((self.current_id != 0) & (~self.from_buffer | self.unclean | self.in_use))
+
+    @property
+    def need_steps(self) -> Bools:
+        """Return which servers need a step, (N,). The others are clean, run nothing, and enter or leave a shared
+        buffer: it only has to be recorded.
+        """
+        enters = (self.target_id != 0) & (~self.to_buffer | self.other_profile)
+        return np.asarray(self.runs | self.in_doubt | self.unclean | enters)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -224,13 +249,27 @@ class MovesSnapshot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveStart:
-    """A move to start, with the server's generation at the time of reading."""
+    """A move to start, with the server's generation at the time of reading.
+
+    is_replacement   True: the server leaves a shared buffer for a reservation
+    """
 
     server_id: int
     server_generation: int
     from_reservation_id: int | None
     to_reservation_id: int | None
     steps: tuple[MoveStep, ...]
+    is_replacement: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rebinding:
+    """A server whose binding changes without any step, with its generation at the time of reading: it enters or leaves
+    a shared buffer, and is clean.
+    """
+
+    server_id: int
+    server_generation: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

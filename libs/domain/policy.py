@@ -49,7 +49,9 @@ class RegionPolicy:
     shared_buffer_share: float = _share(
         0.0, "Share of each hardware type to keep as its shared buffer; 0: none", simulated=False, lt=1
     )
-    """A what-if cannot assume another value, because resizing the shared buffers writes reservations."""
+    """A change to 0 deletes the shared buffers. A what-if cannot assume another value, because resizing the shared
+    buffers writes reservations.
+    """
     surplus_cost: float = _cost(
         12.0, "Cost of a server that a reservation holds above the fewest that could give its capacity"
     )

@@ -6,6 +6,8 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from libs.store.capacity.shared_buffers import NAME_PREFIX
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllocatedServer:
@@ -33,8 +35,9 @@ def decide_in_use(
 ) -> tuple[InUseDecision, ...]:
     """Return the decisions to put containers on `used_share` of the servers (RAS, 4.6: about 80 %).
 
-    Only servers that have joined a reservation and stay in it are candidates. The choice depends on the names alone, so
-    a second call decides the same. Servers in use are left alone, because the mover preempts them.
+    Only servers that have joined a reservation and stay in it are candidates. Those of a shared buffer have joined
+    none. The choice depends on the names alone, so a second call decides the same. Servers in use are left alone,
+    because the mover preempts them.
     """
     return tuple(
         InUseDecision(server_id=server.server_id, generation=server.generation, in_use=True)
@@ -42,6 +45,7 @@ def decide_in_use(
         if not server.in_use
         and server.current_reservation is not None
         and server.current_reservation == server.target_reservation
+        and not server.current_reservation.startswith(NAME_PREFIX)
         and _share(f"{seed} {server.current_reservation} {server.name}") < used_share
     )
 

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 
+import numpy as np
+
 from libs.actuators.actuator import ASK_AGAIN_S_MAX, StepOutcome, StepState
 from libs.domain.move import (
     MoveChange,
@@ -20,6 +22,7 @@ from libs.domain.move import (
     MoveStart,
     MoveStatus,
     MoveStep,
+    Rebinding,
     RunningMove,
     StepResult,
     WaitingServers,
@@ -68,6 +71,7 @@ class MovesPlan:
     """The decisions of one tick.
 
     start     moves to start
+    rebind    servers that change their binding without a step
     cancel    moves that no reservation wants any more and that have no running step
     ask       moves whose step to ask the actuator for
     waits     reservation -> number of its servers that may not leave yet, because the reservation would fall below its
@@ -78,6 +82,7 @@ class MovesPlan:
     cancel: tuple[MoveChange, ...]
     ask: tuple[RunningMove, ...]
     waits: Mapping[str, int] = field(default_factory=dict)
+    rebind: tuple[Rebinding, ...] = ()
 
 
 def plan_moves(snapshot: MovesSnapshot, policy: MovePolicy, now: datetime) -> MovesPlan:
@@ -96,19 +101,25 @@ def plan_moves(snapshot: MovesSnapshot, policy: MovePolicy, now: datetime) -> Mo
     going = [move for move in snapshot.running if move.asked or _unwanted(move) is None]
     due = [move for move in going if move.asked and _is_due(move, policy, now)]
     starts: list[MoveStart] = []
+    rebind: list[Rebinding] = []
     since, longest_s = snapshot.waiting_since, policy.wait_s_max
     is_overdue = since is not None and longest_s is not None and now - since > timedelta(seconds=longest_s)
     departures = Departures(Guard(snapshot.holdings), going, overdue=is_overdue)
     if mover.paused_at is None:
         fresh = [move for move in going if not move.asked and _is_due(move, policy, now)]
         due += [move for move in fresh if not _takes(move) or departures.allow_running(move)]
+        waiting = snapshot.waiting
+        rebind = [
+            Rebinding(server_id=int(waiting.id[row]), server_generation=int(waiting.generation[row]))
+            for row in np.flatnonzero(~waiting.need_steps).tolist()
+        ]
         starts = _starts(snapshot, policy, departures)
         due += departures.relieved_running
     due.sort(key=lambda move: (not move.from_buffer, move.due_at, move.move_id))
     if mover.probe_at is not None:
         probes = int(mover.probe_at <= now)
         due, starts = sorted(due, key=lambda move: (move.due_at, move.move_id))[:probes], starts[:probes]
-    return MovesPlan(start=tuple(starts), cancel=cancel, ask=tuple(due), waits=departures.waits())
+    return MovesPlan(start=tuple(starts), cancel=cancel, ask=tuple(due), waits=departures.waits(), rebind=tuple(rebind))
 
 
 def judge_outcome(
@@ -164,17 +175,9 @@ def postpone(move: RunningMove, outcome: StepOutcome, policy: MovePolicy, now: d
     return MovePostponed(move=move, ask_at=ask_at, calls_failed=move.calls_failed + 1, note=outcome.message)
 
 
-def steps_of(
-    *, from_reservation: bool, to_reservation: bool, other_profile: bool, unclean: bool, in_doubt: bool
-) -> tuple[MoveStep, ...]:
-    """Return the steps of a move."""
-    needed = needed_steps(
-        from_reservation=from_reservation,
-        to_reservation=to_reservation,
-        other_profile=other_profile,
-        unclean=unclean,
-        in_doubt=in_doubt,
-    )
+def steps_of(*, runs: bool, joins: bool, other_profile: bool, unclean: bool, in_doubt: bool) -> tuple[MoveStep, ...]:
+    """Return the steps of a move. See needed_steps."""
+    needed = needed_steps(runs=runs, joins=joins, other_profile=other_profile, unclean=unclean, in_doubt=in_doubt)
     return tuple(step for step, is_needed in needed if is_needed)
 
 
@@ -196,15 +199,14 @@ def _starts(snapshot: MovesSnapshot, policy: MovePolicy, departures: Departures)
         to_start[msb_id] = min(at_a_time, math.inf if rate is None else rate - snapshot.msb_started.get(msb_id, 0))
     chosen: list[int] = []
     blocked: list[int] = []
-    order = preferred_order(
-        urgent=waiting.urgent, in_use=waiting.in_use, to_none=waiting.target_id == 0, key=waiting.id
-    )
-    for row in order.tolist():
+    urgent, runs = waiting.urgent, waiting.runs
+    order = preferred_order(urgent=urgent, in_use=waiting.in_use, to_none=waiting.target_id == 0, key=waiting.id)
+    for row in order[waiting.need_steps[order]].tolist():
         msb_id = int(waiting.msb_id[row])
-        if not waiting.urgent[row]:
+        if not urgent[row]:
             if free <= 0:
                 break
-            takes = waiting.current_id[row] != 0 and not waiting.in_doubt[row]
+            takes = runs[row] and not waiting.in_doubt[row]
             if to_start[msb_id] <= 0 or (takes and to_leave[msb_id] <= 0):
                 continue
             if takes and not departures.allow(int(waiting.current_id[row]), msb_id, float(waiting.leaves_rru[row])):
@@ -236,12 +238,13 @@ def _start(waiting: WaitingServers, row: int) -> MoveStart:
         from_reservation_id=from_id or None,
         to_reservation_id=to_id or None,
         steps=steps_of(
-            from_reservation=from_id != 0,
-            to_reservation=to_id != 0,
-            other_profile=bool(waiting.other_profile[row]),
+            runs=bool(waiting.runs[row]),
+            joins=to_id != 0 and not bool(waiting.to_buffer[row]),
+            other_profile=to_id != 0 and bool(waiting.other_profile[row]),
             unclean=bool(waiting.unclean[row]),
             in_doubt=bool(waiting.in_doubt[row]),
         ),
+        is_replacement=bool(waiting.urgent[row]),
     )
 
 

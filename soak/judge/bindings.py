@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from soak.history import History, Json
 from soak.judge.answers import seen_rows
+from soak.judge.spares import shared_buffers
 from soak.judge.violation import Violation
 
 
@@ -15,6 +16,7 @@ def one_reservation_at_a_time(history: History) -> Iterator[Violation]:
     its last move brought it.
 
     A move that begins with an abort may find its server in no reservation, because the outcome before it is not known.
+    So may one from a shared buffer, whose servers have joined nothing.
 
     The end is checked only at rest, because a list that is read while servers move mixes several moments. Regions begin
     with all servers free. A run that forgets moves is left to the rules about the real servers.
@@ -22,14 +24,16 @@ def one_reservation_at_a_time(history: History) -> Iterator[Violation]:
     if history.run.get("history_days") is not None:
         return
     bound: dict[tuple[str, str], str | None] = defaultdict(lambda: None)
+    buffers = shared_buffers(history)
     for move in sorted(history.final.get("moves", []), key=lambda move: move["move_id"]):
         server = move["region"], move["server"]
-        was_in_doubt = any(record["step"] == "abort" for record in move["history"])
+        was_spare = (move["region"], move.get("from_reservation")) in buffers
+        may_be_in_none = was_spare or any(record["step"] == "abort" for record in move["history"])
         for record in move["history"]:
             if record["outcome"] != "done":
                 continue
             if record["step"] == "preempt":
-                if bound[server] is None and not was_in_doubt:
+                if bound[server] is None and not may_be_in_none:
                     said = f"{server[1]} left a reservation in move {move['move_id']}, and was in none"
                     yield Violation("one_reservation_at_a_time", said)
                 bound[server] = None
@@ -40,7 +44,8 @@ def one_reservation_at_a_time(history: History) -> Iterator[Violation]:
                 bound[server] = move["to_reservation"]
     for row in history.at_rest.get("servers", []):
         expected = bound[row["region"], row["name"]]
-        if row["current_reservation"] != expected:
+        is_spare = (row["region"], row["current_reservation"]) in buffers
+        if (None if is_spare else row["current_reservation"]) != expected:
             said = f"{row['name']} is in {row['current_reservation']}; its moves brought it to {expected}"
             yield Violation("one_reservation_at_a_time", said)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from soak.history import History
+from soak.judge.spares import shared_buffers
 from soak.judge.violation import Violation
 
 
@@ -20,7 +21,7 @@ class _Server:
 
 def joined_once(history: History) -> Iterator[Violation]:
     """A server joins a reservation only after it has left every other reservation. It is not cleaned while it is in a
-    reservation.
+    reservation. It joins no shared buffer: spare servers run nothing.
     """
     for _, said in _followed(history)[1]["joined_once"]:
         yield Violation("joined_once", said)
@@ -35,14 +36,21 @@ def joined_clean(history: History) -> Iterator[Violation]:
 def world_agrees(history: History) -> Iterator[Violation]:
     """At rest, the platform's reservation of every server is the real one.
 
-    A server that is down may still be in doubt. It is then in the reservation that the platform names, or in none.
+    A server that is down may still be in doubt. It is then in the reservation that the platform names, or in none. A
+    server of a shared buffer is really in no reservation, and clean.
     """
     if not history.world:
         return
     servers, _ = _followed(history)
+    buffers = shared_buffers(history)
     for row in history.at_rest.get("servers", []):
-        owners = servers[row["region"], row["name"]].owners
-        said = {row["current_reservation"]} - {None}
+        server = servers[row["region"], row["name"]]
+        owners, said = server.owners, {row["current_reservation"]} - {None}
+        if (row["region"], row["current_reservation"]) in buffers:
+            said = set()
+            if server.traces_of is not None:
+                left = f"{row['name']} is spare, with what {server.traces_of} left on it"
+                yield Violation("world_agrees", left)
         doubted = {row["in_doubt_reservation"]} - {None}
         if not said <= owners <= said | doubted:
             says = row["current_reservation"] or "none"
@@ -58,6 +66,7 @@ def _followed(history: History) -> tuple[dict[tuple[str, str], _Server], dict[st
     """
     servers: dict[tuple[str, str], _Server] = defaultdict(_Server)
     wrong: dict[str, list[tuple[float, str]]] = {"joined_once": [], "joined_clean": []}
+    buffers = shared_buffers(history)
     for done in history.world:
         server, step, about = servers[done["region"], done["server"]], done["step"], f"{done['server']} in move"
         about, at_s = f"{about} {done['move_id']} at {done['at_s']:.2f} s", done["at_s"]
@@ -69,6 +78,8 @@ def _followed(history: History) -> tuple[dict[tuple[str, str], _Server], dict[st
             server.traces_of = None
         elif step == "join":
             joins = done["to_reservation"]
+            if (done["region"], joins) in buffers:
+                wrong["joined_once"].append((at_s, f"{about} joined {joins}, a shared buffer"))
             if server.owners - {joins}:
                 others = ", ".join(sorted(server.owners))
                 wrong["joined_once"].append((at_s, f"{about} joined {joins}, and had not left {others}"))

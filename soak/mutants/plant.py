@@ -34,9 +34,9 @@ def double_join() -> None:
 
     right = moves_plan.steps_of
 
-    def steps_of(*, from_reservation: bool, **named: Any) -> Any:
-        forgets = named["to_reservation"] and random.random() < _OFTEN
-        return right(from_reservation=from_reservation and not forgets, **named)
+    def steps_of(*, runs: bool, **named: Any) -> Any:
+        forgets = named["joins"] and random.random() < _OFTEN
+        return right(runs=runs and not forgets, **named)
 
     moves_plan.steps_of = steps_of
 

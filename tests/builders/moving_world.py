@@ -16,6 +16,7 @@ from libs.domain.move import (
     MoveStart,
     MoveStatus,
     MoveStep,
+    Rebinding,
     RunningMove,
     StepResult,
     WaitingServers,
@@ -88,9 +89,11 @@ class World:
     number: int = 0
     promised: dict[int, float] = field(default_factory=dict)
     survives: bool = False
+    buffers: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
-        self.fleet = Fleet({s: {r} - {0} for s, r in self.current.items()}, profile=dict(self.profile))
+        self.fleet = Fleet({s: {r} - {0} - self.buffers for s, r in self.current.items()}, profile=dict(self.profile))
+        self.in_use -= {s for s, r in self.current.items() if r in self.buffers}
 
     def waits(self, s: int) -> bool:
         return self.current[s] != self.target[s] or s in self.in_doubt or (s in self.unclean and not self.current[s])
@@ -107,7 +110,8 @@ class World:
             other_profile=np.array([self.profile.get(s) != self.target[s] for s in waits], bool),
             unclean=np.array([s in self.unclean for s in waits], bool),
             in_doubt=np.array([s in self.in_doubt for s in waits], bool),
-            urgent=np.zeros(len(waits), bool),
+            from_buffer=np.array([self.current[s] in self.buffers for s in waits], bool),
+            to_buffer=np.array([self.target[s] in self.buffers for s in waits], bool),
             leaves_rru=np.ones(len(waits)),
         )
         moves = tuple(self._as_read(move) for move in self.running.values())
@@ -166,7 +170,18 @@ class World:
             host_profile="",
             to_host_profile="",
             leaves_rru=1.0,
+            from_buffer=self.current[start.server_id] in self.buffers,
         )
+
+    def rebind(self, rebinding: Rebinding) -> None:
+        s = rebinding.server_id
+        assert s not in self.running.keys() | self.unclean | self.in_doubt.keys()
+        assert not self.fleet.owners[s], "a spare server runs something"
+        assert s not in self.fleet.dirty
+        assert self.target[s] in self.buffers | {0}
+        assert self.current[s] in self.buffers | {0}
+        assert not self.target[s] or self.profile[s] == self.target[s]
+        self.current[s] = self.target[s]
 
     def change(self, change: MoveChange) -> None:
         move = change.move
@@ -183,7 +198,8 @@ class World:
             elif move.step is MoveStep.HOST_PROFILE:
                 self.profile[s] = move.to_reservation_id or 0
             elif move.step is MoveStep.JOIN:
-                assert self.current[s] == 0, "it joins while it is in another reservation"
+                assert self.current[s] in self.buffers | {0}, "it joins while it is in another reservation"
+                assert move.to_reservation_id not in self.buffers, "it joins a shared buffer"
                 assert s not in self.unclean, "it joins with what its last owner left on it"
                 assert self.profile[s] == move.to_reservation_id
                 self.current[s] = move.to_reservation_id or 0
@@ -211,6 +227,8 @@ def tick(world: World, policy: MovePolicy, now: datetime, results: st.DataObject
     snapshot = world.snapshot()
     plan = plan_moves(snapshot, policy, now)
     check_starts(snapshot, plan.start, policy, world)
+    for rebinding in plan.rebind:
+        world.rebind(rebinding)
     for start in plan.start:
         world.start(start, now)
     changes = list(plan.cancel)
@@ -250,12 +268,14 @@ def check_starts(snapshot: MovesSnapshot, starts: tuple[MoveStart, ...], policy:
     assert len(set(ids)) == len(ids)
     assert not set(ids) & set(world.running)
     assert not set(ids) & world.down
-    assert len(snapshot.running) + len(starts) <= max(policy.moves_max, len(snapshot.running))
+    bounded = [start for start in starts if not start.is_replacement]
+    if bounded:
+        assert len(snapshot.running) + len(starts) <= max(policy.moves_max, len(snapshot.running))
     leaving = Counter(m.msb_id for m in snapshot.running if m.takes_capacity)
     leaving.update(
         s.server_id % world.msbs
         for s in starts
-        if s.from_reservation_id is not None and s.server_id not in world.in_doubt
+        if s.from_reservation_id not in world.buffers | {None} and s.server_id not in world.in_doubt
     )
     for msb_id, number in leaving.items():
         assert number <= max(1, int(snapshot.msb_servers[msb_id] * policy.msb_share_max))
@@ -263,7 +283,11 @@ def check_starts(snapshot: MovesSnapshot, starts: tuple[MoveStart, ...], policy:
     for s in ids:
         if s in world.in_use:  # an unused one is passed over only because of its MSB
             for other in passed_over - world.in_use:
-                assert world.current[other] != 0
+                assert world.current[other] not in world.buffers | {0} or not need_steps_of(snapshot, other)
+
+
+def need_steps_of(snapshot: MovesSnapshot, server_id: int) -> bool:
+    return bool(snapshot.waiting.need_steps[snapshot.waiting.id == server_id].all())
 
 
 def running(**other: object) -> RunningMove:

@@ -50,6 +50,8 @@ MOVING_OUT = dict.fromkeys(OF_HW_A[:6], "web") | dict.fromkeys(OF_HW_A[6:10], "d
 # No solve can replace the loss of one of these, because every other server of the type is bound.
 STARTS = MOVING_OUT | dict.fromkeys(OF_HW_B[:17], "pinned") | dict.fromkeys(OF_HW_B[17:], "spare")
 LOST = OF_HW_B[0]
+ENTERS = OF_HW_B[-1]
+"""Free at the start, and on its way to the shared buffer."""
 RETIRES = OF_HW_A[-1]
 """Free at the start, and due for retirement."""
 
@@ -70,7 +72,7 @@ def prepare(database: Database) -> None:
             "spare": ReservationSpec(capacity_rru=3, rru={"hw-b": 1.0}, survives_msb_loss=False),
         },
         kind={"spare": "shared_buffer"},
-        current=STARTS,
+        current={server: reservation for server, reservation in STARTS.items() if server != ENTERS},
         target=STARTS | {name: "db" if binding == "web" else "web" for name, binding in MOVING_OUT.items()},
         in_use=set(list(STARTS)[:3]),
         down={LOST},
@@ -163,8 +165,11 @@ def check(database: Database) -> None:
 
 
 def check_bindings(tx: Transaction) -> None:
-    """Follow every server through its history: it joins only from no reservation, and ends where its binding says."""
-    binding: dict[str, str | None] = defaultdict(lambda: None, STARTS)
+    """Follow every server through its history: it joins only from no reservation, and ends where its binding says.
+    Servers of shared buffers have joined nothing.
+    """
+    joined = {server: reservation for server, reservation in STARTS.items() if reservation != "spare"}
+    binding: dict[str, str | None] = defaultdict(lambda: None, joined)
     history = sa.text("""
         SELECT servers.name AS server, step, joins.name AS joined FROM move_steps JOIN moves USING (move_id)
         JOIN servers USING (server_id) LEFT JOIN reservations AS joins ON joins.reservation_id = to_reservation_id
@@ -178,7 +183,7 @@ def check_bindings(tx: Transaction) -> None:
             binding[row.server] = row.joined
     now = sa.text("""
         SELECT servers.name AS server, reservations.name AS reservation FROM servers
-        LEFT JOIN reservations ON reservation_id = current_reservation_id""")
+        LEFT JOIN reservations ON reservation_id = current_reservation_id AND kind <> 'shared_buffer'""")
     found = {row.server: row.reservation for row in tx.execute(now)}
     assert len(found) == SERVERS
     assert found == {server: binding[server] for server in found}

@@ -62,6 +62,13 @@ def reservation(deleted_at: str | None = None, generation: int = 1) -> Json:
     }
 
 
+def shared_buffer() -> Json:
+    """Return a shared buffer of one server."""
+    spec = SPEC | {"capacity_rru": 1.0, "survives_msb_loss": False}
+    told = {"reservation_id": 6, "name": "shared-buffer-hw-a", "kind": "shared_buffer", "owner": "plimsoll"}
+    return reservation() | told | {"spec": spec}
+
+
 def move(number: int, to: str | None = "web", *steps: str) -> Json:
     history = [{"step": step, "outcome": "done"} for step in steps or ("join",)]
     about = {"move_id": number, "region": "soak", "server": f"server-{number}", "to_reservation": to, "step": "join"}
@@ -160,9 +167,15 @@ def well() -> Records:
         telemetry=[{"usage": {"series": 1}}],
         regions=[{"name": "soak", "policy": {}, "target_plan_id": 3, "generation": 1}],
         capacity_requests=[request("granted", 3)],
-        reservations=[reservation()],
+        reservations=[reservation(), shared_buffer()],
         events=[event("2026-11-02", 2)],
-        servers=[server(1, "msb-0", in_use=True), server(2, "msb-1"), server(3, "msb-2"), server(4, "msb-2", None)],
+        servers=[
+            server(1, "msb-0", in_use=True),
+            server(2, "msb-1"),
+            server(3, "msb-2"),
+            server(4, "msb-2", None),
+            server(5, "msb-2", "shared-buffer-hw-a"),
+        ],
         moves=[move(1), move(2), move(3)],
         audit=[
             entry("submit", "capacity_request", 1),

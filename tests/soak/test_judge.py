@@ -207,6 +207,7 @@ LIES: list[tuple[str, str, Spoil]] = [
         lambda told, end: end["grants"][0]["made"].append({"server": "server-2", "from_reservation": "db"}),
     ),
     ("joined_once", "a server joins before it has left", lambda told, end: told.world(30, 1, "join", to="db")),
+    ("joined_once", "a spare server joins", lambda told, end: told.world(31, 5, "join", to="shared-buffer-hw-a")),
     ("joined_once", "a server is cleaned while it is used", lambda told, end: told.world(30, 1, "clean")),
     (
         "joined_clean",
@@ -222,6 +223,11 @@ LIES: list[tuple[str, str, Spoil]] = [
         "world_agrees",
         "a server in doubt is in another reservation than the one that is named",
         lambda told, end: (told.world(30, 4, "join", to="db"), end["servers"][3].update(in_doubt_reservation="web")),
+    ),
+    (
+        "world_agrees",
+        "a spare server was not cleaned",
+        lambda told, end: (told.world(30, 5, "join", to="db"), told.world(30, 5, "preempt", of="db")),
     ),
     (
         "world_agrees",

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from libs.domain.arrays import Bools, Floats, Indices, Ints
+from libs.domain.arrays import Bools, Indices, Ints
 from libs.domain.fleet import FREE, FleetSnapshot
 from libs.domain.move import MoveStep
 from libs.domain.waves import NOBODY, MovesToMake, MovingState, Promises, RunningRows
@@ -55,14 +55,26 @@ def moves_of_plan(snapshot: FleetSnapshot, target: Indices, state: MovingState) 
     gone = running.known & state.running.gone[running.row] if len(state.running.server_id) else np.zeros(len(at), bool)
     wanted = np.maximum(target, FREE)
     rows = np.flatnonzero(is_ready & ((current_id != 0) | (wanted != FREE)) & ((current != wanted) | gone))
-    rows = rows[
-        preferred_order(
-            urgent=is_buffer[current[rows]] & (wanted[rows] != FREE),
-            in_use=servers.in_use[rows],
-            to_none=wanted[rows] == FREE,
-            key=servers.id[rows],
-        )
-    ]
+    needed = _needed(
+        state,
+        at.row[rows],
+        at.known[rows],
+        runs=(current_id[rows] != 0) & ~(is_buffer[current[rows]] & ~servers.in_use[rows]),
+        to=wanted[rows],
+        to_buffer=is_buffer[wanted[rows]],
+        reservation_ids=q.id,
+        running=running,
+        rows=rows,
+    )
+    seconds_s, steps = seconds_of(needed, state.step_s), np.any(list(needed.values()), axis=0)
+    rows, seconds_s = rows[steps], seconds_s[steps]  # the others enter or leave a shared buffer without a step
+    order = preferred_order(
+        urgent=is_buffer[current[rows]] & (wanted[rows] != FREE),
+        in_use=servers.in_use[rows],
+        to_none=wanted[rows] == FREE,
+        key=servers.id[rows],
+    )
+    rows, seconds_s = rows[order], seconds_s[order]
     rru = np.vstack([q.rru, np.zeros((1, q.rru.shape[1]))])  # the last row stands for no reservation
     kind, to = servers.hardware_type[rows], wanted[rows].astype(np.int64)
     guarded = (current[rows] >= 0) & ~is_buffer[current[rows]]
@@ -75,7 +87,7 @@ def moves_of_plan(snapshot: FleetSnapshot, target: Indices, state: MovingState) 
         brings_rru=rru[to, kind],
         gone=gone[rows],
         takes=(current_id[rows] != 0) & ~gone[rows] & ~is_buffer[current[rows]],
-        seconds=_seconds(state, at.row[rows], at.known[rows], to, current_id[rows] != 0, q.id, running, rows),
+        seconds=seconds_s,
     )
     there = is_ready & (current >= 0) & ~gone
     held = np.zeros((R, len(snapshot.topology.msbs)))
@@ -108,24 +120,30 @@ def _rows_of(ids: Ints, reservation_ids: Ints) -> Ints:
     return np.where(found.known, np.append(order, 0)[found.row], FREE).astype(np.int64)
 
 
-def _seconds(
+def _needed(
     state: MovingState,
     row: Ints,
     known: Bools,
+    *,
+    runs: Bools,
     to: Ints,
-    is_bound: Bools,
+    to_buffer: Bools,
     reservation_ids: Ints,
     running: _Aligned,
     rows: Ints,
-) -> Floats:
-    """Return the expected seconds of each move: of the remaining steps of a running one, else of all that it needs."""
+) -> dict[MoveStep, Bools]:
+    """Return the steps that each move needs: the remaining ones of a running move, else all.
+
+    runs    the server may run something. An unclean server of a shared buffer is one of these, too.
+    """
     profiles = np.array([state.reservation_profile.get(int(i), -2) for i in reservation_ids] + [-2], np.int64)
+    unclean = known & state.unclean[row]
     needed = dict(
         needed_steps(
-            from_reservation=is_bound,
-            to_reservation=to != NOBODY,
-            other_profile=~known | (state.profile[row] != profiles[to]),
-            unclean=known & state.unclean[row],
+            runs=runs | (known & (state.current_id[row] != 0) & unclean),
+            joins=(to != NOBODY) & ~to_buffer,
+            other_profile=(to != NOBODY) & (~known | (state.profile[row] != profiles[to])),
+            unclean=unclean,
             in_doubt=known & state.in_doubt[row],
         )
     )
@@ -133,4 +151,4 @@ def _seconds(
     if is_running.any():
         remaining = state.running.remaining[running.row[rows]]
         needed = {step: np.where(is_running, remaining[:, k], needed[step]) for k, step in enumerate(_STEPS)}
-    return seconds_of(needed, state.step_s)
+    return needed

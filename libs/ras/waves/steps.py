@@ -24,17 +24,22 @@ _Flag = TypeVar("_Flag", bool, Bools)
 
 
 def needed_steps(
-    *, from_reservation: _Flag, to_reservation: _Flag, other_profile: _Flag, unclean: _Flag, in_doubt: _Flag
+    *, runs: _Flag, joins: _Flag, other_profile: _Flag, unclean: _Flag, in_doubt: _Flag
 ) -> tuple[tuple[MoveStep, _Flag], ...]:
     """Return whether a move needs each step, in their order. Arguments and answers are values of one move, or arrays of
-    many. For a server in doubt, the first step brings the server to a known state. An unclean server is cleaned.
+    many. For a server in doubt, the first step brings the server to a known state. An unclean server is cleaned. A
+    shared buffer holds clean servers in its host profile, and they join nothing (docs/designs/0028).
+
+    runs            the server may run something of the reservation that it leaves
+    joins           the server goes to a reservation, and not to a shared buffer
+    other_profile   the server goes to a reservation or a buffer, whose host profile differs
     """
     return (
         (MoveStep.ABORT, in_doubt),
-        (MoveStep.PREEMPT, from_reservation),
-        (MoveStep.CLEAN, from_reservation | unclean),
-        (MoveStep.HOST_PROFILE, to_reservation & other_profile),
-        (MoveStep.JOIN, to_reservation),
+        (MoveStep.PREEMPT, runs),
+        (MoveStep.CLEAN, runs | unclean),
+        (MoveStep.HOST_PROFILE, other_profile),
+        (MoveStep.JOIN, joins),
     )
 
 

@@ -14,7 +14,16 @@ from datetime import datetime
 import orjson
 import sqlalchemy as sa
 
-from libs.domain.move import MoveChange, MovePostponed, MoveStart, MoveStatus, MoveStep, RunningMove, StepResult
+from libs.domain.move import (
+    MoveChange,
+    MovePostponed,
+    MoveStart,
+    MoveStatus,
+    MoveStep,
+    Rebinding,
+    RunningMove,
+    StepResult,
+)
 from libs.store.fleet.unavailability_events import MOVE_FAILED, lock_events, refresh_unavailability
 from libs.store.platform import audit
 from libs.store.platform.database import Transaction
@@ -28,6 +37,18 @@ _START = sa.text("""
          AS start (server_id, generation, steps)
     JOIN servers USING (server_id, generation)
     ON CONFLICT (server_id) WHERE status = 'running' DO NOTHING""")
+
+# In order of id, as every writer of servers locks them.
+_REBIND = sa.text("""
+    WITH chosen AS (
+        SELECT server_id FROM servers
+        JOIN unnest(CAST(:server_ids AS bigint[]), CAST(:generations AS bigint[])) AS read (server_id, generation)
+            USING (server_id, generation)
+        WHERE NOT EXISTS (SELECT FROM moves WHERE moves.server_id = servers.server_id AND status = 'running')
+        ORDER BY server_id FOR NO KEY UPDATE OF servers
+    )
+    UPDATE servers SET current_reservation_id = target_reservation_id, in_use = false
+    FROM chosen WHERE servers.server_id = chosen.server_id""")
 
 # One JSON document: with 10,000 changes it is many times faster than an array for each column.
 _CHANGES = """json_to_recordset(CAST(:changes AS json)) AS change (
@@ -66,7 +87,8 @@ _CHANGE = sa.text(f"""
     ), bound AS (
         UPDATE servers SET
             current_reservation_id = CASE effect WHEN 'preempt' THEN NULL WHEN 'lost preempt' THEN NULL
-                                     WHEN 'join' THEN moved.to_reservation_id ELSE current_reservation_id END,
+                                     WHEN 'lost join' THEN NULL WHEN 'join'
+                                     THEN moved.to_reservation_id ELSE current_reservation_id END,
             in_doubt_reservation_id = CASE effect WHEN 'preempt' THEN NULL WHEN 'join' THEN NULL
                                       WHEN 'lost preempt' THEN moved.from_reservation_id
                                       WHEN 'lost join' THEN moved.to_reservation_id
@@ -111,6 +133,17 @@ def start_moves(tx: Transaction, region_id: int, starts: Sequence[MoveStart], *,
         "steps": [" ".join(start.steps) for start in starts],
     }
     return tx.execute(_START, arrays | {"region_id": region_id, "now": now}).rowcount
+
+
+def rebind_servers(tx: Transaction, rebindings: Sequence[Rebinding]) -> int:
+    """Bind servers that need no step to their targets. Return the number of bound servers. Skip those that have changed
+    since they were read: a later tick reads them again.
+    """
+    arrays = {
+        "server_ids": [one.server_id for one in rebindings],
+        "generations": [one.server_generation for one in rebindings],
+    }
+    return tx.execute(_REBIND, arrays).rowcount
 
 
 def mark_asked(tx: Transaction, moves: Sequence[RunningMove], *, now: datetime) -> list[RunningMove]:

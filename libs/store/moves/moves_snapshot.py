@@ -40,11 +40,10 @@ _WAITING = """
     SELECT server_id, servers.generation, msb_id, coalesce(current_reservation_id, in_doubt_reservation_id, 0),
            coalesce(target_reservation_id, 0), in_use, coalesce(joins.host_profile <> servers.host_profile, false),
            unclean, in_doubt_reservation_id IS NOT NULL, coalesce(leaves.kind = 'shared_buffer', false),
-           coalesce(loses.rru, 0)
+           coalesce(joins.kind = 'shared_buffer', false), coalesce(loses.rru, 0)
     FROM servers JOIN racks USING (rack_id)
     LEFT JOIN reservations AS joins ON joins.reservation_id = target_reservation_id
-    LEFT JOIN reservations AS leaves
-        ON leaves.reservation_id = current_reservation_id AND target_reservation_id IS NOT NULL
+    LEFT JOIN reservations AS leaves ON leaves.reservation_id = current_reservation_id
     LEFT JOIN reservation_rru AS loses
         ON loses.reservation_id = current_reservation_id AND loses.hardware_type_id = servers.hardware_type_id
     WHERE (%(room)s OR leaves.kind = 'shared_buffer') AND servers.region_id = %(region_id)s
@@ -64,7 +63,8 @@ _FIELDS = {
     "other_profile": "?",
     "unclean": "?",
     "in_doubt": "?",
-    "urgent": "?",
+    "from_buffer": "?",
+    "to_buffer": "?",
     "leaves_rru": ">f8",
 }
 _MSBS = sa.text("""
@@ -98,8 +98,8 @@ def load_moves_snapshot(tx: Transaction, region_name: str, *, moves_max: int, no
     """Return the running moves and the waiting servers of a region. Raises NotFound.
 
     `tx` must come from Database.snapshot(). The bound on running moves is the bound of the region's mover, or
-    `moves_max` if the mover has none. If the running moves reach the bound, read only the urgent servers
-    (replacements).
+    `moves_max` if the mover has none. If the running moves reach the bound, read only the servers of shared buffers,
+    and among them the replacements.
     """
     region_id = load_region(tx, region_name).region_id
     mover = load_mover(tx, region_name)

@@ -34,7 +34,7 @@ _BUFFERS = """
     WHERE region_id = :region_id AND kind = 'shared_buffer' AND deleted_at IS NULL"""
 _SPARE = """
     SELECT server_id, (current_reservation_id IS NULL OR current_reservation_id = target_reservation_id)
-        AND in_doubt_reservation_id IS NULL
+        AND in_doubt_reservation_id IS NULL AND NOT unclean
         AND NOT EXISTS (SELECT FROM moves WHERE moves.server_id = servers.server_id AND status = 'running') AS ready
     FROM servers WHERE target_reservation_id = ANY(:buffers) AND unavailability = 'none' ORDER BY server_id"""
 

@@ -11,7 +11,9 @@ from libs.domain.policy import RegionPolicy
 from libs.domain.region import Region
 from libs.reconcile.errors import StaleGeneration
 from libs.store.capacity.approvals import supersede_of_policy
+from libs.store.capacity.shared_buffers import delete_shared_buffers
 from libs.store.fleet.regions import load_region, region_of
+from libs.store.plans.plans import commit_release
 from libs.store.platform import audit
 from libs.store.platform.database import Transaction
 from libs.store.tables import regions
@@ -29,6 +31,7 @@ def update_policy(
 ) -> Region:
     """Set the policy of a region. Supersede a pending change of the policy, because it starts from the policy before.
 
+    A shared_buffer_share that falls to 0 switches the shared buffers off: they are deleted, and their servers free.
     Raises NotFound, and StaleGeneration unless the region is at `generation`.
     """
     before = load_region(tx, name, lock=True)
@@ -49,5 +52,8 @@ def update_policy(
         after=asdict(policy),
         reason=reason,
     )
+    if before.policy.shared_buffer_share > 0 and policy.shared_buffer_share == 0:
+        for reservation_id in delete_shared_buffers(tx, after.region_id, now=now):
+            commit_release(tx, name, reservation_id, now=now)
     supersede_of_policy(tx, after.region_id, decided_by=actor, reason="PolicyChanged", now=now)
     return after

@@ -16,9 +16,17 @@ from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
 from libs.reconcile.jobs import MOVE
 from libs.store.moves.movers import note_answered, note_unanswered, note_waits
-from libs.store.moves.moves import change_moves, fail_moves, mark_asked, postpone_moves, start_moves
+from libs.store.moves.moves import (
+    change_moves,
+    fail_moves,
+    mark_asked,
+    postpone_moves,
+    rebind_servers,
+    start_moves,
+)
 from libs.store.moves.moves_snapshot import load_moves_snapshot
 from libs.store.platform.database import Database
+from libs.store.platform.jobs import enqueue
 from services.mover.breaker import answered, next_probe
 from services.mover.moves_plan import MovePolicy, MovesPlan, judge_outcome, plan_moves, postpone
 
@@ -30,6 +38,7 @@ _RESULTS = {StepState.DONE: StepResult.DONE, StepState.FAILED: StepResult.FAILED
 class Report:
     """The effects of one tick on moves.
 
+    rebound      number of servers that entered or left a shared buffer without a step
     left         number of moves that another writer changed meanwhile; the next tick reads them again
     unanswered   number of moves about which the mover asked, but whose state the actuator could not tell
     """
@@ -42,6 +51,7 @@ class Report:
     failed: int
     left: int
     unanswered: int
+    rebound: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +82,7 @@ class AdvanceMoves:
         with self.database.snapshot() as tx:
             snapshot = load_moves_snapshot(tx, self.region, moves_max=self.policy.moves_max, now=now)
         plan = plan_moves(snapshot, self.policy, now)
-        started = self._start(snapshot, plan)
+        rebound, started = self._rebind(plan), self._start(snapshot, plan)
         self._tell_waits(snapshot, plan)
         asked = self._mark(plan.ask)
         answers = self._ask(asked)
@@ -91,10 +101,20 @@ class AdvanceMoves:
             failed=by_status[MoveStatus.FAILED],
             left=len(changes) - written,
             unanswered=len(asked) - sum(outcome.state is not StepState.UNKNOWN for outcome in outcomes),
+            rebound=rebound,
         )
-        if started or changes:
+        if rebound or started or changes:
             log.info("moves.advanced", region=self.region, report=report)
         return report
+
+    def _rebind(self, plan: MovesPlan) -> int:
+        if not plan.rebind:
+            return 0
+        crash_point("mover.rebind.before")
+        with self.database.write() as tx:
+            rebound = rebind_servers(tx, plan.rebind)
+        crash_point("mover.rebind.after")
+        return rebound
 
     def _start(self, snapshot: MovesSnapshot, plan: MovesPlan) -> int:
         if not plan.start:
@@ -102,6 +122,8 @@ class AdvanceMoves:
         crash_point("mover.start.before")
         with self.database.write() as tx:
             started = start_moves(tx, snapshot.region_id, plan.start, now=self.clock.now())
+            if any(start.is_replacement for start in plan.start):
+                enqueue(tx, MOVE, self.region)
         crash_point("mover.start.after")
         return started
 
@@ -187,6 +209,8 @@ class AdvanceMoves:
             crash_point("mover.commit.before")
             with self.database.write() as tx:
                 written += change_moves(tx, others, now=self.clock.now()) if others else 0
+                if any(_goes_on(change) for change in others):
+                    enqueue(tx, MOVE, self.region)
                 if postponed:
                     postpone_moves(tx, postponed)
             crash_point("mover.commit.after")
@@ -211,6 +235,11 @@ class AdvanceMoves:
                 MOVES.count(change.status.value, (change.reason or "").partition(":")[0])
         if left:
             STALE.count(MOVE, by=left)
+
+
+def _goes_on(change: MoveChange) -> bool:
+    """Return whether a replacement has a next step. It does not wait for the next tick of the timetable."""
+    return change.status is MoveStatus.RUNNING and change.result is StepResult.DONE and change.move.from_buffer
 
 
 def _request(move: RunningMove, region: str) -> StepRequest:

@@ -124,7 +124,7 @@ class SolveBindings:
     def _begin(self) -> tuple[FleetSnapshot, int]:
         now = self.clock.now()
         with self.database.write() as tx:
-            region = load_region(tx, self.region)
+            region = load_region(tx, self.region, lock=True)
             size_shared_buffers(tx, region.region_id, share=region.policy.shared_buffer_share, now=now)
             crash_point("solver.buffers.before")
         crash_point("solver.buffers.after")

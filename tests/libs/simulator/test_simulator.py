@@ -120,4 +120,5 @@ def test_the_allocator_uses_four_of_five_servers_that_have_joined() -> None:
     assert chosen == decide_in_use(joined)
     assert all(decision.generation == decision.server_id + 1 for decision in chosen)
     others = [server(1, None, "web"), server(2, "web", "db"), server(3, "web", "web", in_use=True)]
+    others += [server(4, "shared-buffer-hw-a", "shared-buffer-hw-a")]
     assert decide_in_use(others, used_share=1.0) == ()

@@ -6,14 +6,14 @@ from datetime import datetime, timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from libs.domain.move import MoveStatus, RunningMove, StepResult
+from libs.domain.move import MoveStatus, MoveStep, RunningMove, StepResult
 from libs.reconcile.calls import Backoff
 from services.mover.moves_plan import MovePolicy, MovesPlan, judge_outcome, plan_moves, steps_of
 from tests.builders.moving_world import POLICY, T0, World, running, tick
 
 
 @st.composite
-def worlds(draw: st.DrawFn) -> World:
+def worlds(draw: st.DrawFn, buffers: frozenset[int] = frozenset()) -> World:
     servers = range(1, draw(st.integers(1, 25)) + 1)
     bindings = st.integers(0, 3)
     current = {s: draw(bindings) for s in servers}
@@ -24,6 +24,7 @@ def worlds(draw: st.DrawFn) -> World:
         msbs=draw(st.integers(1, 4)),
         down={s for s in servers if draw(st.integers(0, 9)) == 0},
         profile={s: draw(bindings) for s in servers},
+        buffers=buffers,
     )
 
 
@@ -37,7 +38,7 @@ policies = st.builds(
 )
 
 
-@given(worlds(), policies, st.data())
+@given(worlds() | worlds(frozenset({3})), policies, st.data())
 @settings(max_examples=150, deadline=None)
 def test_every_move_ends_and_no_server_is_bound_twice(world: World, policy: MovePolicy, data: st.DataObject) -> None:
     now = T0
@@ -74,6 +75,20 @@ def test_all_that_are_up_get_where_they_should_be(world: World, policy: MovePoli
     assert len(world.ended) == moves, "each server moves once"
 
 
+@given(worlds(frozenset({2, 3})), policies)
+@settings(max_examples=150, deadline=None)
+def test_spare_servers_are_held_without_joining(world: World, policy: MovePolicy) -> None:
+    now, held = T0, {s for s, r in world.current.items() if r in world.buffers}
+    for _ in range(len(world.target) * 6 + 1):
+        tick(world, policy, now, None)
+        now += timedelta(seconds=1)
+    assert {s for s in world.target if world.current[s] != world.target[s]} <= world.down
+    for change in world.ended:
+        steps = set(change.move.steps)
+        assert change.move.server_id not in held or not steps & {MoveStep.PREEMPT, MoveStep.CLEAN}
+        assert change.move.to_reservation_id not in world.buffers or MoveStep.JOIN not in steps
+
+
 @given(worlds(), policies)
 def test_a_step_that_always_fails_ends_in_one_report_a_server(world: World, policy: MovePolicy) -> None:
     world.down.clear()
@@ -95,14 +110,12 @@ def test_a_step_that_always_fails_ends_in_one_report_a_server(world: World, poli
 
 
 def test_steps() -> None:
-    def steps(a: bool, b: bool, profile: bool, unclean: bool, in_doubt: bool = False) -> list[str]:
-        found = steps_of(
-            from_reservation=a, to_reservation=b, other_profile=profile, unclean=unclean, in_doubt=in_doubt
-        )
-        return list(found)
+    def steps(runs: bool, joins: bool, profile: bool, unclean: bool, in_doubt: bool = False) -> list[str]:
+        return list(steps_of(runs=runs, joins=joins, other_profile=profile, unclean=unclean, in_doubt=in_doubt))
 
     assert steps(True, True, True, False) == ["preempt", "clean", "host_profile", "join"]
     assert steps(True, False, False, False) == ["preempt", "clean"]
+    assert steps(True, False, True, False) == ["preempt", "clean", "host_profile"], "to a shared buffer"
     assert steps(False, True, False, False) == ["join"]
     assert steps(False, True, True, True) == ["clean", "host_profile", "join"]
     assert steps(False, False, False, True) == ["clean"]

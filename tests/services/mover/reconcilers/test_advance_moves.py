@@ -16,10 +16,11 @@ from libs.store.fleet.unavailability_events import end_event, list_events
 from libs.store.moves.move_history import load_step_records
 from libs.store.platform.database import Database
 from libs.store.platform.errors import UNAVAILABLE
+from libs.store.platform.jobs import list_jobs
 from libs.store.regions.region_conditions import load_all_conditions
 from services.mover.moves_plan import MovePolicy
 from tests.builders.clock import ManualClock
-from tests.builders.mover import SPECS, Mover
+from tests.builders.mover import POLICY, SPECS, Mover
 from tests.builders.region import region_image
 from tests.builders.stored import NOW, stored
 
@@ -52,6 +53,60 @@ def test_every_server_gets_where_it_should_be_through_its_steps(mover: Mover) ->
     assert (moved.current_reservation, moved.host_profile, moved.in_use) == ("db", "big-pages", False)
     assert (freed.current_reservation, freed.host_profile) == (None, "default")
     assert mover.server("server-01").current_reservation == "web"
+
+
+@pytest.fixture
+def spares(database: Database, clock: ManualClock) -> Mover:
+    """server-00 and server-01 become spare. server-02 is spare and clean. An older version joined server-03 to the
+    buffer.
+    """
+    spare = {"spare": ReservationSpec(capacity_rru=2, rru={"hw-a": 1.0}, survives_msb_loss=False)}
+    stored(
+        database,
+        region_image(
+            reservations=SPECS | spare,
+            kind={"spare": "shared_buffer"},
+            current={"server-00": "web", "server-02": "spare", "server-03": "spare"},
+            target={"server-00": "spare", "server-01": "spare", "server-02": "web", "server-03": "web"},
+        ),
+    )
+    with database.write() as tx:
+        tx.execute(sa.text("UPDATE servers SET unclean = true WHERE name = 'server-03'"))
+    return Mover(database, clock)
+
+
+def test_spare_servers_are_held_clean_and_join_in_one_step(spares: Mover) -> None:
+    assert spares.tick().rebound == 1
+    assert spares.server("server-01").current_reservation == "spare", "no step was needed"
+    with spares.database.snapshot() as tx:
+        assert "move" in {one.kind for one in list_jobs(tx).items}, "a replacement does not wait for the timetable"
+    spares.settle()
+    steps = {move.server: [step.value for step in move.steps] for move in spares.moves()}
+    assert steps == {
+        "server-00": ["preempt", "clean"],
+        "server-02": ["join"],
+        "server-03": ["preempt", "clean", "join"],
+    }
+    assert {spares.server(f"server-0{i}").current_reservation for i in (0, 1)} == {"spare"}
+    assert {spares.server(f"server-0{i}").current_reservation for i in (2, 3)} == {"web"}
+    assert not spares.server("server-00").unclean
+
+
+def test_a_spare_server_is_set_free_without_a_step(spares: Mover) -> None:
+    spares.retarget(server_02=None)
+    assert spares.tick().rebound == 2
+    assert spares.server("server-02").current_reservation is None
+    assert not spares.moves("server-02")
+
+
+def test_a_spare_server_whose_join_has_no_answer_is_in_doubt_and_in_no_buffer(spares: Mover) -> None:
+    spares.actuator.say = lambda step: StepState.RUNNING
+    spares.tick()
+    spares.tick()
+    for _ in range(2 * POLICY.attempts_max):
+        spares.tick(POLICY.step_s_max + 60.0)
+    server = spares.server("server-02")
+    assert (server.current_reservation, server.in_doubt_reservation) == (None, "web")
 
 
 def test_the_actuator_is_asked_again_with_the_same_key_and_told_what_it_needs(mover: Mover) -> None:
