@@ -35,14 +35,15 @@ def approval_causes(
         return ()
     return (
         *_too_high(spec, before),
+        *_too_dear(spec, before),
         *_too_large(spec, limits),
         *_too_large_a_share(asked, row, target, short_rru, limits),
     )
 
 
 def _asks_for_more(before: ReservationSpec, spec: ReservationSpec) -> bool:
-    """Return whether `spec` asks for more than `before`: more capacity, MSB survival, a higher priority, or fewer RRUs
-    per server.
+    """Return whether `spec` asks for more than `before`: more capacity, MSB survival, a higher priority, a higher cost
+    of moves, or fewer RRUs per server.
 
     Fewer RRUs per server are more to ask for, because the same capacity then takes more servers.
     """
@@ -50,6 +51,7 @@ def _asks_for_more(before: ReservationSpec, spec: ReservationSpec) -> bool:
         spec.capacity_rru > before.capacity_rru
         or (spec.survives_msb_loss and not before.survives_msb_loss)
         or spec.priority > before.priority
+        or spec.move_cost > before.move_cost
         or any(rru < before.rru.get(hardware_type, np.inf) for hardware_type, rru in spec.rru.items())
     )
 
@@ -64,6 +66,19 @@ def _too_high(spec: ReservationSpec, before: Reservation | None) -> Iterator[Cau
             reason="AbovePriority",
             message=f"priority {spec.priority} is above the {has} that needs no approval",
             numbers={"priority_limit": float(has)},
+        )
+
+
+def _too_dear(spec: ReservationSpec, before: Reservation | None) -> Iterator[Cause]:
+    """Yield a cause if `spec` raises the factor on moves above 1. A person must approve this, because the servers of
+    other reservations are then moved instead.
+    """
+    has = 1.0 if before is None else max(1.0, before.spec.move_cost)
+    if spec.move_cost > has:
+        yield Cause(
+            reason="AboveMoveCost",
+            message=f"move_cost {spec.move_cost:g} is above the {has:g} that needs no approval",
+            numbers={"move_cost_limit": has},
         )
 
 

@@ -95,6 +95,7 @@ class Reservations:
     rack_spread_limit  (R,) float   alpha^K, fraction of capacity in one rack; inf: no limit
     rru                (R, T) RRU   V per server of a hardware type; 0: ineligible
     priority           (R,) int     class, 0 to PRIORITY_MAX
+    move_cost          (R,) float   factor on the costs of moving its servers
     affinity_share     (R, D)       A, fraction of capacity wanted in a datacenter; nan: not constrained
     generation         (R,) int
     """
@@ -108,12 +109,21 @@ class Reservations:
     rru: Floats
     affinity_share: Floats
     priority: Ints
+    move_cost: Floats
     generation: Ints
 
     @property
     def weight(self) -> Floats:
         """Return the (R,) factor of each reservation's penalties: 10 per class above the middle one."""
         return weight_of(self.priority)
+
+    @property
+    def surplus_weight(self) -> Floats:
+        """Return the (R,) factor of each reservation on the price of its surplus.
+
+        A high cost of moves then keeps no servers above need.
+        """
+        return np.maximum(self.move_cost, 1.0)
 
     def __len__(self) -> int:
         return len(self.id)
@@ -141,6 +151,14 @@ class FleetSnapshot:
     def server_msb(self) -> Indices:
         """Return the (S,) MSB of each server."""
         return self.topology.rack_msb[self.servers.rack]
+
+    @property
+    def leaving_cost(self) -> Floats:
+        """Return the (S,) cost of moving each server away from its target; 0 for a server without one."""
+        servers, policy = self.servers, self.policy
+        cost = np.where(servers.in_use, policy.move_cost_in_use, policy.move_cost_idle)
+        factor = np.append(self.reservations.move_cost, 0.0)[np.maximum(servers.target, FREE)]
+        return np.asarray(cost * factor, np.float64)
 
     @property
     def server_datacenter(self) -> Indices:

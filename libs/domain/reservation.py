@@ -29,6 +29,8 @@ PRIORITY_MAX = 4
 """The highest of the five classes of priority, 0 to 4. It is served first."""
 PRIORITY_MIDDLE = 2
 """The class of a reservation that names no priority."""
+MOVE_COST_MIN, MOVE_COST_MAX = 0.1, 10.0
+"""Bounds of the factor of a reservation on the costs of moving its servers."""
 ROUNDING = 1e-9
 """Share of the capacity below which a shortfall is floating-point rounding and counts as none."""
 
@@ -43,6 +45,7 @@ class ReservationSpec:
     rack_spread_limit  fraction of the capacity that one rack may hold without cost; None: no limit
     affinity           datacenter -> wanted fraction of the capacity; absent datacenters are unconstrained
     priority           class, 0 to PRIORITY_MAX: where capacity lacks, higher classes are served first
+    move_cost          factor on the region's costs of moving servers, for those of this reservation
     starts_at, ends_at window of the reservation; None: at once, and until it is deleted
     """
 
@@ -55,6 +58,7 @@ class ReservationSpec:
     rack_spread_limit: float | None = None
     affinity: Mapping[str, float] = field(default_factory=dict)
     priority: int = PRIORITY_MIDDLE
+    move_cost: float = 1.0
     starts_at: datetime | None = None
     ends_at: datetime | None = None
 

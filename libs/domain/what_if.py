@@ -41,6 +41,7 @@ def with_reservation(
         "rru": np.array([spec.rru.get(t, 0.0) for t in types]),
         "affinity_share": np.array([spec.affinity.get(d, np.nan) for d in snapshot.topology.datacenters]),
         "priority": spec.priority,
+        "move_cost": spec.move_cost,
         "generation": int(q.generation[row]) if len(found) else generation,
     }
     columns = {}

@@ -103,8 +103,8 @@ def counted_preemptions(snapshot: FleetSnapshot, target: Indices) -> Ints:
 
 
 def counted_servers(snapshot: FleetSnapshot, target: Indices) -> Bools:
-    """Return a (S,) mask of the servers whose preemption counts. Which of a reservation's departures count is
-    arbitrary: those of the first rows.
+    """Return a (S,) mask of the servers whose preemption counts. Of a reservation's departures, those of the first rows
+    count.
     """
     taken = np.flatnonzero(preemptible(snapshot) & (target != snapshot.servers.target))
     of = snapshot.servers.target[taken]

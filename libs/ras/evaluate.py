@@ -136,7 +136,7 @@ def surplus_servers(snapshot: FleetSnapshot, binding: Indices) -> Floats:
 def costs_by_reservation(snapshot: FleetSnapshot, binding: Indices) -> Floats:
     """Return the cost of each reservation, (R,): expressions 3 and 4, the surplus, and the penalties (6 and 7)."""
     q, policy, covered = snapshot.reservations, snapshot.policy, coverage_of(snapshot, binding)
-    surplus = policy.surplus_cost * surplus_servers(snapshot, binding)
+    surplus = policy.surplus_cost * q.surplus_weight * surplus_servers(snapshot, binding)
     buffer = np.where(q.survives_msb_loss, covered.worst_msb, 0.0)
     spread = _above(covered.by_msb, q.msb_spread_limit[:, None], q.capacity_rru[:, None]).sum(1)
     penalty = policy.shortfall_cost * covered.shortfall + policy.affinity_cost * covered.off_affinity.sum(1)
@@ -151,19 +151,19 @@ def evaluate(snapshot: FleetSnapshot, binding: Indices) -> Score:
     s, q, policy = snapshot.servers, snapshot.reservations, snapshot.policy
     covered = coverage_of(snapshot, binding)
     moved = (s.target >= 0) & (binding != s.target)
-    leave = np.where(s.in_use, policy.move_cost_in_use, policy.move_cost_idle)
     rows, value = _usable(snapshot, binding)
     racks = len(snapshot.topology.racks)
     keys, inverse = np.unique(binding[rows].astype(np.int64) * racks + s.rack[rows], return_inverse=True)
     by_rack, of = np.bincount(inverse, value, len(keys)).astype(np.float64, copy=False), keys // max(racks, 1)
     buffer = np.where(q.survives_msb_loss, covered.worst_msb, 0.0)
     return Score(
-        stability=float(leave[moved & ~s.leaving].sum()),  # a leaving server's move is not the plan's choice
+        # a leaving server's move is not the plan's choice
+        stability=float(snapshot.leaving_cost[moved & ~s.leaving].sum()),
         rack_spread=policy.spread_cost * float(_above(by_rack, q.rack_spread_limit[of], q.capacity_rru[of]).sum()),
         msb_spread=policy.spread_cost
         * float(_above(covered.by_msb, q.msb_spread_limit[:, None], q.capacity_rru[:, None]).sum()),
         buffer=policy.buffer_cost * float(buffer.sum()),
-        surplus=policy.surplus_cost * float(surplus_servers(snapshot, binding).sum()),
+        surplus=policy.surplus_cost * float((q.surplus_weight * surplus_servers(snapshot, binding)).sum()),
         short=policy.shortfall_cost * float((q.weight * covered.shortfall).sum()),
         affinity=policy.affinity_cost * float((q.weight * covered.off_affinity.sum(1)).sum()),
         moved_idle=int((moved & ~s.in_use).sum()),

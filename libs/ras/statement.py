@@ -31,6 +31,7 @@ from libs.plan_check.churn import given_back, preemptible
 
 RESERVATION, MSB, HARDWARE_TYPE = "reservation", "MSB", "hardware type"
 RRU, MOVE_COST, COUNT, PREEMPTION = "RRU", "move cost", "count", "preemption"
+SURPLUS = "weighted count"
 PENALTY, OBJECTIVE = 0, 1
 """Priorities of goals: PENALTY for the penalties, and OBJECTIVE for all other costs.
 
@@ -93,7 +94,7 @@ def state_region(
            + tau sum_{r survives} max_m load[r,m]                                         expression 4
            + lambda sum_r max(0, C[r] - (load[r] - [r survives] max_m load[r,m]))         expression 6, soft
            + mu sum_{r,d} max(0, |load[r,d] - A[r,d] C[r]| - theta C[r])                  expression 7, soft
-           + sigma sum_r max(0, held[r] - C[r] / max_t V[r,t])                            surplus
+           + sigma sum_r s[r] max(0, held[r] - C[r] / max_t V[r,t])                       surplus
            + K sum_r max(0, preempted[r] - given_back[r] - churn_most[r])                 churn budget
            - server_cost * free servers
 
@@ -101,6 +102,7 @@ def state_region(
     reservation are multiplied by the factor of its class of priority: see `weight_of`. Without the last line, the sum
     is the `total_without_rack` of any binding that keeps the servers that are not lasting.
 
+    M[s] is multiplied by the `move_cost` of the server's reservation, and s[r] is the larger of this factor and 1.
     held[r] counts servers of any worth (docs/designs/0024). The last line only breaks ties. With it, new servers that
     bring nothing stay free even at a surplus_cost of 0. Expression 5 (a server is bound at most once) holds for every
     assignment. A reservation may keep servers of types that it may not use, at 0 RRU. If the policy fixes first, the
@@ -123,8 +125,7 @@ def state_region(
     problem.add_partition(MSB, msb, [str(name) for name in topology.msbs])
     problem.add_partition(HARDWARE_TYPE, kind, [str(name) for name in snapshot.hardware_types])
     problem.add_dimension(RRU, 1.0, by_item=(RESERVATION, kind, q.rru.T))
-    leaving = np.where(servers.in_use[rows], policy.move_cost_in_use, policy.move_cost_idle)
-    problem.add_dimension(MOVE_COST, np.where(target >= 0, leaving, 0.0))
+    problem.add_dimension(MOVE_COST, snapshot.leaving_cost[rows])
     if churn_most is not None and not penalties_only:
         _add_churn(snapshot, problem, rows, churn_most)
 
@@ -181,7 +182,12 @@ def _add_objective(snapshot: FleetSnapshot, problem: Problem, server_cost: float
     if policy.surplus_cost > 0 and len(q):
         best = q.rru.max(1, initial=0.0)
         fewest = np.divide(q.capacity_rru, best, out=np.zeros(len(q)), where=best > 0)
-        surplus = CapacitySpec(name="surplus", dimension=COUNT, scope=RESERVATION, limit=Limit(items=fewest))
+        counted, weight = COUNT, q.surplus_weight
+        if (weight != 1.0).any():
+            counted = SURPLUS
+            every = np.zeros(len(problem.objects), np.int64)
+            problem.add_dimension(SURPLUS, 1.0, by_item=(RESERVATION, every, weight[None, :]))
+        surplus = CapacitySpec(name="surplus", dimension=counted, scope=RESERVATION, limit=Limit(items=fewest * weight))
         problem.add_goal(surplus, weight=policy.surplus_cost, priority=OBJECTIVE, normalise=False)
     if server_cost > 0:
         left = MaximizeAllocationSpec(name="servers left free", filter=Filter(items=[len(q)]))
@@ -213,7 +219,8 @@ def _add_churn(snapshot: FleetSnapshot, problem: Problem, rows: Indices, most: I
 def churn_cost(snapshot: FleetSnapshot) -> float:
     """Return the cost of a preemption beyond the churn budget: ten times the most that a server can cost otherwise."""
     policy, best = snapshot.policy, float(snapshot.reservations.rru.max(initial=0.0))
-    most = policy.move_cost_in_use + policy.surplus_cost + best * (policy.spread_cost + policy.buffer_cost)
+    factor = float(snapshot.reservations.surplus_weight.max(initial=1.0))
+    most = factor * (policy.move_cost_in_use + policy.surplus_cost) + best * (policy.spread_cost + policy.buffer_cost)
     return 10.0 * max(most, 1.0)
 
 

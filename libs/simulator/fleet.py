@@ -110,5 +110,6 @@ def _no_reservations(types: int, datacenters: int) -> Reservations:
         rru=np.zeros((0, types)),
         affinity_share=np.zeros((0, datacenters)),
         priority=ints,
+        move_cost=floats,
         generation=ints,
     )

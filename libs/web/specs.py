@@ -7,7 +7,14 @@ from typing import Annotated, TypeVar
 
 from pydantic import AwareDatetime, Field
 
-from libs.domain.reservation import PRIORITY_MAX, PRIORITY_MIDDLE, CapacityUnit, ReservationSpec
+from libs.domain.reservation import (
+    MOVE_COST_MAX,
+    MOVE_COST_MIN,
+    PRIORITY_MAX,
+    PRIORITY_MIDDLE,
+    CapacityUnit,
+    ReservationSpec,
+)
 from libs.web.model import Flag, Name, Number, RequestModel, ResponseModel, SomeName, Whole
 from libs.web.problems import FieldError, Problem, invalid
 
@@ -52,6 +59,11 @@ class SpecIn(RequestModel):
         default=PRIORITY_MIDDLE,
         description="Class, 0 to 4: where capacity lacks, a higher class is served first. Above 2 needs an approval",
     )
+    move_cost: Annotated[Number, Field(ge=MOVE_COST_MIN, le=MOVE_COST_MAX)] = Field(
+        default=1.0,
+        description="Factor on the region's costs of moving servers, for those of this reservation. Above 1 needs an "
+        "approval",
+    )
     starts_at: AwareDatetime | None = Field(
         default=None, description="Start of the window; no server is bound before; null: at once"
     )
@@ -66,8 +78,8 @@ class SpecIn(RequestModel):
         """
         capacity_rru, rru, unit = self._capacity(before)
         base = before or ReservationSpec(capacity_rru=capacity_rru, rru=rru)
-        terms = {"host_profile", "survives_msb_loss", "msb_spread_limit", "rack_spread_limit", "affinity", "priority"}
-        kept = terms | {"starts_at", "ends_at"}
+        terms = {"host_profile", "survives_msb_loss", "msb_spread_limit", "rack_spread_limit", "affinity"}
+        kept = terms | {"priority", "move_cost", "starts_at", "ends_at"}
         values = {name: getattr(self if name in self.model_fields_set else base, name) for name in kept}
         return ReservationSpec(capacity_rru=capacity_rru, rru=rru, unit=unit, **values)
 
@@ -100,6 +112,7 @@ class SpecOut(ResponseModel):
     rack_spread_limit: float | None
     affinity: dict[str, float]
     priority: int
+    move_cost: float
     starts_at: datetime | None
     ends_at: datetime | None
 

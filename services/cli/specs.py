@@ -44,6 +44,9 @@ AffinityOption = Annotated[
 PriorityOption = Annotated[
     int | None, typer.Option(min=0, max=4, help="class: where capacity lacks, a higher one is served first")
 ]
+MoveCostOption = Annotated[
+    float | None, typer.Option(min=0.1, max=10.0, help="factor on the costs of moving its servers; above 1: approval")
+]
 StartsOption = Annotated[str | None, typer.Option(metavar=MOMENT, help="its start; UTC unless the time has an offset")]
 EndsOption = Annotated[str | None, typer.Option(metavar=MOMENT, help="its end, in the same form; it is deleted then")]
 
@@ -60,6 +63,7 @@ def spec_of(
     rack_spread_limit: RackLimitOption = None,
     affinity: AffinityOption = None,
     priority: PriorityOption = None,
+    move_cost: MoveCostOption = None,
     starts_at: StartsOption = None,
     ends_at: EndsOption = None,
 ) -> Spec:
@@ -78,6 +82,7 @@ def spec_of(
         "rack_spread_limit": rack_spread_limit,
         "affinity": _pairs(affinity, "--affinity", float),
         "priority": priority,
+        "move_cost": move_cost,
         "starts_at": moment("--starts-at", starts_at),
         "ends_at": moment("--ends-at", ends_at),
     }

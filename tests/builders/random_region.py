@@ -23,6 +23,7 @@ def region(
     rack_limit=None,
     affinity=None,
     priority=None,
+    move_cost=None,
     policy=None,
 ):
     """Build a region. servers: (rack, type, target, in_use, available) each; capacity: of each reservation."""
@@ -66,6 +67,7 @@ def region(
             rru=np.array(rru if rru is not None else np.ones((R, types)), float).reshape(R, types),
             affinity_share=np.array(affinity if affinity is not None else np.full((R, D), np.nan), float).reshape(R, D),
             priority=np.array(priority if priority is not None else [PRIORITY_MIDDLE] * R, np.int64),
+            move_cost=np.array(move_cost if move_cost is not None else [1.0] * R, float),
             generation=np.ones(R, np.int64),
         ),
         policy=policy or RegionPolicy(),

@@ -127,6 +127,7 @@ def _reservations(specs: Mapping[str, ReservationSpec], types: Names, topology: 
         rru=np.array(rru, float).reshape(len(specs), len(types)),
         affinity_share=np.array(share, float).reshape(shape),
         priority=np.array([spec.priority for spec in specs.values()], np.int64),
+        move_cost=np.array([spec.move_cost for spec in specs.values()], float),
         generation=np.ones(len(specs), np.int64),
     )
 

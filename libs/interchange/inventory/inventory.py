@@ -116,6 +116,7 @@ def region_of(inventory: Inventory, name: str) -> RegionImage:
         rru=np.zeros((0, types)),
         affinity_share=np.zeros((0, datacenters)),
         priority=none.astype(np.int64),
+        move_cost=none,
         generation=none.astype(np.int64),
     )
     image = image_of(

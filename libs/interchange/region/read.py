@@ -13,7 +13,14 @@ from libs.domain.arrays import Floats, Indices, Ints, Names
 from libs.domain.fleet import DELETED, FleetSnapshot, RegionImage, Reservations, Servers, Topology
 from libs.domain.inventory import agreed_attributes
 from libs.domain.policy import RegionPolicy
-from libs.domain.reservation import PRIORITY_MAX, PRIORITY_MIDDLE, CapacityUnit, ReservationKind
+from libs.domain.reservation import (
+    MOVE_COST_MAX,
+    MOVE_COST_MIN,
+    PRIORITY_MAX,
+    PRIORITY_MIDDLE,
+    CapacityUnit,
+    ReservationKind,
+)
 from libs.domain.unavailability import Unavailability
 from libs.interchange.files.bounds import COLUMNS_MAX
 from libs.interchange.files.errors import Problems
@@ -46,7 +53,8 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
     the values are:
 
     - A server's `target` is its current binding, and it is not `leaving`.
-    - A reservation's `kind` is guaranteed, its `unit` is RRU, its `owner` is OWNER and its `priority` the middle one.
+    - A reservation's `kind` is guaranteed, its `unit` is RRU, its `owner` is OWNER, its `priority` the middle one,
+      and its `move_cost` 1.
     - The `host_profile` of both is HOST_PROFILE.
     - Without `churned`, a solve of the region has no churn budget. Only replay bundles have the column.
     - `unavailability` follows from `available`. With the column, a server that is up may be in planned maintenance.
@@ -65,7 +73,7 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
         source,
         "reservations.parquet",
         problems,
-        fields=_RESERVATIONS | {"priority", "churned", "kind", "unit", "owner", "host_profile"},
+        fields=_RESERVATIONS | {"priority", "move_cost", "churned", "kind", "unit", "owner", "host_profile"},
     )
     rru_table, affinity_table = (Table(source, file, problems, fields=fields) for file, fields in _PAIRS.items())
     policy = load_policy(source, problems, absent)
@@ -89,6 +97,7 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
             affinity_table, "datacenter", "datacenter", "share", reservation_names, topology.datacenters, np.nan
         ),
         priority=_priorities(reservations_table),
+        move_cost=_move_costs(reservations_table),
         generation=np.ones(len(reservation_names), np.int64),
     )
     kinds, units = ([value.value for value in noun] for noun in (ReservationKind, CapacityUnit))
@@ -125,6 +134,16 @@ def _priorities(table: Table) -> Ints:
     known = np.isin(given, np.arange(PRIORITY_MAX + 1))
     table.bad_rows(np.isfinite(given) & ~known, "priority", f"is not a whole number from 0 to {PRIORITY_MAX}")
     return np.where(known, given, PRIORITY_MIDDLE).astype(np.int64)
+
+
+def _move_costs(table: Table) -> Floats:
+    """Return the factor of each reservation on the costs of moves, (R,)."""
+    if not table.has("move_cost"):
+        return np.ones(len(table))
+    given = table.numbers("move_cost")
+    outside = (given < MOVE_COST_MIN) | (given > MOVE_COST_MAX)
+    table.bad_rows(np.isfinite(given) & outside, "move_cost", f"is not from {MOVE_COST_MIN:g} to {MOVE_COST_MAX:g}")
+    return given
 
 
 def load_topology(table: Table) -> tuple[Topology, Indices]:

@@ -81,6 +81,7 @@ def dump_region(image: RegionImage) -> dict[str, bytes]:
         "msb_spread_limit": pa.array(q.msb_spread_limit, mask=np.isinf(q.msb_spread_limit)),
         "rack_spread_limit": pa.array(q.rack_spread_limit, mask=np.isinf(q.rack_spread_limit)),
         "priority": q.priority,
+        "move_cost": q.move_cost,
         "kind": _strings(image.reservation_kind),
         "unit": _strings(image.reservation_unit),
         "owner": _strings(image.reservation_owner),

@@ -75,6 +75,7 @@ class Explanation:
     shortage    the reasons why it is short; None if it is not short
     deciders    the constraints and costs that decide which servers it has
     last_solve  the effect of the last solve that changed the region; None without such a solve
+    move_cost   the reservation's factor on the costs of moving its servers
     """
 
     reservation: str
@@ -89,6 +90,7 @@ class Explanation:
     shortage: Shortage | None
     deciders: Deciders
     last_solve: LastSolve | None
+    move_cost: float = 1.0
 
 
 def explain(
@@ -120,6 +122,7 @@ def explain(
     return Explanation(
         reservation=str(q.name[reservation]),
         capacity_rru=float(q.capacity_rru[reservation]),
+        move_cost=float(q.move_cost[reservation]),
         survives_msb_loss=bool(q.survives_msb_loss[reservation]),
         standing=standing_of(covered, reservation),
         worst_msb=worst,

@@ -143,7 +143,8 @@ def _decides(e: Explanation) -> str:
     said += "." if said else ""
     moves = next((d for d in e.deciders.deciders if d.name == "MoveCost"), None)
     if moves is not None and moves.now.decides:
-        said += f" The price of moves keeps them: if moves cost nothing, {_effect(moves.now)}."
+        factor = "" if e.move_cost == 1 else f" ({e.move_cost:g} times the region's, by its move_cost)"
+        said += f" The price of moves{factor} keeps them: if moves cost nothing, {_effect(moves.now)}."
     return said.strip()
 
 

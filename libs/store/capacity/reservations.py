@@ -210,6 +210,7 @@ def _columns(spec: ReservationSpec) -> dict[str, object]:
         "msb_spread_limit": spec.msb_spread_limit,
         "rack_spread_limit": spec.rack_spread_limit,
         "priority": spec.priority,
+        "move_cost": spec.move_cost,
         "starts_at": spec.starts_at,
         "ends_at": spec.ends_at,
     }
@@ -279,6 +280,7 @@ def _with_parts(tx: Transaction, rows: Sequence[sa.RowMapping]) -> list[Reservat
                 msb_spread_limit=row["msb_spread_limit"],
                 rack_spread_limit=row["rack_spread_limit"],
                 priority=row["priority"],
+                move_cost=row["move_cost"],
                 affinity=affinity[row["reservation_id"]],
                 starts_at=row["starts_at"],
                 ends_at=row["ends_at"],

@@ -64,7 +64,7 @@ def _reservations(tx: Transaction, region_id: int, topology_ids: TopologyIds, ty
     found = copy_out(
         tx,
         "SELECT reservation_id, capacity_rru, survives_msb_loss, coalesce(msb_spread_limit, 'infinity'), "
-        f"coalesce(rack_spread_limit, 'infinity'), priority, generation {chosen}",
+        f"coalesce(rack_spread_limit, 'infinity'), priority, move_cost, generation {chosen}",
         parameters,
         {
             "id": ">i8",
@@ -73,6 +73,7 @@ def _reservations(tx: Transaction, region_id: int, topology_ids: TopologyIds, ty
             "msb_limit": ">f8",
             "rack_limit": ">f8",
             "priority": ">i8",
+            "move_cost": ">f8",
             "generation": ">i8",
         },
     )
@@ -96,6 +97,7 @@ def _reservations(tx: Transaction, region_id: int, topology_ids: TopologyIds, ty
         rru=rru,
         affinity_share=share,
         priority=found["priority"].astype(np.int64),
+        move_cost=found["move_cost"].astype(np.float64),
         generation=found["generation"].astype(np.int64),
     )
 

@@ -150,6 +150,7 @@ def _add_reservations(tx: Transaction, region_id: int, image: RegionImage, now: 
             "msb_spread_limit": _null(q.msb_spread_limit, np.isinf(q.msb_spread_limit)),
             "rack_spread_limit": _null(q.rack_spread_limit, np.isinf(q.rack_spread_limit)),
             "priority": q.priority,
+            "move_cost": q.move_cost,
             "created_at": [now] * len(q),
         },
     )

@@ -117,6 +117,7 @@ BAD = {
     "nested": (S, "rack", [["k0"], ["k1"], ["k2"], ["k2"]], None, "holds list"),
     "bytes": (S, "rack", [b"k0", b"k1", b"k2", b"k2"], None, "holds binary"),
     "high priority": (R, "priority", [2, 5], 1, "whole number from 0 to 4"),
+    "high cost of moves": (R, "move_cost", [1.0, 11.0], 1, "not from 0.1 to 10"),
     "infinite share": (A, "share", [np.inf], 0, "finite"),
 }
 
@@ -210,6 +211,7 @@ def test_round_trip_keeps_everything(tmp_path):
         (S, "host_profile", pa.array(["a", None, "b", "b"], pa.string())),
         (R, "kind", ["guaranteed", "shared_buffer"]),
         (R, "priority", [0, 4]),
+        (R, "move_cost", [0.5, 2.0]),
         (R, "owner", pa.array([None, "me"], pa.string())),
         (R, "unit", pa.array(["rru", "count"]).dictionary_encode()),
         (R, "host_profile", [None, "kernel-6"]),
@@ -229,6 +231,7 @@ def test_round_trip_keeps_everything(tmp_path):
     assert region.snapshot.servers.drained.tolist() == [True, False, False, False]
     assert {figures["vcpu"] for figures in region.hardware_type_attributes.values()} == {64.0}
     assert region.snapshot.reservations.priority.tolist() == [0, 4]
+    assert region.snapshot.reservations.move_cost.tolist() == [0.5, 2.0]
     assert region.reservation_kind.tolist() == ["guaranteed", "shared_buffer"]
     assert region.reservation_unit.tolist() == ["rru", "count"]
     assert region.reservation_owner.tolist() == ["unknown", "me"]

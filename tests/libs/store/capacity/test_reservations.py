@@ -43,6 +43,7 @@ def test_what_is_written_is_read_and_every_change_raises_the_generation(database
         {"rack_spread_limit": 0.5},
         {"rru": {"hw-b": 1.0}},
         {"priority": 4},
+        {"move_cost": 2.5},
     )
     spec = SPEC
     for generation, change in enumerate(changes, start=1):

@@ -25,7 +25,13 @@ from tests.libs.store.conftest import NOW
 
 WEB = ReservationSpec(capacity_rru=3, rru={"hw-a": 1.0, "hw-b": 1.5}, msb_spread_limit=0.5, affinity={"dc-01": 0.25})
 BATCH = ReservationSpec(
-    capacity_rru=2, priority=1, rru={"hw-b": 1.0}, survives_msb_loss=False, unit=CapacityUnit.COUNT, host_profile="k8s"
+    capacity_rru=2,
+    priority=1,
+    move_cost=0.5,
+    rru={"hw-b": 1.0},
+    survives_msb_loss=False,
+    unit=CapacityUnit.COUNT,
+    host_profile="k8s",
 )
 
 

@@ -81,6 +81,17 @@ def test_a_priority_above_the_middle_waits_and_a_lower_one_does_not(client, oper
     assert made["spec"]["priority"] == 3
 
 
+def test_a_cost_of_moves_above_one_waits_and_a_lower_one_does_not(client, database: Database) -> None:
+    low = create("low", WEB | {"move_cost": 0.5})
+    assert client.post("/v1/capacity-requests?dry_run=true", json=low).json()["status"]["phase"] == "granted"
+    asked = client.post("/v1/capacity-requests", json=create("high", WEB | {"move_cost": 2}))
+    told = assess(database, asked.json()["capacity_request_id"])
+    assert (told.phase, told.numbers["move_cost_limit"]) == ("awaiting_approval", 1)
+    refused = client.post("/v1/capacity-requests", json=create("higher", WEB | {"move_cost": 11}))
+    assert refused.status_code == 422
+    assert "spec.move_cost" in refused.text
+
+
 def test_a_rejection_gives_the_persons_reason(admin, client, operator, database: Database) -> None:
     set_limits(admin, size_rru=5)
     request_id = ask(client)
