@@ -186,7 +186,7 @@ def _clients(
     policy = RegionPolicy(shared_buffer_share=_BUFFER_SHARE)
     admin.post(f"/v1/regions/{REGION}/import", files=region_files(REGION, plan.servers, plan.seed, policy))
     admin.post(f"/v1/regions/{QUIET_REGION}/import", files=region_files(QUIET_REGION, _QUIET_SERVERS, plan.seed))
-    limits = {"size_rru": _LIMIT_SHARE * plan.servers}
+    limits = {"size_cost_units": _LIMIT_SHARE * plan.servers}
     admin.put(f"/v1/regions/{REGION}/approval-limits", limits, generation=0)
     image = made_up_fleet(REGION, servers=plan.servers, seed=plan.seed)
     types = list(image.snapshot.hardware_types)

@@ -42,14 +42,14 @@ class ApprovalLimits:
     """Limits above which a request in a region needs an approval. With the default limits, no request needs an
     approval.
 
-    size_rru        capacity above this needs an approval; None: no limit
-    hardware_share  taking more than this share of a hardware type's servers needs an approval; None: no limit
-    four_eyes       True: a token that asked for a change cannot approve it, and maintenance against the rules waits for
-                    the approval of another token
-    generation      row generation; 0: no limits were ever set
+    size_cost_units  a request that may come to hold more needs an approval; None: no limit
+    hardware_share   taking more than this share of a hardware type's servers needs an approval; None: no limit
+    four_eyes        True: a token that asked for a change cannot approve it, and maintenance against the rules waits
+                     for the approval of another token
+    generation       row generation; 0: no limits were ever set
     """
 
-    size_rru: float | None = None
+    size_cost_units: float | None = None
     hardware_share: float | None = None
     four_eyes: bool = False
     generation: int = 0

@@ -10,6 +10,7 @@ import numpy as np
 
 from libs.domain.approval import ApprovalLimits, Cause
 from libs.domain.arrays import Indices
+from libs.domain.cost_units import CostTable, most_cost_units
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.reservation import PRIORITY_MIDDLE, Reservation, ReservationSpec
 
@@ -22,6 +23,7 @@ def approval_causes(
     target: Indices,
     short_rru: float,
     limits: ApprovalLimits,
+    costs: CostTable,
 ) -> tuple[Cause, ...]:
     """Return a cause for each approval limit that the request exceeds. Return no cause if the request asks for no more
     than its reservation has.
@@ -30,25 +32,28 @@ def approval_causes(
     before      the reservation as it is now; None for a new one
     target      (S,) int   planned target of each server: index into the reservations
     short_rru   RRU that the reservation lacks under `target`
+    costs       cost units of the region
     """
-    if before is not None and not before.scheduled and not _asks_for_more(before.spec, spec):
+    if before is not None and not before.scheduled and not _asks_for_more(before.spec, spec, costs):
         return ()
     return (
         *_too_high(spec, before),
         *_too_dear(spec, before),
-        *_too_large(spec, limits),
+        *_too_large(spec, limits, costs),
         *_too_large_a_share(asked, row, target, short_rru, limits),
     )
 
 
-def _asks_for_more(before: ReservationSpec, spec: ReservationSpec) -> bool:
-    """Return whether `spec` asks for more than `before`: more capacity, MSB survival, a higher priority, a higher cost
-    of moves, or fewer RRUs per server.
+def _asks_for_more(before: ReservationSpec, spec: ReservationSpec, costs: CostTable) -> bool:
+    """Return whether `spec` asks for more than `before`: more capacity or cost units, MSB survival, a higher priority,
+    a higher cost of moves, or fewer RRUs per server.
 
-    Fewer RRUs per server are more to ask for, because the same capacity then takes more servers.
+    Fewer RRUs per server are more to ask for, because the same capacity then takes more servers. So are shares of
+    datacenters that add up to more servers.
     """
     return (
         spec.capacity_rru > before.capacity_rru
+        or most_cost_units(spec, costs) > most_cost_units(before, costs)
         or (spec.survives_msb_loss and not before.survives_msb_loss)
         or spec.priority > before.priority
         or spec.move_cost > before.move_cost
@@ -82,12 +87,13 @@ def _too_dear(spec: ReservationSpec, before: Reservation | None) -> Iterator[Cau
         )
 
 
-def _too_large(spec: ReservationSpec, limits: ApprovalLimits) -> Iterator[Cause]:
-    if limits.size_rru is not None and spec.capacity_rru > limits.size_rru:
+def _too_large(spec: ReservationSpec, limits: ApprovalLimits, costs: CostTable) -> Iterator[Cause]:
+    most = most_cost_units(spec, costs)
+    if limits.size_cost_units is not None and most > limits.size_cost_units:
         yield Cause(
             reason="AboveSize",
-            message=f"{spec.capacity_rru:g} RRU are above the {limits.size_rru:g} that need no approval",
-            numbers={"size_limit_rru": limits.size_rru},
+            message=f"{most:g} cost units are above the {limits.size_cost_units:g} that need no approval",
+            numbers={"size_limit_cost_units": limits.size_cost_units, "size_cost_units": most},
         )
 
 

@@ -31,6 +31,8 @@ class Why(IntEnum):
     """The server will be retired, and the servers that are there do not cover its reservation yet."""
     AFFINITY = 3
     """The changes that remain of a reservation would cost the reservation more than they bring."""
+    QUOTA = 4
+    """The server would take the owner of its new reservation above its quota."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

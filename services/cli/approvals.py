@@ -25,7 +25,9 @@ def reject(identifier: ApprovalId, reason: WhyOption, output: OutputOption = Out
 
 def limits(
     region: Annotated[str, typer.Argument(help="the region's name")],
-    size_rru: Annotated[float | None, typer.Option(min=0.0, help="a larger capacity needs approval")] = None,
+    size_cost_units: Annotated[
+        float | None, typer.Option(min=0.0, help="a request that may hold more needs approval")
+    ] = None,
     hardware_share: Annotated[
         float | None, typer.Option(min=0.0, max=1.0, help="a larger share of a hardware type needs approval")
     ] = None,
@@ -38,7 +40,7 @@ def limits(
     client = Client.connect()
     path = f"/v1/regions/{region}/approval-limits"
     found = client.get(path)
-    given = {"size_rru": size_rru, "hardware_share": hardware_share, "four_eyes": four_eyes}
+    given = {"size_cost_units": size_cost_units, "hardware_share": hardware_share, "four_eyes": four_eyes}
     change = {name: value for name, value in given.items() if value is not None}
     if change or none:
         kept = {} if none else {name: found[name] for name in given}

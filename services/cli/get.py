@@ -52,9 +52,9 @@ COLUMNS: dict[Noun, dict[str, str]] = {
     Noun.QUOTAS: {
         "REGION": "region",
         "OWNER": "owner",
-        "LIMIT": "limit_rru",
-        "USED": "used_rru",
-        "PENDING": "pending_rru",
+        "LIMIT": "limit_cost_units",
+        "USED": "used_cost_units",
+        "PENDING": "pending_cost_units",
     },
     Noun.SERVERS: {
         "ID": "server_id",

@@ -72,7 +72,11 @@ GROUPS: dict[str, Commands] = {
         ),
         "quota": (
             "services.cli.quota:quota",
-            "Show an owner's limit and use of capacity, or change the limit.",
+            "Show an owner's limit and use in cost units, or change the limit.",
+        ),
+        "cost-units": (
+            "services.cli.cost_units:cost_units",
+            "Show or change what a server of a type counts toward quotas.",
         ),
         "token": (
             "services.cli.token:app",

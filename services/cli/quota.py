@@ -1,4 +1,4 @@
-"""`plimsoll quota`: show or change an owner's limit of capacity in a region."""
+"""`plimsoll quota`: show or change an owner's limit of cost units in a region."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from services.cli.requests import RegionOption
 def quota(
     owner: Annotated[str, typer.Argument(help="whose")],
     region: RegionOption,
-    limit: Annotated[float | None, typer.Option(min=0.0, metavar="RRU", help="set it")] = None,
+    limit: Annotated[float | None, typer.Option(min=0.0, metavar="UNITS", help="set it, in cost units")] = None,
     lift: Annotated[bool, typer.Option("--lift", help="remove the limit")] = False,
     reason: Annotated[str | None, typer.Option(help="why; for the audit trail")] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show an owner's limit and use of capacity, or change the limit."""
+    """Show an owner's limit and use in cost units, or change the limit."""
     if lift and limit is not None:
         raise typer.BadParameter("give either --limit or --lift")
     client = Client.connect()
@@ -28,7 +28,7 @@ def quota(
     found: Json | None = client.get(path)
     assert found is not None
     if limit is not None:
-        body = {"limit_rru": limit} | ({} if reason is None else {"reason": reason})
+        body = {"limit_cost_units": limit} | ({} if reason is None else {"reason": reason})
         found = client.put(path, body, generation=found["generation"])
     elif lift:
         found = client.delete(path, generation=found["generation"], reason=reason)

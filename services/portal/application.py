@@ -15,12 +15,13 @@ import numpy as np
 
 from libs.domain.approval import ApprovalLimits, Cause
 from libs.domain.approval_causes import approval_causes
+from libs.domain.cost_units import CostTable, held_cost_units, most_cost_units
 from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
 from libs.domain.plan_changes import NONE, PlanChanges
 from libs.domain.quota import Quota
 from libs.domain.reservation import ROUNDING, Reservation, ReservationSpec
 from libs.domain.simulation import SimulatedChange, Simulation, SimulationStatus
-from libs.ras.committable_changes import Settled
+from libs.ras.committable_changes import Settled, Why
 from libs.ras.evaluate import coverage_of, short_rru
 from libs.ras.simulation_report import SimulationReport
 from services.portal.promise_rules import exceeds_quota, lacks_second_person
@@ -62,6 +63,7 @@ class Application:
 
     imagined    the imagined region, with the simulation's targets in `plan`
     quotas      owner -> the owner's quota, in which the reservations to decide on do not count
+    costs       cost units of the region, under the simulation's policy
     foreseen_short_rru   reservation -> RRU that the reservation lacks with the simulation's answer, as the simulation
                          said
     reason      reason that the operator `actor` gave; None: not given
@@ -72,6 +74,7 @@ class Application:
     plan: TargetPlan
     decisions: Sequence[Decision]
     quotas: Mapping[str, Quota]
+    costs: CostTable
     limits: ApprovalLimits
     foreseen_short_rru: Mapping[str, float]
     actor: str
@@ -148,6 +151,9 @@ def refuse_unsound(fleet: FleetSnapshot, changes: PlanChanges, settled: Settled)
     overtaken = ~settled.kept & (settled.because == NONE)
     if overtaken.any():
         return stale(servers_in_words([str(fleet.servers.name[row]) for row in changes.row[overtaken]]))
+    over = np.unique(settled.because[~settled.kept & (settled.why == Why.QUOTA)])
+    if len(over):
+        return outgrown(f"the quota of the owner of {changes.touched.name[over[0]]} has no room for its servers")
     worse = np.unique(settled.because[~settled.kept])
     if len(worse):
         names = ", ".join(str(name) for name in changes.touched.name[worse[:_SHOWN_MAX]])
@@ -215,12 +221,12 @@ def plan_of(imagined: FleetSnapshot, changes: Sequence[SimulatedChange]) -> Targ
     return TargetPlan(target=target, parent_plan_id=imagined.target_plan_id)
 
 
-def owners_that_grow(decisions: Sequence[Decision]) -> dict[str, list[str]]:
-    """Return the owners whose promised capacity would grow, in order, with the names of their decided reservations."""
+def owners_in(decisions: Sequence[Decision]) -> dict[str, list[str]]:
+    """Return the owners of the decided reservations, in order, with the names of these reservations."""
     names: dict[str, list[str]] = {}
     for one in decisions:
         names.setdefault(one.owner, []).append(one.name)
-    return {owner: names[owner] for owner in sorted(names) if _asked_rru(decisions, owner) > _had_rru(decisions, owner)}
+    return {owner: names[owner] for owner in sorted(names)}
 
 
 def judge_application(application: Application) -> Refusal | Applied:
@@ -240,6 +246,7 @@ def judge_application(application: Application) -> Refusal | Applied:
             application.plan.target,
             float(covered.shortfall[one.row]),
             application.limits,
+            application.costs,
         )
     )
     lacked = short_rru(application.imagined, covered)
@@ -255,12 +262,12 @@ def judge_application(application: Application) -> Refusal | Applied:
 
 def _over_quota(application: Application) -> Refusal | None:
     for owner, quota in application.quotas.items():
-        asked, had = _asked_rru(application.decisions, owner), _had_rru(application.decisions, owner)
-        if quota.limit_rru is not None and exceeds_quota(quota, asked_rru=asked, had_rru=had):
+        asked, had = _asked_cost_units(application, owner), quota.own_cost_units
+        if quota.limit_cost_units is not None and exceeds_quota(quota, asked=asked, had=had):
             detail = (
-                f"{owner} may have {quota.limit_rru:g} RRU in {quota.region}: {quota.used_rru + had:g} are in use, "
-                f"{quota.pending_rru:g} are in requests, and this adds {asked - had:g}. Simulate less, or set a "
-                "larger quota first."
+                f"{owner} may have {quota.limit_cost_units:g} cost units in {quota.region}: "
+                f"{quota.used_cost_units + had:g} are in use, {quota.pending_cost_units:g} are in requests, and this "
+                f"adds {asked - had:g}. Simulate less, or set a larger quota first."
             )
             return Refusal(status=409, code="quota_exceeded", detail=detail, figures={"owner": owner})
     return None
@@ -281,12 +288,14 @@ def _unapproved(application: Application, causes: Sequence[Cause]) -> Refusal | 
     return None
 
 
-def _asked_rru(decisions: Sequence[Decision], owner: str) -> float:
-    return sum(one.spec.capacity_rru for one in decisions if one.owner == owner)
-
-
-def _had_rru(decisions: Sequence[Decision], owner: str) -> float:
-    return sum(one.before.spec.capacity_rru for one in decisions if one.owner == owner and one.before is not None)
+def _asked_cost_units(application: Application, owner: str) -> float:
+    """Return what the decided reservations of an owner would count toward its quota."""
+    imagined, target, costs = application.imagined, application.plan.target, application.costs
+    return sum(
+        max(most_cost_units(one.spec, costs), held_cost_units(imagined, one.row, target, costs))
+        for one in application.decisions
+        if one.owner == owner
+    )
 
 
 def _wrong_phase(detail: str) -> Refusal:

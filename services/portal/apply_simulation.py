@@ -19,15 +19,16 @@ from libs.plan_check.check import require_clean
 from libs.plan_check.churn import counted_servers
 from libs.plan_check.committed import check_committed
 from libs.plan_check.regression import planned_shortfall_rru
-from libs.ras.committable_changes import settle
 from libs.ras.findings import findings_of
+from libs.ras.quota_bounds import settle_within
 from libs.ras.simulation_report import SimulationReport, report_of_json
 from libs.store.capacity.approval_limits import load_approval_limits
 from libs.store.capacity.capacity_requests import change_phase, create_capacity_request
+from libs.store.capacity.cost_units import load_cost_table
 from libs.store.capacity.coverage import load_coverage
 from libs.store.capacity.findings import record_findings
 from libs.store.capacity.plan_changes import load_plan_changes
-from libs.store.capacity.quotas import load_quota
+from libs.store.capacity.quotas import load_bounds, load_quota, lock_limits
 from libs.store.capacity.reservations import create_reservation, load_reservation, update_spec
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.servers import count_free_servers
@@ -46,7 +47,7 @@ from services.portal.application import (
     decide,
     judge_application,
     outgrown,
-    owners_that_grow,
+    owners_in,
     plan_of,
     refuse_changed_servers,
     refuse_for_good,
@@ -99,6 +100,7 @@ def apply_simulation(
     _raise(refuse_moved(simulation, rests_on(before, imagined, plan.target)))
     # From here on under locks, in the order of an assessment: the region, the quotas, the reservations, the servers.
     lock_lineage(tx, ground.region_id, simulation.region, before.target_plan_id)
+    lock_limits(tx, ground.region_id)
     if load_region(tx, simulation.region).generation != ground.generation:
         _raise(stale("the policy"))
     decisions = decide(simulation, imagined, _load_resized(tx, before, imagined))
@@ -109,8 +111,12 @@ def apply_simulation(
         decisions=decisions,
         quotas={
             owner: load_quota(tx, simulation.region, owner, except_names=names, lock=True)
-            for owner, names in owners_that_grow(decisions).items()
+            for owner, names in owners_in(decisions).items()
         },
+        costs=replace(
+            load_cost_table(tx, load_region(tx, simulation.region)),
+            affinity_tolerance=imagined.policy.affinity_tolerance,
+        ),
         limits=load_approval_limits(tx, ground.region_id),
         foreseen_short_rru=_foreseen(report),
         actor=actor,
@@ -205,7 +211,7 @@ def _require_sound(tx: Transaction, snapshot: FleetSnapshot, plan: TargetPlan, *
     lock_plan(tx, snapshot, plan, parent=parent)
     changes = load_plan_changes(tx, snapshot, plan)
     planned = planned_shortfall_rru(snapshot, plan.target)[changes.touched.row]
-    settled = settle(changes, snapshot.policy, planned)
+    settled = settle_within(changes, snapshot.policy, planned, load_bounds(tx, snapshot, changes))
     _raise(refuse_unsound(snapshot, changes, settled))
     require_clean(check_committed(changes, settled.kept, snapshot.policy, planned))
 

@@ -10,6 +10,7 @@ from datetime import datetime
 from libs.domain.capacity_request import CapacityRequest
 from libs.store.capacity.approval_limits import load_approval_limits
 from libs.store.capacity.approvals import is_approved
+from libs.store.capacity.cost_units import load_cost_table
 from libs.store.capacity.quotas import load_quota
 from libs.store.capacity.reservations import find_reservation, load_reservation
 from libs.store.fleet.regions import load_region
@@ -54,7 +55,7 @@ def load_case(tx: Transaction, question: Question, *, now: datetime) -> Case:
     """Load all data that decide on `question`. `tx` must come from Database.snapshot(), so that all data are of one
     moment. Raises NotFound.
     """
-    region_id = load_region(tx, question.region).region_id
+    region = load_region(tx, question.region)
     request_id = question.capacity_request_id
     return Case(
         question=question,
@@ -63,7 +64,8 @@ def load_case(tx: Transaction, question: Question, *, now: datetime) -> Case:
         else load_reservation(tx, question.reservation_id),
         snapshot=load_fleet_snapshot(tx, question.region),
         quota=load_quota(tx, question.region, question.owner, before=request_id, except_names=[question.name]),
-        limits=load_approval_limits(tx, region_id),
+        costs=load_cost_table(tx, region),
+        limits=load_approval_limits(tx, region.region_id),
         approved=request_id is not None and is_approved(tx, request_id),
         now=now,
     )

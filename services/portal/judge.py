@@ -7,12 +7,13 @@ docs/designs/0003-access-and-approvals.md.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from libs.domain.approval import ApprovalLimits, Cause
 from libs.domain.approval_causes import approval_causes
 from libs.domain.capacity_request import CapacityRequestPhase
+from libs.domain.cost_units import CostTable, held_cost_units, most_cost_units
 from libs.domain.fleet import FleetSnapshot, TargetPlan
 from libs.domain.quota import Quota
 from libs.domain.reservation import Reservation, ReservationSpec
@@ -48,6 +49,7 @@ class Case:
                neither
     snapshot   the whole region, because bound servers also decide whether the request could ever be met
     quota      quota of the owner, in which this question and later requests do not count
+    costs      cost units of the region
     approved   True: a person approved the request, and it has not changed since
     """
 
@@ -55,6 +57,7 @@ class Case:
     found: Reservation | None
     snapshot: FleetSnapshot
     quota: Quota
+    costs: CostTable
     limits: ApprovalLimits
     approved: bool
     now: datetime
@@ -69,7 +72,7 @@ class Case:
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Judgement:
     """The decision on a question. `plan` holds the targets to commit if the request is granted or degraded. `causes`
-    are the reasons why a person must approve.
+    are the reasons why a person must approve. `cost_units` is what the reservation would count toward the quota.
     """
 
     phase: CapacityRequestPhase
@@ -78,18 +81,36 @@ class Judgement:
     numbers: Mapping[str, float]
     plan: TargetPlan | None = None
     causes: tuple[Cause, ...] = ()
+    cost_units: float = 0.0
 
 
 def judge(case: Case) -> Judgement:
     """Decide on a case. The decision depends only on `case`."""
-    refused = _overtaken(case) or _over(case) or over_quota(case)
+    question = case.question
+    most = most_cost_units(question.spec, case.costs)
+    refused = _overtaken(case) or _over(case) or over_quota(case, most)
     if refused is not None:
         return refused
-    question = case.question
     asked, row = with_reservation(case.snapshot, question.name, question.spec)
     verdict = admit(asked, row)
     if verdict.plan is None:
         return _as_it_is(verdict)
+    if not case.begins_later:
+        most = max(most, held_cost_units(asked, row, verdict.plan.target, case.costs))
+    refused = over_quota(case, most)
+    if refused is not None:
+        return refused
+    verdict = replace(verdict, numbers={**verdict.numbers, "cost_units": most})
+    return replace(_accepted(case, asked, row, verdict), cost_units=most)
+
+
+def _accepted(case: Case, asked: FleetSnapshot, row: int, verdict: Verdict) -> Judgement:
+    """Return the judgement on a question that the region could meet and that fits the quota.
+
+    asked   the region with the reservation of the question at `row`
+    """
+    assert verdict.plan is not None
+    question = case.question
     causes = (
         ()
         if case.approved
@@ -101,6 +122,7 @@ def judge(case: Case) -> Judgement:
             verdict.plan.target,
             verdict.numbers.get("short_rru", 0.0),
             case.limits,
+            case.costs,
         )
     )
     if causes:
@@ -139,23 +161,26 @@ def _over(case: Case) -> Judgement | None:
     return _rejected("WindowOver", message, {})
 
 
-def over_quota(case: Case) -> Judgement | None:
-    """Refuse a request that exceeds its owner's quota; return None if it fits or asks for no more than before."""
-    quota, asked = case.quota, case.question.spec.capacity_rru
-    had = 0.0 if case.found is None else case.found.spec.capacity_rru
-    if quota.limit_rru is None or not exceeds_quota(quota, asked_rru=asked, had_rru=had):
+def over_quota(case: Case, asked: float) -> Judgement | None:
+    """Refuse a request that exceeds its owner's quota; return None if it fits or asks for no more than before.
+
+    asked   cost units that the reservation would count
+    """
+    quota = case.quota
+    if quota.limit_cost_units is None or not exceeds_quota(quota, asked=asked, had=quota.own_cost_units):
         return None
-    left = max(0.0, quota.limit_rru - quota.used_rru - quota.pending_rru)
-    pending = f", {quota.pending_rru:g} are in requests before this one" if quota.pending_rru else ""
+    left = max(0.0, quota.limit_cost_units - quota.used_cost_units - quota.pending_cost_units)
+    pending = f", {quota.pending_cost_units:g} are in requests before this one" if quota.pending_cost_units else ""
     message = (
-        f"{quota.owner} may have {quota.limit_rru:g} RRU in {quota.region}: {quota.used_rru:g} are in use{pending}, "
-        f"and {asked:g} are asked for. Ask for at most {left:g}, return some, or ask an operator for a larger quota."
+        f"{quota.owner} may have {quota.limit_cost_units:g} cost units in {quota.region}: {quota.used_cost_units:g} "
+        f"are in use{pending}, and this may come to hold {asked:g}, its buffers, shares and servers on their way back "
+        f"included. Ask for at most {left:g}, return some, or ask an operator for a larger quota."
     )
     numbers = {
-        "quota_rru": quota.limit_rru,
-        "used_rru": quota.used_rru,
-        "pending_rru": quota.pending_rru,
-        "asked_rru": asked,
+        "quota_cost_units": quota.limit_cost_units,
+        "used_cost_units": quota.used_cost_units,
+        "pending_cost_units": quota.pending_cost_units,
+        "asked_cost_units": asked,
     }
     return _rejected("QuotaExceeded", message, numbers)
 

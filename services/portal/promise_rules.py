@@ -12,16 +12,17 @@ from libs.domain.approval import ApprovalLimits
 from libs.domain.quota import Quota
 
 
-def exceeds_quota(quota: Quota, *, asked_rru: float, had_rru: float) -> bool:
-    """Return whether `asked_rru` in place of `had_rru` exceeds the owner's quota.
+def exceeds_quota(quota: Quota, *, asked: float, had: float) -> bool:
+    """Return whether `asked` cost units in place of `had` exceed the owner's quota.
 
-    quota   quota whose used_rru and pending_rru do not count the reservations in question
+    quota        quota whose used_cost_units and pending_cost_units do not count the reservations in question
+    asked, had   what these reservations count: the most that they may come to hold, or what they hold if that is more
 
     The comparison is exact. An owner that asks for no more than it has is never refused.
     """
-    if quota.limit_rru is None or asked_rru <= had_rru:
+    if quota.limit_cost_units is None or asked <= had:
         return False
-    return quota.used_rru + quota.pending_rru + asked_rru > quota.limit_rru
+    return quota.used_cost_units + quota.pending_cost_units + asked > quota.limit_cost_units
 
 
 def lacks_second_person(limits: ApprovalLimits, asked_by: Collection[str], actor: str) -> bool:

@@ -60,7 +60,7 @@ def _kind_of_its_own(operation: Operation, told: Json, row: Json, about: str) ->
         "skip_step": operation.what == "skip_step" and row.get("dead_letter") is None,
         "set_quota": operation.what == "set_quota"
         and row["generation"] == told["generation"]
-        and row["limit_rru"] != told["limit_rru"],
+        and row["limit_cost_units"] != told["limit_cost_units"],
     }
     if wrong.get(operation.what):
         yield Violation("done_is_kept", f"{about} was done, and its effect is missing", (operation.op,))

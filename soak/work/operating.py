@@ -42,7 +42,7 @@ def set_quota(client: Client) -> None:
     found = client.read_etag("get_quota", path)
     if found is not None:
         limit = round(client.chance.uniform(0.1, 0.5) * len(client.site.servers), 6)
-        client.swap("set_quota", "PUT", path, {"limit_rru": limit, **_WHY}, generation=found[1])
+        client.swap("set_quota", "PUT", path, {"limit_cost_units": limit, **_WHY}, generation=found[1])
 
 
 def set_limits(client: Client) -> None:
@@ -53,7 +53,7 @@ def set_limits(client: Client) -> None:
     found = client.read_etag("get_limits", path)
     if found is not None:
         size = round(client.chance.uniform(0.03, 0.06) * len(client.site.servers), 6)
-        client.swap("set_limits", "PUT", path, {"size_rru": size, **_WHY}, generation=found[1])
+        client.swap("set_limits", "PUT", path, {"size_cost_units": size, **_WHY}, generation=found[1])
 
 
 def solve(client: Client) -> None:

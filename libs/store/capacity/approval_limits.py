@@ -10,7 +10,7 @@ from libs.reconcile.errors import StaleGeneration
 from libs.store.platform.database import Transaction
 from libs.store.tables import approval_limits
 
-_COLUMNS = tuple(approval_limits.c[name] for name in ApprovalLimits.__dataclass_fields__)
+_COLUMNS = tuple(approval_limits.c[name].label(name) for name in ApprovalLimits.__dataclass_fields__)
 
 
 def load_approval_limits(tx: Transaction, region_id: int) -> ApprovalLimits:
@@ -22,7 +22,7 @@ def load_approval_limits(tx: Transaction, region_id: int) -> ApprovalLimits:
 def set_approval_limits(tx: Transaction, region_id: int, limits: ApprovalLimits) -> ApprovalLimits:
     """Set the limits of a region. Raises StaleGeneration unless the stored limits are still at `limits.generation`."""
     values = {
-        "size_rru": limits.size_rru,
+        "size_cost_units": limits.size_cost_units,
         "hardware_share": limits.hardware_share,
         "four_eyes": limits.four_eyes,
     }

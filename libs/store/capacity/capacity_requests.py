@@ -194,7 +194,7 @@ def _capacity_request(row: sa.RowMapping) -> CapacityRequest:
             "kind": CapacityRequestKind(row["kind"]),
             "phase": CapacityRequestPhase(row["phase"]),
             "amended_by": tuple(row["amended_by"]),
-            "spec": None if row["spec"] is None else _spec(row["spec"]),
+            "spec": None if row["spec"] is None else spec_of_json(row["spec"]),
         }
     )
 
@@ -209,7 +209,8 @@ def _times(spec: ReservationSpec) -> dict[str, datetime | None]:
     return {"starts_at": spec.starts_at, "ends_at": spec.ends_at}
 
 
-def _spec(saved: Mapping[str, object]) -> ReservationSpec:
+def spec_of_json(saved: Mapping[str, object]) -> ReservationSpec:
+    """Return a spec from its JSON object, the inverse of spec_json."""
     fields: dict[str, object] = {**saved, "unit": CapacityUnit(str(saved["unit"]))}
     for name in ("starts_at", "ends_at"):  # requests older than the windows of reservations lack them
         at = saved.get(name)

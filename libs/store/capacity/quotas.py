@@ -1,42 +1,32 @@
-"""Quotas: the capacity that an owner may be promised in a region, and the capacity that counts toward it."""
+"""Quotas: the cost units that an owner may come to hold in a region, and those that count toward the limit."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import defaultdict
+from collections.abc import Collection, Sequence
 
+import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
+from libs.domain.cost_units import most_cost_units, units_of_types
+from libs.domain.fleet import FleetSnapshot
 from libs.domain.page import Page
-from libs.domain.quota import Quota
+from libs.domain.plan_changes import NONE, PlanChanges
+from libs.domain.quota import Quota, QuotaBounds
+from libs.domain.region import Region
+from libs.domain.reservation import ReservationKind
 from libs.reconcile.errors import StaleGeneration
-from libs.store.capacity.capacity_requests import UNDECIDED
+from libs.store.capacity.capacity_requests import UNDECIDED, spec_of_json
+from libs.store.capacity.cost_units import load_cost_table, load_uses
 from libs.store.fleet.regions import load_region
 from libs.store.platform.database import Transaction
-from libs.store.tables import quotas, regions
+from libs.store.tables import quotas, regions, reservations
 
-# At most one request about each name is ever accepted, so only the largest of them counts.
-_QUOTA = """
-    SELECT asked.owner, limit_rru, coalesce(generation, 0) AS generation, coalesce(used_rru, 0) AS used_rru,
-           coalesce(pending_rru, 0) AS pending_rru
-    FROM (SELECT CAST(unnest(CAST(:owners AS text[])) AS text) AS owner) AS asked
-    LEFT JOIN quotas ON quotas.region_id = :region_id AND quotas.owner = asked.owner
-    LEFT JOIN LATERAL (
-        SELECT sum(capacity_rru) AS used_rru FROM reservations
-        WHERE region_id = :region_id AND reservations.owner = asked.owner AND kind = 'guaranteed'
-          AND deleted_at IS NULL AND name <> ALL(CAST(:except_names AS text[]))
-    ) AS used ON true
-    LEFT JOIN LATERAL (
-        SELECT sum(adds_rru) AS pending_rru FROM (
-            SELECT max(greatest(0, CAST(q.spec ->> 'capacity_rru' AS float8) - coalesce(r.capacity_rru, 0))) AS adds_rru
-            FROM capacity_requests q LEFT JOIN reservations r ON r.reservation_id = q.reservation_id
-            WHERE q.region_id = :region_id AND q.owner = asked.owner AND q.phase = ANY(:undecided)
-              AND q.kind <> 'delete' AND q.reservation_name <> ALL(CAST(:except_names AS text[]))
-              AND (CAST(:before AS bigint) IS NULL OR q.capacity_request_id < :before)
-            GROUP BY q.reservation_name
-        ) AS by_name
-    ) AS pending ON true
-    ORDER BY asked.owner"""
+_UNDECIDED = """
+    SELECT owner, reservation_name, reservation_id, spec FROM capacity_requests
+    WHERE region_id = :region_id AND owner = ANY(:owners) AND phase = ANY(:undecided) AND kind <> 'delete'
+      AND (CAST(:before AS bigint) IS NULL OR capacity_request_id < :before)"""
 
 
 def load_quota(
@@ -48,54 +38,103 @@ def load_quota(
     except_names: Collection[str] = (),
     lock: bool = False,
 ) -> Quota:
-    """Return an owner's limit in a region, and the capacity that counts toward this limit. Raises NotFound if the
+    """Return an owner's limit in a region, and the cost units that count toward this limit. Raises NotFound if the
     region does not exist.
 
     before        count only undecided requests with an id below `before`; None: count all
-    except_names  names of reservations that do not count, nor do requests about them
+    except_names  names of live reservations that count as the owner's own in question, and not as used. Requests about
+                  them do not count
     lock          True: lock the limit until the transaction ends, so that no other transaction changes or reads it to
                   decide
     """
-    region_id = load_region(tx, region).region_id
+    found = load_region(tx, region)
     if lock:
-        row = sa.select(quotas.c.quota_id).where(quotas.c.region_id == region_id, quotas.c.owner == owner)
+        row = sa.select(quotas.c.quota_id).where(quotas.c.region_id == found.region_id, quotas.c.owner == owner)
         tx.execute(row.with_for_update())
-    [found] = _load(tx, region, region_id, [owner], before, except_names)
-    return found
+    [quota] = _load(tx, found, [owner], before, except_names)
+    return quota
+
+
+def lock_limits(tx: Transaction, region_id: int) -> None:
+    """Lock the limits of a region's owners, so that no request of theirs is accepted until the transaction ends.
+
+    Call it after the lineage of the region is locked, and before reservations and servers are.
+    """
+    query = sa.select(quotas.c.quota_id).where(quotas.c.region_id == region_id, quotas.c.limit_cost_units.is_not(None))
+    tx.execute(query.order_by(quotas.c.quota_id).with_for_update(read=True)).all()
+
+
+def load_bounds(tx: Transaction, snapshot: FleetSnapshot, changes: PlanChanges) -> QuotaBounds:
+    """Return the limits that the changes of a plan must respect.
+
+    Call lock_limits and libs.store.plans.plans.lock_plan first, in the same transaction.
+    """
+    region, touched = load_region(tx, snapshot.region), changes.touched
+    query = sa.select(quotas.c.owner, quotas.c.limit_cost_units).join(
+        reservations, sa.and_(reservations.c.region_id == quotas.c.region_id, reservations.c.owner == quotas.c.owner)
+    )
+    limited = query.where(
+        quotas.c.region_id == region.region_id,
+        quotas.c.limit_cost_units.is_not(None),
+        reservations.c.kind == ReservationKind.GUARANTEED.value,
+        reservations.c.reservation_id.in_(touched.id.tolist()),
+    )
+    limits = dict(tx.execute(limited.distinct().order_by(quotas.c.owner)).tuples().all())
+    owner, most, targeted = np.full(len(touched), NONE, np.int32), np.zeros(len(touched)), np.zeros(len(touched))
+    elsewhere, number = np.zeros(len(limits)), {name: i for i, name in enumerate(limits)}
+    table = load_cost_table(tx, region)
+    place = {int(reservation_id): q for q, reservation_id in enumerate(touched.id)}
+    for use in load_uses(tx, region.region_id, list(limits), table) if limits else ():
+        q = place.get(use.reservation_id)
+        if q is None:
+            elsewhere[number[use.owner]] += use.counts
+        else:
+            owner[q], most[q], targeted[q] = number[use.owner], use.most, use.targeted
+    servers, rows = snapshot.servers, changes.row
+    counts = servers.available[rows] & ~changes.leaving
+    units = units_of_types(snapshot, table)[servers.hardware_type[rows]] * counts
+    limit = np.array(list(limits.values()), np.float64)
+    return QuotaBounds(owner=owner, most=most, targeted=targeted, units=units, limit=limit, elsewhere=elsewhere)
 
 
 def list_quotas(tx: Transaction, region: str | None, *, after: int | None, limit: int) -> Page[Quota]:
     """Return a page of limits in order of id. `after` is the last id of the page before. Raises NotFound if the region
     does not exist.
     """
-    query = sa.select(quotas.c.quota_id, quotas.c.owner, quotas.c.region_id, regions.c.name).join(
+    query = sa.select(quotas.c.quota_id, quotas.c.owner, regions.c.name).join(
         regions, regions.c.region_id == quotas.c.region_id
     )
-    query = query.where(quotas.c.quota_id > (after or 0), quotas.c.limit_rru.is_not(None))
+    query = query.where(quotas.c.quota_id > (after or 0), quotas.c.limit_cost_units.is_not(None))
     if region is not None:
         query = query.where(quotas.c.region_id == load_region(tx, region).region_id)
     rows = tx.execute(query.order_by(quotas.c.quota_id).limit(limit + 1)).all()
-    loaded: dict[tuple[int, str], Quota] = {}
-    for region_id, name in {(row.region_id, row.name) for row in rows}:  # one statement for each region on the page
-        owners = [row.owner for row in rows if row.region_id == region_id]
-        loaded |= {(region_id, quota.owner): quota for quota in _load(tx, name, region_id, owners, None, ())}
-    ids = {(row.region_id, row.owner): row.quota_id for row in rows}
-    region_ids = {row.name: row.region_id for row in rows}
-    found = [loaded[row.region_id, row.owner] for row in rows]
-    return Page.of(found, limit, lambda quota: ids[region_ids[quota.region], quota.owner])
+    loaded: dict[tuple[str, str], Quota] = {}
+    for name in {row.name for row in rows}:  # a fixed number of statements for each region on the page
+        owners = [row.owner for row in rows if row.name == name]
+        loaded |= {(name, quota.owner): quota for quota in _load(tx, load_region(tx, name), owners, None, ())}
+    ids = {(row.name, row.owner): row.quota_id for row in rows}
+    found = [loaded[row.name, row.owner] for row in rows]
+    return Page.of(found, limit, lambda quota: ids[quota.region, quota.owner])
 
 
-def set_quota(tx: Transaction, region: str, owner: str, limit_rru: float | None, *, generation: int) -> Quota:
-    """Set the limit of an owner in a region to `limit_rru`; None lifts the limit. A limit that was never set is at
-    generation 0. Raises NotFound, StaleGeneration.
+def set_quota(tx: Transaction, region: str, owner: str, limit_cost_units: float | None, *, generation: int) -> Quota:
+    """Set the limit of an owner in a region; None lifts it. A limit that was never set is at generation 0.
+
+    Raises NotFound, StaleGeneration.
     """
     region_id = load_region(tx, region).region_id
     key = sa.and_(quotas.c.region_id == region_id, quotas.c.owner == owner)
     if generation == 0:
-        new = insert(quotas).values(region_id=region_id, owner=owner, limit_rru=limit_rru).on_conflict_do_nothing()
+        new = (
+            insert(quotas)
+            .values(region_id=region_id, owner=owner, limit_cost_units=limit_cost_units)
+            .on_conflict_do_nothing()
+        )
         changed = tx.execute(new.returning(quotas.c.quota_id)).first()
     else:
-        update = sa.update(quotas).where(key, quotas.c.generation == generation).values(limit_rru=limit_rru)
+        update = (
+            sa.update(quotas).where(key, quotas.c.generation == generation).values(limit_cost_units=limit_cost_units)
+        )
         changed = tx.execute(update.returning(quotas.c.quota_id)).first()
     found = load_quota(tx, region, owner)
     if changed is None:
@@ -104,13 +143,38 @@ def set_quota(tx: Transaction, region: str, owner: str, limit_rru: float | None,
 
 
 def _load(
-    tx: Transaction, region: str, region_id: int, owners: list[str], before: int | None, except_names: Collection[str]
+    tx: Transaction, region: Region, owners: Sequence[str], before: int | None, except_names: Collection[str]
 ) -> list[Quota]:
+    table = load_cost_table(tx, region)
+    uses = load_uses(tx, region.region_id, owners, table)
+    used, own = defaultdict[str, float](float), defaultdict[str, float](float)
+    counted = {use.reservation_id: use.counts for use in uses}
+    for use in uses:
+        (own if use.live and use.name in except_names else used)[use.owner] += use.counts
     values = {
-        "region_id": region_id,
-        "owners": owners,
+        "region_id": region.region_id,
+        "owners": list(owners),
         "before": before,
-        "except_names": list(except_names),
         "undecided": [phase.value for phase in UNDECIDED],
     }
-    return [Quota(region=region, **row) for row in tx.execute(sa.text(_QUOTA), values).mappings()]
+    adds: dict[tuple[str, str], float] = {}
+    for owner, name, reservation_id, spec in tx.execute(sa.text(_UNDECIDED), values).tuples():
+        if name not in except_names:
+            # At most one request about each name is ever accepted, so only the largest of them counts.
+            more = most_cost_units(spec_of_json(spec), table) - counted.get(reservation_id, 0.0)
+            adds[owner, name] = max(adds.get((owner, name), 0.0), more)
+    columns = quotas.c.owner, quotas.c.limit_cost_units.label("limit_cost_units"), quotas.c.generation
+    rows = tx.execute(sa.select(*columns).where(quotas.c.region_id == region.region_id, quotas.c.owner.in_(owners)))
+    limits = {row["owner"]: row for row in rows.mappings()}
+    return [
+        Quota(
+            region=region.name,
+            owner=owner,
+            limit_cost_units=limits[owner]["limit_cost_units"] if owner in limits else None,
+            used_cost_units=used[owner],
+            pending_cost_units=sum(more for (asking, _), more in adds.items() if asking == owner),
+            own_cost_units=own[owner],
+            generation=limits[owner]["generation"] if owner in limits else 0,
+        )
+        for owner in owners
+    ]

@@ -82,28 +82,77 @@ def put_attributes(
     """Replace the attributes of a hardware type. Raises NotFound, and StaleGeneration unless the type is at
     `generation`.
     """
+    before = _lock(tx, name, generation)
+    if dict(before.attributes) == dict(attributes):
+        return before
+    after = _update(tx, name, attributes=dict(attributes))
+    _tell(tx, "put_attributes", after, before.attributes, attributes, actor=actor, now=now)
+    return after
+
+
+def put_cost_units(
+    tx: Transaction,
+    name: str,
+    cost_units: float | None,
+    *,
+    generation: int,
+    actor: str,
+    reason: str | None,
+    now: datetime,
+) -> HardwareType:
+    """Set what one server of a hardware type counts toward quotas and approval limits. None: the default.
+
+    Raises NotFound, and StaleGeneration unless the type is at `generation`.
+    """
+    before = _lock(tx, name, generation)
+    if before.cost_units == cost_units:
+        return before
+    after = _update(tx, name, cost_units=cost_units)
+    told = ({"cost_units": one.cost_units} for one in (before, after))
+    _tell(tx, "put_cost_units", after, *told, actor=actor, now=now, reason=reason)
+    return after
+
+
+def _lock(tx: Transaction, name: str, generation: int) -> HardwareType:
+    """Lock a hardware type until the transaction ends. Raises NotFound, and StaleGeneration unless at `generation`."""
     table = hardware_types
     row = tx.execute(sa.select(table).where(table.c.name == name).with_for_update()).mappings().one_or_none()
     if row is None:
         raise NotFound("hardware type", name)
-    before = _hardware_type(row)
-    if before.generation != generation:
-        raise StaleGeneration("hardware type", name, expected=generation, found=before.generation)
-    if dict(before.attributes) == dict(attributes):
-        return before
-    update = sa.update(table).where(table.c.name == name).values(attributes=dict(attributes)).returning(table)
-    after = _hardware_type(tx.execute(update).mappings().one())
+    found = _hardware_type(row)
+    if found.generation != generation:
+        raise StaleGeneration("hardware type", name, expected=generation, found=found.generation)
+    return found
+
+
+def _update(tx: Transaction, name: str, **values: object) -> HardwareType:
+    table = hardware_types
+    update = sa.update(table).where(table.c.name == name).values(values).returning(table)
+    return _hardware_type(tx.execute(update).mappings().one())
+
+
+def _tell(
+    tx: Transaction,
+    action: str,
+    after: HardwareType,
+    was: Mapping[str, object],
+    is_now: Mapping[str, object],
+    *,
+    actor: str,
+    now: datetime,
+    reason: str | None = None,
+) -> None:
     audit.append(
         tx,
         actor=actor,
-        action="put_attributes",
+        action=action,
         subject_kind="hardware_type",
         subject_id=after.hardware_type_id,
         now=now,
-        before=before.attributes,
-        after=attributes,
+        before=was,
+        after=is_now,
+        reason=reason,
     )
-    return after
 
 
 def _hardware_type(row: Mapping[Any, Any]) -> HardwareType:
@@ -111,5 +160,6 @@ def _hardware_type(row: Mapping[Any, Any]) -> HardwareType:
         hardware_type_id=row["hardware_type_id"],
         name=row["name"],
         attributes=row["attributes"],
+        cost_units=row["cost_units"],
         generation=row["generation"],
     )

@@ -130,6 +130,7 @@ capacity_requests = sa.Table(
     ),
 )
 
+# The columns limit_rru and size_rru count cost units. They keep their names for processes of the previous version.
 # A row stays when its limit is lifted. Its generation keeps rising, so a stale If-Match is always detected.
 quotas = sa.Table(
     "quotas",
@@ -137,7 +138,7 @@ quotas = sa.Table(
     sa.Column("region_id", sa.BigInteger, sa.ForeignKey("regions.region_id"), primary_key=True),
     sa.Column("owner", sa.Text, primary_key=True),
     sa.Column("quota_id", sa.BigInteger, sa.Identity(always=True), nullable=False),
-    sa.Column("limit_rru", sa.Double, nullable=True),
+    sa.Column("limit_rru", sa.Double, nullable=True, key="limit_cost_units"),
     generation(),
     sa.UniqueConstraint("quota_id"),
     sa.CheckConstraint("limit_rru >= 0 AND limit_rru < 'infinity'", name="limit_rru"),
@@ -147,7 +148,7 @@ approval_limits = sa.Table(
     "approval_limits",
     metadata,
     sa.Column("region_id", sa.BigInteger, sa.ForeignKey("regions.region_id"), primary_key=True),
-    sa.Column("size_rru", sa.Double, nullable=True),
+    sa.Column("size_rru", sa.Double, nullable=True, key="size_cost_units"),
     sa.Column("hardware_share", sa.Double, nullable=True),
     sa.Column("four_eyes", sa.Boolean, nullable=False),
     generation(),

@@ -63,7 +63,9 @@ hardware_types = sa.Table(
     json("attributes"),
     generation(),
     at("created_at"),
+    sa.Column("cost_units", sa.Double, nullable=True),
     sa.UniqueConstraint("name"),
+    sa.CheckConstraint("cost_units > 0 AND cost_units < 'infinity'", name="cost_units"),
 )
 
 servers = sa.Table(

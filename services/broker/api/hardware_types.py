@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Response
-from pydantic import Field, StringConstraints
+from pydantic import ConfigDict, Field, StringConstraints
 
 from libs.domain.principal import Role
-from libs.store.fleet.hardware_types import list_hardware_types, load_hardware_type, put_attributes
+from libs.store.fleet.hardware_types import list_hardware_types, load_hardware_type, put_attributes, put_cost_units
 from libs.store.platform.database import Transaction
 from libs.web.auth import Asking, require
 from libs.web.context import Context
@@ -17,6 +17,7 @@ from libs.web.generations import ExpectedGeneration, etag
 from libs.web.idempotency import Answer, Write
 from libs.web.model import Flag, Name, Number, PageOf, RequestModel, ResponseModel, SomeName
 from libs.web.openapi import headers, problems
+from libs.web.reasons import GivenReason
 
 router = APIRouter(prefix="/v1/hardware-types", tags=["hardware types"])
 _NOUN = "hardware-types"
@@ -30,6 +31,9 @@ class HardwareTypeOut(ResponseModel):
     hardware_type_id: int
     name: str
     attributes: dict[str, object] = Field(examples=[{"vcpu": 96, "memory_gb": 384, "watts": 410}])
+    cost_units: float | None = Field(
+        description="Count of one server toward quotas and approval limits; null: not set, and it counts 1"
+    )
     generation: int
 
 
@@ -37,6 +41,14 @@ class HardwareTypeIn(RequestModel):
     """The known attributes of a hardware type. They replace the earlier ones."""
 
     attributes: dict[Name, Flag | Number | Text] = Field(max_length=100, examples=[{"vcpu": 96, "watts": 410}])
+
+
+class CostUnitsIn(RequestModel):
+    """The count of one server of a hardware type toward quotas and approval limits."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"cost_units": 1.6, "reason": "prices of 2027"}]})
+    cost_units: Annotated[Number, Field(gt=0, le=1e6)] | None = Field(description="null: the default")
+    reason: GivenReason | None = Field(default=None, description="Why, for the audit trail")
 
 
 @router.get("", operation_id="list_hardware_types")
@@ -82,6 +94,36 @@ def put_hardware_type(
     def effect(tx: Transaction) -> Answer:
         now, actor = context.clock.now(), principal.name
         after = put_attributes(tx, hardware_type, body.attributes, generation=expected, actor=actor, now=now)
+        return Answer(200, HardwareTypeOut.model_validate(after), etag(after.generation))
+
+    return write.once(effect)
+
+
+@router.put(
+    "/{hardware_type}/cost-units",
+    operation_id="put_cost_units",
+    response_model=HardwareTypeOut,
+    dependencies=[Depends(require(Role.OPERATOR))],
+    responses={200: {"headers": headers("ETag")}, **problems(404, 409)},
+)
+def set_cost_units(
+    hardware_type: TypeName,
+    body: CostUnitsIn,
+    write: Write,
+    expected: ExpectedGeneration,
+    principal: Asking,
+    context: Context,
+) -> Response:
+    """Set what a server of this type counts toward quotas and approval limits, in all regions.
+
+    Later decisions use it. It takes no server from an owner that is above its quota by it.
+    """
+
+    def effect(tx: Transaction) -> Answer:
+        now, actor = context.clock.now(), principal.name
+        after = put_cost_units(
+            tx, hardware_type, body.cost_units, generation=expected, actor=actor, reason=body.reason, now=now
+        )
         return Answer(200, HardwareTypeOut.model_validate(after), etag(after.generation))
 
     return write.once(effect)

@@ -29,9 +29,9 @@ RegionName = Annotated[SomeName, Path(description="Name of the region")]
 class ApprovalLimitsIn(RequestModel):
     """All limits of a region. A limit that is null or omitted lets every request pass."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"size_rru": 500, "hardware_share": 0.1}]})
-    size_rru: Annotated[Number, Field(ge=0, le=1e12)] | None = Field(
-        default=None, description="A larger capacity needs an approval"
+    model_config = ConfigDict(json_schema_extra={"examples": [{"size_cost_units": 500, "hardware_share": 0.1}]})
+    size_cost_units: Annotated[Number, Field(ge=0, le=1e12)] | None = Field(
+        default=None, description="A request that may come to hold more cost units needs an approval"
     )
     hardware_share: Annotated[Number, Field(ge=0, le=1)] | None = Field(
         default=None, description="A larger share of a hardware type's servers needs an approval"
@@ -44,7 +44,7 @@ class ApprovalLimitsOut(ResponseModel):
     """The limits of a region."""
 
     region: str
-    size_rru: float | None
+    size_cost_units: float | None
     hardware_share: float | None
     four_eyes: bool
     generation: int = Field(description="0 if none were ever set; send it as If-Match")

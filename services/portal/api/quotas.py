@@ -1,4 +1,4 @@
-"""`/v1/quotas`: the limit on an owner's promised capacity in a region, and its use."""
+"""`/v1/quotas`: the limit on an owner's cost units in a region, and its use."""
 
 from __future__ import annotations
 
@@ -34,23 +34,26 @@ OwnerName = Annotated[SomeName, Path(description="Name of the owner")]
 
 
 class QuotaIn(RequestModel):
-    """A limit on an owner's promised capacity."""
+    """A limit on what an owner may come to hold."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"limit_rru": 1000, "reason": "budget of 2027"}]})
-    limit_rru: Annotated[Number, Field(ge=0, le=1e12)] = Field(
-        description="Limit on the sum of its capacities in the region. A limit below the present use removes nothing"
+    model_config = ConfigDict(json_schema_extra={"examples": [{"limit_cost_units": 1000, "reason": "budget of 2027"}]})
+    limit_cost_units: Annotated[Number, Field(ge=0, le=1e12)] = Field(
+        description="Limit in cost units. A limit below the present use removes nothing"
     )
     reason: GivenReason | None = Field(default=None, description="Why, for the audit trail")
 
 
 class QuotaOut(ResponseModel):
-    """A limit, and the capacity that counts toward it."""
+    """A limit, and what counts toward it."""
 
     region: str
     owner: str
-    limit_rru: float | None = Field(description="null: none")
-    used_rru: float = Field(description="Capacity of its live guaranteed reservations, scheduled ones too")
-    pending_rru: float = Field(description="Additional capacity of undecided requests")
+    limit_cost_units: float | None = Field(description="null: none")
+    used_cost_units: float = Field(
+        description="For each reservation the most that it may come to hold, with its buffers and shares. If it holds "
+        "more, for instance servers on their way back, what it holds"
+    )
+    pending_cost_units: float = Field(description="What undecided requests would add")
     generation: int = Field(description="0 if no limit was ever set; send it as If-Match")
 
 
@@ -98,7 +101,7 @@ def put_quota(
     """Set a limit. Later decisions on requests apply it."""
 
     def effect(tx: Transaction) -> Answer:
-        return _set(tx, region, owner, body.limit_rru, body.reason, expected, principal, context)
+        return _set(tx, region, owner, body.limit_cost_units, body.reason, expected, principal, context)
 
     return write.once(effect)
 
@@ -131,14 +134,14 @@ def _set(
     tx: Transaction,
     region: str,
     owner: str,
-    limit_rru: float | None,
+    limit_cost_units: float | None,
     reason: str | None,
     generation: int,
     principal: Principal,
     context: WebContext,
 ) -> Answer:
     before = load_quota(tx, region, owner)
-    after = set_quota(tx, region, owner, limit_rru, generation=generation)
+    after = set_quota(tx, region, owner, limit_cost_units, generation=generation)
     audit.append(
         tx,
         actor=principal.name,
@@ -154,4 +157,4 @@ def _set(
 
 
 def _told(quota: Quota) -> dict[str, object]:
-    return {name: value for name, value in asdict(quota).items() if name in ("owner", "limit_rru")}
+    return {name: value for name, value in asdict(quota).items() if name in ("owner", "limit_cost_units")}

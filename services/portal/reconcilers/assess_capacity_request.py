@@ -98,7 +98,7 @@ class AssessCapacityRequest:
         assert judgement.plan is not None
         now, question = self.clock.now(), case.question
         with self.database.write() as tx:
-            _require_quota(tx, case)
+            _require_quota(tx, case, judgement)
             region_id = load_region(tx, request.region).region_id
             reservation_id, generation = self._put_reservation(tx, region_id, case, scheduled=False)
             withdraw_scheduled_requests(tx, reservation_id, by=request, reason="Superseded", actor=ACTOR, now=now)
@@ -131,7 +131,7 @@ class AssessCapacityRequest:
     def _schedule(self, request: CapacityRequest, case: Case, judgement: Judgement) -> CapacityRequest:
         """Store the reservation with its name only; services.portal.reconcilers.advance_windows begins it."""
         with self.database.write() as tx:
-            _require_quota(tx, case)
+            _require_quota(tx, case, judgement)
             region_id = load_region(tx, request.region).region_id
             reservation_id, generation = self._put_reservation(tx, region_id, case, scheduled=True)
             withdraw_scheduled_requests(
@@ -271,7 +271,7 @@ def _require_held(tx: Transaction, case: Case, judgement: Judgement, reservation
         raise Overtaken(f"{case.question.name} would lack {found:.6g} RRU and not {judged:.6g}: judge it again")
 
 
-def _require_quota(tx: Transaction, case: Case) -> None:
+def _require_quota(tx: Transaction, case: Case, judgement: Judgement) -> None:
     """Raises StaleGeneration if the request no longer fits the quota, because others of the owner were accepted
     meanwhile.
 
@@ -280,6 +280,6 @@ def _require_quota(tx: Transaction, case: Case) -> None:
     question = case.question
     before, name = question.capacity_request_id, question.name
     found = load_quota(tx, question.region, question.owner, before=before, except_names=[name], lock=True)
-    if over_quota(replace(case, quota=found)) is not None:
+    if over_quota(replace(case, quota=found), judgement.cost_units) is not None:
         expected = case.quota.generation
         raise StaleGeneration("quota of", question.owner, expected=expected, found=found.generation)

@@ -20,8 +20,8 @@ from libs.plan_check.churn import counted_servers
 from libs.plan_check.committed import check_committed
 from libs.plan_check.regression import planned_shortfall_rru
 from libs.ras.commit_report import committed_report, kept_part
-from libs.ras.committable_changes import settle
 from libs.ras.findings import findings_of
+from libs.ras.quota_bounds import settle_within
 from libs.ras.solve import plan_target_bindings
 from libs.ras.solve_result import SolveResult
 from libs.ras.waves.report import report_waves
@@ -32,13 +32,14 @@ from libs.reconcile.jobs import SOLVE
 from libs.store.capacity.coverage import load_coverage
 from libs.store.capacity.findings import record_findings
 from libs.store.capacity.plan_changes import load_plan_changes
+from libs.store.capacity.quotas import load_bounds, lock_limits
 from libs.store.capacity.shared_buffers import size_shared_buffers
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.servers import count_free_servers
 from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.moves.churn import with_churn
 from libs.store.moves.moving_state import load_moving_state
-from libs.store.plans.plans import commit_plan, lock_plan
+from libs.store.plans.plans import commit_plan, lock_lineage, lock_plan
 from libs.store.plans.solve_runs import (
     fail_left_runs,
     finish_solve_run,
@@ -153,10 +154,13 @@ class SolveBindings:
             state = load_moving_state(tx, snapshot.region)
         waves = report_waves(snapshot, result.plan.target, state)
         with self.database.write() as tx:
+            region_id = load_region(tx, snapshot.region).region_id
+            lock_lineage(tx, region_id, snapshot.region, parent)
+            lock_limits(tx, region_id)
             lock_plan(tx, snapshot, result.plan, parent=parent)
             changes = load_plan_changes(tx, snapshot, result.plan)
             planned = planned_shortfall_rru(snapshot, result.plan.target)[changes.touched.row]
-            settled = settle(changes, snapshot.policy, planned)
+            settled = settle_within(changes, snapshot.policy, planned, load_bounds(tx, snapshot, changes))
             require_clean(check_committed(changes, settled.kept, snapshot.policy, planned))
             kept = kept_part(snapshot, result.plan, changes, settled)
             plan = commit_plan(
@@ -171,7 +175,6 @@ class SolveBindings:
                 churns=counted_servers(snapshot, kept.target),
             )
             coverage = load_coverage(tx, snapshot.reservations.id.tolist(), "target")
-            region_id = load_region(tx, snapshot.region).region_id
             record_findings(tx, region_id, findings_of(snapshot, count_free_servers(tx, region_id), coverage), now=now)
             report = committed_report(snapshot, kept, result.report, changes, settled, coverage)
             report["waves"] = waves if settled.kept.all() else report_waves(snapshot, kept.target, state)

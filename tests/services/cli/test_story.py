@@ -222,10 +222,10 @@ def test_lists_of_servers(plimsoll: Plimsoll, tmp_path: Path) -> None:
 def test_what_waits_for_a_person(plimsoll: Plimsoll) -> None:
     """In west, which the story before left without a reservation of its own."""
     limits = document(plimsoll("limits", "west", "--size-rru", 4, "--reason", "review of May", "-o", "json"))
-    assert (limits["size_rru"], limits["four_eyes"]) == (4, False)
+    assert (limits["size_cost_units"], limits["four_eyes"]) == (4, False)
     kept = document(plimsoll("limits", "west", "--hardware-share", 0.9, "-o", "json"))
-    assert (kept["size_rru"], kept["hardware_share"]) == (4, 0.9)
-    assert document(plimsoll("quota", "a", "-r", "west", "--limit", 20, "-o", "json"))["limit_rru"] == 20
+    assert (kept["size_cost_units"], kept["hardware_share"]) == (4, 0.9)
+    assert document(plimsoll("quota", "a", "-r", "west", "--limit", 20, "-o", "json"))["limit_cost_units"] == 20
     ask = ("create", "big", "-r", "west", "--owner", "a", "-t", "hw-a", "--reason", "launch")
     waits = plimsoll(*ask, "--count", 6)
     assert (waits.returncode, "awaiting_approval" in waits.stdout) == (0, True), waits.stderr
@@ -253,8 +253,8 @@ def test_what_waits_for_a_person(plimsoll: Plimsoll) -> None:
         *("create", "in-a-month", "-r", "west", "--owner", "a", "-t", "hw-a", "--count", 1, "--starts-at", begins)
     )
     assert (scheduled.returncode, "scheduled" in scheduled.stdout) == (0, True), scheduled.stderr
-    assert document(plimsoll("limits", "west", "--none", "-o", "json"))["size_rru"] is None
-    assert document(plimsoll("quota", "a", "-r", "west", "--lift", "-o", "json"))["limit_rru"] is None
+    assert document(plimsoll("limits", "west", "--none", "-o", "json"))["size_cost_units"] is None
+    assert document(plimsoll("quota", "a", "-r", "west", "--lift", "-o", "json"))["limit_cost_units"] is None
 
 
 def test_the_policy(plimsoll: Plimsoll, tmp_path: Path) -> None:

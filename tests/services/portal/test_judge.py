@@ -33,7 +33,7 @@ SPECS = st.fixed_dictionaries(
 )
 LIMITS = st.builds(
     ApprovalLimits,
-    size_rru=st.sampled_from([None, 5, 30]),
+    size_cost_units=st.sampled_from([None, 5, 30]),
     hardware_share=st.sampled_from([None, 0.1, 0.6]),
 )
 ACTIONS = st.tuples(SPECS, st.sampled_from(["create", "resize"]), LIMITS, st.sampled_from([None, 2, 20, 60]))
@@ -49,8 +49,8 @@ def operator(app: FastAPI, database: Database):
 @given(actions=st.lists(ACTIONS, min_size=1, max_size=4))
 def test_a_dry_run_says_what_the_request_becomes(operator: TestClient, database: Database, actions) -> None:
     """On a region that fills from example to example."""
-    for spec, kind, limits, quota_rru in actions:
-        set_rules(database, limits, quota_rru)
+    for spec, kind, limits, quota_cost_units in actions:
+        set_rules(database, limits, quota_cost_units)
         name = f"r{len(operator.get('/v1/capacity-requests?limit=1000').json()['items'])}"
         if "starts_at" in spec:
             spec = spec | {"starts_at": (SystemClock().now() + spec["starts_at"]).isoformat()}
@@ -69,10 +69,10 @@ def test_a_dry_run_says_what_the_request_becomes(operator: TestClient, database:
         assert said["numbers"] == became.numbers
 
 
-def set_rules(database: Database, limits: ApprovalLimits, quota_rru: float | None) -> None:
+def set_rules(database: Database, limits: ApprovalLimits, quota_cost_units: float | None) -> None:
     with database.write() as tx:
         region_id = load_region(tx, "west").region_id
         before = load_approval_limits(tx, region_id)
-        rules = {"size_rru": limits.size_rru, "hardware_share": limits.hardware_share}
+        rules = {"size_cost_units": limits.size_cost_units, "hardware_share": limits.hardware_share}
         set_approval_limits(tx, region_id, ApprovalLimits(**rules, generation=before.generation))
-        set_quota(tx, "west", "team", quota_rru, generation=load_quota(tx, "west", "team").generation)
+        set_quota(tx, "west", "team", quota_cost_units, generation=load_quota(tx, "west", "team").generation)

@@ -15,23 +15,28 @@ from services.portal.promise_rules import exceeds_quota, lacks_second_person
 AMOUNTS = st.floats(0, 1e6)
 
 
-def quota(limit_rru: float | None, used_rru: float = 0.0, pending_rru: float = 0.0) -> Quota:
+def quota(limit_cost_units: float | None, used_cost_units: float = 0.0, pending_cost_units: float = 0.0) -> Quota:
     return Quota(
-        region="west", owner="team", limit_rru=limit_rru, used_rru=used_rru, pending_rru=pending_rru, generation=1
+        region="west",
+        owner="team",
+        limit_cost_units=limit_cost_units,
+        used_cost_units=used_cost_units,
+        pending_cost_units=pending_cost_units,
+        generation=1,
     )
 
 
 @given(used=AMOUNTS, pending=AMOUNTS, asked=st.floats(1e-6, 1e6))
 def test_the_last_bit_counts(used: float, pending: float, asked: float) -> None:
     limit = used + pending + asked
-    assert not exceeds_quota(quota(limit, used, pending), asked_rru=asked, had_rru=0.0)
-    assert exceeds_quota(quota(math.nextafter(limit, 0.0), used, pending), asked_rru=asked, had_rru=0.0)
+    assert not exceeds_quota(quota(limit, used, pending), asked=asked, had=0.0)
+    assert exceeds_quota(quota(math.nextafter(limit, 0.0), used, pending), asked=asked, had=0.0)
 
 
 def test_less_is_never_refused_and_no_limit_is_none() -> None:
-    assert not exceeds_quota(quota(1, used_rru=5), asked_rru=3, had_rru=3)
-    assert exceeds_quota(quota(1, used_rru=5), asked_rru=3.5, had_rru=3)
-    assert not exceeds_quota(quota(None, used_rru=5), asked_rru=1e9, had_rru=0)
+    assert not exceeds_quota(quota(1, used_cost_units=5), asked=3, had=3)
+    assert exceeds_quota(quota(1, used_cost_units=5), asked=3.5, had=3)
+    assert not exceeds_quota(quota(None, used_cost_units=5), asked=1e9, had=0)
 
 
 @pytest.mark.parametrize(
@@ -55,8 +60,8 @@ def comparing(tree: ast.AST) -> set[str]:
 @pytest.mark.parametrize(
     ("attribute", "homes"),
     [
-        ("limit_rru", {"portal/promise_rules.py"}),
-        ("pending_rru", {"portal/promise_rules.py", "portal/judge.py"}),  # the judge words its message by it
+        ("limit_cost_units", {"portal/promise_rules.py"}),
+        ("pending_cost_units", {"portal/promise_rules.py", "portal/judge.py"}),  # the judge words its message by it
         # the broker asks whether an override of maintenance waits for an approval at all
         ("four_eyes", {"portal/promise_rules.py", "broker/ask_maintenance.py"}),
     ],

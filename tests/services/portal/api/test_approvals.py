@@ -36,14 +36,14 @@ def decide(client: TestClient, approval: dict[str, object], what: str, reason: s
 
 
 def test_a_large_request_waits_is_approved_and_goes_on(admin, client, operator, database: Database) -> None:
-    set_limits(admin, size_rru=5)
+    set_limits(admin, size_cost_units=5)
     body = create(reason="new product")
     assert client.post("/v1/capacity-requests?dry_run=true", json=body).json()["status"]["reason"] == "NeedsApproval"
     request_id = client.post("/v1/capacity-requests", json=body).json()["capacity_request_id"]
     told = assess(database, request_id)
     assert (told.phase, told.reason) == ("awaiting_approval", "NeedsApproval")
     assert "6 RRU are above the 5" in told.message
-    assert told.numbers["size_limit_rru"] == 5
+    assert told.numbers["size_limit_cost_units"] == 5
     assert client.get("/v1/reservations?name=web").json()["items"] == []
 
     approval = waiting(client)
@@ -93,7 +93,7 @@ def test_a_cost_of_moves_above_one_waits_and_a_lower_one_does_not(client, databa
 
 
 def test_a_rejection_gives_the_persons_reason(admin, client, operator, database: Database) -> None:
-    set_limits(admin, size_rru=5)
+    set_limits(admin, size_cost_units=5)
     request_id = ask(client)
     assess(database, request_id)
     assert decide(operator, waiting(client), "reject", "use east").status_code == 200
@@ -105,7 +105,7 @@ def test_a_rejection_gives_the_persons_reason(admin, client, operator, database:
 
 
 def test_an_approval_is_of_what_was_read(admin, client, operator, database: Database) -> None:
-    set_limits(admin, size_rru=5)
+    set_limits(admin, size_cost_units=5)
     request_id = ask(client)
     url = f"/v1/capacity-requests/{request_id}"
     told = assess(database, request_id)
@@ -143,7 +143,7 @@ def test_an_approval_is_of_what_was_read(admin, client, operator, database: Data
 
 
 def test_what_waits_can_be_withdrawn(admin, client, operator, database: Database) -> None:
-    set_limits(admin, size_rru=5)
+    set_limits(admin, size_cost_units=5)
     request_id = ask(client)
     told = assess(database, request_id)
     approval, match = waiting(client), {"If-Match": f'"{told.generation}"'}
@@ -156,7 +156,7 @@ def test_what_waits_can_be_withdrawn(admin, client, operator, database: Database
 
 
 def test_four_eyes(admin, operator, database: Database) -> None:
-    set_limits(admin, size_rru=5, four_eyes=True)
+    set_limits(admin, size_cost_units=5, four_eyes=True)
     request_id = ask(admin)
     told = assess(database, request_id)
     url, match = f"/v1/capacity-requests/{request_id}", {"If-Match": f'"{told.generation}"'}
@@ -194,13 +194,13 @@ def test_limits_are_an_admins(admin, operator) -> None:
     none = operator.get(url)
     assert none.json() == {
         "region": "west",
-        "size_rru": None,
+        "size_cost_units": None,
         "hardware_share": None,
         "four_eyes": False,
         "generation": 0,
     }
     assert operator.put(url, json={}, headers={"If-Match": '"0"'}).status_code == 403
     assert admin.put(url, json={"hardware_share": 1.5}, headers={"If-Match": '"0"'}).status_code == 422
-    assert admin.put(url, json={"size_rru": 3}, headers={"If-Match": '"0"'}).headers["etag"] == '"1"'
-    assert admin.put(url, json={"size_rru": 4}, headers={"If-Match": '"0"'}).json()["found_generation"] == 1
+    assert admin.put(url, json={"size_cost_units": 3}, headers={"If-Match": '"0"'}).headers["etag"] == '"1"'
+    assert admin.put(url, json={"size_cost_units": 4}, headers={"If-Match": '"0"'}).json()["found_generation"] == 1
     assert admin.get("/v1/regions/wets/approval-limits").status_code == 404

@@ -15,9 +15,9 @@ from tests.services.portal.reconcilers.test_assess_capacity_request import ask, 
 SMALL = {"rru": {"hw-a": 1, "hw-b": 1}, "survives_msb_loss": False}
 
 
-def set_limit(admin: TestClient, limit_rru: float, reason: str = "budget") -> dict[str, object]:
+def set_limit(admin: TestClient, limit_cost_units: float, reason: str = "budget") -> dict[str, object]:
     generation = admin.get("/v1/quotas/west/team").json()["generation"]
-    body, match = {"limit_rru": limit_rru, "reason": reason}, {"If-Match": f'"{generation}"'}
+    body, match = {"limit_cost_units": limit_cost_units, "reason": reason}, {"If-Match": f'"{generation}"'}
     answer = admin.put("/v1/quotas/west/team", json=body, headers=match)
     assert answer.status_code == 200, answer.text
     return answer.json()
@@ -28,24 +28,26 @@ def test_a_limit_is_set_read_listed_and_lifted(admin: TestClient, client: TestCl
     assert none.json() == {
         "region": "west",
         "owner": "team",
-        "limit_rru": None,
-        "used_rru": 2,
-        "pending_rru": 0,
+        "limit_cost_units": None,
+        "used_cost_units": 2,
+        "pending_cost_units": 0,
         "generation": 0,
     }
     ask(client, capacity_rru=4)
-    assert set_limit(admin, 10) == none.json() | {"limit_rru": 10, "pending_rru": 4, "generation": 1}
-    stale = admin.put("/v1/quotas/west/team", json={"limit_rru": 1}, headers={"If-Match": '"0"'})
+    assert set_limit(admin, 10) == none.json() | {"limit_cost_units": 10, "pending_cost_units": 6, "generation": 1}
+    stale = admin.put("/v1/quotas/west/team", json={"limit_cost_units": 1}, headers={"If-Match": '"0"'})
     assert (stale.status_code, stale.json()["found_generation"]) == (409, 1)
     assert [q["owner"] for q in client.get("/v1/quotas?region=west").json()["items"]] == ["team"]
     lifted = admin.delete("/v1/quotas/west/team?reason=over", headers={"If-Match": '"1"'}).json()
-    assert (lifted["limit_rru"], lifted["generation"]) == (None, 2)
+    assert (lifted["limit_cost_units"], lifted["generation"]) == (None, 2)
     assert client.get("/v1/quotas").json()["items"] == []
     assert client.get("/v1/quotas/wets/team").status_code == 404
-    assert client.put("/v1/quotas/west/team", json={"limit_rru": 9}, headers={"If-Match": '"2"'}).status_code == 403
+    assert (
+        client.put("/v1/quotas/west/team", json={"limit_cost_units": 9}, headers={"If-Match": '"2"'}).status_code == 403
+    )
     with database.snapshot() as tx:
         trail = [e for e in list_entries(tx, subject_kind="region").items if e.action == "set_quota"]
-    assert [(e.before["limit_rru"], e.after["limit_rru"], e.reason) for e in trail] == [
+    assert [(e.before["limit_cost_units"], e.after["limit_cost_units"], e.reason) for e in trail] == [
         (None, 10, "budget"),
         (10, None, "over"),
     ]
@@ -56,12 +58,17 @@ def test_what_is_above_it_is_refused_with_the_numbers(admin, client, database: D
     first, second = ask(client, "a", **SMALL, capacity_rru=5), ask(client, "b", **SMALL, capacity_rru=4)
     told = assess(database, second)  # the first, undecided one came before it
     assert (told.phase, told.reason) == ("rejected", "QuotaExceeded")
-    assert told.numbers == {"quota_rru": 10, "used_rru": 2, "pending_rru": 5, "asked_rru": 4}
+    assert told.numbers == {
+        "quota_cost_units": 10,
+        "used_cost_units": 2,
+        "pending_cost_units": 5,
+        "asked_cost_units": 4,
+    }
     assert "at most 3" in told.message
     assert assess(database, first).phase == "granted"
     assert assess(database, ask(client, "c", **SMALL, capacity_rru=3)).phase == "granted"
     would = client.post("/v1/capacity-requests?dry_run=true", json=create("d")).json()["status"]
-    assert (would["phase"], would["reason"], would["numbers"]["used_rru"]) == ("rejected", "QuotaExceeded", 10)
+    assert (would["phase"], would["reason"], would["numbers"]["used_cost_units"]) == ("rejected", "QuotaExceeded", 10)
     other = create("other", SMALL | {"capacity_rru": 3}, owner="one")
     assert client.post("/v1/capacity-requests?dry_run=true", json=other).json()["status"]["phase"] == "granted"
 
@@ -85,7 +92,7 @@ def test_many_at_once_stay_within_it(app: FastAPI, admin, database: Database) ->
     for thread in threads:
         thread.join()
     quota = admin.get("/v1/quotas/west/team").json()
-    assert (quota["used_rru"], quota["pending_rru"]) == (8, 0)
+    assert (quota["used_cost_units"], quota["pending_cost_units"]) == (8, 0)
 
 
 def test_an_owner_may_have_a_slash_in_its_name_everywhere(app: FastAPI, admin: TestClient, database: Database) -> None:
@@ -97,10 +104,10 @@ def test_an_owner_may_have_a_slash_in_its_name_everywhere(app: FastAPI, admin: T
         assert (asked.status_code, asked.json()["owner"]) == (201, "team/a")
         for path in ("/v1/quotas/west/team%2Fa", "/v1/quotas/west/team/a"):
             found = client.get(path)
-            assert (found.status_code, found.json()["owner"], found.json()["pending_rru"]) == (200, "team/a", 6)
-    limited = admin.put("/v1/quotas/west/team%2Fa", json={"limit_rru": 1}, headers={"If-Match": '"0"'})
-    assert (limited.status_code, limited.json()["limit_rru"]) == (200, 1)
+            assert (found.status_code, found.json()["owner"], found.json()["pending_cost_units"]) == (200, "team/a", 8)
+    limited = admin.put("/v1/quotas/west/team%2Fa", json={"limit_cost_units": 1}, headers={"If-Match": '"0"'})
+    assert (limited.status_code, limited.json()["limit_cost_units"]) == (200, 1)
     assert [q["owner"] for q in admin.get("/v1/quotas?region=west").json()["items"]] == ["team/a"]
     assert assess(database, asked.json()["capacity_request_id"]).reason == "QuotaExceeded"
     lifted = admin.delete("/v1/quotas/west/team%2Fa", headers={"If-Match": '"1"'})
-    assert lifted.json()["limit_rru"] is None
+    assert lifted.json()["limit_cost_units"] is None

@@ -264,9 +264,9 @@ def test_what_no_state_of_the_region_could_meet_is_not_applied(
     assert "thin (BeyondRegion)" in refused["detail"]
 
 
-def limit(database: Database, *, quota_rru: float | None = None, **limits: object) -> None:
+def limit(database: Database, *, quota_cost_units: float | None = None, **limits: object) -> None:
     with database.write() as tx:
-        set_quota(tx, "west", "team", quota_rru, generation=0)
+        set_quota(tx, "west", "team", quota_cost_units, generation=0)
         set_approval_limits(tx, load_region(tx, "west").region_id, ApprovalLimits(**limits))  # type: ignore[arg-type]
 
 
@@ -282,18 +282,18 @@ def limit(database: Database, *, quota_rru: float | None = None, **limits: objec
 def test_a_quota_holds_when_it_is_applied(
     simulate: Callable[..., dict], client: TestClient, database: Database, what_if: dict, refused: bool
 ) -> None:
-    limit(database, quota_rru=10)  # 9 of these are in use
+    limit(database, quota_cost_units=22)  # of these, 12 are in use by fat, and thin may hold 8
     path = f"/v1/simulations/{simulate(**what_if)['simulation_id']}/apply"
     before = dump(database)
     answer = client.post(path, params={"reason": "more"})
     assert answer.status_code == (409 if refused else 200)
     if refused:
         assert answer.json()["code"] == "quota_exceeded"
-        assert "9 are in use" in answer.json()["detail"]
+        assert "20 are in use" in answer.json()["detail"]
         assert dump(database) == before
 
 
-@pytest.mark.parametrize("limits", [{"size_rru": 6}, {"hardware_share": 0.5}])
+@pytest.mark.parametrize("limits", [{"size_cost_units": 6}, {"hardware_share": 0.5}])
 def test_above_a_limit_it_is_an_approval(
     simulate: Callable[..., dict], client: TestClient, database: Database, limits: dict
 ) -> None:

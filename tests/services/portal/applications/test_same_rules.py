@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
@@ -27,10 +26,10 @@ ANSWERS = {
 """Phase of a judged request -> the answer to applying the same."""
 
 
-def rule(database: Database, *, quota_rru: float | None = None, **limits: object) -> None:
-    """Set quota and limits of `team`, which has 9 RRU: 3 of fat and 6 of thin."""
+def rule(database: Database, *, quota_cost_units: float | None = None, **limits: object) -> None:
+    """Set quota and limits of `team`, which has 9 RRU: 3 of fat, which holds 12 servers, and 6 of thin."""
     with database.write() as tx:
-        set_quota(tx, "west", "team", quota_rru, generation=0)
+        set_quota(tx, "west", "team", quota_cost_units, generation=0)
         set_approval_limits(tx, load_region(tx, "west").region_id, ApprovalLimits(**limits))  # type: ignore[arg-type]
 
 
@@ -46,24 +45,20 @@ def applied(client: TestClient, simulated: dict, **more: dict) -> str:
     return "applied" if answer.status_code == 200 else answer.json()["code"]
 
 
-JUST_OVER = float(np.nextafter(10.0, 11.0)) - 3
-"""The least value of thin above 7 whose sum with fat exceeds 10."""
-
-
 @pytest.mark.parametrize(
     ("capacity_rru", "pending", "rules", "becomes"),
     [
-        (7.0, {}, {"quota_rru": 10}, "degraded"),
-        (JUST_OVER, {}, {"quota_rru": 10}, "rejected"),
-        (7.000000005, {}, {"quota_rru": 10}, "rejected"),  # a billionth more than the quota has
-        (7.0, {"thin": 8}, {"quota_rru": 10}, "degraded"),  # another request for the same reservation takes nothing
-        (7.0, {"fat": 3.5}, {"quota_rru": 10}, "rejected"),
-        (5.0, {}, {"quota_rru": 1}, "degraded"),  # over the quota already, and it asks for less
-        (7.0, {}, {"size_rru": 7}, "degraded"),
-        (JUST_OVER, {}, {"size_rru": 7}, "awaiting_approval"),
+        (7.0, {}, {"quota_cost_units": 22}, "degraded"),  # 12 that fat holds, and 10 for 7 RRU over 4 MSBs
+        (7.0, {}, {"quota_cost_units": 21.999999}, "rejected"),
+        (7.01, {}, {"quota_cost_units": 22}, "rejected"),  # one server more
+        (7.0, {"thin": 8}, {"quota_cost_units": 22}, "degraded"),  # another request for the same takes nothing
+        (7.0, {"fat": 10}, {"quota_cost_units": 22}, "rejected"),
+        (5.0, {}, {"quota_cost_units": 1}, "degraded"),  # over the quota already, and it asks for less
+        (7.0, {}, {"size_cost_units": 10}, "degraded"),
+        (7.01, {}, {"size_cost_units": 10}, "awaiting_approval"),
         (7.0, {}, {"hardware_share": 0.1}, "awaiting_approval"),
-        (5.0, {}, {"hardware_share": 0.1, "size_rru": 1}, "degraded"),  # it asks for no more than it has
-        (7.0, {}, {"quota_rru": 9.5, "size_rru": 6}, "rejected"),  # the quota comes first
+        (5.0, {}, {"hardware_share": 0.1, "size_cost_units": 1}, "degraded"),  # it asks for no more than it has
+        (7.0, {}, {"quota_cost_units": 21, "size_cost_units": 6}, "rejected"),  # the quota comes first
     ],
 )
 def test_it_is_answered_as_the_request_would_be(
@@ -88,7 +83,7 @@ def test_it_is_answered_as_the_request_would_be(
 def test_a_second_person_is_needed_where_a_request_needs_one(
     simulate: Callable[..., dict], client: TestClient, database: Database, four_eyes: bool
 ) -> None:
-    rule(database, size_rru=6, four_eyes=four_eyes)
+    rule(database, size_cost_units=6, four_eyes=four_eyes)
     reason = {"reason": "agreed"}
     found = simulate(demand=[{"reservation": "thin", "capacity_rru": 7}])
     request = resize(client, "thin", 7)

@@ -245,7 +245,7 @@ def test_what_has_ended_holds_no_servers_while_another_is_waited_for(
 def test_what_is_approved_after_its_time_takes_nothing(
     owner: TestClient, admin: TestClient, database: Database, clock: ManualClock
 ) -> None:
-    put = admin.put("/v1/regions/west/approval-limits", json={"size_rru": 1}, headers={"If-Match": '"0"'})
+    put = admin.put("/v1/regions/west/approval-limits", json={"size_cost_units": 1}, headers={"If-Match": '"0"'})
     assert put.status_code == 200
     url = ask(owner, database, clock, create(spec=window(clock, 2, 5)))
     [approval] = admin.get("/v1/approvals?status=pending").json()["items"]

@@ -1,0 +1,86 @@
+"""Cost units: what quotas and approval limits count. Operators set them, so no owner chooses the unit of a limit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from libs.domain.arrays import Floats, Indices
+from libs.domain.fleet import FleetSnapshot
+from libs.domain.reservation import ROUNDING, ReservationSpec
+
+DEFAULT = 1.0
+"""Cost units of a server whose hardware type has none."""
+SERVERS_MAX = 1e12
+"""Upper limit on a number of servers, so that every number of cost units is finite."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostTable:
+    """What the servers of a region count, and what an embedded buffer of the region depends on.
+
+    units               hardware type -> cost units of one server; absent types count DEFAULT
+    msbs                datacenter -> number of its MSBs
+    affinity_tolerance  theta of the region's policy
+    """
+
+    units: Mapping[str, float]
+    msbs: Mapping[str, int]
+    affinity_tolerance: float
+
+    def of(self, hardware_type: str) -> float:
+        """Return the cost units of one server of a hardware type."""
+        return self.units.get(hardware_type, DEFAULT)
+
+
+def most_cost_units(spec: ReservationSpec, table: CostTable) -> float:
+    """Return the most cost units that a reservation with this spec may come to hold.
+
+        max_t cost[t] * max(k[t] + b[t], sum_d a[t,d])
+
+    k[t]    servers that give the capacity, if all are of type t
+    a[t,d]  least number of them in datacenter d, by the lower bounds of the affinity bands
+    b[t]    servers of the embedded buffer, spread over the MSBs as evenly as the bands allow; 0 if none
+
+    The formula and its limits: docs/designs/0026-units-of-the-operators.md.
+    """
+    return max((table.of(name) * _servers(spec, rru, table) for name, rru in spec.rru.items()), default=0.0)
+
+
+def held_cost_units(snapshot: FleetSnapshot, row: int, target: Indices, table: CostTable) -> float:
+    """Return the cost units of the servers that the reservation at `row` holds now or gets by `target` (S,).
+
+    Servers that are down or retiring do not count, because operators replace them.
+    """
+    servers = snapshot.servers
+    mine = ((servers.current == row) | (target == row)) & servers.available & ~servers.leaving
+    return float(units_of_types(snapshot, table)[servers.hardware_type[mine]].sum())
+
+
+def units_of_types(snapshot: FleetSnapshot, table: CostTable) -> Floats:
+    """Return the (T,) cost units of one server of each hardware type of the snapshot."""
+    return np.array([table.of(str(name)) for name in snapshot.hardware_types], np.float64)
+
+
+def _servers(spec: ReservationSpec, rru: float, table: CostTable) -> float:
+    """Return the most servers that a reservation may come to hold, if each gives `rru`."""
+    capacity = spec.capacity_rru
+    needed = _count(capacity / rru)
+    least = {
+        datacenter: _count(max(0.0, share - table.affinity_tolerance) * capacity / rru)
+        for datacenter, share in spec.affinity.items()
+    }
+    buffer = 0.0
+    if spec.survives_msb_loss:
+        msbs = sum(table.msbs.values())
+        buffer = _count(needed / max(1, msbs - 1))
+        for datacenter, servers in least.items():
+            buffer = max(buffer, _count(servers / max(1, table.msbs.get(datacenter, 1))))
+    return min(SERVERS_MAX, max(needed + buffer, sum(least.values())))
+
+
+def _count(servers: float) -> float:
+    """Return a number of servers, rounded up unless it exceeds a whole number by rounding only."""
+    return float(np.ceil(min(servers, SERVERS_MAX) * (1.0 - ROUNDING)))

@@ -1,0 +1,65 @@
+"""Keep the changes of a plan within the quotas of owners. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from libs.domain.arrays import Bools, Floats
+from libs.domain.plan_changes import NONE, PlanChanges
+from libs.domain.policy import RegionPolicy
+from libs.domain.quota import QuotaBounds
+from libs.domain.reservation import ROUNDING
+from libs.ras.committable_changes import Settled, Why, settle
+
+
+def settle_within(changes: PlanChanges, policy: RegionPolicy, planned: Floats, bounds: QuotaBounds) -> Settled:
+    """Decide which of the changes to commit, like `settle`, so that no owner's cost units pass the owner's limit.
+
+    An owner that is above its limit already does not rise. A reservation counts the most that it may come to hold, or
+    what targets it after the plan if that is more. Changes that would bring too much are barred, and the others are
+    settled again, until every owner is within. It ends: without arrivals a reservation targets no more than before.
+
+    planned, result   as of `settle`; the reason of a barred change is Why.QUOTA
+    """
+    barred = np.zeros(len(changes), bool)
+    while True:
+        settled = settle(replace(changes, changed=changes.changed | barred), policy, planned)
+        more = _beyond(changes, bounds, settled.kept)
+        if not more.any():
+            break
+        barred |= more
+    return Settled(
+        kept=settled.kept,
+        because=np.where(barred, changes.to, settled.because).astype(np.int32),
+        why=np.where(barred, Why.QUOTA, settled.why).astype(np.int32),
+    )
+
+
+def _beyond(changes: PlanChanges, bounds: QuotaBounds, kept: Bools) -> Bools:
+    """Return the kept changes (N,) to bar, so that no owner passes its limit. The last changes come first."""
+    found = np.zeros(len(changes), bool)
+    after = bounds.targeted.copy()
+    for of, sign in ((changes.to, 1.0), (changes.source, -1.0)):
+        rows = kept & (of != NONE)
+        np.add.at(after, of[rows], sign * bounds.units[rows])
+    allowed = np.maximum(bounds.limit, _spent(bounds, bounds.targeted))
+    excess = _spent(bounds, after) - allowed * (1.0 + ROUNDING)
+    arriving = kept & (changes.to != NONE) & (bounds.units > 0)
+    for n in np.flatnonzero(arriving & (bounds.owner[changes.to] != NONE))[::-1]:
+        q = changes.to[n]
+        above, owner = after[q] - bounds.most[q], bounds.owner[q]
+        if excess[owner] > 0 and above > 0:
+            found[n] = True
+            after[q] -= bounds.units[n]
+            excess[owner] -= min(above, bounds.units[n])
+    return found
+
+
+def _spent(bounds: QuotaBounds, targeted: Floats) -> Floats:
+    """Return the (O,) cost units of each owner, if `targeted` (Q,) target its touched reservations."""
+    spent = bounds.elsewhere.copy()
+    limited = bounds.owner != NONE
+    np.add.at(spent, bounds.owner[limited], np.maximum(bounds.most, targeted)[limited])
+    return spent

@@ -1,0 +1,107 @@
+"""Cost units of hardware types, and of what owners hold or may come to hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from libs.domain.cost_units import DEFAULT, CostTable, most_cost_units
+from libs.domain.region import Region
+from libs.domain.reservation import ReservationSpec
+from libs.store.capacity.coverage import BY_TARGET
+from libs.store.platform.database import Transaction
+
+UNITS = f"coalesce(hardware_types.cost_units, {DEFAULT})"
+"""SQL expression for the cost units of a server. No other query defines this."""
+_TABLE = f"SELECT name, {UNITS} FROM hardware_types WHERE cost_units IS NOT NULL"
+_MSBS = """
+    SELECT datacenters.name, count(*) FROM msbs JOIN datacenters USING (datacenter_id)
+    WHERE msbs.region_id = :region_id GROUP BY 1"""
+_USES = f"""
+    WITH mine AS (
+        SELECT * FROM reservations
+        WHERE region_id = :region_id AND owner = ANY(:owners) AND kind = 'guaranteed'
+    ), bound AS (  -- UNION drops the second mention of a server that targets the reservation to which it is bound
+        SELECT mine.reservation_id, server_id, hardware_type_id, true AS targeted FROM mine
+        JOIN servers ON target_reservation_id = mine.reservation_id WHERE {BY_TARGET}
+        UNION
+        SELECT mine.reservation_id, server_id, hardware_type_id, false FROM mine
+        JOIN servers ON current_reservation_id = mine.reservation_id
+        WHERE target_reservation_id IS DISTINCT FROM mine.reservation_id AND {BY_TARGET}
+        UNION
+        SELECT mine.reservation_id, server_id, hardware_type_id, false FROM mine
+        JOIN servers ON servers.region_id = :region_id AND in_doubt_reservation_id = mine.reservation_id
+        WHERE target_reservation_id IS DISTINCT FROM mine.reservation_id AND {BY_TARGET}
+    ), held AS (
+        SELECT reservation_id, sum({UNITS}) AS held, coalesce(sum({UNITS}) FILTER (WHERE targeted), 0) AS targeted
+        FROM bound JOIN hardware_types USING (hardware_type_id) GROUP BY 1
+    )
+    SELECT owner, reservation_id, name, deleted_at IS NULL AS live, capacity_rru, survives_msb_loss,
+           coalesce(held, 0) AS held, coalesce(targeted, 0) AS targeted,
+           coalesce((SELECT jsonb_object_agg(hardware_types.name, rru)
+                     FROM reservation_rru JOIN hardware_types USING (hardware_type_id)
+                     WHERE reservation_rru.reservation_id = mine.reservation_id), '{{}}') AS rru,
+           coalesce((SELECT jsonb_object_agg(datacenters.name, share)
+                     FROM reservation_affinity JOIN datacenters USING (datacenter_id)
+                     WHERE reservation_affinity.reservation_id = mine.reservation_id), '{{}}') AS affinity
+    FROM mine LEFT JOIN held USING (reservation_id) WHERE deleted_at IS NULL OR held IS NOT NULL
+    ORDER BY reservation_id"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """What one reservation counts toward its owner's quota, in cost units.
+
+    live      False: it was deleted, and some servers are still bound to it
+    most      the most that it may come to hold; 0 if it was deleted
+    held      of its servers, by target and by present or doubtful binding; down and retiring ones excepted
+    targeted  the part of `held` by target
+    """
+
+    owner: str
+    reservation_id: int
+    name: str
+    live: bool
+    most: float
+    held: float
+    targeted: float
+
+    @property
+    def counts(self) -> float:
+        """Return the cost units that count toward the quota."""
+        return max(self.most, self.held)
+
+
+def load_cost_table(tx: Transaction, region: Region) -> CostTable:
+    """Return the cost units of all hardware types, and the MSBs of the region."""
+    units = tx.execute(sa.text(_TABLE)).tuples().all()
+    msbs = tx.execute(sa.text(_MSBS), {"region_id": region.region_id}).tuples().all()
+    return CostTable(units=dict(units), msbs=dict(msbs), affinity_tolerance=region.policy.affinity_tolerance)
+
+
+def load_uses(tx: Transaction, region_id: int, owners: Sequence[str], table: CostTable) -> list[Use]:
+    """Return a row for each reservation of `owners` that counts toward a quota."""
+    rows = tx.execute(sa.text(_USES), {"region_id": region_id, "owners": list(owners)}).mappings()
+    return [
+        Use(
+            owner=row["owner"],
+            reservation_id=row["reservation_id"],
+            name=row["name"],
+            live=row["live"],
+            most=most_cost_units(_spec(row), table) if row["live"] else 0.0,
+            held=row["held"],
+            targeted=row["targeted"],
+        )
+        for row in rows
+    ]
+
+
+def _spec(row: sa.RowMapping) -> ReservationSpec:
+    return ReservationSpec(
+        capacity_rru=row["capacity_rru"],
+        rru=row["rru"],
+        survives_msb_loss=row["survives_msb_loss"],
+        affinity=row["affinity"],
+    )
