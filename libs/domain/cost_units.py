@@ -19,7 +19,7 @@ SERVERS_MAX = 1e12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostTable:
-    """What the servers of a region count, and what an embedded buffer of the region depends on.
+    """The cost units of a region's hardware types, and the figures that the size of an embedded buffer depends on.
 
     units               hardware type -> cost units of one server; absent types count DEFAULT
     msbs                datacenter -> number of its MSBs

@@ -52,7 +52,7 @@ _USES = f"""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Use:
-    """What one reservation counts toward its owner's quota, in cost units.
+    """The cost units that one reservation counts toward its owner's quota.
 
     live      False: it was deleted, and some servers are still bound to it
     most      the most that it may come to hold; 0 if it was deleted

@@ -240,6 +240,21 @@ def test_a_hardware_type_gets_its_figures(operator: TestClient, imported: None) 
     assert wrong.status_code == 422
 
 
+def test_a_hardware_type_gets_its_cost_units(operator: TestClient, imported: None) -> None:
+    path = "/v1/hardware-types/hw-a"
+    assert operator.get(path).json()["cost_units"] is None
+    match = {"If-Match": operator.get(path).headers["ETag"]}
+    after = operator.put(f"{path}/cost-units", json={"cost_units": 1.6, "reason": "prices"}, headers=match)
+    assert (after.status_code, after.json()["cost_units"]) == (200, 1.6)
+    assert operator.put(f"{path}/cost-units", json={"cost_units": 2}, headers=match).status_code == 409
+    for wrong in (0, -1, 1e7, "x"):
+        answer = operator.put(f"{path}/cost-units", json={"cost_units": wrong}, headers={"If-Match": '"2"'})
+        assert [error["field"] for error in answer.json()["errors"]] == ["cost_units"]
+    [entry] = [entry for entry in pages(operator, "/v1/audit-entries") if entry["action"] == "put_cost_units"]
+    told = (entry["actor"], entry["before"], entry["after"], entry["reason"])
+    assert told == ("olga", {"cost_units": None}, {"cost_units": 1.6}, "prices")
+
+
 def test_servers_are_listed_and_filtered(viewer: TestClient, imported: None) -> None:
     every = [s["name"] for s in pages(viewer, "/v1/servers", limit=3)]
     assert every == [f"server-{i:02d}" for i in range(8)]

@@ -221,11 +221,14 @@ def test_lists_of_servers(plimsoll: Plimsoll, tmp_path: Path) -> None:
 
 def test_what_waits_for_a_person(plimsoll: Plimsoll) -> None:
     """In west, which the story before left without a reservation of its own."""
-    limits = document(plimsoll("limits", "west", "--size-rru", 4, "--reason", "review of May", "-o", "json"))
+    limits = document(plimsoll("limits", "west", "--size-cost-units", 4, "--reason", "review of May", "-o", "json"))
     assert (limits["size_cost_units"], limits["four_eyes"]) == (4, False)
     kept = document(plimsoll("limits", "west", "--hardware-share", 0.9, "-o", "json"))
     assert (kept["size_cost_units"], kept["hardware_share"]) == (4, 0.9)
     assert document(plimsoll("quota", "a", "-r", "west", "--limit", 20, "-o", "json"))["limit_cost_units"] == 20
+    asked = ("cost-units", "hw-a", "-o", "json")
+    assert document(plimsoll(*asked, "--set", 1.5, "--reason", "prices"))["cost_units"] == 1.5
+    assert document(plimsoll(*asked, "--default"))["cost_units"] is None
     ask = ("create", "big", "-r", "west", "--owner", "a", "-t", "hw-a", "--reason", "launch")
     waits = plimsoll(*ask, "--count", 6)
     assert (waits.returncode, "awaiting_approval" in waits.stdout) == (0, True), waits.stderr

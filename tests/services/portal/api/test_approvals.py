@@ -42,7 +42,7 @@ def test_a_large_request_waits_is_approved_and_goes_on(admin, client, operator, 
     request_id = client.post("/v1/capacity-requests", json=body).json()["capacity_request_id"]
     told = assess(database, request_id)
     assert (told.phase, told.reason) == ("awaiting_approval", "NeedsApproval")
-    assert "6 RRU are above the 5" in told.message
+    assert "8 cost units are above the 5" in told.message
     assert told.numbers["size_limit_cost_units"] == 5
     assert client.get("/v1/reservations?name=web").json()["items"] == []
 
@@ -129,7 +129,7 @@ def test_an_approval_is_of_what_was_read(admin, client, operator, database: Data
     assert client.patch(url, json={"spec": {"capacity_rru": 10}}, headers={"If-Match": generation}).status_code == 200
     assert assess(database, request_id).phase == "awaiting_approval"
     generation = client.get(url).headers["etag"]
-    less = client.patch(url, json={"spec": {"capacity_rru": 4}}, headers={"If-Match": generation})
+    less = client.patch(url, json={"spec": {"capacity_rru": 3}}, headers={"If-Match": generation})
     assert less.status_code == 200
     assert assess(database, request_id).phase == "granted"
     late = client.patch(url, json=body, headers={"If-Match": client.get(url).headers["etag"]})

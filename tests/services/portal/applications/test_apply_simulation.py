@@ -275,7 +275,7 @@ def limit(database: Database, *, quota_cost_units: float | None = None, **limits
     [
         ({"demand": [{"reservation": "thin", "capacity_rru": 7}]}, False),
         ({"demand": [{"reservation": "thin", "capacity_rru": 7.5}]}, True),
-        ({"create": [NEW]}, True),
+        ({"create": [NEW], "demand": [{"reservation": "thin", "capacity_rru": 6.5}]}, True),
         ({"create": [NEW], "demand": [{"reservation": "thin", "capacity_rru": 5}]}, False),
     ],
 )

@@ -1,0 +1,48 @@
+"""The most cost units that a reservation may come to hold."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from libs.domain.cost_units import CostTable, most_cost_units
+from libs.domain.reservation import ReservationSpec
+
+TABLE = CostTable(units={"big": 2.5}, msbs={"dc-00": 2, "dc-01": 2}, affinity_tolerance=0.05)
+
+
+def most(capacity_rru: float, **spec: object) -> float:
+    given = {"rru": {"small": 1.0}, "survives_msb_loss": False} | spec
+    return most_cost_units(ReservationSpec(capacity_rru=capacity_rru, **given), TABLE)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("capacity_rru", "spec", "units"),
+    [
+        (10, {}, 10),
+        (10, {"rru": {"small": 0.035}}, 286),  # the unit of the asker says how many servers, and no more
+        (10, {"rru": {"big": 1.0}}, 25),
+        (10, {"rru": {"small": 1.0, "big": 4.0}}, 10),  # 10 small ones, or 3 big ones of 2.5
+        (10, {"survives_msb_loss": True}, 14),  # the fullest of four MSBs has 4
+        (10, {"affinity": {"dc-00": 10.0, "dc-01": 10.0}}, 200),
+        (10, {"affinity": {"dc-00": 0.5, "dc-01": 0.5}}, 10),
+        (10, {"affinity": {"dc-00": 1.2}, "survives_msb_loss": True}, 16),  # 12 in two MSBs, 6 of them lost at once
+        (0.1 + 0.2, {"rru": {"small": 0.3}}, 1),  # rounding takes no server
+    ],
+)
+def test_it_counts_servers_buffer_and_shares(capacity_rru: float, spec: dict, units: float) -> None:
+    assert most(capacity_rru, **spec) == units
+
+
+@given(st.floats(1e-300, 1e12), st.floats(1e-300, 1e6), st.floats(0, 10))
+def test_it_is_finite_and_never_below_what_the_capacity_takes(capacity: float, rru: float, share: float) -> None:
+    units = most(capacity, rru={"small": rru}, affinity={"dc-00": share, "elsewhere": 1.0}, survives_msb_loss=True)
+    assert math.isfinite(units)
+    assert units >= min(1e12, capacity / rru) * (1 - 1e-9)
+
+
+@given(st.floats(0.1, 1e6), st.floats(0.01, 100))
+def test_no_choice_of_unit_makes_the_same_servers_cheaper(capacity: float, scale: float) -> None:
+    """Ten times the RRU at ten times the worth are the same servers."""
+    assert most(capacity * scale, rru={"big": 3 * scale}) == pytest.approx(most(capacity, rru={"big": 3.0}), abs=2.5)
