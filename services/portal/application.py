@@ -223,10 +223,8 @@ def plan_of(imagined: FleetSnapshot, changes: Sequence[SimulatedChange]) -> Targ
 
 def owners_in(decisions: Sequence[Decision]) -> dict[str, list[str]]:
     """Return the owners of the decided reservations, in order, with the names of these reservations."""
-    names: dict[str, list[str]] = {}
-    for one in decisions:
-        names.setdefault(one.owner, []).append(one.name)
-    return {owner: names[owner] for owner in sorted(names)}
+    owners = sorted({one.owner for one in decisions})
+    return {owner: [one.name for one in decisions if one.owner == owner] for owner in owners}
 
 
 def judge_application(application: Application) -> Refusal | Applied:
