@@ -8,7 +8,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from libs.domain.arrays import Bools, Indices
+from libs.domain.arrays import Bools, Floats, Indices, Ints
 from libs.domain.fleet import FleetSnapshot, TargetPlan
 
 
@@ -23,6 +23,8 @@ class LossVerdict(StrEnum):
     """The reservation no longer accepts the hardware type of the lost server."""
     WITH_PLACE = "with_place"
     """The server was lost with its MSB or datacenter, so the embedded buffer covers the loss (RAS, 3.3.1)."""
+    HELD = "held"
+    """It waits: its MSB may be about to be lost, which the embedded buffer covers (docs/designs/0028)."""
     NO_BUFFER = "no_buffer"
     """The region keeps no shared buffer of the lost server's hardware type."""
     BUFFER_EMPTY = "buffer_empty"
@@ -34,10 +36,14 @@ class FailuresSnapshot:
     """A region and its failures at one moment. S servers, T hardware types.
 
     lost         (S,) bool   down for an unplanned reason, and the target of a guaranteed reservation
-    with_place   (S,) bool   lost servers for whose MSB or datacenter an unplanned event is open
+    with_place   (S,) bool   servers that are down, and for whose MSB or datacenter an unplanned event is open
+    down_s       (S,) s      time since each server that is down went down; inf for the others
     spare        (S,) bool   up, not in maintenance, and the target is the shared buffer of its type
     ready        (S,) bool   spare servers that are bound to the shared buffer now, without a move under way
     buffer       (T,) int    row of the type's shared buffer among the reservations, or FREE
+    swap         (S,) int    id of the plan of replacements that bound the server as it is now, of the last hour; or 0
+    swap_from    (S,) int    row of the reservation that the server left by it, or FREE
+    swap_s       (S,) s      time since that plan; inf for the others
     """
 
     fleet: FleetSnapshot
@@ -46,12 +52,17 @@ class FailuresSnapshot:
     spare: Bools
     ready: Bools
     buffer: Indices
+    down_s: Floats
+    swap: Ints
+    swap_from: Indices
+    swap_s: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Replacements:
     """A plan that swaps lost servers for spare ones, with a verdict for each lost server. L lost servers.
 
+    returned  number of earlier swaps that the plan takes back, because their MSB is lost
     lost      (L,) int    rows of the snapshot's servers, in the order of the decisions
     verdict   (L,)        LossVerdict of each lost server
     """
@@ -59,3 +70,4 @@ class Replacements:
     plan: TargetPlan
     lost: NDArray[np.intp]
     verdict: tuple[LossVerdict, ...]
+    returned: int = 0

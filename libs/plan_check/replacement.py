@@ -19,6 +19,9 @@ def check_replacements(failures: FailuresSnapshot, plan: TargetPlan) -> list[Vio
     The plan may bind a spare server to a reservation that can use its type. It may bind a lost server to the shared
     buffer of its type, unless the server was lost with its MSB or datacenter. Every reservation gets as many servers of
     a type as it gives. No reservation becomes short, or shorter, except a shared buffer.
+
+    It may also take such a swap back, if more than a quarter of the lost server's MSB is down. Then its reservation
+    must still hold its capacity while no other MSB is lost.
     """
     servers, q = failures.fleet.servers, failures.fleet.reservations
     if plan.target.shape != servers.target.shape or plan.parent_plan_id != failures.fleet.target_plan_id:
@@ -30,8 +33,22 @@ def check_replacements(failures: FailuresSnapshot, plan: TargetPlan) -> list[Vio
     is_buffer[failures.buffer[failures.buffer >= 0]] = True
     drawn = failures.spare & known & ~is_buffer[to] & (q.rru[to, servers.hardware_type] > 0)
     lost = failures.lost & ~failures.with_place & known & (to == failures.buffer[servers.hardware_type])
-    found = [*_servers(failures, changed & ~drawn & ~lost)]
-    return found or [*_counts(failures, plan, changed), *_shortfalls(failures, plan)]
+    was_buffer = failures.swap_from == failures.buffer[servers.hardware_type]
+    swapped = (failures.swap > 0) & known & (to == failures.swap_from) & (failures.swap_from >= 0)
+    given = swapped & servers.available & was_buffer
+    taken = swapped & ~servers.available & ~was_buffer & (failures.with_place | _hard_hit(failures))
+    found = [*_servers(failures, changed & ~drawn & ~lost & ~given & ~taken)]
+    gives_back = np.zeros(len(q), bool)
+    gives_back[to[changed & taken]] = True
+    return found or [*_counts(failures, plan, changed), *_shortfalls(failures, plan, gives_back)]
+
+
+def _hard_hit(failures: FailuresSnapshot) -> Bools:
+    """Return the servers, (S,), in whose MSB more than a quarter of the servers are down."""
+    fleet = failures.fleet
+    M = len(fleet.topology.msbs)
+    down = np.bincount(fleet.server_msb[~fleet.servers.available], minlength=M)
+    return np.asarray((4 * down > np.bincount(fleet.server_msb, minlength=M))[fleet.server_msb])
 
 
 def _servers(failures: FailuresSnapshot, bad: Bools) -> Iterator[Violation]:
@@ -57,13 +74,17 @@ def _by_type(failures: FailuresSnapshot, binding: Indices, rows: Bools) -> Ints:
     return np.bincount(index, minlength=R * T).reshape(R, T).astype(np.int64)
 
 
-def _shortfalls(failures: FailuresSnapshot, plan: TargetPlan) -> Iterator[Violation]:
+def _shortfalls(failures: FailuresSnapshot, plan: TargetPlan, gives_back: Bools) -> Iterator[Violation]:
     """Yield a violation for each reservation whose shortfall grows. Shared buffers are exempt, because replacements
-    take servers from them.
+    take servers from them. One that gives a server back, `gives_back` (R,), must hold its capacity with all that is up.
     """
     fleet = failures.fleet
     before, after = shortfall_rru(fleet, fleet.servers.target), shortfall_rru(fleet, plan.target)
     worse = after > before + TOLERANCE
+    up = fleet.servers.available & (plan.target >= 0)
+    bound, kind = plan.target[up], fleet.servers.hardware_type[up]
+    held = np.bincount(bound, fleet.reservations.rru[bound, kind], len(worse))
+    worse &= ~(gives_back & (held >= fleet.reservations.capacity_rru - TOLERANCE))
     worse[failures.buffer[failures.buffer >= 0]] = False
     for r in np.flatnonzero(worse):
         message = f"{fleet.reservations.name[r]} would lack {after[r]:.6g} RRU instead of {before[r]:.6g}"

@@ -18,7 +18,7 @@ from libs.domain.maintenance import (
 )
 from libs.domain.reservation import ROUNDING
 from libs.domain.unavailability import UnavailabilityEvent
-from libs.ras.replacement import MSB_LOST_SHARE
+from libs.ras.msb_losses import MSB_LOST_SHARE
 
 MSB_PARTS = 4
 """At most one MSB_PARTS-th of the servers of an MSB is in planned maintenance at a time (RAS, 3.3.1)."""

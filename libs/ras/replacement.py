@@ -5,19 +5,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from libs.domain.arrays import Bools, Floats
+from libs.domain.arrays import Floats
 from libs.domain.fleet import FREE, TargetPlan
 from libs.domain.replacement import FailuresSnapshot, LossVerdict, Replacements
+from libs.ras.msb_losses import HOLD_S_MAX, lost_msbs, suspected_msbs
+from libs.ras.returned_spares import return_spares
 
-MSB_LOST_SHARE = 0.5
-"""Share of an MSB's servers that are down, above which the MSB counts as lost, for any scope of its events (ADR
-0011).
-"""
 _TOLERANCE = 1e-9
 
 
 def plan_replacements(failures: FailuresSnapshot) -> Replacements:
     """Replace lost servers by spare servers of the same hardware type, while their reservation is short. ADR 0011.
+
+    Servers of an MSB that may be about to be lost wait. What was drawn for servers of a lost MSB goes back
+    (docs/designs/0028).
 
     The reservation that lacks the larger share of its capacity comes first. A spare server is chosen by the cost of its
     MSB to the reservation. Shortfall and affinity count first, then whether the spare server is ready, then spread and
@@ -26,7 +27,9 @@ def plan_replacements(failures: FailuresSnapshot) -> Replacements:
     """
     fleet = failures.fleet
     servers, q, M = fleet.servers, fleet.reservations, len(fleet.topology.msbs)
+    with_place = failures.with_place | lost_msbs(failures)[fleet.server_msb]
     msb, target = fleet.server_msb, servers.target.copy()
+    returned = return_spares(failures, target, with_place)
     held = np.flatnonzero(servers.available & (target >= 0))
     value = q.rru[target[held], servers.hardware_type[held]]
     by_msb = np.bincount(target[held] * M + msb[held], value, len(q) * M).reshape(len(q), M)
@@ -34,11 +37,11 @@ def plan_replacements(failures: FailuresSnapshot) -> Replacements:
     lost = np.flatnonzero(failures.lost)
     missing = np.array([_missing(failures, r, by_msb[r][None])[0] for r in target[lost]])
     lost = lost[np.lexsort((lost, -missing / np.maximum(q.capacity_rru[target[lost]], _TOLERANCE)))]
-    with_place = failures.with_place | _lost_msbs(failures)[msb]
+    held_back = suspected_msbs(failures)[msb] & (failures.down_s <= HOLD_S_MAX)
     verdicts: list[LossVerdict] = []
     for row in lost.tolist():
         r, kind = int(servers.target[row]), int(servers.hardware_type[row])
-        verdict = _verdict(failures, r, kind, by_msb[r], spares[kind], is_with_place=bool(with_place[row]))
+        verdict = _verdict(failures, r, kind, by_msb[r], spares[kind], bool(with_place[row]), bool(held_back[row]))
         verdicts.append(verdict)
         if verdict is LossVerdict.DRAWN:
             spare = _choose(failures, r, by_msb[r], spares[kind])
@@ -46,24 +49,21 @@ def plan_replacements(failures: FailuresSnapshot) -> Replacements:
             by_msb[r, msb[spare]] += q.rru[r, kind]
             spares[kind] = spares[kind][spares[kind] != spare]
     plan = TargetPlan(target=target, parent_plan_id=fleet.target_plan_id)
-    return Replacements(plan=plan, lost=lost, verdict=tuple(verdicts))
+    return Replacements(plan=plan, lost=lost, verdict=tuple(verdicts), returned=returned)
 
 
 def _types(failures: FailuresSnapshot) -> list[int]:
     return [int(kind) for kind in np.unique(failures.fleet.servers.hardware_type[failures.lost])]
 
 
-def _lost_msbs(failures: FailuresSnapshot) -> Bools:
-    """Return for each MSB whether it counts as lost, (M,): more than MSB_LOST_SHARE of its servers are down."""
-    fleet = failures.fleet
-    M = len(fleet.topology.msbs)
-    all_servers = np.bincount(fleet.server_msb, minlength=M)
-    down = np.bincount(fleet.server_msb[~fleet.servers.available], minlength=M)
-    return np.asarray(down > MSB_LOST_SHARE * all_servers)
-
-
 def _verdict(
-    failures: FailuresSnapshot, r: int, kind: int, held: Floats, spares: NDArray[np.intp], *, is_with_place: bool
+    failures: FailuresSnapshot,
+    r: int,
+    kind: int,
+    held: Floats,
+    spares: NDArray[np.intp],
+    is_with_place: bool,
+    is_held_back: bool,
 ) -> LossVerdict:
     q = failures.fleet.reservations
     if q.rru[r, kind] <= 0:
@@ -74,6 +74,8 @@ def _verdict(
         return LossVerdict.COVERED
     if failures.buffer[kind] == FREE:
         return LossVerdict.NO_BUFFER
+    if is_held_back:
+        return LossVerdict.HELD
     return LossVerdict.DRAWN if len(spares) else LossVerdict.BUFFER_EMPTY
 
 

@@ -2,32 +2,55 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Iterable
+from datetime import datetime, timedelta
 
 import numpy as np
 import sqlalchemy as sa
+from numpy.typing import NDArray
 
+from libs.domain.arrays import Bools
 from libs.domain.fleet import FREE
 from libs.domain.replacement import FailuresSnapshot
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.platform.database import Transaction
 
+_SWAPS_KEPT = timedelta(hours=1)
+"""Age of the plans of replacements that may be taken back."""
 # It uses the index of unavailable servers, so it costs nothing while there are none.
 _LOST = """
-    WITH open AS (
-        SELECT msb_id, datacenter_id FROM unavailability_events
-        WHERE region_id = :region_id AND ended_at IS NULL AND starts_at <= :now AND kind = 'unplanned'
-          AND scope IN ('msb', 'datacenter')
-    )
-    SELECT server_id, msbs.msb_id IN (SELECT msb_id FROM open WHERE msb_id IS NOT NULL)
-                   OR msbs.datacenter_id IN (SELECT datacenter_id FROM open WHERE datacenter_id IS NOT NULL)
-                   AS with_place
-    FROM servers JOIN reservations ON reservation_id = target_reservation_id
-    JOIN racks USING (rack_id) JOIN msbs ON msbs.msb_id = racks.msb_id
+    SELECT server_id FROM servers JOIN reservations ON reservation_id = target_reservation_id
     WHERE servers.region_id = :region_id AND unavailability = 'unplanned'
       AND reservations.kind = 'guaranteed' AND deleted_at IS NULL
     ORDER BY server_id"""
+# Servers that plans of replacements bound as they are now, for no later plan has changed them.
+_SWAPPED = """
+    SELECT server_id, plan_id, from_reservation_id, extract(epoch FROM :now - plans.created_at) AS since_s,
+           unavailability = 'unplanned' AS is_down
+    FROM plans JOIN plan_changes USING (plan_id) JOIN servers USING (server_id)
+    WHERE plans.region_id = :region_id AND plans.kind = 'replacement' AND plans.created_at > :swapped_after
+      AND to_reservation_id = target_reservation_id AND decommissioned_at IS NULL
+      AND NOT EXISTS (SELECT FROM plan_changes later
+                      WHERE later.server_id = servers.server_id AND later.plan_id > plans.plan_id)
+    ORDER BY server_id"""
+_DOWN = """
+    WITH open AS (
+        SELECT server_id, rack_id, msb_id, datacenter_id, starts_at FROM unavailability_events
+        WHERE region_id = :region_id AND ended_at IS NULL AND starts_at <= :now AND kind = 'unplanned'
+    ), open_racks AS (
+        SELECT rack_id, starts_at, false AS with_place FROM open WHERE rack_id IS NOT NULL
+        UNION ALL SELECT racks.rack_id, starts_at, true FROM open JOIN racks USING (msb_id)
+        UNION ALL SELECT racks.rack_id, starts_at, true FROM open JOIN msbs USING (datacenter_id)
+            JOIN racks ON racks.msb_id = msbs.msb_id
+    ), hit AS (
+        SELECT server_id, starts_at, false AS with_place FROM open WHERE server_id IS NOT NULL
+        UNION ALL SELECT servers.server_id, starts_at, with_place FROM open_racks JOIN servers USING (rack_id)
+    )
+    SELECT server_id, extract(epoch FROM :now - min(starts_at)) AS down_s, bool_or(with_place) AS with_place
+    FROM hit JOIN servers USING (server_id)
+    WHERE servers.region_id = :region_id AND unavailability = 'unplanned' AND decommissioned_at IS NULL
+    GROUP BY server_id ORDER BY server_id"""
 _BUFFERS = """
     SELECT reservation_id, hardware_types.name AS hardware_type FROM reservations
     JOIN reservation_rru USING (reservation_id) JOIN hardware_types USING (hardware_type_id)
@@ -40,16 +63,19 @@ _SPARE = """
 
 
 def load_failures(tx: Transaction, region_name: str, *, now: datetime) -> FailuresSnapshot | None:
-    """Return a region with its lost servers. If the region has no lost server, return None at almost no cost.
+    """Return a region with its lost servers. Return None, at almost no cost, if no server is lost and none that was
+    replaced within the last hour is still down.
 
     `tx` must come from Database.snapshot(), so that all data are of one moment. Raises NotFound if the region does not
     exist.
     """
     region_id = load_region(tx, region_name).region_id
     values = {"region_id": region_id, "now": now}
-    lost = tx.execute(sa.text(_LOST), values).all()
-    if not lost:
+    lost = tx.execute(sa.text(_LOST), values).scalars().all()
+    swapped = tx.execute(sa.text(_SWAPPED), {**values, "swapped_after": now - _SWAPS_KEPT}).all()
+    if not lost and not any(row.is_down for row in swapped):
         return None
+    down = tx.execute(sa.text(_DOWN), values).all()
     fleet = load_fleet_snapshot(tx, region_name)
     buffers = {row.hardware_type: row.reservation_id for row in tx.execute(sa.text(_BUFFERS), values)}
     spare = tx.execute(sa.text(_SPARE), {"buffers": list(buffers.values())}).all()
@@ -59,16 +85,30 @@ def load_failures(tx: Transaction, region_name: str, *, now: datetime) -> Failur
     in_its_buffer = fleet.servers.lasting & (fleet.servers.target >= 0)
     in_its_buffer &= fleet.servers.target == buffer[fleet.servers.hardware_type]
 
-    def rows(ids: list[int]) -> np.ndarray:
+    def rows(ids: Iterable[int]) -> NDArray[np.intp]:
+        return np.searchsorted(fleet.servers.id, np.array([*ids], np.int64))
+
+    def mask(ids: Iterable[int]) -> Bools:
         found = np.zeros(len(fleet.servers), bool)
-        found[np.searchsorted(fleet.servers.id, ids)] = True
+        found[rows(ids)] = True
         return found
 
+    swap, swap_from = np.zeros(len(fleet.servers), np.int64), np.full(len(fleet.servers), FREE, np.int32)
+    down_s, swap_s = np.full((2, len(fleet.servers)), np.inf)
+    down_s[rows(row.server_id for row in down)] = [float(row.down_s) for row in down]
+    of_swaps = rows(row.server_id for row in swapped)
+    swap[of_swaps] = [row.plan_id for row in swapped]
+    swap_s[of_swaps] = [float(row.since_s) for row in swapped]
+    swap_from[of_swaps] = [row_of.get(row.from_reservation_id, FREE) for row in swapped]
     return FailuresSnapshot(
         fleet=fleet,
-        lost=rows([row.server_id for row in lost]),
-        with_place=rows([row.server_id for row in lost if row.with_place]),
-        spare=in_its_buffer & rows([row.server_id for row in spare]),
-        ready=in_its_buffer & rows([row.server_id for row in spare if row.ready]),
+        lost=mask(lost),
+        with_place=mask(row.server_id for row in down if row.with_place),
+        spare=in_its_buffer & mask(row.server_id for row in spare),
+        ready=in_its_buffer & mask(row.server_id for row in spare if row.ready),
         buffer=buffer,
+        down_s=down_s,
+        swap=swap,
+        swap_from=swap_from,
+        swap_s=swap_s,
     )

@@ -14,6 +14,7 @@ from libs.domain.replacement import FailuresSnapshot, LossVerdict, Replacements
 from libs.observability.tallies import REPLACEMENTS
 from libs.plan_check.check import require_clean
 from libs.plan_check.replacement import check_replacements
+from libs.ras.msb_losses import HOLD_S_MAX, WINDOW_S
 from libs.ras.replacement import plan_replacements
 from libs.reconcile.clock import Clock
 from libs.reconcile.crash import crash_point
@@ -75,7 +76,7 @@ class DrawReplacements:
             crash_point("mover.replace.after")
             REPLACEMENTS.count(self.region, by=counts[LossVerdict.DRAWN])
             figures = {verdict.value: number for verdict, number in counts.items()}
-            log.info("replacements.drawn", region=self.region, plan_id=plan.plan_id, **figures)
+            log.info("replacements.drawn", region=self.region, plan_id=plan.plan_id, returned=drawn.returned, **figures)
         return counts
 
 
@@ -88,6 +89,14 @@ def _say(
     if failures is not None and drawn is not None:
         numbers = dict(Counter(verdict.value for verdict in drawn.verdict if verdict is not LossVerdict.DRAWN))
         short = _short_by_type(failures, drawn)
+        if not short and LossVerdict.HELD in drawn.verdict:
+            msbs = ", ".join(_held_msbs(failures, drawn)[:_SHOWN_MAX])
+            status, reason = ConditionStatus.UNKNOWN, "MsbSuspected"  # it ends by itself, so it is no alarm
+            message = (
+                f"Lost servers of {msbs} wait with their replacement: more failed within {WINDOW_S / 60:g} min than "
+                f"single failures explain. If it is no loss of an MSB, they are replaced {WINDOW_S / 60:g} min after "
+                f"the last failure, and at most {HOLD_S_MAX / 60:g} min after their own."
+            )
         if short:
             status, numbers["lacking"] = ConditionStatus.FALSE, short
             reason = "NoSharedBuffer" if LossVerdict.BUFFER_EMPTY not in drawn.verdict else "SharedBufferExhausted"
@@ -115,6 +124,13 @@ def _say(
         numbers=numbers,
         now=clock.now(),
     )
+
+
+def _held_msbs(failures: FailuresSnapshot, drawn: Replacements) -> list[str]:
+    """Return the names of the MSBs whose lost servers wait, in order."""
+    fleet = failures.fleet
+    rows = [row for row, verdict in zip(drawn.lost, drawn.verdict, strict=True) if verdict is LossVerdict.HELD]
+    return sorted({str(fleet.topology.msbs[fleet.server_msb[row]]) for row in rows})
 
 
 def _short_by_type(failures: FailuresSnapshot, drawn: Replacements) -> dict[str, int]:

@@ -65,3 +65,28 @@ def test_a_plan_for_another_snapshot_is_refused() -> None:
     assert [violation.reason for violation in check_replacements(snapshot, plan)] == ["WrongSnapshot"]
     fewer = replace(plan, target=plan.target[1:], parent_plan_id=None)
     assert [violation.reason for violation in check_replacements(snapshot, fewer)] == ["WrongSnapshot"]
+
+
+@pytest.mark.parametrize(
+    ("capacity_rru", "with_place", "wanted"),
+    [
+        (1.0, {"server-00"}, set()),
+        (1.0, set(), {"NotASwap"}),  # its MSB is not lost
+        (2.0, {"server-00"}, {"ShortfallGrows"}),
+    ],
+)
+def test_a_swap_is_taken_back_while_the_capacity_is_held(
+    capacity_rru: float, with_place: set[str], wanted: set[str]
+) -> None:
+    specs = SPECS | {"web": replace(SPECS["web"], capacity_rru=capacity_rru, survives_msb_loss=True)}
+    current = {"server-00": "spare", "server-01": "web", "server-05": "web", "server-06": "spare"}
+    snapshot = failures_snapshot(
+        reservations=specs,
+        kind={"spare": "shared_buffer"},
+        current=current,
+        servers_per_rack=5,
+        down={"server-00"},
+        with_place=with_place,
+        swapped={"server-00": "web", "server-05": "spare"},
+    )
+    assert reasons(snapshot, {0: WEB, 5: SPARE}) == wanted

@@ -199,3 +199,53 @@ def test_it_gives_up_when_others_are_always_quicker(region: Region, monkeypatch:
     with pytest.raises(StaleGeneration):
         region.draw()
     assert region.targets() == CURRENT
+
+
+@pytest.fixture
+def surviving(database: Database, clock: ManualClock) -> Region:
+    """Web survives the loss of an MSB: it holds two servers in each rack of two MSBs, and needs four."""
+    region = Region.__new__(Region)
+    region.database, region.clock = database, clock
+    web = {f"server-{i:02d}": "web" for i in (0, 1, 4, 5, 8, 9, 12, 13)}
+    specs = {"web": ReservationSpec(capacity_rru=4, rru={"hw-a": 1.0}), "spare": SPECS["spare"]}
+    current = web | {"server-10": "spare", "server-11": "spare"}
+    stored(
+        database, region_image(racks_per_msb=2, reservations=specs, current=current, kind={"spare": "shared_buffer"})
+    )
+    return region
+
+
+def test_what_was_drawn_goes_back_when_the_msb_is_lost(surviving: Region) -> None:
+    before = surviving.targets()
+    surviving.fail(UnavailabilityScope.SERVER, "server-00")
+    assert surviving.draw() == {"drawn": 1}
+    assert surviving.targets()["server-10"] == "web"
+    surviving.fail(UnavailabilityScope.MSB, "msb-00")
+    assert surviving.draw() == {"with_place": 3}
+    assert surviving.targets() == before
+    assert surviving.draw() == {"with_place": 4}, "once is enough"
+
+
+def test_an_msb_that_is_lost_rack_by_rack_draws_nothing(surviving: Region) -> None:
+    surviving.fail(UnavailabilityScope.RACK, "rack-00")
+    surviving.fail(UnavailabilityScope.RACK, "rack-01")
+    assert surviving.draw() == {"with_place": 4}
+    assert surviving.condition().reason == "NothingMissing"
+
+
+def test_a_burst_of_failures_waits_and_the_region_says_so(database: Database, clock: ManualClock) -> None:
+    region = Region.__new__(Region)
+    region.database, region.clock = database, clock
+    current = {f"server-{i:02d}": "web" for i in range(6)} | {"server-40": "spare"}
+    image = region_image(
+        racks_per_msb=8, reservations=SPECS, current=current, kind={"spare": "shared_buffer"}, servers_per_rack=4
+    )
+    stored(database, image)
+    for name in ("server-00", "server-04", "server-08", "server-12"):
+        region.fail(UnavailabilityScope.SERVER, name)
+    assert region.draw() == {"held": 2}
+    condition = region.condition()
+    assert (condition.status, condition.reason) == (ConditionStatus.UNKNOWN, "MsbSuspected")
+    assert "msb-00" in condition.message
+    clock.sleep(300.0)
+    assert region.draw() == {"drawn": 1, "buffer_empty": 1}

@@ -1,0 +1,38 @@
+"""Take back replacements of servers whose MSB turned out to be lost: the embedded buffer covers these (RAS, 3.3.1)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from libs.domain.arrays import Bools, Indices
+from libs.domain.replacement import FailuresSnapshot
+from libs.domain.reservation import ROUNDING
+
+
+def return_spares(failures: FailuresSnapshot, target: Indices, with_place: Bools) -> int:
+    """Swap back, in `target` (S,), the lost and the spare servers of earlier plans. Return the number of swaps.
+
+    Only where the lost server was down before its plan, is down still, and was lost with its MSB, `with_place` (S,).
+    The reservation must still hold its capacity without the spare server, with nothing but the lost MSB missing. Of the
+    spare servers, those that have not joined go first, then those without containers.
+    """
+    fleet = failures.fleet
+    servers, q = fleet.servers, fleet.reservations
+    buffer = failures.buffer[servers.hardware_type]
+    swapped = failures.swap > 0
+    lost = swapped & ~servers.available & (target == buffer) & with_place & (failures.down_s >= failures.swap_s)
+    drawn = swapped & servers.available & ~with_place & (failures.swap_from == buffer) & (target != buffer)
+    returned = 0
+    for row in np.flatnonzero(lost & (failures.swap_from >= 0)).tolist():
+        r, kind = int(failures.swap_from[row]), int(servers.hardware_type[row])
+        like = drawn & (failures.swap == failures.swap[row]) & (target == r) & (servers.hardware_type == kind)
+        spares = np.flatnonzero(like)
+        held = np.flatnonzero(servers.available & (target == r))
+        held_rru = float(q.rru[r, servers.hardware_type[held]].sum())
+        if not len(spares) or held_rru - q.rru[r, kind] < q.capacity_rru[r] * (1 - ROUNDING):
+            continue
+        spare = spares[np.lexsort((spares, servers.in_use[spares], servers.current[spares] == r))[0]]
+        target[spare], target[row] = buffer[row], r
+        drawn[spare] = False
+        returned += 1
+    return returned

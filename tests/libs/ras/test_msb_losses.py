@@ -1,0 +1,119 @@
+"""Failures that come server by server are recognised as the loss of their MSB, and draw few spares for a while only."""
+
+import random
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from libs.domain.replacement import LossVerdict, Replacements
+from libs.domain.reservation import ReservationSpec
+from libs.plan_check.replacement import check_replacements
+from libs.ras.msb_losses import HOLD_S_MAX, WINDOW_S, explained_failures
+from libs.ras.replacement import plan_replacements
+from tests.builders.failures import failures_snapshot
+
+SPECS = {
+    "web": ReservationSpec(capacity_rru=54, rru={"hw-a": 1.0}),
+    "spare": ReservationSpec(capacity_rru=24, rru={"hw-a": 1.0}, survives_msb_loss=False),
+}
+
+
+class Region:
+    """Four MSBs of four racks of six servers. Each MSB has 18 servers of web, which needs 54, and six spare ones."""
+
+    def __init__(self) -> None:
+        self.target = {f"server-{i:02d}": "web" if i % 24 < 18 else "spare" for i in range(96)}
+        self.down_at: dict[str, float] = {}
+        self.swapped: dict[str, str] = {}
+
+    def draw(self, now_s: float) -> Replacements:
+        """Decide, check, and bind the servers as decided."""
+        failures = failures_snapshot(
+            msbs=4,
+            racks_per_msb=4,
+            servers_per_rack=6,
+            reservations=SPECS,
+            kind={"spare": "shared_buffer"},
+            current=self.target,
+            down=self.down_at,
+            down_s={name: now_s - at_s for name, at_s in self.down_at.items()},
+            swapped=self.swapped,
+        )
+        found = plan_replacements(failures)
+        assert check_replacements(failures, found.plan) == []
+        servers = failures.fleet.servers
+        for row in np.flatnonzero(found.plan.target != servers.target):
+            name, to = str(servers.name[row]), str(failures.fleet.reservations.name[found.plan.target[row]])
+            self.swapped[name], self.target[name] = self.target[name], to
+        return found
+
+    def spares_drawn(self) -> int:
+        """Return the number of servers of web that were spare at first, without those that are down."""
+        now_web = {int(name[-2:]) for name, to in self.target.items() if to == "web" and name not in self.down_at}
+        return sum(i % 24 >= 18 for i in now_web)
+
+    def spares_up(self) -> int:
+        return sum(to == "spare" and name not in self.down_at for name, to in self.target.items())
+
+
+def counted(found: Replacements) -> Counter[LossVerdict]:
+    return Counter(found.verdict)
+
+
+@pytest.mark.parametrize("every_s", [1.0, 10.0, 20.0])
+def test_an_msb_that_is_lost_one_by_one_draws_few_and_they_go_back(every_s: float) -> None:
+    region, seen = Region(), []
+    order = random.Random(5).sample(range(24), 24)
+    for k, i in enumerate(order):
+        region.down_at[f"server-{i:02d}"] = k * every_s
+        region.draw(k * every_s)
+        seen.append(region.spares_drawn())
+    assert max(seen) <= 3, "as many as single failures explain"
+    region.draw(24 * every_s)
+    assert region.spares_drawn() == 0, "all are back, but those that were lost too"
+    assert region.spares_up() == 18
+    assert counted(region.draw(24 * every_s + 3600.0)).keys() == {LossVerdict.WITH_PLACE}, "as long as they are down"
+
+
+def test_a_rack_that_fails_server_by_server_is_replaced_at_once() -> None:
+    region = Region()
+    for k in range(6):
+        region.down_at[f"server-{k:02d}"] = 5.0 * k
+        assert counted(region.draw(5.0 * k))[LossVerdict.DRAWN] == 1
+
+
+def test_single_failures_in_a_bad_moment_wait_for_a_bounded_time() -> None:
+    region = Region()
+    for k, i in enumerate((0, 6, 12, 1)):
+        region.down_at[f"server-{i:02d}"] = float(k)
+        found = counted(region.draw(float(k)))
+        assert found == {LossVerdict.DRAWN: 1} if k < 3 else {LossVerdict.HELD: 1}
+    assert counted(region.draw(WINDOW_S - 1.0)) == {LossVerdict.HELD: 1}
+    assert counted(region.draw(WINDOW_S + 1.0)) == {LossVerdict.DRAWN: 1}
+
+
+def test_no_server_waits_longer_than_the_longest_hold() -> None:
+    region = Region()
+    others = ("server-12", "server-18", "server-19", "server-20")
+    region.target["server-12"] = "spare"
+    region.down_at = {"server-00": 0.0} | dict.fromkeys(others, HOLD_S_MAX)
+    assert counted(region.draw(HOLD_S_MAX)) == {LossVerdict.HELD: 1}
+    region.down_at |= dict.fromkeys(others, HOLD_S_MAX + 1.0)
+    assert counted(region.draw(HOLD_S_MAX + 1.0)) == {LossVerdict.DRAWN: 1}
+
+
+def test_a_spare_server_stays_where_the_reservation_would_miss_it() -> None:
+    region = Region()
+    region.down_at = {"server-24": 0.0, "server-48": 0.0, "server-72": 0.0}
+    assert counted(region.draw(0.0)) == {LossVerdict.DRAWN: 3}
+    region.down_at |= {f"server-{i:02d}": 10.0 for i in (0, 6, 12)}
+    region.draw(10.0)
+    region.down_at |= {f"server-{i:02d}": 20.0 for i in range(1, 24)}
+    region.draw(20.0)
+    web = [name for name, to in region.target.items() if to == "web" and name not in region.down_at]
+    assert len(web) == 54, "no spare server of other failures goes, and web keeps its promise"
+
+
+def test_more_failures_are_explained_in_a_larger_msb() -> None:
+    assert explained_failures(np.array([24, 94, 2800])).astype(int).tolist() == [3, 3, 6]
