@@ -52,6 +52,8 @@ class Servers:
                                3.3.1)
     leaving        (S,) bool   a retirement is announced: the server keeps its binding until other servers cover its
                                reservation, and gets no new target
+    awaited        (S,) bool   down with an MSB that was lost a short time ago: counts as held by its target, and stays
+                               there (libs/ras/lost_msbs.py)
     generation     (S,) int    row generation at the time of the snapshot
     """
 
@@ -65,12 +67,15 @@ class Servers:
     available: Bools
     leaving: Bools
     drained: Bools
+    awaited: Bools
     generation: Ints
 
     @property
     def lasting(self) -> Bools:
-        """Return a (S,) mask of the servers that plans may count on: available, not leaving, not free and drained."""
-        return self.available & ~self.leaving & ~(self.drained & (self.target < 0))
+        """Return a (S,) mask of the servers that plans may count on: available or awaited, not leaving, not free and
+        drained.
+        """
+        return (self.available | self.awaited) & ~self.leaving & ~(self.drained & (self.target < 0))
 
     def __len__(self) -> int:
         return len(self.id)

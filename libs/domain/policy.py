@@ -8,6 +8,10 @@ COST_MAX = 1e9
 """The largest cost that the API accepts."""
 
 
+REBUILD_AFTER_S_MAX = 30 * 86400.0
+"""The longest patience with a lost MSB that the API accepts: 30 days, in seconds."""
+
+
 def _cost(default: float, description: str) -> float:
     """Declare a field that is a cost, in the currency of the policy."""
     return field(default=default, metadata={"description": description, "bounds": {"ge": 0, "le": COST_MAX}})
@@ -70,6 +74,14 @@ class RegionPolicy:
     reservation_churn_share: float = _share(
         0.1, "Share of a reservation's servers in use that plans may preempt within 24 hours", le=1
     )
+    rebuild_after_s: float = field(
+        default=14400.0,
+        metadata={
+            "description": "Seconds after the loss of an MSB before the embedded buffers that it spent are rebuilt",
+            "bounds": {"ge": 0, "le": REBUILD_AFTER_S_MAX},
+        },
+    )
+    """Four hours. Most MSBs come back sooner, and what is rebuilt must then be given back (docs/designs/0024)."""
     fix_first: bool = _switch(True, "Repair shortfalls and affinity violations before weighing any other cost")
     """True: repair any shortfall, however small the gain. False: minimise the sum of all costs. A shortfall that costs
     less than its repair then stays.

@@ -157,6 +157,7 @@ def _with_racks(snapshot: FleetSnapshot, added: NewRacks, field: str) -> FleetSn
         "available": np.ones(count, bool),
         "leaving": np.zeros(count, bool),
         "drained": np.zeros(count, bool),
+        "awaited": np.zeros(count, bool),
         "generation": np.ones(count),
     }
     columns = {}

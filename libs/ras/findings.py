@@ -49,6 +49,18 @@ def _finding(snapshot: FleetSnapshot, stock: Ints, row: int, covered: Coverage, 
             message=f"Its {covered.servers} servers, once they are all there, cover {numbers['capacity_rru']:g} RRU.",
             numbers=numbers,
         )
+    awaited = int((snapshot.servers.awaited & (snapshot.servers.target == row)).sum())
+    if awaited and covered.keeps(float(q.capacity_rru[row])):
+        hours = snapshot.policy.rebuild_after_s / 3600
+        return NewFinding(
+            reservation_id=reservation_id,
+            observed_generation=generation,
+            phase=ReservationPhase.DEGRADED,
+            reason="MsbAwaited",
+            message=f"Its embedded buffer covers the loss of an MSB with {awaited} of its servers. It is rebuilt if "
+            f"the MSB is not back {hours:g} h after the loss (rebuild_after_s of the region's policy).",
+            numbers={**numbers, "short_rru": covered.shortfall_rru, "awaited_servers": float(awaited)},
+        )
     short = describe_shortage(
         snapshot,
         row,

@@ -75,6 +75,7 @@ def made_up_fleet(
             available=np.ones(servers, bool),
             leaving=np.zeros(servers, bool),
             drained=np.zeros(servers, bool),
+            awaited=np.zeros(servers, bool),
             generation=np.ones(servers, np.int64),
         ),
         reservations=_no_reservations(len(types), datacenters),

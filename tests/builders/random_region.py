@@ -55,6 +55,7 @@ def region(
             available=available.astype(bool),
             leaving=np.zeros(S, bool),
             drained=np.zeros(S, bool),
+            awaited=np.zeros(S, bool),
             generation=np.ones(S, np.int64),
         ),
         reservations=Reservations(

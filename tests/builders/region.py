@@ -86,6 +86,7 @@ def region_image(
             available=np.array([name not in down for name in servers], bool),
             leaving=np.array([name in leaving for name in servers], bool),
             drained=np.array([name in maintained for name in servers], bool),
+            awaited=np.zeros(len(servers), bool),
             generation=np.ones(len(servers), np.int64),
         ),
         reservations=_reservations(specs, types, topology),

@@ -103,6 +103,7 @@ def region_of(inventory: Inventory, name: str) -> RegionImage:
         available=inventory.unavailability != Unavailability.UNPLANNED.value,
         leaving=np.zeros(n, bool),
         drained=inventory.unavailability == Unavailability.PLANNED.value,
+        awaited=np.zeros(n, bool),
         generation=np.ones(n, np.int64),
     )
     none = np.zeros(0)

@@ -52,7 +52,7 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
     names has no servers in the region. The files may have more columns than the format requires. Without these columns
     the values are:
 
-    - A server's `target` is its current binding, and it is not `leaving`.
+    - A server's `target` is its current binding, and it is neither `leaving` nor `awaited`.
     - A reservation's `kind` is guaranteed, its `unit` is RRU, its `owner` is OWNER, its `priority` the middle one,
       and its `move_cost` 1.
     - The `host_profile` of both is HOST_PROFILE.
@@ -67,7 +67,7 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
             others = "an empty table says nothing" if file.endswith(".parquet") else "{} leaves every cost as it is"
             problems.add(file, f"is missing; all of {', '.join(FILES)} are needed: {others}")
     problems.raise_any()
-    more = {"target", "host_profile", "leaving", "unavailability", *SIZES}
+    more = {"target", "host_profile", "leaving", "awaited", "unavailability", *SIZES}
     servers_table = Table(source, "servers.parquet", problems, fields=_SERVERS | more)
     reservations_table = Table(
         source,
@@ -209,6 +209,7 @@ def _servers(
         available=available,
         leaving=table.booleans("leaving") if table.has("leaving") else np.zeros(len(names), bool),
         drained=drained,
+        awaited=table.booleans("awaited") if table.has("awaited") else np.zeros(len(names), bool),
         generation=np.ones(len(names), np.int64),
     )
     return servers, deleted_current, deleted_target

@@ -44,9 +44,10 @@ def image_of(snapshot: FleetSnapshot) -> RegionImage:
 def dump_region(image: RegionImage) -> dict[str, bytes]:
     """Return the content of each file by name.
 
-    Five columns are written only if they are needed. `target` is written if it differs from the current bindings, and
-    `leaving` if any server is leaving. `unavailability` is written if any server is in planned maintenance, and a size
-    if it is known for any type. `churned` of reservations is written if the churn budget applies.
+    Six columns are written only if they are needed. `target` is written if it differs from the current bindings,
+    and `leaving` and `awaited` if any server is that. `unavailability` is written if any server is in planned
+    maintenance, and a size if it is known for any type. `churned` of reservations is written if the churn budget
+    applies.
     """
     s, q = image.snapshot.servers, image.snapshot.reservations
     topology = image.snapshot.topology
@@ -67,6 +68,8 @@ def dump_region(image: RegionImage) -> dict[str, bytes]:
         servers["target"] = _strings(_named(s.target, q.name, image.server_deleted_target))
     if s.leaving.any():
         servers["leaving"] = s.leaving
+    if s.awaited.any():
+        servers["awaited"] = s.awaited
     if s.drained.any():
         states = np.where(s.drained, Unavailability.PLANNED.value, Unavailability.NONE.value)
         servers["unavailability"] = _strings(np.where(s.available, states, Unavailability.UNPLANNED.value))

@@ -138,6 +138,7 @@ def _servers(
         available=found["available"].copy(),
         leaving=found["leaving"].copy(),
         drained=found["drained"].copy(),
+        awaited=np.zeros(len(found), bool),
         generation=found["generation"].astype(np.int64),
     )
 

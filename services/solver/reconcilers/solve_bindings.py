@@ -21,6 +21,7 @@ from libs.plan_check.committed import check_committed
 from libs.plan_check.regression import planned_shortfall_rru
 from libs.ras.commit_report import committed_report, kept_part
 from libs.ras.findings import findings_of
+from libs.ras.lost_msbs import await_lost_msbs
 from libs.ras.quota_bounds import settle_within
 from libs.ras.solve import plan_target_bindings
 from libs.ras.solve_result import SolveResult
@@ -34,6 +35,7 @@ from libs.store.capacity.findings import record_findings
 from libs.store.capacity.plan_changes import load_plan_changes
 from libs.store.capacity.quotas import load_bounds, lock_limits
 from libs.store.capacity.shared_buffers import size_shared_buffers
+from libs.store.fleet.lost_msbs import load_lost_msbs
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.servers import count_free_servers
 from libs.store.fleet.snapshot import load_fleet_snapshot
@@ -131,6 +133,7 @@ class SolveBindings:
         crash_point("solver.buffers.after")
         with self.database.snapshot() as tx:
             snapshot = with_churn(tx, load_fleet_snapshot(tx, self.region), now=now)
+            snapshot = await_lost_msbs(snapshot, load_lost_msbs(tx, self.region, now=now), now)
         with self.database.write() as tx:
             left = fail_left_runs(tx, region.region_id, now=now)
             solve_run_id = start_solve_run(

@@ -1,0 +1,35 @@
+"""Let servers of a lost MSB count as held for a time, so that no embedded buffer is rebuilt at once. Pure.
+
+See docs/designs/0024-given-back.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import numpy as np
+
+from libs.domain.fleet import FleetSnapshot
+from libs.domain.reservation import ROUNDING
+
+
+def await_lost_msbs(snapshot: FleetSnapshot, lost_at: Mapping[str, datetime], now: datetime) -> FleetSnapshot:
+    """Return the snapshot in which the servers of young losses are `awaited`: they count as held.
+
+    A loss is young for `rebuild_after_s` of the policy. Servers are awaited only by a reservation that survives an
+    MSB's loss, and only while its servers that are up give its capacity. A promise that is broken now is repaired at
+    once. `lost_at` maps MSBs that are down to the time of their loss.
+    """
+    servers, q, topology = snapshot.servers, snapshot.reservations, snapshot.topology
+    patience = timedelta(seconds=snapshot.policy.rebuild_after_s)
+    young = np.array([name in lost_at and now - lost_at[name] < patience for name in topology.msbs], bool)
+    if not young.any():
+        return snapshot
+    up = np.flatnonzero(servers.available & ~servers.leaving & (servers.target >= 0))
+    rru = q.rru[servers.target[up], servers.hardware_type[up]]
+    load = np.bincount(servers.target[up], rru, len(q))
+    patient = np.append(q.survives_msb_loss & (load >= q.capacity_rru * (1 - ROUNDING)), False)
+    awaited = young[snapshot.server_msb] & ~servers.available & patient[np.maximum(servers.target, -1)]
+    return replace(snapshot, servers=replace(servers, awaited=awaited))
