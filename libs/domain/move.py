@@ -162,6 +162,11 @@ class RunningMove:
         return self.step_started_at if self.ask_at is None else max(self.ask_at, self.step_started_at)
 
     @property
+    def stays(self) -> bool:
+        """Return whether the server stays where it is: only its host profile changes."""
+        return self.from_reservation_id is not None and self.from_reservation_id == self.to_reservation_id
+
+    @property
     def takes_capacity(self) -> bool:
         """Return whether the move takes the server from a reservation to which the server gives capacity.
 
@@ -174,7 +179,8 @@ class RunningMove:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WaitingServers:
-    """N servers that are up, need a move, and have none: they are not where they should be, in doubt or unclean.
+    """N servers that are up, need a move, and have none: they are not where they should be, in doubt or unclean, or
+    have another host profile than their reservation.
 
     id, generation, msb_id     (N,) int
     current_id, target_id      (N,) int    reservation ids; 0: none. A server in doubt may be in `current_id`
@@ -215,6 +221,11 @@ class WaitingServers:
         version joined to its buffer is unclean.
         """
         return np.asarray((self.current_id != 0) & (~self.from_buffer | self.unclean | self.in_use))
+
+    @property
+    def stays(self) -> Bools:
+        """Return which servers stay in their reservation or buffer, (N,): only their host profile changes."""
+        return np.asarray((self.current_id == self.target_id) & (self.target_id != 0) & ~self.in_doubt)
 
     @property
     def need_steps(self) -> Bools:

@@ -200,12 +200,18 @@ def _starts(snapshot: MovesSnapshot, policy: MovePolicy, departures: Departures)
     chosen: list[int] = []
     blocked: list[int] = []
     urgent, runs = waiting.urgent, waiting.runs
-    order = preferred_order(urgent=urgent, in_use=waiting.in_use, to_none=waiting.target_id == 0, key=waiting.id)
+    brings_nothing = (waiting.target_id == 0) | waiting.stays
+    order = preferred_order(urgent=urgent, in_use=waiting.in_use, to_none=brings_nothing, key=waiting.id)
+    spares = _spares_to_change(snapshot)
     for row in order[waiting.need_steps[order]].tolist():
         msb_id = int(waiting.msb_id[row])
         if not urgent[row]:
             if free <= 0:
                 break
+            if waiting.from_buffer[row] and waiting.stays[row]:
+                if spares[int(waiting.target_id[row])] <= 0:
+                    continue
+                spares[int(waiting.target_id[row])] -= 1
             takes = runs[row] and not waiting.in_doubt[row]
             if to_start[msb_id] <= 0 or (takes and to_leave[msb_id] <= 0):
                 continue
@@ -228,6 +234,16 @@ def _starts(snapshot: MovesSnapshot, policy: MovePolicy, departures: Departures)
             free -= 1
             chosen.append(row)
     return [_start(waiting, row) for row in chosen]
+
+
+def _spares_to_change(snapshot: MovesSnapshot) -> Counter[int]:
+    """Return shared buffer -> number of its servers whose host profile may begin to change now: a quarter of those that
+    wait for it, and at least one, so that the others can replace lost servers.
+    """
+    waiting = snapshot.waiting
+    wait = Counter(waiting.target_id[waiting.from_buffer & waiting.stays].tolist())
+    under_way = Counter(move.to_reservation_id for move in snapshot.running if move.stays)
+    return Counter({buffer: max(1, number // 4) - under_way[buffer] for buffer, number in wait.items()})
 
 
 def _start(waiting: WaitingServers, row: int) -> MoveStart:

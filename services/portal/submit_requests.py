@@ -79,9 +79,6 @@ def submit_resize(
     the reservation cannot change.
     """
     _require_changeable(reservation, generation)
-    if spec.host_profile != reservation.spec.host_profile:
-        message = "cannot be changed: its servers would have to leave one by one. Create a reservation with it instead"
-        raise invalid(FieldError(field="spec.host_profile", location="body", code="immutable", message=message))
     region = load_region(tx, reservation.region)
     _require_known(tx, region, spec)
     require_window(spec, reservation, now=now)

@@ -100,6 +100,8 @@ def update_spec(
     row = _require_generation(tx, reservation_id, generation)
     # Raise the generation here too: a change of RRUs or affinity alone changes no other column of this row.
     values = _columns(spec) | {"generation": generation + 1, "scheduled": scheduled}
+    # The servers that it has are brought to a new host profile by the mover, few at a time.
+    values["profile_changed"] = sa.or_(reservations.c.profile_changed, reservations.c.host_profile != spec.host_profile)
     tx.execute(sa.update(reservations).where(reservations.c.reservation_id == reservation_id).values(values))
     for table in (reservation_rru, reservation_affinity):
         tx.execute(sa.delete(table).where(table.c.reservation_id == reservation_id))

@@ -68,7 +68,8 @@ _RESIZE = f"""
             ON own.hardware_type_id = buffers.hardware_type_id AND own.host_profile = r.host_profile
     )
     UPDATE reservations r
-    SET capacity_rru = new.capacity_rru, msb_spread_limit = new.spread, host_profile = new.host_profile
+    SET capacity_rru = new.capacity_rru, msb_spread_limit = new.spread, host_profile = new.host_profile,
+        profile_changed = r.profile_changed OR r.host_profile <> new.host_profile
     FROM new
     WHERE r.reservation_id = new.reservation_id
       AND (r.capacity_rru, r.msb_spread_limit, r.host_profile)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
@@ -35,7 +36,7 @@ _RUNNING = """
     WHERE moves.status = 'running' AND {chosen} ORDER BY move_id"""
 
 # A server waits while it is in planned maintenance or down. It also waits while it has an open dead letter, until
-# an operator resolves it. The two lines of reasons are the conditions of two indexes.
+# an operator resolves it.
 _WAITING = """
     SELECT server_id, servers.generation, msb_id, coalesce(current_reservation_id, in_doubt_reservation_id, 0),
            coalesce(target_reservation_id, 0), in_use, coalesce(joins.host_profile <> servers.host_profile, false),
@@ -47,12 +48,22 @@ _WAITING = """
     LEFT JOIN reservation_rru AS loses
         ON loses.reservation_id = current_reservation_id AND loses.hardware_type_id = servers.hardware_type_id
     WHERE (%(room)s OR leaves.kind = 'shared_buffer') AND servers.region_id = %(region_id)s
-      AND (current_reservation_id IS DISTINCT FROM target_reservation_id
-           OR (in_doubt_reservation_id IS NOT NULL OR (unclean AND current_reservation_id IS NULL)))
-      AND unavailability = 'none'
+      AND {reason} AND unavailability = 'none'
       AND NOT EXISTS (SELECT FROM moves WHERE moves.server_id = servers.server_id AND status = 'running')
       AND NOT EXISTS (SELECT FROM moves WHERE moves.server_id = servers.server_id AND dead_letter = 'open')
     ORDER BY server_id"""
+# The two lines are the conditions of two indexes.
+_ASTRAY = """(current_reservation_id IS DISTINCT FROM target_reservation_id
+           OR (in_doubt_reservation_id IS NOT NULL OR (unclean AND current_reservation_id IS NULL)))"""
+_OTHER_PROFILE = """current_reservation_id = target_reservation_id AND joins.host_profile <> servers.host_profile
+      AND current_reservation_id = ANY(%(changed)s)"""
+# Reservations whose host profile was changed while they had servers, and whose servers do not all have it yet.
+_CHANGED = sa.text("""
+    SELECT reservation_id FROM reservations
+    WHERE region_id = :region_id AND profile_changed AND deleted_at IS NULL
+      AND EXISTS (SELECT FROM servers WHERE current_reservation_id = reservation_id
+                  AND servers.host_profile <> reservations.host_profile)
+    ORDER BY reservation_id""")
 _FIELDS = {
     "id": ">i8",
     "generation": ">i8",
@@ -79,6 +90,7 @@ _HOLDINGS = sa.text("""
         SELECT DISTINCT current_reservation_id AS reservation_id FROM servers
         WHERE region_id = :region_id AND current_reservation_id IS DISTINCT FROM target_reservation_id
           AND current_reservation_id IS NOT NULL
+        UNION SELECT unnest(CAST(:changed AS bigint[]))
     )
     SELECT reservation_id, reservations.name AS reservation, capacity_rru, survives_msb_loss, msb_id,
            coalesce(sum(rru) FILTER (WHERE unavailability = 'none' AND asked_at IS NULL), 0) AS held_rru
@@ -106,10 +118,16 @@ def load_moves_snapshot(tx: Transaction, region_name: str, *, moves_max: int, no
     query = sa.text(_RUNNING.format(chosen="moves.region_id = :region_id"))
     running = tuple(_running(row) for row in tx.execute(query, {"region_id": region_id}))
     room = len(running) < (mover.bounds.moves_max or moves_max)
-    found = copy_out(tx, _WAITING, {"region_id": region_id, "room": room}, _FIELDS)
+    changed = tx.execute(_CHANGED, {"region_id": region_id}).scalars().all()
+    of_waiting = {"region_id": region_id, "room": room, "changed": list(changed)}
+    found = copy_out(tx, _WAITING.format(reason=_ASTRAY), of_waiting, _FIELDS)
+    if changed:
+        others = copy_out(tx, _WAITING.format(reason=_OTHER_PROFILE), of_waiting, _FIELDS)
+        found = np.concatenate([found, others])
     native = {name: found[name].astype(np.dtype(kind).newbyteorder("=")) for name, kind in _FIELDS.items()}
-    msbs = tx.execute(_MSBS, {"region_id": region_id}) if len(found) else ()
-    is_rated = len(found) > 0 and mover.bounds.msb_starts_per_minute is not None
+    number = len(found)
+    msbs = tx.execute(_MSBS, {"region_id": region_id}) if number else ()
+    is_rated = number > 0 and mover.bounds.msb_starts_per_minute is not None
     started = tx.execute(_STARTED, {"region_id": region_id, "since": now - MINUTE}) if is_rated else ()
     of_waits = {"region_id": region_id, "type": RegionConditionType.ROOM_TO_MOVE.value}
     return MovesSnapshot(
@@ -120,7 +138,7 @@ def load_moves_snapshot(tx: Transaction, region_name: str, *, moves_max: int, no
         msb_servers={row.msb_id: row.servers for row in msbs},
         mover=mover,
         msb_started={row.msb_id: row.moves for row in started},
-        holdings=_holdings(tx, region_id) if len(found) or any(not move.asked for move in running) else (),
+        holdings=_holdings(tx, region_id, changed) if number or any(not move.asked for move in running) else (),
         waiting_since=tx.execute(_WAITING_SINCE, of_waits).scalar_one_or_none(),
     )
 
@@ -133,9 +151,10 @@ def load_running_move(tx: Transaction, move_id: int) -> RunningMove:
     return _running(row)
 
 
-def _holdings(tx: Transaction, region_id: int) -> tuple[Holding, ...]:
+def _holdings(tx: Transaction, region_id: int, changed: Sequence[int]) -> tuple[Holding, ...]:
     found: list[Holding] = []
-    for _, rows in groupby(tx.execute(_HOLDINGS, {"region_id": region_id}), key=lambda row: row.reservation_id):
+    values = {"region_id": region_id, "changed": list(changed)}
+    for _, rows in groupby(tx.execute(_HOLDINGS, values), key=lambda row: row.reservation_id):
         parts = list(rows)
         one = parts[0]
         found.append(

@@ -28,6 +28,8 @@ reservations = sa.Table(
     at("deleted_at", nullable=True),
     at("starts_at", nullable=True),
     at("ends_at", nullable=True),
+    # Some of its servers may still have the host profile of before.
+    sa.Column("profile_changed", sa.Boolean, nullable=False, server_default=sa.false()),
     # True until its window begins. Until then it has a name and no servers.
     sa.Column("scheduled", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.UniqueConstraint("region_id", "reservation_id"),
@@ -47,6 +49,7 @@ reservations = sa.Table(
     ),
     sa.CheckConstraint("ends_at > starts_at", name="ends_at"),
     sa.CheckConstraint("NOT scheduled OR starts_at IS NOT NULL", name="scheduled"),
+    sa.Index("ix_reservations_profile_changed", "region_id", postgresql_where=sa.text("profile_changed")),
     sa.Index(
         "ix_reservations_windows",
         "region_id",

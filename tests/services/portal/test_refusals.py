@@ -109,19 +109,6 @@ def test_every_operation_documents_how_it_fails(app) -> None:
     assert len(identifiers) == sum(len(item) for item in document["paths"].values())
 
 
-def test_a_host_profile_is_not_changed_in_place(client, assess_all) -> None:
-    client.post("/v1/capacity-requests", json=create())
-    assess_all()
-    [web] = client.get("/v1/reservations", params={"name": "web"}).json()["items"]
-    answer = client.patch(
-        f"/v1/reservations/{web['reservation_id']}",
-        json={"spec": {"host_profile": "gpu"}},
-        headers={"If-Match": f'"{web["generation"]}"'},
-    )
-    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, "spec.host_profile")
-    assert "Create a reservation" in answer.json()["errors"][0]["message"]
-
-
 def test_more_dry_runs_than_it_can_bear_are_turned_away(client) -> None:
     with slots.solving_slot(-1), slots.solving_slot(-2):
         answer = client.post("/v1/capacity-requests", params={"dry_run": "true"}, json=create())

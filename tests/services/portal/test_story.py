@@ -137,6 +137,13 @@ def test_by_count(client: TestClient, assess_all) -> None:
     reservation = client.get(f"/v1/reservations/{reservation_id}").json()
     assert (reservation["spec"]["capacity_rru"], reservation["spec"]["host_profile"]) == (5, "gpu")
     assert reservation["status"]["target"]["servers"] == 5
+    patch = {"spec": {"host_profile": "gpu-2"}}
+    match = {"If-Match": f'"{reservation["generation"]}"'}
+    asked = client.patch(f"/v1/reservations/{reservation_id}", json=patch, headers=match)
+    assess_all()
+    assert client.get(asked.headers["location"]).json()["status"]["phase"] == "granted"
+    reservation = client.get(f"/v1/reservations/{reservation_id}").json()
+    assert (reservation["spec"]["capacity_rru"], reservation["spec"]["host_profile"]) == (5, "gpu-2")
 
 
 def test_a_dry_run_says_what_would_be_and_keeps_nothing(client: TestClient, assess_all) -> None:
