@@ -77,6 +77,13 @@ class Servers:
         """
         return (self.available | self.awaited) & ~self.leaving & ~(self.drained & (self.target < 0))
 
+    @property
+    def pinned(self) -> Bools:
+        """Return a (S,) mask of the lasting servers that stay where they are bound: those that are awaited, and those
+        in maintenance. The latter could not join another reservation before the maintenance ends.
+        """
+        return self.lasting & (self.awaited | self.drained)
+
     def __len__(self) -> int:
         return len(self.id)
 

@@ -63,7 +63,7 @@ def check_legal(snapshot: FleetSnapshot, plan: TargetPlan) -> list[Violation]:
     return [
         *_servers(snapshot, plan, useless, "Ineligible", "its hardware type is of no use there"),
         *_servers(snapshot, plan, new & down, "Unavailable", "it is down"),
-        *_servers(snapshot, plan, new & servers.drained & (servers.target < 0), "Drained", "it is in maintenance"),
+        *_servers(snapshot, plan, new & servers.drained, "Drained", "it is in maintenance"),
         *_servers(snapshot, plan, new & servers.leaving, "Leaving", "it will be retired"),
         *_servers(
             snapshot, plan, given_up & needed, "GivenUpTooEarly", "its reservation is not covered without it yet"

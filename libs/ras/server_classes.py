@@ -18,8 +18,8 @@ class Places:
     """The K places of a region.
 
     A place is a group of lasting servers in one MSB, of hardware types with the same value to every reservation.
-    Servers that are awaited are places of their own, because they cannot move. Plans may count on lasting servers: see
-    Servers.lasting in libs/domain/fleet.py.
+    Servers that are pinned are places of their own, because they cannot move. Plans may count on lasting servers: see
+    Servers.lasting and Servers.pinned in libs/domain/fleet.py.
 
     of    (S,) int   the place of each server; -1: the server is not lasting
     size  (K,) int   the number of servers of each place
@@ -43,7 +43,7 @@ def places_of(snapshot: FleetSnapshot) -> Places:
     _, kind = np.unique(snapshot.reservations.rru, axis=1, return_inverse=True)  # equal for types of equal value
     worth = kind.ravel()[servers.hardware_type[rows]].astype(np.int64)
     number = snapshot.server_msb[rows].astype(np.int64) * (len(snapshot.hardware_types) + 1) + worth
-    number = 2 * number + servers.awaited[rows]
+    number = 2 * number + servers.pinned[rows]
     _, place, size = np.unique(number, return_inverse=True, return_counts=True)
     of = np.full(len(servers), -1, np.intp)
     of[rows] = place

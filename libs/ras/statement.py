@@ -106,7 +106,7 @@ def state_region(
     M[s] is multiplied by the `move_cost` of the server's reservation, and s[r] is the larger of this factor and 1.
     held[r] counts servers of any worth (docs/designs/0024). The last line only breaks ties. With it, new servers that
     bring nothing stay free even at a surplus_cost of 0. Expression 5 (a server is bound at most once) holds for every
-    assignment. Servers that are awaited stay. A reservation may keep servers of types that it may not use, at 0 RRU. If
+    assignment. Servers that are pinned stay. A reservation may keep servers of types that it may not use, at 0 RRU. If
     the policy fixes first, the penalty of no reservation may grow. Source: RAS, 3.5.3; departures in docs/adr/0003,
     0004, 0012, 0020 and 0042.
 
@@ -143,9 +143,9 @@ def state_region(
     )
     if R:
         problem.add_constraint(eligibility)
-    awaited = np.flatnonzero(servers.awaited[rows])
-    if len(awaited):
-        problem.add_constraint(AvoidMovingSpec(name="servers of a lost MSB", objects=awaited.tolist()))
+    pinned = np.flatnonzero(servers.pinned[rows])
+    if len(pinned):
+        problem.add_constraint(AvoidMovingSpec(name="servers that cannot move now", objects=pinned.tolist()))
     if policy.fix_first and penalties:
         unit = max(policy.shortfall_cost, policy.affinity_cost) or 1.0
         specs, costs = zip(*penalties, strict=True)

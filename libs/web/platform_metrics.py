@@ -104,7 +104,7 @@ def _gauges() -> dict[str, GaugeMetricFamily]:
         ),
         "plimsoll_lost_servers": (
             "Servers that reservations have lost and that were not replaced, by reason: buffer_empty, no_buffer, "
-            "with_place (MSB or datacenter), covered, useless",
+            "with_place (MSB or datacenter), held (waits for a while), covered, useless",
             ["region", "reason"],
         ),
         "plimsoll_reservations": (
