@@ -108,6 +108,8 @@ class Reservations:
     rru                (R, T) RRU   V per server of a hardware type; 0: ineligible
     priority           (R,) int     class, 0 to PRIORITY_MAX
     move_cost          (R,) float   factor on the costs of moving its servers
+    msb_share_max      (R,) float   hard limit on the fraction of capacity in one MSB; inf: no limit
+    allowed            (R, D) bool  hard limit: whether a datacenter may hold servers of the reservation
     affinity_share     (R, D)       A, fraction of capacity wanted in a datacenter; nan: not constrained
     generation         (R,) int
     """
@@ -122,6 +124,8 @@ class Reservations:
     affinity_share: Floats
     priority: Ints
     move_cost: Floats
+    msb_share_max: Floats
+    allowed: Bools
     generation: Ints
 
     @property
@@ -136,6 +140,12 @@ class Reservations:
         A high cost of moves then keeps no servers above need.
         """
         return np.maximum(self.move_cost, 1.0)
+
+    @property
+    def msb_limit_rru(self) -> Floats:
+        """Return the (R,) RRU that one MSB may hold at most; inf: no limit."""
+        share = self.msb_share_max
+        return np.where(np.isinf(share), np.inf, np.where(np.isinf(share), 0.0, share) * self.capacity_rru)
 
     def __len__(self) -> int:
         return len(self.id)

@@ -24,6 +24,7 @@ class TouchedReservations:
                                     (`counts`)
     load_there         (Q, M) RRU   part of `load` in servers that are already bound to their target
     msb_datacenter     (M,) int
+    msb_limit_rru      (Q,) RRU     the most in one MSB, a hard limit; inf: no limit
     row                (Q,) int     row in the plan's snapshot
     The other columns are those of libs.domain.fleet.Reservations.
     """
@@ -35,6 +36,7 @@ class TouchedReservations:
     survives_msb_loss: Bools
     priority: Ints
     affinity_share: Floats
+    msb_limit_rru: Floats
     load: Floats
     load_there: Floats
     msb_datacenter: Indices
@@ -58,7 +60,7 @@ class PlanChanges:
     leaving      (N,) bool   the server's retirement is announced
     source_rru   (N,) RRU    RRU that the source loses; 0 for a server that is down or leaving
     to_rru       (N,) RRU    RRU that the destination gains; 0 also for a hardware type that is worth nothing to the
-                             destination
+                             destination, and in a datacenter that it does not allow
     """
 
     row: NDArray[np.intp]

@@ -28,7 +28,7 @@ class LossVerdict(StrEnum):
     NO_BUFFER = "no_buffer"
     """The region keeps no shared buffer of the lost server's hardware type."""
     BUFFER_EMPTY = "buffer_empty"
-    """No server left in the shared buffer is up."""
+    """No server left in the shared buffer is up and within the hard limits of the reservation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

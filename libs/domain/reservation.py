@@ -46,6 +46,8 @@ class ReservationSpec:
     affinity           datacenter -> wanted fraction of the capacity; absent datacenters are unconstrained
     priority           class, 0 to PRIORITY_MAX: where capacity lacks, higher classes are served first
     move_cost          factor on the region's costs of moving servers, for those of this reservation
+    msb_share_max      most of the capacity that one MSB may hold, as a fraction: a hard limit; None: no limit
+    datacenters        the only datacenters that may hold its servers: a hard limit; empty: all
     starts_at, ends_at window of the reservation; None: at once, and until it is deleted
     """
 
@@ -59,6 +61,8 @@ class ReservationSpec:
     affinity: Mapping[str, float] = field(default_factory=dict)
     priority: int = PRIORITY_MIDDLE
     move_cost: float = 1.0
+    msb_share_max: float | None = None
+    datacenters: tuple[str, ...] = ()
     starts_at: datetime | None = None
     ends_at: datetime | None = None
 

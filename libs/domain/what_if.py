@@ -42,6 +42,10 @@ def with_reservation(
         "affinity_share": np.array([spec.affinity.get(d, np.nan) for d in snapshot.topology.datacenters]),
         "priority": spec.priority,
         "move_cost": spec.move_cost,
+        "msb_share_max": np.inf if spec.msb_share_max is None else spec.msb_share_max,
+        "allowed": np.array(
+            [not spec.datacenters or d in spec.datacenters for d in snapshot.topology.datacenters], bool
+        ),
         "generation": int(q.generation[row]) if len(found) else generation,
     }
     columns = {}

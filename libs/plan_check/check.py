@@ -10,6 +10,7 @@ from libs.domain.arrays import Bools
 from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
 from libs.domain.violation import Violation
 from libs.plan_check.churn import check_churn
+from libs.plan_check.hard_limits import check_hard_limits
 from libs.plan_check.regression import TOLERANCE, check_regression, shortfall_rru
 
 SHOWN_MAX = 20
@@ -46,6 +47,7 @@ def check_legal(snapshot: FleetSnapshot, plan: TargetPlan) -> list[Violation]:
     - Every target is free, or is a reservation of the snapshot.
     - A server gets a new binding only if its hardware type has RRU there, and it is neither down nor leaving. A free
       one in planned maintenance gets none. Keeping its binding is always legal.
+    - No new binding breaks a hard limit of its reservation (check_hard_limits).
     - A server that is down is not freed, because that helps no other reservation.
     - A server that is leaving is freed only if the servers that stay already cover its reservation.
     """
@@ -65,6 +67,7 @@ def check_legal(snapshot: FleetSnapshot, plan: TargetPlan) -> list[Violation]:
         *_servers(snapshot, plan, new & down, "Unavailable", "it is down"),
         *_servers(snapshot, plan, new & servers.drained, "Drained", "it is in maintenance"),
         *_servers(snapshot, plan, new & servers.leaving, "Leaving", "it will be retired"),
+        *check_hard_limits(snapshot, target),
         *_servers(
             snapshot, plan, given_up & needed, "GivenUpTooEarly", "its reservation is not covered without it yet"
         ),

@@ -13,6 +13,7 @@ import numpy as np
 from libs.domain.arrays import Bools, Indices, Ints
 from libs.domain.fleet import FleetSnapshot
 from libs.domain.violation import Violation
+from libs.plan_check.hard_limits import excess
 from libs.plan_check.regression import TOLERANCE, penalties, surviving_rru
 
 
@@ -119,7 +120,7 @@ def check_churn(snapshot: FleetSnapshot, target: Indices) -> list[Violation]:
     """Return a violation if the plan exceeds the churn budget without repairing anything.
 
     A plan that lowers the penalties for missing capacity or affinity may exceed the budget, because a promise comes
-    first.
+    first. So may one that breaks hard limits less.
     """
     budget = churn_budget(snapshot)
     if budget is None:
@@ -128,6 +129,8 @@ def check_churn(snapshot: FleetSnapshot, target: Indices) -> list[Violation]:
     over = budget.exceeded_by(counted)
     before, after = (penalties(snapshot, binding).sum() for binding in (snapshot.servers.target, target))
     if over == 0 or before - after > TOLERANCE * max(1.0, before):
+        return []
+    if excess(snapshot, snapshot.servers.target) - excess(snapshot, target) > TOLERANCE:
         return []
     message = (
         f"it would preempt {int(counted.sum())} servers in use, {over} more than the churn budget allows: "

@@ -25,6 +25,8 @@ class Standing:
 
     short: Floats
     penalty: Floats
+    above: Floats
+    """(Q, M) RRU above the hard limit on one MSB."""
     given_up: Bools
     """True if the reservation gives up leaving servers before the servers that have joined cover it (ADR 0013)."""
 
@@ -47,6 +49,7 @@ def standing(changes: PlanChanges, kept: Bools, policy: RegionPolicy) -> Standin
     return Standing(
         short=short,
         penalty=policy.shortfall_cost * short + policy.affinity_cost * off_affinity_rru(q, load, policy),
+        above=np.maximum(load - q.msb_limit_rru[:, None], 0.0),
         given_up=giving_up & (short_rru(q, there) > TOLERANCE),
     )
 
@@ -83,6 +86,7 @@ def check_committed(changes: PlanChanges, kept: Bools, policy: RegionPolicy, pla
     - No kept change is of a server that changed, or of one that is down, leaving or useless where it would go.
     - No reservation ends below both its promise and what it had, except as planned. The penalty of a reservation, or
       the sum of all if the policy does not fix first, does not grow.
+    - No reservation comes above its hard limit on one MSB, or further above it.
     - No reservation gives up servers that are leaving before others cover it.
     """
     q = changes.touched
@@ -91,6 +95,8 @@ def check_committed(changes: PlanChanges, kept: Bools, policy: RegionPolicy, pla
     before, after = standing(changes, np.zeros(len(changes), bool), policy), standing(changes, kept, policy)
     found += _each(q, "ShortfallGrows", shorter(q.capacity_rru, before.short + planned, after.short), before, after)
     found += _each(q, "GivenUpTooEarly", after.given_up, before, after)
+    further = after.above - before.above > TOLERANCE * np.maximum(1.0, q.capacity_rru)[:, None]
+    found += _each(q, "MsbShareExceeded", np.asarray(further.any(axis=1), bool), before, after)
     grown, weight = after.penalty - before.penalty, weight_of(q.priority)
     if policy.fix_first:
         worse = grown > TOLERANCE * np.maximum(1.0, before.penalty)

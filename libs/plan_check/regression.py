@@ -24,7 +24,7 @@ def surviving_rru(snapshot: FleetSnapshot, binding: Indices) -> Floats:
     its largest MSB.
     """
     q = snapshot.reservations
-    by_msb = _by_place(snapshot, binding, snapshot.server_msb, len(snapshot.topology.msbs))
+    by_msb = by_place(snapshot, binding, snapshot.server_msb, len(snapshot.topology.msbs))
     return np.asarray(by_msb.sum(1) - np.where(q.survives_msb_loss, by_msb.max(1, initial=0.0), 0.0))
 
 
@@ -50,7 +50,7 @@ def planned_shortfall_rru(snapshot: FleetSnapshot, target: Indices) -> Floats:
 def off_affinity_rru(snapshot: FleetSnapshot, binding: Indices) -> Floats:
     """Return the (R,) RRU outside the affinity bands (RAS, expression 7)."""
     q = snapshot.reservations
-    by_datacenter = _by_place(snapshot, binding, snapshot.server_datacenter, len(snapshot.topology.datacenters))
+    by_datacenter = by_place(snapshot, binding, snapshot.server_datacenter, len(snapshot.topology.datacenters))
     off = np.abs(by_datacenter - q.affinity_share * q.capacity_rru[:, None])
     band = snapshot.policy.affinity_tolerance * q.capacity_rru[:, None]
     return np.asarray(np.where(np.isnan(q.affinity_share), 0.0, np.maximum(np.nan_to_num(off) - band, 0.0)).sum(1))
@@ -92,7 +92,7 @@ def _worse(short_was: float, short: float, off_was: float, off: float) -> str:
     return " and ".join(parts)
 
 
-def _by_place(snapshot: FleetSnapshot, binding: Indices, place: Indices, places: int) -> Floats:
+def by_place(snapshot: FleetSnapshot, binding: Indices, place: Indices, places: int) -> Floats:
     """Return the (R, places) RRU in each place, of servers that are up and not leaving."""
     q = snapshot.reservations
     rows = np.flatnonzero((binding >= 0) & snapshot.servers.lasting)

@@ -10,6 +10,7 @@ from libs.domain.arrays import Bools, Indices, Ints
 from libs.domain.fleet import TargetPlan
 from libs.domain.replacement import FailuresSnapshot
 from libs.domain.violation import Violation
+from libs.plan_check.hard_limits import check_hard_limits
 from libs.plan_check.regression import TOLERANCE, shortfall_rru
 
 
@@ -18,7 +19,8 @@ def check_replacements(failures: FailuresSnapshot, plan: TargetPlan) -> list[Vio
 
     The plan may bind a spare server to a reservation that can use its type. It may bind a lost server to the shared
     buffer of its type, unless the server was lost with its MSB or datacenter. Every reservation gets as many servers of
-    a type as it gives. No reservation becomes short, or shorter, except a shared buffer.
+    a type as it gives. No reservation becomes short, or shorter, except a shared buffer. No reservation breaks a hard
+    limit further.
 
     It may also take such a swap back, if more than a quarter of the lost server's MSB is down. Then its reservation
     must still hold its capacity while no other MSB is lost.
@@ -40,7 +42,10 @@ def check_replacements(failures: FailuresSnapshot, plan: TargetPlan) -> list[Vio
     found = [*_servers(failures, changed & ~drawn & ~lost & ~given & ~taken)]
     gives_back = np.zeros(len(q), bool)
     gives_back[to[changed & taken]] = True
-    return found or [*_counts(failures, plan, changed), *_shortfalls(failures, plan, gives_back)]
+    if found:
+        return found
+    limits = check_hard_limits(failures.fleet, plan.target)
+    return [*_counts(failures, plan, changed), *_shortfalls(failures, plan, gives_back), *limits]
 
 
 def _hard_hit(failures: FailuresSnapshot) -> Bools:

@@ -14,6 +14,7 @@ from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
 from libs.domain.reservation import ROUNDING
 from libs.domain.verdict import Verdict
 from libs.ras.evaluate import coverage_of
+from libs.ras.hard_limits import broken, has_limits, limits_in_words, ways_out, without_limits
 from libs.ras.largest_possible import Potential, potential_of
 from libs.ras.shortage import describe_shortage, stock_of
 from libs.ras.single_reservation import alone, own_and_free
@@ -64,7 +65,16 @@ def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], 
             granted_servers=gained,
         )
         numbers |= found.numbers
-        return Verdict(phase="degraded", reason=found.reason, message=found.message, numbers=numbers, plan=plan)
+        message = found.message + _barred(snapshot, reservation, rounding_rru, cancelled)
+        return Verdict(phase="degraded", reason=found.reason, message=message, numbers=numbers, plan=plan)
+    servers_outside, rru_above = broken(snapshot, reservation, plan.target)
+    if servers_outside or rru_above > rounding_rru:
+        numbers |= {"servers_outside": float(servers_outside), "above_msb_share_rru": rru_above}
+        message = (
+            f"Has its {asked:g} RRU, but {servers_outside} servers outside its datacenters and {rru_above:.4g} RRU "
+        )
+        message += "above the share of an MSB. Solves exchange them as soon as other servers are free."
+        return Verdict(phase="degraded", reason="OutsideHardLimits", message=message, numbers=numbers, plan=plan)
     if off > rounding_rru:
         datacenter = snapshot.topology.datacenters[int(covered.off_affinity[reservation].argmax())]
         message = (
@@ -84,6 +94,20 @@ def admit(snapshot: FleetSnapshot, reservation: int, *, cancelled: Callable[[], 
     return Verdict(phase="granted", reason="Granted", message=message, numbers=numbers, plan=plan)
 
 
+def _barred(snapshot: FleetSnapshot, r: int, rounding_rru: float, cancelled: Callable[[], bool] | None) -> str:
+    """Return a sentence if the free servers would be enough for reservation `r` without its hard limits; else ""."""
+    if not has_limits(snapshot, r):
+        return ""
+    ways = {"msb_share_max": (True, False), "datacenters": (False, True), "both": (True, True)}
+    for name, (share, places) in ways.items():
+        freer = without_limits(snapshot, r, share=share, places=places)
+        plan = plan_with_free_servers(freer, r, QUICK, cancelled=cancelled)
+        if coverage_of(freer, plan.target).shortfall[r] <= rounding_rru:
+            limit = "its hard limits" if name == "both" else f"its hard limit {name}"
+            return f" Without {limit} the free servers would be enough ({limits_in_words(snapshot, r)})."
+    return ""
+
+
 def refusal_of(snapshot: FleetSnapshot, reservation: int) -> Verdict | None:
     """Return the rejection of a reservation that no state of the region could meet.
 
@@ -91,6 +115,11 @@ def refusal_of(snapshot: FleetSnapshot, reservation: int) -> Verdict | None:
     """
     potential = potential_of(snapshot, reservation)
     return _rejected(snapshot, reservation, potential) if _beyond(potential) else None
+
+
+def _could(snapshot: FleetSnapshot, r: int) -> bool:
+    """Return whether some state of the region could meet reservation `r`."""
+    return not _beyond(potential_of(snapshot, r))
 
 
 def _beyond(potential: Potential) -> bool:
@@ -120,7 +149,13 @@ def _rejected(snapshot: FleetSnapshot, r: int, p: Potential) -> Verdict:
     """
     name, asked = snapshot.reservations.name[r], f"{p.asked_rru:g} RRU"
     least = p.asked_rru * (1 - ROUNDING)
-    if p.eligible_rru <= 0:
+    if has_limits(snapshot, r) and _could(without_limits(snapshot, r), r):
+        ways = ways_out(snapshot, r, lambda other: _could(other, r))
+        reason, todo = "BeyondHardLimits", f"Either {', or '.join(ways)}."
+        message = (
+            f"Within its hard limits ({limits_in_words(snapshot, r)}) {name} could have {p.most_rru:.6g} of {asked}."
+        )
+    elif p.eligible_rru <= 0:
         reason, message = "NoEligibleHardware", f"This region has no server of a hardware type that {name} may use."
         todo = "Allow a type that it has."
     elif p.eligible_rru < least:

@@ -70,7 +70,7 @@ def dropped_of(changes: PlanChanges, settled: Settled) -> list[dict[str, object]
     found: list[dict[str, object]] = []
     name = changes.touched.name
     for r in range(len(changes.touched)):
-        for why in (Why.SHORT, Why.RETIRING, Why.AFFINITY, Why.QUOTA):
+        for why in (Why.SHORT, Why.RETIRING, Why.AFFINITY, Why.QUOTA, Why.MSB_SHARE):
             count = int(((settled.because == r) & (settled.why == why)).sum())
             if count:
                 found.append(
@@ -90,6 +90,8 @@ def _reason(changes: PlanChanges, settled: Settled, r: int, why: Why) -> str:
     q, arriving = changes.touched, changes.to == r
     if why is Why.RETIRING:
         return "It keeps servers that will be retired: the servers that are there do not cover it without them yet."
+    if why is Why.MSB_SHARE:
+        return "With them it would have more in one MSB than its msb_share_max allows."
     if why is Why.QUOTA:
         return "The quota of its owner has no room for these servers. Set a larger quota, or let the owner return some."
     if why is Why.AFFINITY:

@@ -31,6 +31,8 @@ class Why(IntEnum):
     """The server will be retired, and the servers that are there do not cover its reservation yet."""
     AFFINITY = 3
     """The changes that remain of a reservation would cost the reservation more than they bring."""
+    MSB_SHARE = 5
+    """With the server, its new reservation would have more in one MSB than its hard limit allows."""
     QUOTA = 4
     """The server would take the owner of its new reservation above its quota."""
 
@@ -87,7 +89,8 @@ def settle(changes: PlanChanges, policy: RegionPolicy, planned: Floats) -> Settl
 class _Ledger:
     """The loads of all touched reservations while changes are dropped and taken back, one at a time.
 
-    A reservation is sound if three conditions hold. It is not shorter than before, except by `allowed`. It releases
+    A reservation is sound if four conditions hold. It is not shorter than before, except by `allowed`. In no MSB does
+    it come above its hard limit, or further above it than before. It releases
     leaving servers only if the servers that are present cover it. With `strict`, its penalty is not larger than before.
 
     may      (N,) whether the change may be made
@@ -110,6 +113,8 @@ class _Ledger:
         had = np.array([self._short(self.load, r) for r in range(Q)])
         limit = had + allowed
         self.short_max = np.where(limit > rounding, limit + rounding, rounding)
+        rounding_rru = 1e-6 * np.maximum(1.0, self.q.capacity_rru)
+        self.load_max = np.maximum(self.load, self.q.msb_limit_rru[:, None]) + rounding_rru[:, None]
         self.had_penalty = np.array([self._penalty(r) for r in range(Q)])
         for n in np.flatnonzero(may):
             self._enter(int(n), 1.0)
@@ -143,11 +148,24 @@ class _Ledger:
         dropped: list[int] = []
         if self._gives_up_too_early(r):
             dropped += self._drop(self.given_up[r][self.kept[self.given_up[r]]], r, Why.RETIRING)
+        if self._is_crowded(r):
+            dropped += self._turn_away(r)
         if self._is_short(r):
             dropped += self._keep_servers(r)
-        if self._is_short(r) or self._costs_more(r):  # of the two, only affinity comes here but for rounding
+        if self._is_crowded(r):
+            dropped += self._turn_away(r)
+        if not self._is_sound(r):  # of the two, only affinity comes here but for rounding
             both = np.append(self.outgoing[r], self.incoming[r])
             dropped += self._drop(both[self.kept[both]], r, Why.AFFINITY)
+        return dropped
+
+    def _turn_away(self, r: int) -> list[int]:
+        """Drop arrivals in MSBs where reservation `r` comes above its hard limit, and return the dropped changes."""
+        dropped: list[int] = []
+        for n in self.incoming[r][::-1]:
+            m = self.c.msb[n]
+            if self.kept[n] and self.load[r, m] > self.load_max[r, m]:
+                dropped += self._drop([int(n)], r, Why.MSB_SHARE)
         return dropped
 
     def _keep_servers(self, r: int) -> list[int]:
@@ -219,7 +237,11 @@ class _Ledger:
                     self.there[r, m] += rru
 
     def _is_sound(self, r: int) -> bool:
-        return not (self._is_short(r) or self._costs_more(r) or self._gives_up_too_early(r))
+        bad = self._is_short(r) or self._costs_more(r) or self._gives_up_too_early(r) or self._is_crowded(r)
+        return not bad
+
+    def _is_crowded(self, r: int) -> bool:
+        return bool((self.load[r] > self.load_max[r]).any())
 
     def _is_short(self, r: int) -> bool:
         return bool(self._short(self.load, r) > self.short_max[r])

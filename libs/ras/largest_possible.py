@@ -19,7 +19,7 @@ class Potential:
     Servers that are down count, because an outage must not cause a refusal. Servers to be retired do not count.
 
     asked_rru        the capacity that the reservation asks for
-    eligible_rru     all servers that the reservation may use
+    eligible_rru     all servers that the reservation may use, up to its hard limits
     largest_msb_rru  those of these servers that are in the MSB with the most RRU
     largest_msb      the name of that MSB
     surviving_rru    eligible_rru, less largest_msb_rru if the reservation must survive the loss of an MSB
@@ -55,7 +55,9 @@ def potential_of(snapshot: FleetSnapshot, reservation: int) -> Potential:
     """
     q, M = snapshot.reservations, len(snapshot.topology.msbs)
     value = q.rru[reservation, snapshot.servers.hardware_type] * ~snapshot.servers.leaving
+    value = value * q.allowed[reservation, snapshot.server_datacenter]
     by_msb = np.bincount(snapshot.server_msb, value, M).astype(np.float64, copy=False)
+    by_msb = np.minimum(by_msb, q.msb_limit_rru[reservation])
     eligible, largest = float(by_msb.sum()), float(by_msb.max(initial=0.0))
     survives, share = bool(q.survives_msb_loss[reservation]), q.affinity_share[reservation]
     surviving = eligible - (largest if survives else 0.0)

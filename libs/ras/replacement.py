@@ -41,10 +41,11 @@ def plan_replacements(failures: FailuresSnapshot) -> Replacements:
     verdicts: list[LossVerdict] = []
     for row in lost.tolist():
         r, kind = int(servers.target[row]), int(servers.hardware_type[row])
-        verdict = _verdict(failures, r, kind, by_msb[r], spares[kind], bool(with_place[row]), bool(held_back[row]))
+        usable = _within_limits(failures, r, by_msb[r], spares[kind], float(q.rru[r, kind]))
+        verdict = _verdict(failures, r, kind, by_msb[r], usable, bool(with_place[row]), bool(held_back[row]))
         verdicts.append(verdict)
         if verdict is LossVerdict.DRAWN:
-            spare = _choose(failures, r, by_msb[r], spares[kind])
+            spare = _choose(failures, r, by_msb[r], usable)
             target[spare], target[row] = r, failures.buffer[kind]
             by_msb[r, msb[spare]] += q.rru[r, kind]
             spares[kind] = spares[kind][spares[kind] != spare]
@@ -77,6 +78,16 @@ def _verdict(
     if is_held_back:
         return LossVerdict.HELD
     return LossVerdict.DRAWN if len(spares) else LossVerdict.BUFFER_EMPTY
+
+
+def _within_limits(
+    failures: FailuresSnapshot, r: int, held: Floats, spares: NDArray[np.intp], rru: float
+) -> NDArray[np.intp]:
+    """Return the rows of `spares` that reservation `r` may get by its hard limits. `held` (M,) is its RRU by MSB."""
+    fleet = failures.fleet
+    q, limit = fleet.reservations, float(fleet.reservations.msb_limit_rru[r])
+    fits = held[fleet.server_msb[spares]] + rru <= limit * (1 + _TOLERANCE)
+    return np.asarray(spares[fits & q.allowed[r, fleet.server_datacenter[spares]]])
 
 
 def _choose(failures: FailuresSnapshot, r: int, held: Floats, spares: NDArray[np.intp]) -> int:

@@ -18,6 +18,7 @@ from libs.assignment import Limits, Objective, Progress, Result, StoppedBy, solv
 from libs.domain.arrays import Indices, Ints
 from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
 from libs.plan_check.churn import check_churn, churn_budget, counted_preemptions
+from libs.plan_check.hard_limits import excess
 from libs.ras.bundle_limits import with_time
 from libs.ras.churn import Churn, divided
 from libs.ras.evaluate import Score, coverage_of, evaluate
@@ -25,7 +26,9 @@ from libs.ras.extraction import extract_targets
 from libs.ras.retiring_servers import give_up_leaving
 from libs.ras.server_classes import places_of
 from libs.ras.solve_result import SolveReport, SolveResult
-from libs.ras.statement import PENALTY, Statement, churn_cost, state_region
+from libs.ras.statement import Statement, state_region
+from libs.ras.statement_limits import churn_cost
+from libs.ras.statement_names import PENALTY
 
 DEFAULTS = Limits()
 SOLVER = "portfolio"
@@ -90,7 +93,7 @@ class _Solve:
         with self._step("evaluation"):
             present = give_up_leaving(self.snapshot, np.maximum(self.snapshot.servers.target, FREE))
             score, stay = evaluate(self.snapshot, target), evaluate(self.snapshot, present)
-            if not self._is_better(score, stay) or check_churn(self.snapshot, target):
+            if not self._is_better(target, score, stay) or check_churn(self.snapshot, target):
                 target, score = present, stay  # only the scores know racks; a tie keeps the present targets
             least_penalty = self._least_penalty(found, score)
             covered = coverage_of(self.snapshot, target)
@@ -155,7 +158,11 @@ class _Solve:
             cancelled=self.cancelled,
         )
 
-    def _is_better(self, score: Score, stay: Score) -> bool:
+    def _is_better(self, target: Indices, score: Score, stay: Score) -> bool:
+        """Return whether the plan is better than the present targets: it breaks hard limits less, or costs less."""
+        present = excess(self.snapshot, self.snapshot.servers.target)
+        if abs(excess(self.snapshot, target) - present) > SAME * max(1.0, present):
+            return excess(self.snapshot, target) < present
         if self.fix_first and abs(score.penalty - stay.penalty) > SAME * max(1.0, stay.penalty):
             return score.penalty < stay.penalty
         return score.total < stay.total

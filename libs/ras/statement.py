@@ -28,16 +28,19 @@ from libs.domain.arrays import Floats, Indices, Ints
 from libs.domain.fleet import FREE, FleetSnapshot, Reservations, weight_of
 from libs.domain.policy import RegionPolicy
 from libs.domain.reservation import PRIORITY_MIDDLE
-from libs.plan_check.churn import given_back, preemptible
+from libs.ras.statement_limits import add_churn, add_hard_limits
+from libs.ras.statement_names import (
+    COUNT,
+    HARDWARE_TYPE,
+    MOVE_COST,
+    MSB,
+    OBJECTIVE,
+    PENALTY,
+    RESERVATION,
+    RRU,
+    SURPLUS,
+)
 
-RESERVATION, MSB, HARDWARE_TYPE = "reservation", "MSB", "hardware type"
-RRU, MOVE_COST, COUNT, PREEMPTION = "RRU", "move cost", "count", "preemption"
-SURPLUS = "weighted count"
-PENALTY, OBJECTIVE = 0, 1
-"""Priorities of goals: PENALTY for the penalties, and OBJECTIVE for all other costs.
-
-Without `fix_first` of the policy, the solve minimises the sum of all goals.
-"""
 TAKEN = 1e-5
 """Cost of a server that a reservation holds, as a share of the least other cost. The cost only breaks ties."""
 
@@ -106,9 +109,9 @@ def state_region(
     M[s] is multiplied by the `move_cost` of the server's reservation, and s[r] is the larger of this factor and 1.
     held[r] counts servers of any worth (docs/designs/0024). The last line only breaks ties. With it, new servers that
     bring nothing stay free even at a surplus_cost of 0. Expression 5 (a server is bound at most once) holds for every
-    assignment. Servers that are pinned stay. A reservation may keep servers of types that it may not use, at 0 RRU. If
-    the policy fixes first, the penalty of no reservation may grow. Source: RAS, 3.5.3; departures in docs/adr/0003,
-    0004, 0012, 0020 and 0042.
+    assignment. So do the hard limits of reservations (docs/designs/0029). Servers that are pinned stay. A reservation
+    may keep servers of types that it may not use, at 0 RRU. If the policy fixes first, the penalty of no reservation
+    may grow. Source: RAS, 3.5.3; departures in docs/adr/0003, 0004, 0012, 0020 and 0042.
 
     penalty_most    (R,)  upper limit of the penalty of each reservation, if the policy fixes first; None: its present
                           penalty
@@ -129,7 +132,7 @@ def state_region(
     problem.add_dimension(RRU, 1.0, by_item=(RESERVATION, kind, q.rru.T))
     problem.add_dimension(MOVE_COST, snapshot.leaving_cost[rows])
     if churn_most is not None and not penalties_only:
-        _add_churn(snapshot, problem, rows, churn_most)
+        add_churn(snapshot, problem, rows, churn_most)
 
     penalties = _penalties(snapshot, problem, rows)
     for one, cost in penalties:
@@ -143,6 +146,7 @@ def state_region(
     )
     if R:
         problem.add_constraint(eligibility)
+    add_hard_limits(snapshot, problem, rows)
     pinned = np.flatnonzero(servers.pinned[rows])
     if len(pinned):
         problem.add_constraint(AvoidMovingSpec(name="servers that cannot move now", objects=pinned.tolist()))
@@ -197,36 +201,6 @@ def _add_objective(snapshot: FleetSnapshot, problem: Problem, server_cost: float
     if server_cost > 0:
         left = MaximizeAllocationSpec(name="servers left free", filter=Filter(items=[len(q)]))
         problem.add_goal(left, weight=server_cost, priority=OBJECTIVE, normalise=False)
-
-
-def _add_churn(snapshot: FleetSnapshot, problem: Problem, rows: Indices, most: Ints) -> None:
-    """Add the churn budget as a goal. `rows` are those of the objects in the snapshot.
-
-    The limits are per reservation, because a limit on the whole region would couple all containers: the solver could
-    then no longer relax a large region in parts.
-    """
-    counts = preemptible(snapshot)[rows]
-    some = np.unique(snapshot.servers.target[rows[counts]])
-    if not len(some):
-        return
-    problem.add_dimension(PREEMPTION, counts.astype(np.float64))
-    churn = CapacitySpec(
-        name="churn budget",
-        dimension=PREEMPTION,
-        scope=RESERVATION,
-        flavour=Flavour.OLD,
-        limit=Limit(items=(given_back(snapshot) + most).astype(np.float64)),
-        filter=Filter(items=some.tolist()),
-    )
-    problem.add_goal(churn, weight=churn_cost(snapshot), priority=OBJECTIVE, normalise=False)
-
-
-def churn_cost(snapshot: FleetSnapshot) -> float:
-    """Return the cost of a preemption beyond the churn budget: ten times the most that a server can cost otherwise."""
-    policy, best = snapshot.policy, float(snapshot.reservations.rru.max(initial=0.0))
-    factor = float(snapshot.reservations.surplus_weight.max(initial=1.0))
-    most = factor * (policy.move_cost_in_use + policy.surplus_cost) + best * (policy.spread_cost + policy.buffer_cost)
-    return 10.0 * max(most, 1.0)
 
 
 def least_cost(policy: RegionPolicy) -> float:

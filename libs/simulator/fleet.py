@@ -112,5 +112,7 @@ def _no_reservations(types: int, datacenters: int) -> Reservations:
         affinity_share=np.zeros((0, datacenters)),
         priority=ints,
         move_cost=floats,
+        msb_share_max=floats,
+        allowed=np.ones((0, datacenters), bool),
         generation=ints,
     )

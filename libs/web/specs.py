@@ -64,6 +64,12 @@ class SpecIn(RequestModel):
         description="Factor on the region's costs of moving servers, for those of this reservation. Above 1 needs an "
         "approval",
     )
+    msb_share_max: _Limit | None = Field(
+        default=None, description="Hard limit: most of the capacity that one MSB may hold, as a share; null: none"
+    )
+    datacenters: Annotated[list[SomeName], Field(max_length=100)] = Field(
+        default_factory=list, description="Hard limit: the only datacenters that may hold its servers; empty: all"
+    )
     starts_at: AwareDatetime | None = Field(
         default=None, description="Start of the window; no server is bound before; null: at once"
     )
@@ -79,8 +85,9 @@ class SpecIn(RequestModel):
         capacity_rru, rru, unit = self._capacity(before)
         base = before or ReservationSpec(capacity_rru=capacity_rru, rru=rru)
         terms = {"host_profile", "survives_msb_loss", "msb_spread_limit", "rack_spread_limit", "affinity"}
-        kept = terms | {"priority", "move_cost", "starts_at", "ends_at"}
+        kept = terms | {"priority", "move_cost", "msb_share_max", "datacenters", "starts_at", "ends_at"}
         values = {name: getattr(self if name in self.model_fields_set else base, name) for name in kept}
+        values["datacenters"] = tuple(sorted(set(values["datacenters"])))
         return ReservationSpec(capacity_rru=capacity_rru, rru=rru, unit=unit, **values)
 
     def _capacity(self, before: ReservationSpec | None) -> tuple[float, dict[str, float], CapacityUnit]:
@@ -113,6 +120,8 @@ class SpecOut(ResponseModel):
     affinity: dict[str, float]
     priority: int
     move_cost: float
+    msb_share_max: float | None
+    datacenters: list[str]
     starts_at: datetime | None
     ends_at: datetime | None
 

@@ -47,6 +47,10 @@ PriorityOption = Annotated[
 MoveCostOption = Annotated[
     float | None, typer.Option(min=0.1, max=10.0, help="factor on the costs of moving its servers; above 1: approval")
 ]
+MsbShareMaxOption = Annotated[
+    float | None, typer.Option(help="hard limit: most of the capacity in one MSB, as a share, such as 0.25")
+]
+DatacenterOption = Annotated[list[str] | None, typer.Option("--datacenter", help="hard limit: only there; repeatable")]
 StartsOption = Annotated[str | None, typer.Option(metavar=MOMENT, help="its start; UTC unless the time has an offset")]
 EndsOption = Annotated[str | None, typer.Option(metavar=MOMENT, help="its end, in the same form; it is deleted then")]
 
@@ -64,6 +68,8 @@ def spec_of(
     affinity: AffinityOption = None,
     priority: PriorityOption = None,
     move_cost: MoveCostOption = None,
+    msb_share_max: MsbShareMaxOption = None,
+    datacenter: DatacenterOption = None,
     starts_at: StartsOption = None,
     ends_at: EndsOption = None,
 ) -> Spec:
@@ -83,6 +89,8 @@ def spec_of(
         "affinity": _pairs(affinity, "--affinity", float),
         "priority": priority,
         "move_cost": move_cost,
+        "msb_share_max": msb_share_max,
+        "datacenters": list(datacenter) if datacenter else None,
         "starts_at": moment("--starts-at", starts_at),
         "ends_at": moment("--ends-at", ends_at),
     }

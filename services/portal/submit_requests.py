@@ -159,6 +159,9 @@ def _require_known(tx: Transaction, region: Region, spec: ReservationSpec) -> No
     errors += [
         unknown_name(f"spec.affinity.{d}", "datacenter", d, datacenters) for d in spec.affinity if d not in datacenters
     ]
+    errors += [
+        unknown_name("spec.datacenters", "datacenter", d, datacenters) for d in spec.datacenters if d not in datacenters
+    ]
     if errors:
         raise invalid(*errors)
 

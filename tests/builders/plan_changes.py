@@ -5,7 +5,9 @@ import numpy as np
 from libs.domain.plan_changes import NONE, PlanChanges, TouchedReservations
 
 
-def touched(load, *, capacity, survives=None, there=None, share=None, msb_datacenter=None, priority=None):
+def touched(
+    load, *, capacity, survives=None, there=None, share=None, msb_datacenter=None, priority=None, msb_limit=None
+):
     """Build reservations from their loads (Q, M)."""
     load = np.array(load, float)
     Q, M = load.shape
@@ -19,6 +21,7 @@ def touched(load, *, capacity, survives=None, there=None, share=None, msb_datace
         survives_msb_loss=np.array([False] * Q if survives is None else survives, bool),
         priority=np.full(Q, 2) if priority is None else np.array(priority, np.int64),
         affinity_share=np.full((Q, D), np.nan) if share is None else np.array(share, float),
+        msb_limit_rru=np.full(Q, np.inf) if msb_limit is None else np.array(msb_limit, float),
         load=load,
         load_there=load.copy() if there is None else np.array(there, float),
         msb_datacenter=datacenter,

@@ -24,6 +24,8 @@ def region(
     affinity=None,
     priority=None,
     move_cost=None,
+    msb_share_max=None,
+    allowed=None,
     policy=None,
 ):
     """Build a region. servers: (rack, type, target, in_use, available) each; capacity: of each reservation."""
@@ -69,6 +71,8 @@ def region(
             affinity_share=np.array(affinity if affinity is not None else np.full((R, D), np.nan), float).reshape(R, D),
             priority=np.array(priority if priority is not None else [PRIORITY_MIDDLE] * R, np.int64),
             move_cost=np.array(move_cost if move_cost is not None else [1.0] * R, float),
+            msb_share_max=np.array(msb_share_max if msb_share_max is not None else [np.inf] * R, float),
+            allowed=np.array(allowed if allowed is not None else np.ones((R, D)), bool).reshape(R, D),
             generation=np.ones(R, np.int64),
         ),
         policy=policy or RegionPolicy(),

@@ -129,6 +129,11 @@ def _reservations(specs: Mapping[str, ReservationSpec], types: Names, topology: 
         affinity_share=np.array(share, float).reshape(shape),
         priority=np.array([spec.priority for spec in specs.values()], np.int64),
         move_cost=np.array([spec.move_cost for spec in specs.values()], float),
+        msb_share_max=limits([spec.msb_share_max for spec in specs.values()]),
+        allowed=np.array(
+            [[not s.datacenters or name in s.datacenters for name in topology.datacenters] for s in specs.values()],
+            bool,
+        ).reshape(shape),
         generation=np.ones(len(specs), np.int64),
     )
 

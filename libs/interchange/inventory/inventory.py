@@ -118,6 +118,8 @@ def region_of(inventory: Inventory, name: str) -> RegionImage:
         affinity_share=np.zeros((0, datacenters)),
         priority=none.astype(np.int64),
         move_cost=none,
+        msb_share_max=none,
+        allowed=np.ones((0, datacenters), bool),
         generation=none.astype(np.int64),
     )
     image = image_of(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from libs.domain.arrays import Floats, Indices, Ints, Names
+from libs.domain.arrays import Bools, Floats, Indices, Ints, Names
 from libs.domain.fleet import DELETED, FleetSnapshot, RegionImage, Reservations, Servers, Topology
 from libs.domain.inventory import agreed_attributes
 from libs.domain.policy import RegionPolicy
@@ -54,7 +55,7 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
 
     - A server's `target` is its current binding, and it is neither `leaving` nor `awaited`.
     - A reservation's `kind` is guaranteed, its `unit` is RRU, its `owner` is OWNER, its `priority` the middle one,
-      and its `move_cost` 1.
+      and its `move_cost` 1. It has no hard limits: `msb_share_max` and `datacenters`.
     - The `host_profile` of both is HOST_PROFILE.
     - Without `churned`, a solve of the region has no churn budget. Only replay bundles have the column.
     - `unavailability` follows from `available`. With the column, a server that is up may be in planned maintenance.
@@ -73,7 +74,8 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
         source,
         "reservations.parquet",
         problems,
-        fields=_RESERVATIONS | {"priority", "move_cost", "churned", "kind", "unit", "owner", "host_profile"},
+        fields=_RESERVATIONS
+        | {"priority", "move_cost", "msb_share_max", "datacenters", "churned", "kind", "unit", "owner", "host_profile"},
     )
     rru_table, affinity_table = (Table(source, file, problems, fields=fields) for file, fields in _PAIRS.items())
     policy = load_policy(source, problems, absent)
@@ -98,6 +100,10 @@ def load_region(source: Source, *, name: str = "region", absent: RegionPolicy = 
         ),
         priority=_priorities(reservations_table),
         move_cost=_move_costs(reservations_table),
+        msb_share_max=_limit(reservations_table, "msb_share_max")
+        if reservations_table.has("msb_share_max")
+        else np.full(len(reservation_names), np.inf),
+        allowed=_allowed(reservations_table, topology.datacenters),
         generation=np.ones(len(reservation_names), np.int64),
     )
     kinds, units = ([value.value for value in noun] for noun in (ReservationKind, CapacityUnit))
@@ -144,6 +150,33 @@ def _move_costs(table: Table) -> Floats:
     outside = (given < MOVE_COST_MIN) | (given > MOVE_COST_MAX)
     table.bad_rows(np.isfinite(given) & outside, "move_cost", f"is not from {MOVE_COST_MIN:g} to {MOVE_COST_MAX:g}")
     return given
+
+
+def _allowed(table: Table, datacenters: Names) -> Bools:
+    """Return which datacenters may hold servers of each reservation, (R, D).
+
+    The column `datacenters` has a JSON array of names as text; null: all.
+    """
+    allowed = np.ones((len(table), len(datacenters)), bool)
+    if not table.has("datacenters"):
+        return allowed
+    column = table.strings("datacenters", nullable=True)
+    for row, given in enumerate(column.names):
+        if given is not None:
+            names = _names_in(given)
+            allowed[row] = np.isin(datacenters, names) if names else False
+    known = np.asarray(allowed.any(axis=1), bool)
+    table.bad_rows(~known, "datacenters", "is not a JSON array with the name of a datacenter of this region")
+    return allowed
+
+
+def _names_in(given: str) -> list[str]:
+    """Return the names in a JSON array; [] for any other text."""
+    try:
+        found = json.loads(given)
+    except ValueError:
+        return []
+    return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
 
 
 def load_topology(table: Table) -> tuple[Topology, Indices]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 from pathlib import Path
 
@@ -90,6 +91,11 @@ def dump_region(image: RegionImage) -> dict[str, bytes]:
         "owner": _strings(image.reservation_owner),
         "host_profile": _strings(image.reservation_host_profile),
     }
+    if np.isfinite(q.msb_share_max).any():
+        reservations["msb_share_max"] = pa.array(q.msb_share_max, mask=np.isinf(q.msb_share_max))
+    if not q.allowed.all():
+        names = [None if row.all() else json.dumps(topology.datacenters[row].tolist()) for row in q.allowed]
+        reservations["datacenters"] = pa.array(names, pa.string())
     if image.snapshot.churned is not None:
         reservations["churned"] = image.snapshot.churned
     r, t = np.nonzero(q.rru > 0)

@@ -94,9 +94,21 @@ ALWAYS = (
         lambda s: not bool(np.isnan(s.reservations.affinity_share).all()),
         lambda s: _asking(s, "affinity_share", np.nan),
     ),
+    Relaxation(
+        "MsbShareMax",
+        None,
+        lambda s: bool(np.isfinite(s.reservations.msb_share_max[0])),
+        lambda s: _asking(s, "msb_share_max", np.inf),
+    ),
+    Relaxation(
+        "Datacenters",
+        None,
+        lambda s: not bool(s.reservations.allowed.all()),
+        lambda s: _asking(s, "allowed", True),
+    ),
 )
 """A shortfall costs nothing (6); the loss of an MSB need not be survived (4, 6); the embedded buffer is free (4); a
-server above the fewest is free; an MSB may hold any share (3); no datacenter is preferred (7).
+server above the fewest is free; an MSB may hold any share (3); no datacenter is preferred (7); and the two hard limits.
 """
 
 

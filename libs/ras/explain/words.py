@@ -15,6 +15,8 @@ _IF = {
     "SurplusCost": "If servers above the fewest cost nothing",
     "MsbSpread": "If one MSB might hold any share of it",
     "Affinity": "If it preferred no datacenter",
+    "MsbShareMax": "If it had no hard limit on the share in one MSB",
+    "Datacenters": "If every datacenter might hold its servers",
     "MoveCost": "If moves cost nothing",
     "Supply": "If every MSB had more free {}",
 }
@@ -26,6 +28,8 @@ _MEANS = {
     "SurplusCost": "the price of servers above the fewest",
     "MsbSpread": "its limit on the share in one MSB",
     "Affinity": "the datacenters that it prefers",
+    "MsbShareMax": "its hard limit on the share in one MSB",
+    "Datacenters": "the only datacenters that it allows",
     "MoveCost": "the price of moves",
     "Supply": "the number of free {}",
 }

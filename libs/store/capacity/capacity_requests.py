@@ -212,6 +212,7 @@ def _times(spec: ReservationSpec) -> dict[str, datetime | None]:
 def spec_of_json(saved: Mapping[str, object]) -> ReservationSpec:
     """Return a spec from its JSON object, the inverse of spec_json."""
     fields: dict[str, object] = {**saved, "unit": CapacityUnit(str(saved["unit"]))}
+    fields["datacenters"] = tuple(saved.get("datacenters", ()))  # type: ignore[arg-type]
     for name in ("starts_at", "ends_at"):  # requests older than the windows of reservations lack them
         at = saved.get(name)
         fields[name] = None if at is None else datetime.fromisoformat(str(at))

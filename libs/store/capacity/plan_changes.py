@@ -17,7 +17,8 @@ from libs.store.platform.bulk import copy_out
 from libs.store.platform.database import Transaction
 
 _RESERVATIONS = """
-    SELECT reservation_id, CASE WHEN scheduled THEN 0 ELSE capacity_rru END, survives_msb_loss FROM reservations
+    SELECT reservation_id, CASE WHEN scheduled THEN 0 ELSE capacity_rru END, survives_msb_loss,
+           coalesce(msb_share_max * capacity_rru, 'infinity') FROM reservations
     WHERE reservation_id = ANY(%(ids)s) AND deleted_at IS NULL ORDER BY reservation_id"""
 _AFFINITY = """
     SELECT reservation_id, datacenter_id, share FROM reservation_affinity WHERE reservation_id = ANY(%(ids)s)"""
@@ -36,13 +37,19 @@ _CHANGES = f"""
            coalesce(CASE WHEN counts THEN destination.rru END, 0)
     FROM unnest(CAST(%(server_ids)s AS bigint[]), CAST(%(to_ids)s AS bigint[])) WITH ORDINALITY
          AS delta (id, to_id, place)
-    LEFT JOIN (SELECT servers.*, msb_id, {LEAVING} AS leaving, {BY_TARGET} AS counts
-               FROM servers JOIN racks USING (rack_id) WHERE server_id = ANY(%(server_ids)s)) AS servers
+    LEFT JOIN (SELECT servers.*, msb_id, datacenter_id, {LEAVING} AS leaving, {BY_TARGET} AS counts
+               FROM servers JOIN racks USING (rack_id) JOIN msbs USING (msb_id)
+               WHERE server_id = ANY(%(server_ids)s)) AS servers
            ON server_id = delta.id
     LEFT JOIN reservation_rru AS source ON source.reservation_id = target_reservation_id
                                        AND source.hardware_type_id = servers.hardware_type_id
     LEFT JOIN reservation_rru AS destination ON destination.reservation_id = to_id
                                             AND destination.hardware_type_id = servers.hardware_type_id
+                                            AND (NOT EXISTS (SELECT FROM reservation_datacenters AS allowed
+                                                             WHERE allowed.reservation_id = to_id)
+                                                 OR EXISTS (SELECT FROM reservation_datacenters AS allowed
+                                                            WHERE allowed.reservation_id = to_id
+                                                              AND allowed.datacenter_id = servers.datacenter_id))
     ORDER BY place"""
 
 
@@ -88,7 +95,7 @@ def load_plan_changes(tx: Transaction, snapshot: FleetSnapshot, plan: TargetPlan
 
 def _touched(tx: Transaction, snapshot: FleetSnapshot, reservation_ids: Ints) -> TouchedReservations:
     parameters = {"ids": reservation_ids.tolist()}
-    kind = {"id": ">i8", "capacity": ">f8", "survives": "?"}
+    kind = {"id": ">i8", "capacity": ">f8", "survives": "?", "msb_limit": ">f8"}
     found = copy_out(tx, _RESERVATIONS, parameters, kind)
     ids = found["id"].astype(np.int64)
     msb_ids, msb_datacenter = _msbs(tx, snapshot)
@@ -112,6 +119,7 @@ def _touched(tx: Transaction, snapshot: FleetSnapshot, reservation_ids: Ints) ->
         survives_msb_loss=found["survives"].copy(),
         priority=snapshot.reservations.priority[row],
         affinity_share=share,
+        msb_limit_rru=found["msb_limit"].astype(np.float64),
         load=_filled(where, loads["rru"], (len(ids), len(msb_ids))),
         load_there=_filled(where, loads["there"], (len(ids), len(msb_ids))),
         msb_datacenter=msb_datacenter.astype(np.int32),

@@ -21,6 +21,7 @@ from libs.store.tables import (
     hardware_types,
     regions,
     reservation_affinity,
+    reservation_datacenters,
     reservation_rru,
     reservation_statuses,
     reservations,
@@ -103,7 +104,7 @@ def update_spec(
     # The servers that it has are brought to a new host profile by the mover, few at a time.
     values["profile_changed"] = sa.or_(reservations.c.profile_changed, reservations.c.host_profile != spec.host_profile)
     tx.execute(sa.update(reservations).where(reservations.c.reservation_id == reservation_id).values(values))
-    for table in (reservation_rru, reservation_affinity):
+    for table in (reservation_rru, reservation_affinity, reservation_datacenters):
         tx.execute(sa.delete(table).where(table.c.reservation_id == reservation_id))
     _write_pairs(tx, row.region_id, reservation_id, spec)
     return generation + 1
@@ -213,6 +214,7 @@ def _columns(spec: ReservationSpec) -> dict[str, object]:
         "rack_spread_limit": spec.rack_spread_limit,
         "priority": spec.priority,
         "move_cost": spec.move_cost,
+        "msb_share_max": spec.msb_share_max,
         "starts_at": spec.starts_at,
         "ends_at": spec.ends_at,
     }
@@ -231,6 +233,10 @@ def _write_pairs(tx: Transaction, region_id: int, reservation_id: int, spec: Res
         key["region_id"] = region_id
         rows = [key | {"datacenter_id": datacenter_ids[name], "share": share} for name, share in spec.affinity.items()]
         tx.execute(sa.insert(reservation_affinity), rows)
+    if spec.datacenters:
+        ids = _ids(tx, "datacenters", "datacenter", *columns, dict.fromkeys(spec.datacenters, 1.0), in_region)
+        pair = {"reservation_id": reservation_id, "region_id": region_id}
+        tx.execute(sa.insert(reservation_datacenters), [pair | {"datacenter_id": ids[name]} for name in ids])
 
 
 def _ids(
@@ -265,6 +271,12 @@ def _with_parts(tx: Transaction, rows: Sequence[sa.RowMapping]) -> list[Reservat
     shares = shares.where(reservation_affinity.c.reservation_id.in_(ids)).order_by(datacenters.c.name)
     for reservation_id, name, value in tx.execute(shares).tuples():
         affinity[reservation_id][name] = value
+    allowed: dict[int, list[str]] = {i: [] for i in ids}
+    places = sa.select(reservation_datacenters.c.reservation_id, datacenters.c.name)
+    places = places.join(datacenters, datacenters.c.datacenter_id == reservation_datacenters.c.datacenter_id)
+    places = places.where(reservation_datacenters.c.reservation_id.in_(ids)).order_by(datacenters.c.name)
+    for reservation_id, name in tx.execute(places).tuples():
+        allowed[reservation_id].append(name)
     current, target, held = (load_coverage(tx, ids, which) for which in ("current", "target", "held"))
     return [
         Reservation(
@@ -283,6 +295,8 @@ def _with_parts(tx: Transaction, rows: Sequence[sa.RowMapping]) -> list[Reservat
                 rack_spread_limit=row["rack_spread_limit"],
                 priority=row["priority"],
                 move_cost=row["move_cost"],
+                msb_share_max=row["msb_share_max"],
+                datacenters=tuple(allowed[row["reservation_id"]]),
                 affinity=affinity[row["reservation_id"]],
                 starts_at=row["starts_at"],
                 ends_at=row["ends_at"],

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from libs.store.fleet.regions import load_region
 from libs.store.platform.database import Transaction
 
-# An event of the whole place says when it was lost. Where its servers were reported one by one, the last of them does.
+# An event of the whole place has the time of the loss. If servers were reported one by one, the last of them has it.
 _LOST = """
     WITH lost AS (
         SELECT msb_id FROM servers JOIN racks USING (rack_id)

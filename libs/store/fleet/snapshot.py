@@ -64,7 +64,8 @@ def _reservations(tx: Transaction, region_id: int, topology_ids: TopologyIds, ty
     found = copy_out(
         tx,
         "SELECT reservation_id, capacity_rru, survives_msb_loss, coalesce(msb_spread_limit, 'infinity'), "
-        f"coalesce(rack_spread_limit, 'infinity'), priority, move_cost, generation {chosen}",
+        f"coalesce(rack_spread_limit, 'infinity'), priority, move_cost, "
+        f"coalesce(msb_share_max, 'infinity'), generation {chosen}",
         parameters,
         {
             "id": ">i8",
@@ -74,6 +75,7 @@ def _reservations(tx: Transaction, region_id: int, topology_ids: TopologyIds, ty
             "rack_limit": ">f8",
             "priority": ">i8",
             "move_cost": ">f8",
+            "msb_share_max": ">f8",
             "generation": ">i8",
         },
     )
@@ -87,6 +89,14 @@ def _reservations(tx: Transaction, region_id: int, topology_ids: TopologyIds, ty
         tx, f"SELECT reservation_id, datacenter_id, share FROM reservation_affinity {among}", parameters, pair
     )
     share[rows_of(pairs["reservation"], ids), rows_of(pairs["column"], topology_ids.datacenters)] = pairs["value"]
+    listed = {"reservation": ">i8", "column": ">i8"}
+    pairs = copy_out(
+        tx, f"SELECT reservation_id, datacenter_id FROM reservation_datacenters {among}", parameters, listed
+    )
+    limited = rows_of(pairs["reservation"], ids)
+    allowed = np.ones(share.shape, bool)
+    allowed[limited] = False
+    allowed[limited, rows_of(pairs["column"], topology_ids.datacenters)] = True
     return Reservations(
         id=ids,
         name=load_names(tx, f"SELECT name {chosen}", parameters),
@@ -98,6 +108,8 @@ def _reservations(tx: Transaction, region_id: int, topology_ids: TopologyIds, ty
         affinity_share=share,
         priority=found["priority"].astype(np.int64),
         move_cost=found["move_cost"].astype(np.float64),
+        msb_share_max=found["msb_share_max"].astype(np.float64),
+        allowed=allowed,
         generation=found["generation"].astype(np.int64),
     )
 

@@ -26,6 +26,7 @@ from libs.store.tables import (
     plans,
     regions,
     reservation_affinity,
+    reservation_datacenters,
     reservation_rru,
     reservations,
     servers,
@@ -151,6 +152,7 @@ def _add_reservations(tx: Transaction, region_id: int, image: RegionImage, now: 
             "rack_spread_limit": _null(q.rack_spread_limit, np.isinf(q.rack_spread_limit)),
             "priority": q.priority,
             "move_cost": q.move_cost,
+            "msb_share_max": _null(q.msb_share_max, np.isinf(q.msb_share_max)),
             "created_at": [now] * len(q),
         },
     )
@@ -196,6 +198,13 @@ def _add_affinity(
         "share": q.affinity_share[r, d],
     }
     copy_in(tx, reservation_affinity, columns)
+    r, d = np.nonzero(q.allowed & ~q.allowed.all(1, keepdims=True))
+    limits = {
+        "region_id": np.full(len(r), region_id),
+        "reservation_id": reservation_ids[r],
+        "datacenter_id": datacenter_ids[d],
+    }
+    copy_in(tx, reservation_datacenters, limits)
 
 
 def _add_servers(

@@ -23,6 +23,7 @@ reservations = sa.Table(
     sa.Column("rack_spread_limit", sa.Double, nullable=True),
     sa.Column("priority", sa.BigInteger, nullable=False, server_default=sa.text("2")),
     sa.Column("move_cost", sa.Double, nullable=False, server_default=sa.text("1")),
+    sa.Column("msb_share_max", sa.Double, nullable=True),
     generation(),
     at("created_at"),
     at("deleted_at", nullable=True),
@@ -37,6 +38,7 @@ reservations = sa.Table(
     one_of("unit", "rru", "count"),
     sa.CheckConstraint("priority BETWEEN 0 AND 4", name="priority"),
     sa.CheckConstraint("move_cost BETWEEN 0.1 AND 10", name="move_cost"),
+    sa.CheckConstraint("msb_share_max > 0 AND msb_share_max <= 1", name="msb_share_max"),
     sa.CheckConstraint("capacity_rru >= 0 AND capacity_rru < 'infinity'", name="capacity_rru"),
     sa.CheckConstraint("msb_spread_limit > 0 AND msb_spread_limit < 'infinity'", name="msb_spread_limit"),
     sa.CheckConstraint("rack_spread_limit > 0 AND rack_spread_limit < 'infinity'", name="rack_spread_limit"),
@@ -76,6 +78,17 @@ reservation_affinity = sa.Table(
     sa.ForeignKeyConstraint(["region_id", "reservation_id"], ["reservations.region_id", "reservations.reservation_id"]),
     sa.ForeignKeyConstraint(["region_id", "datacenter_id"], ["datacenters.region_id", "datacenters.datacenter_id"]),
     sa.CheckConstraint("share >= 0 AND share < 'infinity'", name="share"),
+)
+
+# The only datacenters that may hold servers of a reservation; no row: all.
+reservation_datacenters = sa.Table(
+    "reservation_datacenters",
+    metadata,
+    sa.Column("region_id", sa.BigInteger, nullable=False),
+    sa.Column("reservation_id", sa.BigInteger, primary_key=True),
+    sa.Column("datacenter_id", sa.BigInteger, primary_key=True),
+    sa.ForeignKeyConstraint(["region_id", "reservation_id"], ["reservations.region_id", "reservations.reservation_id"]),
+    sa.ForeignKeyConstraint(["region_id", "datacenter_id"], ["datacenters.region_id", "datacenters.datacenter_id"]),
 )
 
 # A table of its own, so that a solve's findings do not raise the generation that owners compare-and-swap on.

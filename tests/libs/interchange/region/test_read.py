@@ -118,6 +118,8 @@ BAD = {
     "bytes": (S, "rack", [b"k0", b"k1", b"k2", b"k2"], None, "holds binary"),
     "high priority": (R, "priority", [2, 5], 1, "whole number from 0 to 4"),
     "high cost of moves": (R, "move_cost", [1.0, 11.0], 1, "not from 0.1 to 10"),
+    "datacenters as no list": (R, "datacenters", [None, "dc"], 1, "not a JSON array"),
+    "datacenters of elsewhere": (R, "datacenters", ['["nowhere"]', None], 0, "a datacenter of this region"),
     "infinite share": (A, "share", [np.inf], 0, "finite"),
 }
 
@@ -212,6 +214,8 @@ def test_round_trip_keeps_everything(tmp_path):
         (R, "kind", ["guaranteed", "shared_buffer"]),
         (R, "priority", [0, 4]),
         (R, "move_cost", [0.5, 2.0]),
+        (R, "msb_share_max", [0.5, None]),
+        (R, "datacenters", ['["dc-0"]', None]),
         (R, "owner", pa.array([None, "me"], pa.string())),
         (R, "unit", pa.array(["rru", "count"]).dictionary_encode()),
         (R, "host_profile", [None, "kernel-6"]),
@@ -232,6 +236,8 @@ def test_round_trip_keeps_everything(tmp_path):
     assert {figures["vcpu"] for figures in region.hardware_type_attributes.values()} == {64.0}
     assert region.snapshot.reservations.priority.tolist() == [0, 4]
     assert region.snapshot.reservations.move_cost.tolist() == [0.5, 2.0]
+    assert region.snapshot.reservations.msb_share_max.tolist() == [0.5, np.inf]
+    assert region.snapshot.reservations.allowed[0].sum() == 1
     assert region.reservation_kind.tolist() == ["guaranteed", "shared_buffer"]
     assert region.reservation_unit.tolist() == ["rru", "count"]
     assert region.reservation_owner.tolist() == ["unknown", "me"]

@@ -44,6 +44,8 @@ def test_what_is_written_is_read_and_every_change_raises_the_generation(database
         {"rru": {"hw-b": 1.0}},
         {"priority": 4},
         {"move_cost": 2.5},
+        {"msb_share_max": 0.25},
+        {"datacenters": ("dc-00",)},
     )
     spec = SPEC
     for generation, change in enumerate(changes, start=1):

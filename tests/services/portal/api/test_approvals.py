@@ -92,6 +92,22 @@ def test_a_cost_of_moves_above_one_waits_and_a_lower_one_does_not(client, databa
     assert "spec.move_cost" in refused.text
 
 
+def test_hard_limits_are_kept_shown_and_refused_by_field(client, database: Database) -> None:
+    limits = {"msb_share_max": 1.0, "datacenters": ["dc-00"]}
+    request_id = client.post("/v1/capacity-requests", json=create("kept", WEB | limits)).json()["capacity_request_id"]
+    assert assess(database, request_id).phase in ("granted", "degraded")
+    [made] = client.get("/v1/reservations?name=kept").json()["items"]
+    assert {name: made["spec"][name] for name in limits} == limits
+    for field, value in (("msb_share_max", 0), ("msb_share_max", 1.5), ("datacenters", ["dc-99"])):
+        refused = client.post("/v1/capacity-requests", json=create("other", WEB | {field: value}))
+        assert refused.status_code == 422, refused.text
+        assert f"spec.{field}" in refused.text
+    never = create("never", WEB | {"msb_share_max": 0.01})
+    told = client.post("/v1/capacity-requests?dry_run=true", json=never).json()["status"]
+    assert (told["phase"], told["reason"]) == ("rejected", "BeyondHardLimits")
+    assert "raise msb_share_max to" in told["message"]
+
+
 def test_a_rejection_gives_the_persons_reason(admin, client, operator, database: Database) -> None:
     set_limits(admin, size_cost_units=5)
     request_id = ask(client)

@@ -1,0 +1,12 @@
+"""Name the scopes, partitions, dimensions and priorities of the statement of a region."""
+
+from __future__ import annotations
+
+RESERVATION, MSB, HARDWARE_TYPE = "reservation", "MSB", "hardware type"
+RRU, MOVE_COST, COUNT, PREEMPTION = "RRU", "move cost", "count", "preemption"
+SURPLUS, DATACENTER = "weighted count", "datacenter"
+PENALTY, OBJECTIVE = 0, 1
+"""Priorities of goals: PENALTY for the penalties, and OBJECTIVE for all other costs.
+
+Without `fix_first` of the policy, the solve minimises the sum of all goals.
+"""
