@@ -92,3 +92,15 @@ class MaintenanceAnswer:
     short_rru: Mapping[str, float] = field(default_factory=dict)
     position: int | None = None
     begins_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaintenanceNeed:
+    """What planned maintenance under way keeps from reservations.
+
+    short_rru   reservation -> RRU that it holds less than it is promised, with servers of it in maintenance; most first
+    underway    ids of the planned events that have begun
+    """
+
+    short_rru: Mapping[str, float]
+    underway: tuple[int, ...]

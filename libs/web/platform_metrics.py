@@ -14,7 +14,13 @@ from libs.observability.tallies import TALLIES, Key, Tally
 from libs.store.capacity.readiness import load_region_readiness
 from libs.store.moves.moves import count_dead_letters
 from libs.store.platform.database import Database
-from libs.store.platform.load_figures import count_running_moves, load_last_plan_s, load_last_solves, load_open_jobs
+from libs.store.platform.load_figures import (
+    count_running_moves,
+    load_last_plan_s,
+    load_last_solves,
+    load_maintenance_queues,
+    load_open_jobs,
+)
 from libs.store.platform.tallies import load_tallies
 from libs.store.regions.region_conditions import load_all_conditions
 from libs.store.telemetry.metric_sources import list_sources
@@ -65,6 +71,8 @@ class PlatformCollector(Collector):
                     gauges[name].add_metric([region], getattr(found, name.removeprefix("plimsoll_")))
                 watched_s = found.watched_until.timestamp()
                 gauges["plimsoll_reservations_watched_timestamp_seconds"].add_metric([region], watched_s)
+            for region, since_s in load_maintenance_queues(tx).items():
+                gauges["plimsoll_maintenance_queued_timestamp_seconds"].add_metric([region], since_s)
             for region, running in count_running_moves(tx).items():
                 gauges["plimsoll_moves_running"].add_metric([region], running)
             for solve in load_last_solves(tx):
@@ -114,6 +122,10 @@ def _gauges() -> dict[str, GaugeMetricFamily]:
         **{name: (text, ["region"]) for name, text in _RRU.items()},
         "plimsoll_reservations_watched_timestamp_seconds": (
             "Time of the last look at what the reservations hold, on the Clock",
+            ["region"],
+        ),
+        "plimsoll_maintenance_queued_timestamp_seconds": (
+            "Time since which the first maintenance in the queue waits, on the Clock; absent if none waits",
             ["region"],
         ),
         "plimsoll_last_solve_timestamp_seconds": ("Time of the last successful solve, on the Clock", ["region"]),

@@ -26,6 +26,10 @@ _SOLVES = sa.text("""
     WHERE CAST(:region AS text) IS NULL OR name = :region""")
 
 
+_QUEUED = sa.text("""
+    SELECT regions.name AS region, extract(epoch FROM min(starts_at)) AS since_s
+    FROM unavailability_events JOIN regions USING (region_id) WHERE ended_at IS NULL AND state = 'queued'
+    GROUP BY regions.name""")
 _LAST_PLAN = sa.text("""
     SELECT extract(epoch FROM finished_at) FROM plan_runs WHERE status = 'done' AND placement_plan_id IS NOT NULL
     ORDER BY plan_run_id DESC LIMIT 1""")
@@ -92,3 +96,10 @@ def load_last_plan_s(tx: Transaction) -> float | None:
     """Return the time of the last placement plan, on the Clock, in seconds since 1970; None before the first."""
     found = tx.execute(_LAST_PLAN).scalar_one_or_none()
     return None if found is None else float(found)
+
+
+def load_maintenance_queues(tx: Transaction) -> dict[str, float]:
+    """Return region -> time since which the first of its queued maintenance waits, in seconds since 1970 on the Clock.
+    Leave out regions without queued maintenance.
+    """
+    return {row.region: float(row.since_s) for row in tx.execute(_QUEUED)}

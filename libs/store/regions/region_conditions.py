@@ -52,6 +52,13 @@ def condition_reason(tx: Transaction, region_id: int, kind: RegionConditionType)
     return reason
 
 
+def load_condition(tx: Transaction, region_id: int, kind: RegionConditionType) -> RegionCondition | None:
+    """Return one condition of a region; None if it was never set."""
+    at = (region_conditions.c.region_id == region_id) & (region_conditions.c.type == kind.value)
+    row = tx.execute(sa.select(region_conditions).where(at)).mappings().one_or_none()
+    return None if row is None else _condition(row)
+
+
 def load_conditions(tx: Transaction, region_ids: Sequence[int]) -> dict[int, tuple[RegionCondition, ...]]:
     """Return the conditions of each of these regions, by type."""
     table = region_conditions

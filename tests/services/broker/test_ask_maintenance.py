@@ -7,17 +7,21 @@ import pytest
 import sqlalchemy as sa
 
 from libs.domain.maintenance import MaintenanceReason as Reason
+from libs.domain.region_condition import RegionConditionType
 from libs.domain.reservation import ReservationSpec
 from libs.domain.unavailability import EventState, Unavailability, UnavailabilityEvent, UnavailabilityScope
 from libs.store.capacity.maintenance import load_ground
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.unavailability_events import end_event, find_scope, list_events, load_event, open_event
 from libs.store.platform.database import Database, Transaction
+from libs.store.platform.load_figures import load_maintenance_queues
+from libs.store.regions.region_conditions import load_condition
 from services.broker.ask_maintenance import MaintenanceRefused, MaintenanceRequest, ask_queue, request_maintenance
 from services.broker.reconcilers.refresh_unavailability import RefreshUnavailability
 from tests.builders.race import race
 from tests.builders.region import region_image
 from tests.builders.stored import NOW, stored
+from tests.services.broker.reconcilers.test_refresh_unavailability import At
 
 HOUR = timedelta(hours=1)
 WEB = ReservationSpec(capacity_rru=12, rru={"hw-a": 1.0})
@@ -234,3 +238,41 @@ def test_the_ground_is_what_counting_servers_gives(database: Database, region_id
             losing = {s.held for s in within if s.held is not None and s.state == "none"}
             assert set(ground.reservation) == losing
             assert len(ground.underway) == sum(s.state == "planned" for s in servers)
+
+
+def test_servers_that_are_needed_must_be_back_within_half_an_hour(database: Database, region_id: int) -> None:
+    """web holds 18 RRU for 12. With a rack in maintenance, and five servers that fail elsewhere, it lacks one."""
+    seen = []
+
+    def look(minutes: float) -> None:
+        RefreshUnavailability(database, At(NOW + timedelta(minutes=minutes)), "west").reconcile()
+        with database.snapshot() as tx:
+            condition = load_condition(tx, region_id, RegionConditionType.MAINTENANCE_RETURNS)
+        assert condition is not None
+        seen.append((condition.status.value, condition.reason))
+        if condition.reason != "NotNeeded":
+            asked = f"web by 1 RRU. Return the servers of the planned events {event.unavailability_event_id} until "
+            assert asked + "2026-11-01 12:35" in condition.message
+
+    with database.write() as tx:
+        event = ask(tx, "rack-00")
+    look(1)
+    with database.write() as tx:
+        for i in range(8, 13):
+            lose(tx, f"server-{i:02d}", now=NOW + timedelta(minutes=5))
+    for minutes in (5, 20, 35, 36):
+        look(minutes)
+    with database.write() as tx:
+        end(tx, event, region_id, now=NOW + timedelta(minutes=40))
+    look(40)
+    status = [one[0] for one in seen]
+    assert status == ["True", "Unknown", "Unknown", "Unknown", "False", "True"]
+    assert seen[4][1] == "NotReturned"
+
+
+def test_the_age_of_the_queue_is_a_figure(database: Database) -> None:
+    with database.write() as tx:
+        ask(tx, "rack-00")
+        assert load_maintenance_queues(tx) == {}
+        assert ask(tx, "rack-04").state is EventState.QUEUED
+        assert load_maintenance_queues(tx) == {"west": NOW.timestamp()}
