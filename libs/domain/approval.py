@@ -14,6 +14,7 @@ class ApprovalKind(StrEnum):
     CAPACITY_REQUEST = "capacity_request"
     REGION_POLICY = "region_policy"
     MAINTENANCE_OVERRIDE = "maintenance_override"
+    RRU_CLASS = "rru_class"
 
 
 class ApprovalStatus(StrEnum):
@@ -61,8 +62,8 @@ class Approval:
 
     reservation   name of the reservation that the request is about; None: the approval is about something else
     owner         owner of that reservation
-    change        the requested change: the spec of a request, the changed fields of a policy, or the event of a
-                  maintenance
+    change        the requested change: the spec of a request, the changed fields of a policy, the event of a
+                  maintenance, or the new version of a class of the RRU catalogue
     before        the present values of the same fields; None for a new reservation and for maintenance
     asked_by      names of the tokens that asked for the change
     given_reason  the requesters' reason, in their words

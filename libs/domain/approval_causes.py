@@ -12,7 +12,10 @@ from libs.domain.approval import ApprovalLimits, Cause
 from libs.domain.arrays import Indices
 from libs.domain.cost_units import CostTable, most_cost_units
 from libs.domain.fleet import FleetSnapshot
-from libs.domain.reservation import PRIORITY_MIDDLE, Reservation, ReservationSpec
+from libs.domain.reservation import PRIORITY_MIDDLE, CapacityUnit, Reservation, ReservationSpec
+from libs.domain.rru_catalogue import RruCatalogue
+
+_SHOWN_MAX = 8
 
 
 def approval_causes(
@@ -24,6 +27,7 @@ def approval_causes(
     short_rru: float,
     limits: ApprovalLimits,
     costs: CostTable,
+    catalogue: RruCatalogue,
 ) -> tuple[Cause, ...]:
     """Return a cause for each approval limit that the request exceeds. Return no cause if the request asks for no more
     than its reservation has.
@@ -33,14 +37,42 @@ def approval_causes(
     target      (S,) int   planned target of each server: index into the reservations
     short_rru   RRU that the reservation lacks under `target`
     costs       cost units of the region
+    catalogue   RRU catalogue of the region
     """
+    own = tuple(_own_rru(spec, before, catalogue))
     if before is not None and not before.scheduled and not _asks_for_more(before.spec, spec, costs):
-        return ()
+        return own
     return (
+        *own,
         *_too_high(spec, before),
         *_too_dear(spec, before),
         *_too_large(spec, limits, costs),
         *_too_large_a_share(asked, row, target, short_rru, limits),
+    )
+
+
+def _own_rru(spec: ReservationSpec, before: Reservation | None, catalogue: RruCatalogue) -> Iterator[Cause]:
+    """Yield a cause if `spec` brings RRUs of its own to a region with a catalogue. The cause compares them with the
+    nearest class.
+    """
+    if not catalogue.classes or spec.workload_class is not None or spec.unit is CapacityUnit.COUNT:
+        return
+    if before is not None and before.spec.workload_class is None and dict(before.spec.rru) == dict(spec.rru):
+        return
+    found = catalogue.nearest(spec.rru)
+    if found is None:
+        yield Cause(reason="OwnRru", message="its RRUs are its own, of types that no class has", numbers={})
+        return
+    name, differs = found
+    told = ", ".join(
+        f"{t} {spec.rru[t]:g} ({differs[t]:+.0%})" if t in differs else f"{t} {spec.rru[t]:g} (not in it)"
+        for t in sorted(spec.rru)[:_SHOWN_MAX]
+    )
+    more = f" and {len(spec.rru) - _SHOWN_MAX} more" if len(spec.rru) > _SHOWN_MAX else ""
+    yield Cause(
+        reason="OwnRru",
+        message=f"its RRUs are its own; against the nearest class {name}: {told}{more}",
+        numbers={f"differs_{t}": difference for t, difference in differs.items()},
     )
 
 

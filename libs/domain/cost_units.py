@@ -74,7 +74,8 @@ def _servers(spec: ReservationSpec, rru: float, table: CostTable) -> float:
     }
     buffer = 0.0
     if spec.survives_msb_loss:
-        msbs = sum(table.msbs.values())
+        allowed = spec.datacenters or table.msbs
+        msbs = sum(table.msbs.get(datacenter, 0) for datacenter in allowed)
         buffer = _count(needed / max(1, msbs - 1))
         for datacenter, servers in least.items():
             buffer = max(buffer, _count(servers / max(1, table.msbs.get(datacenter, 1))))

@@ -45,6 +45,7 @@ class ReservationSpec:
     rack_spread_limit  fraction of the capacity that one rack may hold without cost; None: no limit
     affinity           datacenter -> wanted fraction of the capacity; absent datacenters are unconstrained
     priority           class, 0 to PRIORITY_MAX: where capacity lacks, higher classes are served first
+    workload_class     class of the region's catalogue that `rru` follows; None: the values are the owner's own
     move_cost          factor on the region's costs of moving servers, for those of this reservation
     msb_share_max      most of the capacity that one MSB may hold, as a fraction: a hard limit; None: no limit
     datacenters        the only datacenters that may hold its servers: a hard limit; empty: all
@@ -63,6 +64,7 @@ class ReservationSpec:
     move_cost: float = 1.0
     msb_share_max: float | None = None
     datacenters: tuple[str, ...] = ()
+    workload_class: str | None = None
     starts_at: datetime | None = None
     ends_at: datetime | None = None
 

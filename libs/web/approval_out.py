@@ -30,8 +30,8 @@ class ApprovalOut(ResponseModel):
     status: ApprovalStatus
     causes: list[CauseOut] = Field(description="Why it needs an approval")
     change: dict[str, object] = Field(
-        description="The requested change: the spec of a request, the changed fields of a policy, or the event of a "
-        "maintenance"
+        description="The requested change: the spec of a request, the changed fields of a policy, the event of a "
+        "maintenance, or the version of a class of the RRU catalogue"
     )
     before: dict[str, object] | None = Field(
         description="The present values of the same fields; null for a new reservation and for maintenance"

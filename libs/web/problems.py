@@ -40,6 +40,7 @@ TITLES = {
     "stale_import": "The region has changed since the import was compared",
     "stale_plan": "The target plan of the region has changed",
     "too_large": "The request body is too large",
+    "too_many_classes": "The region has too many classes of workload",
     "too_many_undecided": "The owner has too many undecided requests",
     "too_slow": "The request body did not arrive in time",
     "unauthenticated": "A token is needed",

@@ -25,7 +25,9 @@ _Limit = Annotated[Number, Field(gt=0, le=1)]
 
 
 class SpecIn(RequestModel):
-    """The wanted capacity: either `capacity_rru` with `rru`, or `count` with `hardware_types`.
+    """The wanted capacity: `capacity_rru` with `workload_class` or with `rru`, or `count` with `hardware_types`.
+
+    In a region with an RRU catalogue, values of `rru` wait for an approval.
 
     In a resize, omitted fields keep their values.
     """
@@ -41,6 +43,9 @@ class SpecIn(RequestModel):
     )
     hardware_types: Annotated[list[SomeName], Field(min_length=1, max_length=500)] | None = Field(
         default=None, description="Types whose servers count as one each, instead of rru"
+    )
+    workload_class: SomeName | None = Field(
+        default=None, description="Class of the region's RRU catalogue, instead of rru; its RRUs follow the catalogue"
     )
     host_profile: Name = "default"
     survives_msb_loss: Flag = True
@@ -80,7 +85,8 @@ class SpecIn(RequestModel):
     def to_spec(self, before: ReservationSpec | None = None) -> ReservationSpec:
         """Return the whole spec: this one, or `before` with the changes of this one.
 
-        Raises Problem (422) if capacity is given in two ways, or not at all.
+        The RRUs of a class are filled in later, by libs.web.rru_classes. Raises Problem (422) if capacity is given in
+        two ways, or not at all.
         """
         capacity_rru, rru, unit = self._capacity(before)
         base = before or ReservationSpec(capacity_rru=capacity_rru, rru=rru)
@@ -88,14 +94,21 @@ class SpecIn(RequestModel):
         kept = terms | {"priority", "move_cost", "msb_share_max", "datacenters", "starts_at", "ends_at"}
         values = {name: getattr(self if name in self.model_fields_set else base, name) for name in kept}
         values["datacenters"] = tuple(sorted(set(values["datacenters"])))
+        own = self.rru is not None or unit is CapacityUnit.COUNT
+        values["workload_class"] = (
+            self.workload_class if own or "workload_class" in self.model_fields_set else base.workload_class
+        )
         return ReservationSpec(capacity_rru=capacity_rru, rru=rru, unit=unit, **values)
 
     def _capacity(self, before: ReservationSpec | None) -> tuple[float, dict[str, float], CapacityUnit]:
         by_count = self.count is not None or self.hardware_types is not None
-        by_rru = self.capacity_rru is not None or self.rru is not None
+        by_class = self.workload_class is not None
+        by_rru = self.capacity_rru is not None or self.rru is not None or by_class
         if by_count and by_rru:
             field = "count" if self.count is not None else "hardware_types"
             raise _invalid(field, "conflict", "give either capacity_rru with rru, or count with hardware_types")
+        if by_class and self.rru is not None:
+            raise _invalid("rru", "conflict", "give either workload_class, whose RRUs the catalogue has, or rru")
         unit = CapacityUnit.COUNT if by_count else CapacityUnit.RRU if by_rru or before is None else before.unit
         same = before if before is not None and before.unit is unit else None
         kept_rru = None if same is None else dict(same.rru)
@@ -104,7 +117,8 @@ class SpecIn(RequestModel):
             capacity_rru = _given(None if self.count is None else float(self.count), kept_capacity_rru, "count")
             types = None if self.hardware_types is None else dict.fromkeys(self.hardware_types, 1.0)
             return capacity_rru, _given(types, kept_rru, "hardware_types"), unit
-        return _given(self.capacity_rru, kept_capacity_rru, "capacity_rru"), _given(self.rru, kept_rru, "rru"), unit
+        rru = {} if by_class else _given(self.rru, kept_rru, "rru")
+        return _given(self.capacity_rru, kept_capacity_rru, "capacity_rru"), rru, unit
 
 
 class SpecOut(ResponseModel):
@@ -113,6 +127,7 @@ class SpecOut(ResponseModel):
     capacity_rru: float
     rru: dict[str, float]
     unit: CapacityUnit
+    workload_class: str | None = Field(description="Class of the catalogue that rru follows; null: rru is its own")
     host_profile: str
     survives_msb_loss: bool
     msb_spread_limit: float | None

@@ -78,6 +78,10 @@ GROUPS: dict[str, Commands] = {
             "services.cli.cost_units:cost_units",
             "Show or change what a server of a type counts toward quotas.",
         ),
+        "rru": (
+            "services.cli.rru.command:app",
+            "Manage the RRU catalogue of a region: what servers are worth to classes of workload.",
+        ),
         "token": (
             "services.cli.token:app",
             "Manage tokens: their roles and owners.",

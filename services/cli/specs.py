@@ -17,7 +17,8 @@ Spec = dict[str, object]
 _Share = "DATACENTER=SHARE"
 
 CapacityOption = Annotated[
-    float | None, typer.Option("--capacity", min=0.0, metavar="RRU", help="capacity in RRU, as --rru rates servers")
+    float | None,
+    typer.Option("--capacity", min=0.0, metavar="RRU", help="capacity in RRU of --class or --rru"),
 ]
 RruOption = Annotated[
     list[str] | None,
@@ -27,9 +28,15 @@ RruOption = Annotated[
         help="relative resource units: the worth of one server of a type to you, such as hw-01=1.5; repeatable",
     ),
 ]
-CountOption = Annotated[int | None, typer.Option("--count", min=1, help="capacity in servers, instead of RRU")]
+ClassOption = Annotated[
+    str | None,
+    typer.Option("--class", metavar="CLASS", help="class of workload, whose RRUs `plimsoll rru list` shows"),
+]
+CountOption = Annotated[
+    int | None, typer.Option("--count", "--servers", min=1, help="capacity in servers, instead of RRU")
+]
 TypesOption = Annotated[
-    list[str] | None, typer.Option("--hardware-type", "-t", metavar="TYPE", help="with --count; repeatable")
+    list[str] | None, typer.Option("--hardware-type", "--type", "-t", metavar="TYPE", help="with --count; repeatable")
 ]
 HostProfileOption = Annotated[str | None, typer.Option(help="how its servers are set up")]
 SurvivesOption = Annotated[
@@ -58,6 +65,7 @@ EndsOption = Annotated[str | None, typer.Option(metavar=MOMENT, help="its end, i
 def spec_of(
     *,
     capacity: CapacityOption = None,
+    workload_class: ClassOption = None,
     rru: RruOption = None,
     count: CountOption = None,
     hardware_type: TypesOption = None,
@@ -79,6 +87,7 @@ def spec_of(
     """
     given = {
         "capacity_rru": capacity,
+        "workload_class": workload_class,
         "rru": _pairs(rru, "--rru", float),
         "count": count,
         "hardware_types": list(hardware_type) if hardware_type else None,

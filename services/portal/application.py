@@ -20,6 +20,7 @@ from libs.domain.fleet import FREE, FleetSnapshot, TargetPlan
 from libs.domain.plan_changes import NONE, PlanChanges
 from libs.domain.quota import Quota
 from libs.domain.reservation import ROUNDING, Reservation, ReservationSpec
+from libs.domain.rru_catalogue import RruCatalogue
 from libs.domain.simulation import SimulatedChange, Simulation, SimulationStatus
 from libs.ras.committable_changes import Settled, Why
 from libs.ras.evaluate import coverage_of, short_rru
@@ -63,7 +64,7 @@ class Application:
 
     imagined    the imagined region, with the simulation's targets in `plan`
     quotas      owner -> the owner's quota, in which the reservations to decide on do not count
-    costs       cost units of the region, under the simulation's policy
+    costs, catalogue   cost units of the region, under the simulation's policy, and its RRU catalogue
     foreseen_short_rru   reservation -> RRU that the reservation lacks with the simulation's answer, as the simulation
                          said
     reason      reason that the operator `actor` gave; None: not given
@@ -75,6 +76,7 @@ class Application:
     decisions: Sequence[Decision]
     quotas: Mapping[str, Quota]
     costs: CostTable
+    catalogue: RruCatalogue
     limits: ApprovalLimits
     foreseen_short_rru: Mapping[str, float]
     actor: str
@@ -245,6 +247,7 @@ def judge_application(application: Application) -> Refusal | Applied:
             float(covered.shortfall[one.row]),
             application.limits,
             application.costs,
+            application.catalogue,
         )
     )
     lacked = short_rru(application.imagined, covered)
@@ -289,11 +292,8 @@ def _unapproved(application: Application, causes: Sequence[Cause]) -> Refusal | 
 def _asked_cost_units(application: Application, owner: str) -> float:
     """Return what the decided reservations of an owner would count toward its quota."""
     imagined, target, costs = application.imagined, application.plan.target, application.costs
-    return sum(
-        max(most_cost_units(one.spec, costs), held_cost_units(imagined, one.row, target, costs))
-        for one in application.decisions
-        if one.owner == owner
-    )
+    mine = (one for one in application.decisions if one.owner == owner)
+    return sum(max(most_cost_units(one.spec, costs), held_cost_units(imagined, one.row, target, costs)) for one in mine)
 
 
 def _wrong_phase(detail: str) -> Refusal:

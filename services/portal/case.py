@@ -5,6 +5,7 @@ A question is a capacity request to decide on, stored or not. A case is a questi
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
 from libs.domain.capacity_request import CapacityRequest
@@ -13,6 +14,7 @@ from libs.store.capacity.approvals import is_approved
 from libs.store.capacity.cost_units import load_cost_table
 from libs.store.capacity.quotas import load_quota
 from libs.store.capacity.reservations import find_reservation, load_reservation
+from libs.store.capacity.rru_catalogue import load_catalogue
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.platform.database import Transaction
@@ -56,6 +58,10 @@ def load_case(tx: Transaction, question: Question, *, now: datetime) -> Case:
     moment. Raises NotFound.
     """
     region = load_region(tx, question.region)
+    catalogue = load_catalogue(tx, region.region_id)
+    current = catalogue.classes.get(question.spec.workload_class or "")
+    if current is not None:  # the catalogue may have changed after the request
+        question = replace(question, spec=replace(question.spec, rru=current))
     request_id = question.capacity_request_id
     return Case(
         question=question,
@@ -64,6 +70,7 @@ def load_case(tx: Transaction, question: Question, *, now: datetime) -> Case:
         else load_reservation(tx, question.reservation_id),
         snapshot=load_fleet_snapshot(tx, question.region),
         quota=load_quota(tx, question.region, question.owner, before=request_id, except_names=[question.name]),
+        catalogue=catalogue,
         costs=load_cost_table(tx, region),
         limits=load_approval_limits(tx, region.region_id),
         approved=request_id is not None and is_approved(tx, request_id),

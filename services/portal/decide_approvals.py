@@ -21,18 +21,22 @@ from libs.store.regions.region_policies import update_policy
 from libs.web.problems import Problem
 from services.portal.end_reservation import drop_scheduled_reservation
 from services.portal.promise_rules import lacks_second_person
+from services.portal.propose_rru import append_approved
+
+_OF_REGION = (ApprovalKind.REGION_POLICY, ApprovalKind.RRU_CLASS)
+"""Kinds of changes that lock the region before their approval, as those that ask for them do."""
 
 
 def approve(tx: Transaction, approval_id: int, *, generation: int, actor: str, reason: str, now: datetime) -> Approval:
-    """Approve a change. Assess an approved capacity request again, set an approved policy, or let approved maintenance
-    begin.
+    """Approve a change. Assess an approved capacity request again, set an approved policy, append an approved version
+    of a class, or let approved maintenance begin.
 
     Raises NotFound, StaleGeneration, and Problem: 409 if the approval no longer waits, 403 if `actor` requested the
     change and the region demands a second person.
     """
     approval = _require_pending(tx, approval_id)
     # Lock the region before the approval, as every change of the policy does.
-    region = load_region(tx, approval.region, lock=approval.kind is ApprovalKind.REGION_POLICY)
+    region = load_region(tx, approval.region, lock=approval.kind in _OF_REGION)
     _lock_events(tx, approval, region.region_id)
     if lacks_second_person(load_approval_limits(tx, region.region_id), approval.asked_by, actor):
         detail = f"{actor} asked for this; in {approval.region} another person must approve it."
@@ -42,6 +46,8 @@ def approve(tx: Transaction, approval_id: int, *, generation: int, actor: str, r
         # Any other change of the policy would have superseded this one. So the region is as it was read.
         policy = replace(region.policy, **approval.change)  # type: ignore[arg-type]  # as the broker took it apart
         update_policy(tx, region.name, policy, generation=region.generation, actor=actor, reason=reason, now=now)
+    elif approval.kind is ApprovalKind.RRU_CLASS:
+        append_approved(tx, region, approval, actor=actor, now=now)
     elif approval.kind is ApprovalKind.MAINTENANCE_OVERRIDE:
         _settle_maintenance(tx, approval, region.region_id, EventState.ALLOWED, actor=actor, now=now)
     else:
@@ -60,7 +66,8 @@ def approve(tx: Transaction, approval_id: int, *, generation: int, actor: str, r
 
 
 def reject(tx: Transaction, approval_id: int, *, generation: int, actor: str, reason: str, now: datetime) -> Approval:
-    """Reject a change. Reject a capacity request with the person's reason, keep the policy, or refuse the maintenance.
+    """Reject a change. Reject a capacity request with the person's reason, keep the policy or the class, or refuse the
+    maintenance.
 
     Raises NotFound, StaleGeneration, and Problem (409) if the approval no longer waits.
     """

@@ -17,6 +17,7 @@ from libs.domain.cost_units import CostTable, held_cost_units, most_cost_units
 from libs.domain.fleet import FleetSnapshot, TargetPlan
 from libs.domain.quota import Quota
 from libs.domain.reservation import Reservation, ReservationSpec
+from libs.domain.rru_catalogue import RruCatalogue
 from libs.domain.verdict import Verdict
 from libs.domain.what_if import with_reservation
 from libs.ras.admission import admit
@@ -49,6 +50,7 @@ class Case:
                neither
     snapshot   the whole region, because bound servers also decide whether the request could ever be met
     quota      quota of the owner, in which this question and later requests do not count
+    catalogue  RRU catalogue of the region
     costs      cost units of the region
     approved   True: a person approved the request, and it has not changed since
     """
@@ -57,6 +59,7 @@ class Case:
     found: Reservation | None
     snapshot: FleetSnapshot
     quota: Quota
+    catalogue: RruCatalogue
     costs: CostTable
     limits: ApprovalLimits
     approved: bool
@@ -123,6 +126,7 @@ def _accepted(case: Case, asked: FleetSnapshot, row: int, verdict: Verdict) -> J
             verdict.numbers.get("short_rru", 0.0),
             case.limits,
             case.costs,
+            case.catalogue,
         )
     )
     if causes:

@@ -20,6 +20,7 @@ from libs.store.platform.database import Transaction
 from libs.store.platform.refusals import NotFound
 from libs.web.names import unknown_name
 from libs.web.problems import FieldError, Problem, invalid
+from libs.web.rru_classes import with_class
 from services.portal.due_windows import require_window
 
 UNDECIDED_MAX = 100
@@ -66,6 +67,7 @@ def submit_create(
         message = f"{region} has a reservation {name} already: choose another name, or resize that one"
         errors = [FieldError(field=name_field, location="body", code="duplicate_name", message=message)]
         raise Problem(409, "duplicate_name", f"{message}.".capitalize(), errors=errors)
+    spec = with_class(tx, found.region_id, spec)
     _require_known(tx, found, spec)
     require_window(spec, None, now=now)
     kind = CapacityRequestKind.CREATE
@@ -80,6 +82,7 @@ def submit_resize(
     """
     _require_changeable(reservation, generation)
     region = load_region(tx, reservation.region)
+    spec = with_class(tx, region.region_id, spec)
     _require_known(tx, region, spec)
     require_window(spec, reservation, now=now)
     return Submission(
@@ -92,14 +95,23 @@ def submit_resize(
     )
 
 
-def check_amendment(tx: Transaction, request: CapacityRequest, spec: ReservationSpec, *, now: datetime) -> None:
-    """Check the new spec of an undecided request. Raises like submit_create and submit_resize."""
+def check_amendment(
+    tx: Transaction, request: CapacityRequest, spec: ReservationSpec, *, now: datetime
+) -> ReservationSpec:
+    """Check the new spec of an undecided request, and return it with the RRUs of its class. Raises like submit_create
+    and submit_resize.
+    """
     if request.reservation_id is not None:
         reservation = load_reservation(tx, request.reservation_id)
-        submit_resize(tx, reservation, spec, generation=request.reservation_generation or 0, now=now)
-        return
-    _require_known(tx, load_region(tx, request.region), spec)
+        generation = request.reservation_generation or 0
+        submission = submit_resize(tx, reservation, spec, generation=generation, now=now)
+        assert submission.spec is not None
+        return submission.spec
+    region = load_region(tx, request.region)
+    spec = with_class(tx, region.region_id, spec)
+    _require_known(tx, region, spec)
     require_window(spec, None, now=now)
+    return spec
 
 
 def submit_delete(tx: Transaction, reservation: Reservation, *, generation: int) -> Submission:

@@ -149,6 +149,19 @@ def supersede_of_event(tx: Transaction, event_id: int, *, decided_by: str, reaso
     _supersede(tx, waits, decided_by, reason, now)
 
 
+def supersede_of_class(
+    tx: Transaction, region_id: int, workload_class: str, *, decided_by: str, reason: str, now: datetime
+) -> None:
+    """Supersede the pending version of a class of the RRU catalogue, because another one was asked for."""
+    waits = sa.and_(
+        _table.c.region_id == region_id,
+        _table.c.kind == ApprovalKind.RRU_CLASS,
+        _table.c.status == ApprovalStatus.PENDING,
+        _table.c.change["workload_class"].as_string() == workload_class,
+    )
+    _supersede(tx, waits, decided_by, reason, now)
+
+
 def _supersede(tx: Transaction, which: sa.ColumnElement[bool], decided_by: str, reason: str, now: datetime) -> None:
     values = {
         "status": ApprovalStatus.SUPERSEDED,

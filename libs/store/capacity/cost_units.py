@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from libs.domain.cost_units import DEFAULT, CostTable, most_cost_units
+from libs.domain.cost_units import CostTable, most_cost_units
 from libs.domain.region import Region
 from libs.domain.reservation import ReservationSpec
 from libs.store.capacity.coverage import BY_TARGET
+from libs.store.capacity.rru_catalogue import load_catalogue
 from libs.store.platform.database import Transaction
 
-UNITS = f"coalesce(hardware_types.cost_units, {DEFAULT})"
-"""SQL expression for the cost units of a server. No other query defines this."""
-_TABLE = f"SELECT name, {UNITS} FROM hardware_types WHERE cost_units IS NOT NULL"
+_TABLE = "SELECT name, cost_units FROM hardware_types WHERE cost_units IS NOT NULL"
 _MSBS = """
     SELECT datacenters.name, count(*) FROM msbs JOIN datacenters USING (datacenter_id)
     WHERE msbs.region_id = :region_id GROUP BY 1"""
@@ -34,18 +33,23 @@ _USES = f"""
         SELECT mine.reservation_id, server_id, hardware_type_id, false FROM mine
         JOIN servers ON servers.region_id = :region_id AND in_doubt_reservation_id = mine.reservation_id
         WHERE target_reservation_id IS DISTINCT FROM mine.reservation_id AND {BY_TARGET}
+    ), by_type AS (
+        SELECT reservation_id, name, count(*) AS held, count(*) FILTER (WHERE targeted) AS targeted
+        FROM bound JOIN hardware_types USING (hardware_type_id) GROUP BY 1, 2
     ), held AS (
-        SELECT reservation_id, sum({UNITS}) AS held, coalesce(sum({UNITS}) FILTER (WHERE targeted), 0) AS targeted
-        FROM bound JOIN hardware_types USING (hardware_type_id) GROUP BY 1
+        SELECT reservation_id, jsonb_object_agg(name, held) AS held, jsonb_object_agg(name, targeted) AS targeted
+        FROM by_type GROUP BY 1
     )
     SELECT owner, reservation_id, name, deleted_at IS NULL AS live, capacity_rru, survives_msb_loss,
-           coalesce(held, 0) AS held, coalesce(targeted, 0) AS targeted,
+           coalesce(held, '{{}}') AS held, coalesce(targeted, '{{}}') AS targeted,
            coalesce((SELECT jsonb_object_agg(hardware_types.name, rru)
                      FROM reservation_rru JOIN hardware_types USING (hardware_type_id)
                      WHERE reservation_rru.reservation_id = mine.reservation_id), '{{}}') AS rru,
            coalesce((SELECT jsonb_object_agg(datacenters.name, share)
                      FROM reservation_affinity JOIN datacenters USING (datacenter_id)
-                     WHERE reservation_affinity.reservation_id = mine.reservation_id), '{{}}') AS affinity
+                     WHERE reservation_affinity.reservation_id = mine.reservation_id), '{{}}') AS affinity,
+           ARRAY(SELECT datacenters.name FROM reservation_datacenters JOIN datacenters USING (datacenter_id)
+                 WHERE reservation_datacenters.reservation_id = mine.reservation_id) AS datacenters
     FROM mine LEFT JOIN held USING (reservation_id) WHERE deleted_at IS NULL OR held IS NOT NULL
     ORDER BY reservation_id"""
 
@@ -75,10 +79,13 @@ class Use:
 
 
 def load_cost_table(tx: Transaction, region: Region) -> CostTable:
-    """Return the cost units of all hardware types, and the MSBs of the region."""
-    units = tx.execute(sa.text(_TABLE)).tuples().all()
+    """Return the cost units of all hardware types, and the MSBs of the region.
+
+    A type without cost units has its reference RRU in the region's catalogue, the mean over all classes.
+    """
+    units = load_catalogue(tx, region.region_id).reference_rru() | dict(tx.execute(sa.text(_TABLE)).tuples().all())
     msbs = tx.execute(sa.text(_MSBS), {"region_id": region.region_id}).tuples().all()
-    return CostTable(units=dict(units), msbs=dict(msbs), affinity_tolerance=region.policy.affinity_tolerance)
+    return CostTable(units=units, msbs=dict(msbs), affinity_tolerance=region.policy.affinity_tolerance)
 
 
 def load_uses(tx: Transaction, region_id: int, owners: Sequence[str], table: CostTable) -> list[Use]:
@@ -91,11 +98,16 @@ def load_uses(tx: Transaction, region_id: int, owners: Sequence[str], table: Cos
             name=row["name"],
             live=row["live"],
             most=most_cost_units(_spec(row), table) if row["live"] else 0.0,
-            held=row["held"],
-            targeted=row["targeted"],
+            held=_units(row["held"], table),
+            targeted=_units(row["targeted"], table),
         )
         for row in rows
     ]
+
+
+def _units(servers: Mapping[str, int], table: CostTable) -> float:
+    """Return the cost units of a number of servers of each hardware type."""
+    return sum(number * table.of(name) for name, number in sorted(servers.items()))
 
 
 def _spec(row: sa.RowMapping) -> ReservationSpec:
@@ -104,4 +116,5 @@ def _spec(row: sa.RowMapping) -> ReservationSpec:
         rru=row["rru"],
         survives_msb_loss=row["survives_msb_loss"],
         affinity=row["affinity"],
+        datacenters=tuple(row["datacenters"]),
     )

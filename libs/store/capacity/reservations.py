@@ -215,6 +215,7 @@ def _columns(spec: ReservationSpec) -> dict[str, object]:
         "priority": spec.priority,
         "move_cost": spec.move_cost,
         "msb_share_max": spec.msb_share_max,
+        "workload_class": spec.workload_class,
         "starts_at": spec.starts_at,
         "ends_at": spec.ends_at,
     }
@@ -297,6 +298,7 @@ def _with_parts(tx: Transaction, rows: Sequence[sa.RowMapping]) -> list[Reservat
                 move_cost=row["move_cost"],
                 msb_share_max=row["msb_share_max"],
                 datacenters=tuple(allowed[row["reservation_id"]]),
+                workload_class=row["workload_class"],
                 affinity=affinity[row["reservation_id"]],
                 starts_at=row["starts_at"],
                 ends_at=row["ends_at"],

@@ -17,6 +17,7 @@ from libs.store.tables.capacity import (
     reservation_rru,
     reservation_statuses,
     reservations,
+    rru_versions,
 )
 from libs.store.tables.columns import metadata
 from libs.store.tables.fleet import (
@@ -115,6 +116,7 @@ __all__ = [
     "reservations",
     "retention_clocks",
     "retirements",
+    "rru_versions",
     "schedules",
     "servers",
     "service_models",

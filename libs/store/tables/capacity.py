@@ -31,6 +31,8 @@ reservations = sa.Table(
     at("ends_at", nullable=True),
     # Some of its servers may still have the host profile of before.
     sa.Column("profile_changed", sa.Boolean, nullable=False, server_default=sa.false()),
+    # The class of the catalogue that its RRUs follow; null: they are its own.
+    sa.Column("workload_class", sa.Text, nullable=True),
     # True until its window begins. Until then it has a name and no servers.
     sa.Column("scheduled", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.UniqueConstraint("region_id", "reservation_id"),
@@ -48,6 +50,12 @@ reservations = sa.Table(
         "name",
         unique=True,
         postgresql_where=sa.text("deleted_at IS NULL"),
+    ),
+    sa.Index(
+        "ix_reservations_workload_class",
+        "region_id",
+        "workload_class",
+        postgresql_where=sa.text("workload_class IS NOT NULL AND deleted_at IS NULL"),
     ),
     sa.CheckConstraint("ends_at > starts_at", name="ends_at"),
     sa.CheckConstraint("NOT scheduled OR starts_at IS NOT NULL", name="scheduled"),
@@ -190,7 +198,7 @@ approvals = sa.Table(
     at("created_at"),
     at("decided_at", nullable=True),
     generation(),
-    one_of("kind", "capacity_request", "region_policy", "maintenance_override"),
+    one_of("kind", "capacity_request", "region_policy", "maintenance_override", "rru_class"),
     one_of("status", "pending", "approved", "rejected", "superseded"),
     sa.CheckConstraint("(kind = 'capacity_request') = (capacity_request_id IS NOT NULL)", name="capacity_request_id"),
     sa.Index("ix_approvals_region_id", "region_id", "approval_id"),
@@ -207,6 +215,31 @@ approvals = sa.Table(
         unique=True,
         postgresql_where=sa.text("status = 'pending' AND kind = 'region_policy'"),
     ),
+    sa.Index(
+        "uq_approvals_pending_rru_class",
+        "region_id",
+        sa.text("(change ->> 'workload_class')"),
+        unique=True,
+        postgresql_where=sa.text("status = 'pending' AND kind = 'rru_class'"),
+    ),
+)
+
+# The RRU catalogue of a region. A class changes by another version; no row is ever changed.
+rru_versions = sa.Table(
+    "rru_versions",
+    metadata,
+    key("rru_version_id"),
+    ref("regions.region_id"),
+    text("workload_class"),
+    sa.Column("version", sa.BigInteger, nullable=False),
+    text("reference"),
+    json("rru"),
+    sa.Column("asked_by", ARRAY(sa.Text), nullable=False),
+    text("approved_by"),
+    text("reason", nullable=True),
+    at("created_at"),
+    sa.UniqueConstraint("region_id", "workload_class", "version"),
+    sa.CheckConstraint("version >= 1", name="version"),
 )
 
 # A row per change of what a reservation holds, is promised, or of its readiness; nothing between two rows changed.

@@ -11,6 +11,7 @@ from services.portal.api import (
     reservation_history,
     reservation_servers,
     reservations,
+    rru_classes,
     tokens,
 )
 from services.portal.solving_code import load_solving_code
@@ -24,6 +25,7 @@ ROUTERS = (
     approval_limits.router,
     applications.router,
     quotas.router,
+    rru_classes.router,
     explanations.router,
     tokens.router,
 )

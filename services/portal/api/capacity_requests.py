@@ -198,7 +198,7 @@ def amend_request(
         if before.spec is None:
             raise Problem(409, "wrong_phase", "A delete has nothing to amend.")
         spec = body.spec.to_spec(before.spec)
-        check_amendment(tx, before, spec, now=now)
+        spec = check_amendment(tx, before, spec, now=now)
         supersede_of_request(tx, capacity_request_id, decided_by=principal.name, reason="Amended", now=now)
         message = f"Amended by {principal.name}, and waiting to be assessed: read this request again in a few seconds."
         reason = before.given_reason if body.reason is None else body.reason

@@ -18,6 +18,7 @@ from libs.web.model import Name, Number, RequestModel, SomeName, Whole
 from libs.web.names import unknown_name
 from libs.web.policy_model import policy_change
 from libs.web.problems import ERRORS_MAX, FieldError, Problem, invalid
+from libs.web.rru_classes import with_class
 from libs.web.specs import SpecIn
 
 _PARTS_MAX = 100
@@ -88,7 +89,7 @@ def to_what_if(tx: Transaction, region: Region, body: SimulationIn) -> WhatIf:
     specs = []
     for k, new in enumerate(body.create):
         try:
-            specs.append(new.spec.to_spec())
+            specs.append(with_class(tx, region.region_id, new.spec.to_spec()))
         except Problem as problem:
             errors += [e.model_copy(update={"field": f"create[{k}].{e.field}"}) for e in problem.errors]
     if errors:

@@ -34,6 +34,7 @@ from libs.store.capacity.coverage import load_coverage
 from libs.store.capacity.findings import record_findings
 from libs.store.capacity.plan_changes import load_plan_changes
 from libs.store.capacity.quotas import load_bounds, lock_limits
+from libs.store.capacity.rru_catalogue import follow_catalogue
 from libs.store.capacity.shared_buffers import size_shared_buffers
 from libs.store.fleet.lost_msbs import load_lost_msbs
 from libs.store.fleet.regions import load_region
@@ -129,6 +130,7 @@ class SolveBindings:
         with self.database.write() as tx:
             region = load_region(tx, self.region, lock=True)
             size_shared_buffers(tx, region.region_id, share=region.policy.shared_buffer_share, now=now)
+            follow_catalogue(tx, region.region_id, now=now)
             crash_point("solver.buffers.before")
         crash_point("solver.buffers.after")
         with self.database.snapshot() as tx:

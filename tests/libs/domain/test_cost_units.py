@@ -25,6 +25,7 @@ def most(capacity_rru: float, **spec: object) -> float:
         (10, {"rru": {"big": 1.0}}, 25),
         (10, {"rru": {"small": 1.0, "big": 4.0}}, 10),  # 10 small ones, or 3 big ones of 2.5
         (10, {"survives_msb_loss": True}, 14),  # the fullest of four MSBs has 4
+        (10, {"survives_msb_loss": True, "datacenters": ("dc-00",)}, 20),  # over two MSBs
         (10, {"affinity": {"dc-00": 10.0, "dc-01": 10.0}}, 200),
         (10, {"affinity": {"dc-00": 0.5, "dc-01": 0.5}}, 10),
         (10, {"affinity": {"dc-00": 1.2}, "survives_msb_loss": True}, 16),  # 12 in two MSBs, 6 of them lost at once

@@ -219,6 +219,34 @@ def test_lists_of_servers(plimsoll: Plimsoll, tmp_path: Path) -> None:
     assert (refresh["kind"], refresh["to_hardware_type"]) == ("refresh", "hw-m")
 
 
+def test_the_catalogue_of_a_region(plimsoll: Plimsoll, tmp_path: Path) -> None:
+    asked = plimsoll("rru", "set", "web", "-r", "west", "hw-a=1", "--reference", "hw-a", "--reason", "measured")
+    assert (asked.returncode, "version 1 of class web changes hw-a 1 (new)" in asked.stdout) == (0, True), asked.stderr
+    [approval] = document(plimsoll("get", "approvals", "-w", "status=pending", "-o", "json"))["items"]
+    assert f"plimsoll approve {approval['approval_id']}" in asked.stdout
+    assert plimsoll("approve", approval["approval_id"], "--reason", "fine").returncode == 0
+    listed = plimsoll("rru", "list", "-r", "west", "-o", "json")
+    assert [(one["workload_class"], one["rru"]) for one in document(listed)["items"]] == [("web", {"hw-a": 1})]
+    assert "hw-a" in plimsoll("rru", "list", "-r", "west").stdout
+    assert "measured" in plimsoll("rru", "history", "web", "-r", "west").stdout
+    would = plimsoll("create", "z", "-r", "west", "--owner", "a", "--class", "web", "--capacity", 1, "--dry-run")
+    assert "would be granted" in would.stdout or "granted" in would.stdout, would.stderr
+    unknown = plimsoll("create", "z", "-r", "west", "--owner", "a", "--class", "wbe", "--capacity", 1)
+    assert (unknown.returncode, "did you mean web?" in unknown.stderr) == (1, True)
+    (tmp_path / "classes.json").write_text(listed.stdout)
+    copied = plimsoll("rru", "set", "web", "-r", "west", "--from", tmp_path / "classes.json", "-o", "json")
+    assert document(copied)["change"] == {
+        "workload_class": "web",
+        "version": 2,
+        "reference": "hw-a",
+        "rru": {"hw-a": 1},
+    }
+    assert plimsoll("reject", document(copied)["approval_id"], "--reason", "the same").returncode == 0
+    (tmp_path / "bad.csv").write_text("hardware_type,value\nhw-a,1\n")
+    bad = plimsoll("rru", "set", "web", "-r", "west", "--from", tmp_path / "bad.csv")
+    assert (bad.returncode, "bad.csv has no values of class web" in bad.stderr) == (1, True)
+
+
 def test_what_waits_for_a_person(plimsoll: Plimsoll) -> None:
     """In west, which the story before left without a reservation of its own."""
     limits = document(plimsoll("limits", "west", "--size-cost-units", 4, "--reason", "review of May", "-o", "json"))
