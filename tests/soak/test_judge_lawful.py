@@ -11,6 +11,7 @@ from tests.soak.histories import (
     history,
     job,
     late,
+    move,
     request,
     resized_in_a_window,
     saw_grant,
@@ -142,3 +143,22 @@ def test_a_lease_that_was_over_only_now_may_be_taken_back_yet() -> None:
         told.records[-1]["jobs"].append(job("running") | {"lease_over_s": over_s})
         told.records[-1]["since_sent_s"] = since_sent_s
         assert judge(history(told)) == []
+
+
+def test_a_server_that_is_down_may_still_be_in_doubt() -> None:
+    told = well()
+    left = {"current_reservation": None, "in_doubt_reservation": "web", "unavailability": "unplanned"}
+    told.records[-1]["servers"][2].update(left)
+    assert not [found for found in judge(history(told)) if found.rule == "one_reservation_at_a_time"]
+    told.records[-1]["servers"][2].update(in_doubt_reservation=None)
+    assert [found for found in judge(history(told)) if found.rule == "one_reservation_at_a_time"]
+
+
+def test_a_spare_server_joins_once_and_was_in_no_reservation_before() -> None:
+    told = well()
+    told.world(32, 5, "join", of="shared-buffer-hw-a", to="web")
+    end = told.records[-1]
+    end["moves"].append(move(5, "web") | {"from_reservation": "shared-buffer-hw-a"})
+    end["servers"][4].update(current_reservation="web", target_reservation="web")
+    broken = {found.rule for found in judge(history(told))}
+    assert not broken & {"one_reservation_at_a_time", "joined_once", "joined_clean", "world_agrees"}
