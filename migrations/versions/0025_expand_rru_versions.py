@@ -1,7 +1,7 @@
 """Add the RRU catalogue: `rru_versions`, `reservations.workload_class`, and approvals of changes of the catalogue.
 
-Processes of the previous version do not read the catalogue. A resize by such a process leaves the class of a
-reservation in place, so the next solve sets its RRUs back to those of the class.
+Processes of the previous version do not read the catalogue. A resize by such a process leaves the class in
+place, and the next solve sets the RRUs back to those of the class.
 """
 
 from __future__ import annotations

@@ -83,8 +83,10 @@ def ask_for_version(
 
 
 def append_approved(tx: Transaction, region: Region, approval: Approval, *, actor: str, now: datetime) -> RruVersion:
-    """Append the approved version. Raises Problem (409) if another version of the class was appended meanwhile, and
-    like ask_for_version if it is the first class and another class came first with another reference type.
+    """Append the approved version.
+
+    Raises StaleGeneration if another version of the class was appended meanwhile. Raises Problem (422) if another class
+    came first with another reference type.
     """
     workload_class, version = str(approval.change["workload_class"]), approval.change["version"]
     rru, reference = approval.change["rru"], str(approval.change["reference"])

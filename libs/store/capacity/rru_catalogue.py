@@ -159,8 +159,8 @@ def load_class_servers(
 ) -> list[tuple[str, float, bool, int, str, int]]:
     """Return the servers that target the reservations of a class, up and not retiring, one row per MSB and type.
 
-    A row has the reservation's name, its capacity in RRU, whether it survives an MSB's loss, the MSB's id, the hardware
-    type and the number of servers.
+    A row has the name of the reservation, its capacity in RRU, whether it survives an MSB's loss. Then follow the MSB's
+    id, the hardware type and the number of servers.
     """
     rows = tx.execute(sa.text(_SERVERS), {"region_id": region_id, "workload_class": workload_class})
     return [tuple(row) for row in rows.tuples()]

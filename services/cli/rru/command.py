@@ -1,4 +1,4 @@
-"""`plimsoll rru list`, `set` and `history`: read the RRU catalogue of a region, and ask for other values."""
+"""`plimsoll rru`: read the RRU catalogue of a region, fit values to measurements, and ask for other values."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from urllib.parse import quote
 
 import typer
 
-from services.cli.client import ApiProblem, Client, Json
-from services.cli.output import Output, OutputOption, print_json, print_rows, say
+from services.cli.client import Client
+from services.cli.output import Output, OutputOption, print_json, print_rows
 from services.cli.requests import RegionOption
+from services.cli.rru.fit import fit
 from services.cli.rru.values import read_values, values_of
+from services.cli.rru.versions import ClassArgument, ReferenceOption, WhyOption, ask, class_path, present_version
 
 app = typer.Typer(
     help="Manage the RRU catalogue of a region: what servers are worth to classes of workload.",
@@ -19,11 +21,7 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
 )
-ClassArgument = Annotated[str, typer.Argument(metavar="CLASS", help="the class of workload")]
-ReferenceOption = Annotated[
-    str | None, typer.Option(metavar="TYPE", help="hardware type whose RRU is 1; for the first class of a region")
-]
-WhyOption = Annotated[str | None, typer.Option("--reason", help="why; for the approver and the history")]
+app.command()(fit)
 
 
 @app.command("list")
@@ -44,7 +42,7 @@ def list_classes(region: RegionOption, output: OutputOption = Output.TABLE) -> N
 @app.command()
 def history(name: ClassArgument, region: RegionOption, output: OutputOption = Output.TABLE) -> None:
     """List the versions of a class, latest first."""
-    versions = list(Client.connect().items(f"{_path(region, name)}/versions"))
+    versions = list(Client.connect().items(f"{class_path(region, name)}/versions"))
     if output is Output.JSON:
         print_json({"items": versions})
         return
@@ -75,56 +73,12 @@ def set_class(
     if file is None and not values and not without:
         raise typer.BadParameter("give values as TYPE=RRU, or a file with --from")
     client = Client.connect()
-    present = _present(client, region, name)
+    present = present_version(client, region, name)
     rru = dict(present["rru"]) if file is None else read_values(file, name)
     rru |= values_of(values or [])
     for hardware_type in without or []:
         rru.pop(hardware_type, None)
     ask(client, region, name, rru, present["version"], reference=reference, reason=reason, output=output)
-
-
-def propose(region: str, name: str, rru: dict[str, float], *, reference: str, reason: str | None) -> None:
-    """Ask for a version of a class with exactly the values `rru`."""
-    client = Client.connect()
-    version = _present(client, region, name)["version"]
-    ask(client, region, name, rru, version, reference=reference, reason=reason, output=Output.TABLE)
-
-
-def ask(
-    client: Client,
-    region: str,
-    name: str,
-    rru: dict[str, float],
-    version: int,
-    *,
-    reference: str | None,
-    reason: str | None,
-    output: Output,
-) -> None:
-    """Ask for the version after `version` of a class, and tell which approval it waits for."""
-    given = {"rru": rru, "reference": reference, "reason": reason}
-    body = {key: value for key, value in given.items() if value is not None}
-    approval = client.put(_path(region, name), body, generation=version)
-    if output is Output.JSON:
-        print_json(approval)
-        return
-    for cause in approval["causes"]:
-        say(f"{cause['message']}.")
-    say(f"It waits for `plimsoll approve {approval['approval_id']} --reason WHY`.")
-
-
-def _present(client: Client, region: str, name: str) -> Json:
-    """Return the present version of a class; one without values, of version 0, if the region has no such class."""
-    try:
-        return client.get(_path(region, name))
-    except ApiProblem as problem:
-        if problem.code != "not_found":
-            raise
-        return {"rru": {}, "version": 0}
-
-
-def _path(region: str, name: str) -> str:
-    return f"/v1/regions/{quote(region, safe='')}/rru-classes/{quote(name, safe='')}"
 
 
 def _told(rru: dict[str, float]) -> str:

@@ -28,6 +28,22 @@ def values_of(texts: Sequence[str]) -> dict[str, float]:
     return found
 
 
+def filters_of(texts: Sequence[str]) -> dict[str, set[str]]:
+    """Return column -> wanted values of arguments of the form COLUMN=VALUE. Raises BadParameter."""
+    found: dict[str, set[str]] = {}
+    for text in texts:
+        column, separator, value = text.partition("=")
+        if not column or not separator:
+            raise typer.BadParameter(f"{text!r}: write COLUMN=VALUE, such as unit=TPS", param_hint="--where")
+        found.setdefault(column, set()).add(value)
+    return found
+
+
+def significant(value: float) -> float:
+    """Return a value rounded to 4 significant digits: more than any measurement has."""
+    return float(f"{value:.4g}")
+
+
 def read_values(path: Path, name: str) -> dict[str, float]:
     """Return hardware type -> RRU of the class `name`, from a file.
 

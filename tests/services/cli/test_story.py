@@ -242,6 +242,14 @@ def test_the_catalogue_of_a_region(plimsoll: Plimsoll, tmp_path: Path) -> None:
         "rru": {"hw-a": 1},
     }
     assert plimsoll("reject", document(copied)["approval_id"], "--reason", "the same").returncode == 0
+    (tmp_path / "measured.csv").write_text("hardware_type,throughput\nhw-a,90\nhw-a,110\n")
+    fitted = plimsoll(
+        *("rru", "fit", tmp_path / "measured.csv", "--reference", "hw-a", "--propose", "batch", "-r", "west")
+    )
+    assert (fitted.returncode, "version 1 of class batch" in fitted.stdout) == (0, True), fitted.stderr
+    [approval] = document(plimsoll("get", "approvals", "-w", "status=pending", "-o", "json"))["items"]
+    assert approval["given_reason"] == "fit of measured.csv, 2 measurements"
+    assert plimsoll("reject", approval["approval_id"], "--reason", "one type").returncode == 0
     (tmp_path / "bad.csv").write_text("hardware_type,value\nhw-a,1\n")
     bad = plimsoll("rru", "set", "web", "-r", "west", "--from", tmp_path / "bad.csv")
     assert (bad.returncode, "bad.csv has no values of class web" in bad.stderr) == (1, True)
