@@ -37,7 +37,7 @@ class FailuresSnapshot:
 
     lost         (S,) bool   down for an unplanned reason, and the target of a guaranteed reservation
     with_place   (S,) bool   servers that are down, and for whose MSB or datacenter an unplanned event is open
-    down_s       (S,) s      time since each server that is down went down; inf for the others
+    down_s       (S,) s      time since each server that is down went down; inf for the others, and if it is not known
     spare        (S,) bool   up, not in maintenance, and the target is the shared buffer of its type
     ready        (S,) bool   spare servers that are bound to the shared buffer now, without a move under way
     buffer       (T,) int    row of the type's shared buffer among the reservations, or FREE

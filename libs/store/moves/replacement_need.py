@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from libs.domain.arrays import Bools
 from libs.domain.fleet import FREE
 from libs.domain.replacement import FailuresSnapshot
+from libs.store.fleet.inventory_snapshot import IMPORTED
 from libs.store.fleet.regions import load_region
 from libs.store.fleet.snapshot import load_fleet_snapshot
 from libs.store.platform.database import Transaction
@@ -34,9 +35,11 @@ _SWAPPED = """
       AND NOT EXISTS (SELECT FROM plan_changes later
                       WHERE later.server_id = servers.server_id AND later.plan_id > plans.plan_id)
     ORDER BY server_id"""
+# An event of an import says that a server was down when it was listed, and not since when.
 _DOWN = """
     WITH open AS (
-        SELECT server_id, rack_id, msb_id, datacenter_id, starts_at FROM unavailability_events
+        SELECT server_id, rack_id, msb_id, datacenter_id, CASE WHEN reason <> :imported THEN starts_at END AS starts_at
+        FROM unavailability_events
         WHERE region_id = :region_id AND ended_at IS NULL AND starts_at <= :now AND kind = 'unplanned'
     ), open_racks AS (
         SELECT rack_id, starts_at, false AS with_place FROM open WHERE rack_id IS NOT NULL
@@ -75,7 +78,7 @@ def load_failures(tx: Transaction, region_name: str, *, now: datetime) -> Failur
     swapped = tx.execute(sa.text(_SWAPPED), {**values, "swapped_after": now - _SWAPS_KEPT}).all()
     if not lost and not any(row.is_down for row in swapped):
         return None
-    down = tx.execute(sa.text(_DOWN), values).all()
+    down = tx.execute(sa.text(_DOWN), {**values, "imported": IMPORTED}).all()
     fleet = load_fleet_snapshot(tx, region_name)
     buffers = {row.hardware_type: row.reservation_id for row in tx.execute(sa.text(_BUFFERS), values)}
     spare = tx.execute(sa.text(_SPARE), {"buffers": list(buffers.values())}).all()
@@ -95,7 +98,8 @@ def load_failures(tx: Transaction, region_name: str, *, now: datetime) -> Failur
 
     swap, swap_from = np.zeros(len(fleet.servers), np.int64), np.full(len(fleet.servers), FREE, np.int32)
     down_s, swap_s = np.full((2, len(fleet.servers)), np.inf)
-    down_s[rows(row.server_id for row in down)] = [float(row.down_s) for row in down]
+    known = [row for row in down if row.down_s is not None]
+    down_s[rows(row.server_id for row in known)] = [float(row.down_s) for row in known]
     of_swaps = rows(row.server_id for row in swapped)
     swap[of_swaps] = [row.plan_id for row in swapped]
     swap_s[of_swaps] = [float(row.since_s) for row in swapped]

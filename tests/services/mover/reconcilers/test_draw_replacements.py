@@ -249,3 +249,16 @@ def test_a_burst_of_failures_waits_and_the_region_says_so(database: Database, cl
     assert "msb-00" in condition.message
     clock.sleep(300.0)
     assert region.draw() == {"drawn": 1, "buffer_empty": 1}
+
+
+def test_servers_that_an_import_lists_as_down_are_no_burst(database: Database, clock: ManualClock) -> None:
+    region = Region.__new__(Region)
+    region.database, region.clock = database, clock
+    current = {f"server-{i:02d}": "web" for i in range(6)} | {"server-40": "spare", "server-41": "spare"}
+    down = {"server-08", "server-12", "server-16", "server-20"}
+    image = region_image(
+        racks_per_msb=8, reservations=SPECS, current=current, kind={"spare": "shared_buffer"}, down=down
+    )
+    stored(database, image)
+    region.fail(UnavailabilityScope.SERVER, "server-00")
+    assert region.draw() == {"drawn": 1}
