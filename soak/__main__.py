@@ -9,6 +9,7 @@ from soak.api_command import soak_api
 from soak.faults_command import judge_again, soak_faults
 from soak.hostile_command import soak_hostile
 from soak.mutants_command import soak_mutants
+from soak.promise_command import soak_promise
 from soak.shrink import shrink_history
 
 SOAKS: dict[str, Callable[[list[str]], int]] = {
@@ -17,6 +18,7 @@ SOAKS: dict[str, Callable[[list[str]], int]] = {
     "hostile": soak_hostile,
     "judge": judge_again,
     "mutants": soak_mutants,
+    "promise": soak_promise,
     "shrink": shrink_history,
 }
 """Soak by name: a function from arguments to an exit status. A new soak is one file and one entry here."""

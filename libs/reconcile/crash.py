@@ -4,9 +4,34 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_LISTENER: ContextVar[Callable[[str], None] | None] = ContextVar("crash_listener", default=None)
 
 
 def crash_point(name: str) -> None:
-    """Kill this process at once if PLIMSOLL_CRASH_AT is `name`. The effect is that of a power cut."""
-    if name == os.environ.get("PLIMSOLL_CRASH_AT"):
+    """Kill this process at once if PLIMSOLL_CRASH_AT is `name`. The effect is that of a power cut.
+
+    In a context with a listener, call it with the name instead.
+    """
+    listener = _LISTENER.get()
+    if listener is not None:
+        listener(name)
+    elif name == os.environ.get("PLIMSOLL_CRASH_AT"):
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+@contextmanager
+def crash_points_heard(listener: Callable[[str], None]) -> Iterator[None]:
+    """Pass the crash points that the block reaches to `listener`.
+
+    A listener that raises an exception of its own, derived from BaseException, ends a job as a kill would: nothing
+    handles it, open transactions roll back, and the lease stays until it expires.
+    """
+    token = _LISTENER.set(listener)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(token)

@@ -1,0 +1,166 @@
+"""Compare what reservations are promised with the servers that are really there, at every change of a server.
+
+The promise in force is the most that the reservation has really held of its promised capacity. So a new promise counts
+from the moment at which it is first kept.
+
+    hold(h)    = sum_m h[m]                    h[m] RRU that a reservation holds in MSB m
+    survive(h) = sum_m h[m] - max_m h[m]
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from libs.domain.arrays import Bools, Floats, Ints, Names
+from soak.promise.servers import RealServers
+
+REPLACED_S_MAX = 300.0
+"""Seconds after its failure for which a server still counts as there: the time that its replacement may take."""
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Promises:
+    """The promises of R reservations.
+
+    name          (R,)      sorted
+    capacity_rru  (R,)
+    rru           (R, T)    of a server of each hardware type
+    survives      (R,)      whether the reservation is to survive the loss of any one MSB
+    """
+
+    name: Names
+    capacity_rru: Floats
+    rru: Floats
+    survives: Bools
+
+
+@dataclass(slots=True)
+class Least:
+    """The least ratio of held to promised capacity over all reservations and moments.
+
+    below_s       reservation-seconds with a ratio below 1
+    below         reservations whose ratio was below 1
+    """
+
+    ratio: float = math.inf
+    reservation: str = ""
+    at_s: float = 0.0
+    below_s: float = 0.0
+    below: set[str] = field(default_factory=set)
+
+
+@dataclass(slots=True, eq=False)
+class _Measure:
+    """One way to measure: the promise in force of each reservation, (R,), and where it is not kept now."""
+
+    in_force: Floats
+    low: Bools
+    least: Least = field(default_factory=Least)
+
+
+class Watcher:
+    """Follows the servers and the promises, by four measures.
+
+    moved    *hold*, of all servers in a reservation, up or down: it falls by moves alone
+    spread   likewise *survive*, of reservations that are to survive the loss of an MSB
+    there    *hold*, of servers that are up or failed within REPLACED_S_MAX; of the same reservations. Moments with more
+             than one MSB down do not count
+    others   likewise of all other reservations; moments with an MSB down do not count
+    """
+
+    def __init__(self, servers: RealServers, msbs: int, promises: Promises) -> None:
+        self._servers, self._msbs = servers, msbs
+        self.promises = promises
+        r = len(promises.name)
+        self._measures = {
+            name: _Measure(np.zeros(r), np.zeros(r, bool)) for name in ("moved", "spread", "there", "others")
+        }
+        self.promised_s = np.zeros(r)
+        """(R,) when each promise was made, in seconds."""
+        self.kept_after_s = np.full(r, math.nan)
+        """(R,) seconds from the promise to the moment at which it was first kept."""
+        self.longest_wait_s = 0.0
+        """The longest of these times, over all promises that were made."""
+        self._at_s = 0.0
+
+    @property
+    def least(self) -> dict[str, Least]:
+        """Measure -> its least ratio."""
+        return {name: measure.least for name, measure in self._measures.items()}
+
+    def promise(self, promises: Promises, at_s: float) -> None:
+        """Replace the promises. A promise in force stays in force, as far as the new promise contains it."""
+        self.look(at_s)
+        before = self.promises
+        row_of = {name: row for row, name in enumerate(before.name)}
+        was = np.array([row_of.get(name, -1) for name in promises.name], np.int64)
+        known = was >= 0
+        same_unit = known.copy()
+        same_unit[known] = (before.rru[was[known]] == promises.rru[known]).all(axis=1)
+        same = same_unit & (_carried(before.capacity_rru, was) == promises.capacity_rru)
+        same &= _carried(before.survives.astype(float), was) == promises.survives
+        for measure in self._measures.values():
+            kept = np.where(same_unit, _carried(measure.in_force, was), 0.0)
+            measure.in_force = np.minimum(kept, promises.capacity_rru)
+            measure.low = np.zeros(len(was), bool)
+        self.promised_s = np.where(same, _carried(self.promised_s, was), at_s)
+        self.kept_after_s = np.where(same, _carried(self.kept_after_s, was), math.nan)
+        self.promises = promises
+        self.look(at_s)
+
+    def look(self, at_s: float) -> None:
+        """Measure at one moment."""
+        p, s = self.promises, self._servers
+        numbers = np.array([s.number.get(str(name), -1) for name in p.name], np.int64)
+        row_of = np.full(len(s.number) + 1, -1, np.int64)
+        row_of[numbers[numbers > 0]] = np.flatnonzero(numbers > 0)
+        row = row_of[s.reservation]
+        up = s.down == 0
+        moved = self._held(row, row >= 0)
+        there = self._held(row, (row >= 0) & (up | (at_s - s.failed_s < REPLACED_S_MAX)))
+        lost = np.bincount(s.msb[~up], minlength=self._msbs) > np.bincount(s.msb, minlength=self._msbs) / 2
+        everyone = np.ones(len(p.name), bool)
+        after_loss = moved.sum(axis=1) - moved.max(axis=1, initial=0.0)
+        for name, level, counts in (
+            ("moved", moved.sum(axis=1), everyone),
+            ("spread", after_loss, p.survives),
+            ("there", there.sum(axis=1), p.survives & (lost.sum() <= 1)),
+            ("others", there.sum(axis=1), ~p.survives & (not lost.any())),
+        ):
+            self._measure(self._measures[name], level, counts, at_s)
+        kept = np.where(p.survives, after_loss, moved.sum(axis=1)) >= p.capacity_rru * (1 - _ROUNDING)
+        first = kept & np.isnan(self.kept_after_s)
+        self.kept_after_s[first] = at_s - self.promised_s[first]
+        self.longest_wait_s = max(self.longest_wait_s, float(self.kept_after_s[first].max(initial=0.0)))
+        self._at_s = max(self._at_s, at_s)
+
+    def _held(self, row: np.ndarray, counted: Bools) -> Floats:
+        """Return the RRU that each reservation holds in each MSB, (R, M), of the servers `counted` (S,)."""
+        s, held = self._servers, np.zeros((len(self.promises.name), self._msbs))
+        rows = row[counted]
+        np.add.at(held, (rows, s.msb[counted]), self.promises.rru[rows, s.hardware_type[counted]])
+        return held
+
+    def _measure(self, measure: _Measure, level: Floats, counts: Bools, at_s: float) -> None:
+        least, names = measure.least, self.promises.name
+        least.below_s += max(0.0, at_s - self._at_s) * int(measure.low.sum())
+        reached = np.maximum(measure.in_force, np.minimum(level, self.promises.capacity_rru))
+        measure.in_force = np.where(counts, reached, measure.in_force)
+        asked = counts & (measure.in_force > 0)
+        ratio = np.divide(level, measure.in_force, out=np.full(len(level), math.inf), where=asked)
+        measure.low = ratio < 1 - _ROUNDING
+        least.below |= set(names[measure.low].tolist())
+        if len(ratio) and ratio.min() < least.ratio:
+            worst = int(ratio.argmin())
+            least.ratio, least.reservation, least.at_s = float(ratio[worst]), str(names[worst]), at_s
+
+
+def _carried(values: Floats, was: Ints) -> Floats:
+    """Return the values of the rows `was` (R,), and 0 for rows of -1."""
+    found = np.zeros(len(was))
+    found[was >= 0] = values[was[was >= 0]]
+    return found

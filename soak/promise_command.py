@@ -1,0 +1,43 @@
+"""`soak promise`: its arguments and its output."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+_ASKED = ("moved", "there")
+"""The measures whose least ratio must be 1."""
+
+
+def soak_promise(arguments: list[str]) -> int:
+    """Run simulated days, and print the least share of its promise that a reservation held, as JSON."""
+    parser = argparse.ArgumentParser(prog="soak promise", description=soak_promise.__doc__)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--days", type=float, default=30.0, help="simulated days")
+    parser.add_argument("--servers", type=int, default=5000)
+    parser.add_argument("--requests", type=float, default=40.0, help="new reservations a day")
+    parser.add_argument("--solve-every", type=float, default=3600.0, metavar="S", help="simulated seconds")
+    parser.add_argument("--kills", type=float, default=0.0005, help="chance that a worker dies at a crash point")
+    asked = parser.parse_args(arguments)
+    from libs.observability.logs import configure_logging
+    from soak.promise.month import Month, Plan
+
+    configure_logging("soak", level="ERROR")
+    plan = Plan(
+        seed=asked.seed,
+        days=asked.days,
+        servers=asked.servers,
+        requests_per_day=asked.requests,
+        solve_every_s=asked.solve_every,
+        kills=asked.kills,
+    )
+    with tempfile.TemporaryDirectory(prefix="plimsoll-promise-") as home:
+        figures = Month(plan, Path(home)).run()
+    sys.stdout.write(json.dumps(figures, indent=1) + "\n")
+    least = figures["least"]
+    assert isinstance(least, dict)
+    kept = all(least[name]["below_s"] == 0 and not least[name]["reservations_below"] for name in _ASKED)
+    return 0 if kept and not figures["wrong_steps"] else 1
