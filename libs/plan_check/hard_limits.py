@@ -39,8 +39,10 @@ def excess(snapshot: FleetSnapshot, binding: Indices) -> float:
 
 
 def check_hard_limits(snapshot: FleetSnapshot, target: Indices) -> list[Violation]:
-    """Return a violation for each server that the plan binds outside the allowed datacenters, and for each MSB in which
-    a reservation comes further above its share. A binding that breaks a limit already may stay.
+    """Return a violation for each server that the plan binds outside the allowed datacenters.
+
+    Return one also for each MSB in which a reservation comes further above its share. A binding that breaks a limit
+    already may stay.
     """
     new = (target >= 0) & (target != snapshot.servers.target)
     return [*_outside(snapshot, target, new), *_above(snapshot, target)]
