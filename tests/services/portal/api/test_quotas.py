@@ -2,6 +2,7 @@
 
 import threading
 
+import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
@@ -80,6 +81,39 @@ def test_a_resize_that_does_not_grow_is_never_refused(admin, client, database: D
         body = {"kind": "resize", "region": "west", "reservation": "a", "spec": {"capacity_rru": rru}}
         request = client.post("/v1/capacity-requests", json=body).json()
         assert assess(database, request["capacity_request_id"]).phase == phase
+
+
+def test_neither_small_rrus_nor_shares_stretch_a_quota(admin, client, database: Database) -> None:
+    set_limit(admin, 12)  # 2 are in use
+    cheap = assess(database, ask(client, "cheap", capacity_rru=10, rru={"hw-a": 0.035}, survives_msb_loss=False))
+    assert (cheap.reason, cheap.numbers["asked_cost_units"]) == ("QuotaExceeded", 286)
+    shares = {"dc-00": 10, "dc-01": 10}
+    wide = assess(database, ask(client, "wide", capacity_rru=10, rru={"hw-a": 1}, affinity=shares))
+    assert (wide.reason, wide.numbers["asked_cost_units"]) == ("QuotaExceeded", 200)
+    fits = assess(database, ask(client, "web", capacity_rru=10, rru={"hw-a": 1}, survives_msb_loss=False))
+    assert fits.phase == "granted"
+    body = {"kind": "resize", "region": "west", "reservation": "web", "spec": {"affinity": {"dc-00": 2}}}
+    request = client.post("/v1/capacity-requests", json=body).json()
+    assert assess(database, request["capacity_request_id"]).reason == "QuotaExceeded"
+
+
+def test_shrinking_frees_quota_when_the_servers_are_back(admin, client, database: Database) -> None:
+    assert assess(database, ask(client, "a", **SMALL, capacity_rru=8)).phase == "granted"
+    set_limit(admin, 10)
+    _move_all(database)
+    gone = {"kind": "delete", "region": "west", "reservation": "a"}
+    assert client.post("/v1/capacity-requests", json=gone).status_code == 201
+    assert admin.get("/v1/quotas/west/team").json()["used_cost_units"] == 10
+    assert assess(database, ask(client, "a", **SMALL, capacity_rru=1)).reason == "QuotaExceeded"
+    _move_all(database)
+    assert admin.get("/v1/quotas/west/team").json()["used_cost_units"] == 2
+    assert assess(database, ask(client, "a", **SMALL, capacity_rru=1)).phase == "granted"
+
+
+def _move_all(database: Database) -> None:
+    """Carry out all moves, as the mover would."""
+    with database.write() as tx:
+        tx.execute(sa.text("UPDATE servers SET current_reservation_id = target_reservation_id, in_use = false"))
 
 
 def test_many_at_once_stay_within_it(app: FastAPI, admin, database: Database) -> None:
