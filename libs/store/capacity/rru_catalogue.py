@@ -28,7 +28,7 @@ _WANTED = f"""
         SELECT reservation_id, hardware_type_id, CAST(value AS float8) AS rru
         FROM reservations JOIN ({_CURRENT}) AS current USING (workload_class)
         CROSS JOIN jsonb_each_text(current.rru) JOIN hardware_types ON hardware_types.name = key
-        WHERE region_id = :region_id AND deleted_at IS NULL
+        WHERE region_id = :region_id AND deleted_at IS NULL AND NOT scheduled
     )"""
 _STALE = f"""{_WANTED}, found AS (
         SELECT reservation_id, hardware_type_id, rru FROM reservation_rru
@@ -136,7 +136,8 @@ def append_version(
 def follow_catalogue(tx: Transaction, region_id: int, *, now: datetime) -> int:
     """Give the RRUs of their class's present version to the reservations that name a class. Idempotent.
 
-    Return the number of reservations that changed.
+    A reservation whose window has not begun gets them when it begins: its request rests on its generation. Return the
+    number of reservations that changed.
     """
     stale = list(tx.execute(sa.text(_STALE), {"region_id": region_id}).scalars())
     if stale:
