@@ -52,12 +52,14 @@ class StepOutcome:
 
     message       why the step failed, or why its state is not known
     ask_again_s   least seconds until the next request; None: the mover decides
+    poll_s        usual seconds until the next request, if ask_again_s is None; None: the next tick
     call          result of the call, one of a few words for metrics; None: there was no call
     """
 
     state: StepState
     message: str | None = None
     ask_again_s: float | None = None
+    poll_s: float | None = None
     call: str | None = None
 
 

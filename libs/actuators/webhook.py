@@ -130,8 +130,10 @@ class WebhookActuator:
         status, said = response.status_code, f"HTTP {response.status_code}" + (f": {text}" if text else "")
         again_s = _retry_after_s(response.headers.get("Retry-After"))
         if status == 202:
-            wait_s = self._settings.webhook_poll_s if again_s is None else again_s
-            return StepOutcome(state=StepState.RUNNING, message=text or None, ask_again_s=wait_s, call="accepted")
+            poll_s = self._settings.webhook_poll_s
+            return StepOutcome(
+                state=StepState.RUNNING, message=text or None, ask_again_s=again_s, poll_s=poll_s, call="accepted"
+            )
         if response.is_success:
             return StepOutcome(state=StepState.DONE, message=text or None, call="done")
         if response.is_redirect:

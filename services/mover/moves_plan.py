@@ -164,11 +164,16 @@ def judge_outcome(
 
 
 def postpone(move: RunningMove, outcome: StepOutcome, policy: MovePolicy, now: datetime) -> MovePostponed | None:
-    """Return when to ask again for a step without a result; None: on the next tick."""
+    """Return when to ask again for a step without a result; None: on the next tick.
+
+    A replacement is asked about on each tick, unless the receiver named a time: a reservation is short meanwhile.
+    """
     if outcome.state is not StepState.UNKNOWN:
-        if outcome.ask_again_s is None:
+        usual_s = None if move.from_buffer else outcome.poll_s
+        wait_s = usual_s if outcome.ask_again_s is None else outcome.ask_again_s
+        if wait_s is None:
             return None
-        ask_at = now + timedelta(seconds=outcome.ask_again_s)
+        ask_at = now + timedelta(seconds=wait_s)
         return MovePostponed(move=move, ask_at=ask_at, calls_failed=0, note=outcome.message)
     wait_s = policy.call_backoff.wait_s(move.calls_failed + 1)
     ask_at = now + timedelta(seconds=max(wait_s, outcome.ask_again_s or 0.0))

@@ -213,10 +213,10 @@ def authority(folder: Path) -> Path:
     ("answer", "state", "call", "message", "again_s"),
     [
         (status(204), StepState.DONE, "done", None, None),
-        (status(202), StepState.RUNNING, "accepted", None, 15.0),
+        (status(202), StepState.RUNNING, "accepted", None, None),
         (status(202, Retry_After="40"), StepState.RUNNING, "accepted", None, 40.0),
         (status(202, Retry_After="999999"), StepState.RUNNING, "accepted", None, 3600.0),
-        (status(202, Retry_After="soon"), StepState.RUNNING, "accepted", None, 15.0),
+        (status(202, Retry_After="soon"), StepState.RUNNING, "accepted", None, None),
         (status(202, Retry_After="Thu, 01 Jan 1970 00:00:00 GMT"), StepState.RUNNING, "accepted", None, 0.0),
         (status(422, b'{"message": "disk is\\nbroken"}'), StepState.FAILED, "failed", "HTTP 422: disk is broken", None),
         (status(409, b"busy"), StepState.FAILED, "failed", "HTTP 409: busy", None),
@@ -234,6 +234,7 @@ def test_what_each_answer_means(
     receiver.answer = answer
     (outcome,) = actuator(receiver.url).perform(steps())
     assert (outcome.state, outcome.call, outcome.message, outcome.ask_again_s) == (state, call, message, again_s)
+    assert outcome.poll_s == (15.0 if call == "accepted" else None)
 
 
 def test_a_redirect_is_not_followed(receiver: Receiver) -> None:

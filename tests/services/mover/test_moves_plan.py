@@ -6,9 +6,10 @@ from datetime import datetime, timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from libs.actuators.actuator import StepOutcome, StepState
 from libs.domain.move import MoveStatus, MoveStep, RunningMove, StepResult
 from libs.reconcile.calls import Backoff
-from services.mover.moves_plan import MovePolicy, MovesPlan, judge_outcome, plan_moves, steps_of
+from services.mover.moves_plan import MovePolicy, MovesPlan, judge_outcome, plan_moves, postpone, steps_of
 from tests.builders.moving_world import POLICY, T0, World, running, tick
 
 
@@ -159,3 +160,14 @@ def test_an_attempt_without_an_answer_is_unknown_and_not_failed() -> None:
     last = judge_outcome(running(asked=True, attempt=3), None, None, POLICY, late, is_known=False)
     assert last is not None
     assert (last.result, last.status, last.reason) == (StepResult.UNKNOWN, MoveStatus.FAILED, "no_answer: join")
+
+
+def test_an_accepted_step_is_asked_about_later_and_a_replacement_on_each_tick() -> None:
+    accepted = StepOutcome(state=StepState.RUNNING, poll_s=15.0)
+    for from_buffer, outcome, wait_s in (
+        (False, accepted, 15.0),
+        (True, accepted, None),
+        (True, replace(accepted, ask_again_s=40.0), 40.0),
+    ):
+        later = postpone(running(from_buffer=from_buffer, asked=True), outcome, POLICY, T0)
+        assert (later and (later.ask_at - T0).total_seconds()) == wait_s
