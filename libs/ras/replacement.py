@@ -17,7 +17,7 @@ _TOLERANCE = 1e-9
 def plan_replacements(failures: FailuresSnapshot) -> Replacements:
     """Replace lost servers by spare servers of the same hardware type, while their reservation is short. ADR 0011.
 
-    Servers of an MSB that may be about to be lost wait. What was drawn for servers of a lost MSB goes back
+    Servers of an MSB that may be about to be lost wait. Spares that were drawn for a lost MSB go back
     (docs/designs/0028).
 
     The reservation that lacks the larger share of its capacity comes first. A spare server is chosen by the cost of its
