@@ -12,6 +12,7 @@ import numpy as np
 from libs.domain.arrays import Bools, Floats, Ints
 from libs.domain.holding import Holding
 from libs.domain.mover import Mover
+from libs.domain.spare import IdleServers, Spare
 
 
 class MoveStep(StrEnum):
@@ -57,6 +58,7 @@ class Move:
     ask_at         time before which the actuator is not asked again; None: it is asked on the next tick
     calls_failed   consecutive calls for this step without an answer
     note           last message of the actuator
+    is_spare       True: the server is lent to the reservation for the time of an exchange; it is not its target
     """
 
     move_id: int
@@ -80,6 +82,7 @@ class Move:
     calls_failed: int
     note: str | None
     dead_letter: DeadLetter | None
+    is_spare: bool
 
     @property
     def step(self) -> MoveStep:
@@ -189,6 +192,7 @@ class WaitingServers:
     other_profile              (N,) bool   the target's host profile differs from the server's
     unclean                    (N,) bool   the server left a reservation and was not cleaned since
     from_buffer, to_buffer     (N,) bool   the reservation that it leaves, or is to be in, is a shared buffer
+    lent                       (N,) bool   a reservation has the server for the time of an exchange: it is `target_id`
     leaves_rru                 (N,) RRU    RRU that the current reservation loses when the server leaves
     """
 
@@ -204,14 +208,18 @@ class WaitingServers:
     leaves_rru: Floats
     from_buffer: Bools
     to_buffer: Bools
+    lent: Bools
 
     def __len__(self) -> int:
         return len(self.id)
 
     @property
     def urgent(self) -> Bools:
-        """Return which servers leave a shared buffer for a reservation, (N,): the replacements."""
-        return np.asarray(self.from_buffer & ~self.to_buffer & (self.target_id != 0))
+        """Return which servers leave a shared buffer for a reservation, (N,): the replacements. A free server that is
+        lent is as urgent, because others wait for it.
+        """
+        is_replacement = self.from_buffer & ~self.to_buffer & (self.target_id != 0)
+        return np.asarray(is_replacement | (self.lent & (self.current_id == 0)))
 
     @property
     def runs(self) -> Bools:
@@ -245,6 +253,8 @@ class MovesSnapshot:
     msb_started    msb_id -> number of moves started in the last minute; empty if no bound limits this number
     holdings       holdings of the live reservations that a server must leave, without shared buffers
     waiting_since  since this time, some server could not leave on every tick; None: no server waits
+    spares         servers that are lent to reservations
+    idle           servers that may be lent; None: not looked for, because no server waited on the last tick
     """
 
     region: str
@@ -256,13 +266,15 @@ class MovesSnapshot:
     msb_started: Mapping[int, int] = field(default_factory=dict)
     holdings: tuple[Holding, ...] = ()
     waiting_since: datetime | None = None
+    spares: tuple[Spare, ...] = ()
+    idle: IdleServers | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveStart:
     """A move to start, with the server's generation at the time of reading.
 
-    is_replacement   True: the server leaves a shared buffer for a reservation
+    is_replacement   True: the server leaves a shared buffer for a reservation, or is a free one that is lent
     """
 
     server_id: int

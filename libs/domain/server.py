@@ -14,6 +14,7 @@ class Server:
     server is free.
 
     in_doubt_reservation   reservation that the server may be in, because its last step has no known outcome
+    spare_for_reservation  reservation that has the server for the time of an exchange; its target does not say so
     unclean                True: the server may hold data of its last reservation
     """
 
@@ -27,6 +28,7 @@ class Server:
     current_reservation: str | None
     target_reservation: str | None
     in_doubt_reservation: str | None
+    spare_for_reservation: str | None
     unclean: bool
     in_use: bool
     host_profile: str

@@ -95,7 +95,7 @@ class RunningRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MovingState:
-    """What the time and order of moves rest on, beside a fleet snapshot. All of it is of one moment.
+    """The state that the time and order of moves rest on, beside a fleet snapshot. All of it is of one moment.
 
     id, current_id        (S,) int    servers in ascending order, and their current reservations; 0: none
     ready                 (S,) bool   up, not in maintenance, and without a failed move that waits for an operator

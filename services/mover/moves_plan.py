@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -28,10 +28,12 @@ from libs.domain.move import (
     WaitingServers,
 )
 from libs.domain.mover import MoverBounds
+from libs.domain.spare import Loan
 from libs.ras.waves.departures import Departures
 from libs.ras.waves.guard import Guard
 from libs.ras.waves.steps import needed_steps, preferred_order
 from libs.reconcile.calls import BREAKER, CALLS, Backoff, Breaker
+from services.mover.spares_plan import lend, take_back, waiting_by_reservation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +78,7 @@ class MovesPlan:
     ask       moves whose step to ask the actuator for
     waits     reservation -> number of its servers that may not leave yet, because the reservation would fall below its
               promise
+    loans     servers to lend to reservations, and to take back
     """
 
     start: tuple[MoveStart, ...]
@@ -83,6 +86,7 @@ class MovesPlan:
     ask: tuple[RunningMove, ...]
     waits: Mapping[str, int] = field(default_factory=dict)
     rebind: tuple[Rebinding, ...] = ()
+    loans: tuple[Loan, ...] = ()
 
 
 def plan_moves(snapshot: MovesSnapshot, policy: MovePolicy, now: datetime) -> MovesPlan:
@@ -104,7 +108,10 @@ def plan_moves(snapshot: MovesSnapshot, policy: MovePolicy, now: datetime) -> Mo
     rebind: list[Rebinding] = []
     since, longest_s = snapshot.waiting_since, policy.wait_s_max
     is_overdue = since is not None and longest_s is not None and now - since > timedelta(seconds=longest_s)
-    departures = Departures(Guard(snapshot.holdings), going, overdue=is_overdue)
+    guard = Guard(snapshot.holdings)
+    departures = Departures(guard, going, overdue=is_overdue)
+    departures.arrive(spare.reservation_id for spare in snapshot.spares if spare.usable and not spare.has_joined)
+    loans = take_back(snapshot, sees_all=len(snapshot.running) < policy.moves_max)
     if mover.paused_at is None:
         fresh = [move for move in going if not move.asked and _is_due(move, policy, now)]
         due += [move for move in fresh if not _takes(move) or departures.allow_running(move)]
@@ -113,13 +120,21 @@ def plan_moves(snapshot: MovesSnapshot, policy: MovePolicy, now: datetime) -> Mo
             Rebinding(server_id=int(waiting.id[row]), server_generation=int(waiting.generation[row]))
             for row in np.flatnonzero(~waiting.need_steps).tolist()
         ]
-        starts = _starts(snapshot, policy, departures)
+        starts, lent = _starts(snapshot, policy, departures, guard)
+        loans += lent
         due += departures.relieved_running
     due.sort(key=lambda move: (not move.from_buffer, move.due_at, move.move_id))
     if mover.probe_at is not None:
         probes = int(mover.probe_at <= now)
         due, starts = sorted(due, key=lambda move: (move.due_at, move.move_id))[:probes], starts[:probes]
-    return MovesPlan(start=tuple(starts), cancel=cancel, ask=tuple(due), waits=departures.waits(), rebind=tuple(rebind))
+    return MovesPlan(
+        start=tuple(starts),
+        cancel=cancel,
+        ask=tuple(due),
+        waits=departures.waits(),
+        rebind=tuple(rebind),
+        loans=tuple(loans),
+    )
 
 
 def judge_outcome(
@@ -186,8 +201,11 @@ def steps_of(*, runs: bool, joins: bool, other_profile: bool, unclean: bool, in_
     return tuple(step for step, is_needed in needed if is_needed)
 
 
-def _starts(snapshot: MovesSnapshot, policy: MovePolicy, departures: Departures) -> list[MoveStart]:
-    """Return the moves to start: all replacements first, then unused servers, then used ones.
+def _starts(
+    snapshot: MovesSnapshot, policy: MovePolicy, departures: Departures, guard: Guard
+) -> tuple[list[MoveStart], list[Loan]]:
+    """Return the moves to start, and the servers to lend to reservations that wait: all replacements first, then unused
+    servers, then used ones.
 
     Bounds per region and MSB apply to all but replacements, because the size of the shared buffers bounds those. A
     server waits if its reservation cannot spare it.
@@ -228,6 +246,10 @@ def _starts(snapshot: MovesSnapshot, policy: MovePolicy, departures: Departures)
         free -= 1
         chosen.append(row)
     departures.arrive(waiting.target_id[chosen].tolist())
+    departures.arrive(_coming(waiting, departures.held_back))
+    lent = lend(snapshot, waiting_by_reservation(snapshot, blocked, departures.held_back), guard, departures)
+    if snapshot.idle is None:  # spares come first, and they were not looked for
+        return [_start(waiting, row) for row in chosen], lent
     departures.relieve_running()
     for row in blocked:
         msb_id = int(waiting.msb_id[row])
@@ -238,7 +260,15 @@ def _starts(snapshot: MovesSnapshot, policy: MovePolicy, departures: Departures)
             to_start[msb_id] -= 1
             free -= 1
             chosen.append(row)
-    return [_start(waiting, row) for row in chosen]
+    return [_start(waiting, row) for row in chosen], lent
+
+
+def _coming(waiting: WaitingServers, held_back: Sequence[RunningMove]) -> set[int]:
+    """Return the reservations for which free servers wait, because of the bounds alone. Moves that are held back may be
+    what the bounds count, so their reservations do not wait for those servers.
+    """
+    is_free = (waiting.current_id == 0) & ~waiting.in_doubt
+    return set(waiting.target_id[is_free].tolist()) - {move.from_reservation_id for move in held_back}
 
 
 def _spares_to_change(snapshot: MovesSnapshot) -> Counter[int]:

@@ -22,6 +22,7 @@ from libs.domain.move import (
     WaitingServers,
 )
 from libs.domain.mover import Mover
+from libs.domain.spare import IdleServers, Loan, Spare
 from libs.reconcile.calls import Backoff
 from services.mover.moves_plan import MovePolicy, judge_outcome, plan_moves
 
@@ -90,13 +91,17 @@ class World:
     promised: dict[int, float] = field(default_factory=dict)
     survives: bool = False
     buffers: frozenset[int] = frozenset()
+    spare_for: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.fleet = Fleet({s: {r} - {0} - self.buffers for s, r in self.current.items()}, profile=dict(self.profile))
         self.in_use -= {s for s, r in self.current.items() if r in self.buffers}
 
+    def goal(self, s: int) -> int:
+        return self.spare_for.get(s, self.target[s])
+
     def waits(self, s: int) -> bool:
-        return self.current[s] != self.target[s] or s in self.in_doubt or (s in self.unclean and not self.current[s])
+        return self.current[s] != self.goal(s) or s in self.in_doubt or (s in self.unclean and not self.current[s])
 
     def snapshot(self) -> MovesSnapshot:
         waits = [s for s in self.target if self.waits(s) and s not in self.running and s not in self.down]
@@ -105,13 +110,14 @@ class World:
             generation=_ints(1 for _ in waits),
             msb_id=_ints(s % self.msbs for s in waits),
             current_id=_ints(self.current[s] or self.in_doubt.get(s, 0) for s in waits),
-            target_id=_ints(self.target[s] for s in waits),
+            target_id=_ints(self.goal(s) for s in waits),
             in_use=np.array([s in self.in_use for s in waits], bool),
-            other_profile=np.array([self.profile.get(s) != self.target[s] for s in waits], bool),
+            other_profile=np.array([self.profile.get(s) != self.goal(s) for s in waits], bool),
             unclean=np.array([s in self.unclean for s in waits], bool),
             in_doubt=np.array([s in self.in_doubt for s in waits], bool),
             from_buffer=np.array([self.current[s] in self.buffers for s in waits], bool),
-            to_buffer=np.array([self.target[s] in self.buffers for s in waits], bool),
+            to_buffer=np.array([self.goal(s) in self.buffers for s in waits], bool),
+            lent=np.array([s in self.spare_for for s in waits], bool),
             leaves_rru=np.ones(len(waits)),
         )
         moves = tuple(self._as_read(move) for move in self.running.values())
@@ -124,7 +130,38 @@ class World:
             msb_servers=servers,
             mover=MOVER,
             holdings=tuple(self.holding(r) for r in self.promised),
+            spares=tuple(
+                Spare(
+                    server_id=s,
+                    generation=1,
+                    reservation_id=r,
+                    has_joined=self.current[s] == r,
+                    usable=s not in self.down and not self.target[s],
+                )
+                for s, r in self.spare_for.items()
+            ),
+            idle=self.idle(),
         )
+
+    def idle(self) -> IdleServers:
+        """The free servers. Each is worth one RRU to every reservation."""
+        known = {*self.running, *self.down, *self.in_doubt, *self.spare_for}
+        free = [s for s in self.target if not self.target[s] and not self.current[s] and s not in known]
+        return IdleServers(
+            id=_ints(free),
+            generation=_ints(1 for _ in free),
+            msb_id=_ints(s % self.msbs for s in free),
+            hardware_type_id=_ints(0 for _ in free),
+            rru={(r, 0): 1.0 for r in self.promised},
+        )
+
+    def lend(self, loan: Loan) -> None:
+        if loan.reservation_id is None:
+            del self.spare_for[loan.server_id]
+            return
+        assert loan.server_id not in self.spare_for
+        assert self.target[loan.server_id] == 0
+        self.spare_for[loan.server_id] = loan.reservation_id
 
     def holding(self, r: int) -> Holding:
         """One RRU for each server that is up, is in the reservation and is not asked to leave it."""
@@ -144,7 +181,7 @@ class World:
     def _as_read(self, move: RunningMove) -> RunningMove:
         fields = {name: getattr(move, name) for name in RunningMove.__dataclass_fields__}
         s = move.server_id
-        wanted, available = (move.to_reservation_id or 0) == self.target[s], s not in self.down
+        wanted, available = (move.to_reservation_id or 0) == self.goal(s), s not in self.down
         return RunningMove(**{**fields, "wanted": wanted, "available": available})
 
     def start(self, start: MoveStart, now: datetime) -> None:
@@ -231,6 +268,8 @@ def tick(world: World, policy: MovePolicy, now: datetime, results: st.DataObject
         world.rebind(rebinding)
     for start in plan.start:
         world.start(start, now)
+    for loan in plan.loans:
+        world.lend(loan)
     changes = list(plan.cancel)
     for unmarked in plan.ask:
         move = world.running[unmarked.server_id] = replace(unmarked, asked=True)

@@ -12,6 +12,8 @@ from tests.crash.points import crash_points
 
 IN_REST = {"web.write", "broker.import"}
 """Requests reach these: tests/crash/test_rest_writes.py."""
+ALONE = {"mover.lend"}
+"""The thin path need not reach these twice: tests/services/mover/reconcilers/test_spares.py."""
 PLANNER = ("planner.", "telemetry.")
 """Points of plans and their telemetry: tests/crash/test_planner.py and test_pull_metrics.py."""
 
@@ -25,7 +27,7 @@ def database(database_url: str) -> Iterator[Database]:
 
 def stems() -> list[str]:
     """Return the names of a worker's acts, except the planner's."""
-    found = {point.rpartition(".")[0] for point in crash_points()} - IN_REST
+    found = {point.rpartition(".")[0] for point in crash_points()} - IN_REST - ALONE
     return sorted(stem for stem in found if not stem.startswith(PLANNER))
 
 

@@ -19,6 +19,7 @@ class Departures:
     reservation stays at the level *survive*. Otherwise few servers leave at a time, at the level *hold*.
 
     overdue            True: operators allow departures below *hold* after a wait, and the wait is over
+    held_back          running moves whose preempt is not allowed at the level *survive*
     relieved_running   running moves whose preempt is allowed at the level *hold*
     """
 
@@ -27,7 +28,7 @@ class Departures:
         self._waits: Counter[int] = Counter()
         self._refused: set[tuple[int, int, float]] = set()
         self._relieved_rru: dict[int, float] = {}
-        self._held_back: list[RunningMove] = []
+        self.held_back: list[RunningMove] = []
         # A server that has not left its old reservation yet does not count, because it may have to wait itself.
         gone = [move for move in running if move.asked or move.step is not MoveStep.PREEMPT]
         self._arriving = {move.to_reservation_id for move in gone if move.to_reservation_id is not None}
@@ -55,7 +56,7 @@ class Departures:
         if allowed:
             self.arrive([move.to_reservation_id or 0])
         else:
-            self._held_back.append(move)
+            self.held_back.append(move)
         return allowed
 
     def arrive(self, reservation_ids: Iterable[int]) -> None:
@@ -92,7 +93,7 @@ class Departures:
 
     def relieve_running(self) -> None:
         """Let servers of running moves leave at the level *hold*, by the rules of `relieve`."""
-        for move in self._held_back:
+        for move in self.held_back:
             assert move.from_reservation_id is not None
             if self.relieve(move.from_reservation_id, move.msb_id, move.leaves_rru):
                 self.relieved_running.append(move)

@@ -103,7 +103,7 @@ def moves_of_plan(snapshot: FleetSnapshot, target: Indices, state: MovingState) 
 
 
 class _Aligned:
-    """Where the ids are among sorted `known_ids`: `row` (N,) is meaningful where `known` (N,) is True."""
+    """The positions of ids among sorted `known_ids`: `row` (N,) is meaningful where `known` (N,) is True."""
 
     def __init__(self, ids: Ints, known_ids: Ints) -> None:
         self.row = np.minimum(np.searchsorted(known_ids, ids), max(len(known_ids) - 1, 0))

@@ -24,6 +24,7 @@ from libs.store.tables import datacenters, hardware_types, msbs, racks, regions,
 
 _current, _target = reservations.alias("current_reservations"), reservations.alias("target_reservations")
 _in_doubt = reservations.alias("in_doubt_reservations")
+_spare_for = reservations.alias("spare_for_reservations")
 _SELECT = (
     sa.select(
         servers.c.server_id,
@@ -36,6 +37,7 @@ _SELECT = (
         _current.c.name.label("current_reservation"),
         _target.c.name.label("target_reservation"),
         _in_doubt.c.name.label("in_doubt_reservation"),
+        _spare_for.c.name.label("spare_for_reservation"),
         servers.c.unclean,
         servers.c.in_use,
         servers.c.host_profile,
@@ -51,6 +53,7 @@ _SELECT = (
     .outerjoin(_current, _current.c.reservation_id == servers.c.current_reservation_id)
     .outerjoin(_target, _target.c.reservation_id == servers.c.target_reservation_id)
     .outerjoin(_in_doubt, _in_doubt.c.reservation_id == servers.c.in_doubt_reservation_id)
+    .outerjoin(_spare_for, _spare_for.c.reservation_id == servers.c.spare_for_reservation_id)
 )
 
 

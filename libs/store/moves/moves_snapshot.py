@@ -15,6 +15,7 @@ from libs.domain.move import MovesSnapshot, MoveStep, RunningMove, WaitingServer
 from libs.domain.region_condition import RegionConditionType
 from libs.store.fleet.regions import load_region
 from libs.store.moves.movers import load_mover
+from libs.store.moves.spares import load_idle_servers, load_spares
 from libs.store.platform.bulk import copy_out
 from libs.store.platform.database import Transaction
 from libs.store.platform.refusals import NotFound
@@ -25,7 +26,8 @@ MINUTE = timedelta(minutes=1)
 _RUNNING = """
     SELECT move_id, moves.generation, server_id, servers.generation, servers.name, msb_id, from_reservation_id,
            to_reservation_id, leaves.name, joins.name, steps, step_index, attempt, step_started_at,
-           to_reservation_id IS NOT DISTINCT FROM target_reservation_id, unavailability <> 'unplanned',
+           to_reservation_id IS NOT DISTINCT FROM coalesce(spare_for_reservation_id, target_reservation_id),
+           unavailability <> 'unplanned',
            servers.host_profile, joins.host_profile, coalesce(leaves.kind = 'shared_buffer', false), ask_at,
            calls_failed, asked_at IS NOT NULL, coalesce(loses.rru, 0)
     FROM moves JOIN servers USING (server_id) JOIN racks USING (rack_id)
@@ -36,25 +38,31 @@ _RUNNING = """
     WHERE moves.status = 'running' AND {chosen} ORDER BY move_id"""
 
 # A server waits while it is in planned maintenance or down. It also waits while it has an open dead letter, until
-# an operator resolves it.
+# an operator resolves it. A lent server goes to the reservation that it is lent to.
 _WAITING = """
     SELECT server_id, servers.generation, msb_id, coalesce(current_reservation_id, in_doubt_reservation_id, 0),
-           coalesce(target_reservation_id, 0), in_use, coalesce(joins.host_profile <> servers.host_profile, false),
-           unclean, in_doubt_reservation_id IS NOT NULL, coalesce(leaves.kind = 'shared_buffer', false),
-           coalesce(joins.kind = 'shared_buffer', false), coalesce(loses.rru, 0)
+           coalesce(spare_for_reservation_id, target_reservation_id, 0), in_use,
+           coalesce(joins.host_profile <> servers.host_profile, false), unclean, in_doubt_reservation_id IS NOT NULL,
+           coalesce(leaves.kind = 'shared_buffer', false), coalesce(joins.kind = 'shared_buffer', false),
+           spare_for_reservation_id IS NOT NULL, coalesce(loses.rru, 0)
     FROM servers JOIN racks USING (rack_id)
-    LEFT JOIN reservations AS joins ON joins.reservation_id = target_reservation_id
+    LEFT JOIN reservations AS joins
+        ON joins.reservation_id = coalesce(spare_for_reservation_id, target_reservation_id)
     LEFT JOIN reservations AS leaves ON leaves.reservation_id = current_reservation_id
     LEFT JOIN reservation_rru AS loses
         ON loses.reservation_id = current_reservation_id AND loses.hardware_type_id = servers.hardware_type_id
-    WHERE (%(room)s OR leaves.kind = 'shared_buffer') AND servers.region_id = %(region_id)s
+    WHERE (%(room)s OR leaves.kind = 'shared_buffer' OR spare_for_reservation_id IS NOT NULL)
+      AND servers.region_id = %(region_id)s
       AND {reason} AND unavailability = 'none'
       AND NOT EXISTS (SELECT FROM moves WHERE moves.server_id = servers.server_id AND status = 'running')
       AND NOT EXISTS (SELECT FROM moves WHERE moves.server_id = servers.server_id AND dead_letter = 'open')
     ORDER BY server_id"""
-# The two lines are the conditions of two indexes.
+# The first three lines are the conditions of three indexes.
 _ASTRAY = """(current_reservation_id IS DISTINCT FROM target_reservation_id
-           OR (in_doubt_reservation_id IS NOT NULL OR (unclean AND current_reservation_id IS NULL)))"""
+           OR (in_doubt_reservation_id IS NOT NULL OR (unclean AND current_reservation_id IS NULL))
+           OR spare_for_reservation_id IS NOT NULL)
+      AND (current_reservation_id IS DISTINCT FROM coalesce(spare_for_reservation_id, target_reservation_id)
+           OR in_doubt_reservation_id IS NOT NULL OR (unclean AND current_reservation_id IS NULL))"""
 _OTHER_PROFILE = """current_reservation_id = target_reservation_id AND joins.host_profile <> servers.host_profile
       AND current_reservation_id = ANY(%(changed)s)"""
 # Reservations whose host profile was changed while they had servers, and whose servers do not all have it yet.
@@ -76,6 +84,7 @@ _FIELDS = {
     "in_doubt": "?",
     "from_buffer": "?",
     "to_buffer": "?",
+    "lent": "?",
     "leaves_rru": ">f8",
 }
 _MSBS = sa.text("""
@@ -129,7 +138,9 @@ def load_moves_snapshot(tx: Transaction, region_name: str, *, moves_max: int, no
     msbs = tx.execute(_MSBS, {"region_id": region_id}) if number else ()
     is_rated = number > 0 and mover.bounds.msb_starts_per_minute is not None
     started = tx.execute(_STARTED, {"region_id": region_id, "since": now - MINUTE}) if is_rated else ()
+    spares = load_spares(tx, region_id)
     of_waits = {"region_id": region_id, "type": RegionConditionType.ROOM_TO_MOVE.value}
+    waiting_since = tx.execute(_WAITING_SINCE, of_waits).scalar_one_or_none()
     return MovesSnapshot(
         region=region_name,
         region_id=region_id,
@@ -139,7 +150,9 @@ def load_moves_snapshot(tx: Transaction, region_name: str, *, moves_max: int, no
         mover=mover,
         msb_started={row.msb_id: row.moves for row in started},
         holdings=_holdings(tx, region_id, changed) if number or any(not move.asked for move in running) else (),
-        waiting_since=tx.execute(_WAITING_SINCE, of_waits).scalar_one_or_none(),
+        waiting_since=waiting_since,
+        spares=spares,
+        idle=None if waiting_since is None else load_idle_servers(tx, region_id),
     )
 
 

@@ -1,4 +1,4 @@
-"""What the order and the time of moves rest on: where servers are now, what moves, and how long steps have taken."""
+"""Read the state that the order and the time of moves rest on: present bindings, running moves, and measured steps."""
 
 from __future__ import annotations
 

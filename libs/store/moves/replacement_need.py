@@ -62,7 +62,9 @@ _SPARE = """
     SELECT server_id, (current_reservation_id IS NULL OR current_reservation_id = target_reservation_id)
         AND in_doubt_reservation_id IS NULL AND NOT unclean
         AND NOT EXISTS (SELECT FROM moves WHERE moves.server_id = servers.server_id AND status = 'running') AS ready
-    FROM servers WHERE target_reservation_id = ANY(:buffers) AND unavailability = 'none' ORDER BY server_id"""
+    FROM servers
+    WHERE target_reservation_id = ANY(:buffers) AND unavailability = 'none' AND spare_for_reservation_id IS NULL
+    ORDER BY server_id"""
 
 
 def load_failures(tx: Transaction, region_name: str, *, now: datetime) -> FailuresSnapshot | None:

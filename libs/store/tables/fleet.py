@@ -80,6 +80,8 @@ servers = sa.Table(
     sa.Column("target_reservation_id", sa.BigInteger, nullable=True),
     # It may be in this reservation: the last step has no known outcome. It counts for none.
     sa.Column("in_doubt_reservation_id", sa.BigInteger, nullable=True),
+    # It is in this reservation, or joins it, for the time of an exchange; its target does not say so.
+    sa.Column("spare_for_reservation_id", sa.BigInteger, nullable=True),
     # It may hold data of its last reservation.
     sa.Column("unclean", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.Column("in_use", sa.Boolean, nullable=False, server_default=sa.false()),
@@ -102,6 +104,12 @@ servers = sa.Table(
         ["reservations.region_id", "reservations.reservation_id"],
         name="fk_servers_region_id_reservations_in_doubt",
     ),
+    sa.ForeignKeyConstraint(
+        ["region_id", "spare_for_reservation_id"],
+        ["reservations.region_id", "reservations.reservation_id"],
+        name="fk_servers_region_id_reservations_spare_for",
+    ),
+    sa.CheckConstraint("spare_for_reservation_id IS NULL OR decommissioned_at IS NULL", name="spare_for"),
     sa.CheckConstraint("in_doubt_reservation_id IS NULL OR current_reservation_id IS NULL", name="in_doubt"),
     one_of("unavailability", "none", "planned", "unplanned"),
     sa.CheckConstraint("NOT in_use OR current_reservation_id IS NOT NULL", name="in_use"),
@@ -133,6 +141,7 @@ servers = sa.Table(
         postgresql_where=sa.text("current_reservation_id IS NULL AND target_reservation_id IS NULL"),
     ),
     sa.Index("ix_servers_churns", "region_id", postgresql_where=sa.text("churns")),
+    sa.Index("ix_servers_lent", "region_id", postgresql_where=sa.text("spare_for_reservation_id IS NOT NULL")),
     sa.Index("ix_servers_unavailable", "region_id", postgresql_where=sa.text("unavailability <> 'none'")),
 )
 

@@ -29,6 +29,7 @@ moves = sa.Table(
     sa.Column("calls_failed", sa.Integer, nullable=False, server_default=sa.text("0")),
     text("note", nullable=True),
     text("dead_letter", nullable=True),
+    sa.Column("is_spare", sa.Boolean, nullable=False, server_default=sa.false()),
     # When it took a server in use from its reservation at the cost of the churn budget.
     at("churned_at", nullable=True),
     sa.ForeignKeyConstraint(["region_id", "server_id"], ["servers.region_id", "servers.server_id"]),

@@ -42,6 +42,9 @@ class ServerOut(ResponseModel):
     in_doubt_reservation: str | None = Field(
         description="The reservation that it may be in: its last step has no known outcome. It counts for none"
     )
+    spare_for_reservation: str | None = Field(
+        description="The reservation that has it for the time of an exchange, as a spare. Its target does not say so"
+    )
     unclean: bool = Field(description="It may hold data of its last reservation. It is cleaned before it joins one")
     in_use: bool = Field(description="Runs containers: costly to move")
     host_profile: str

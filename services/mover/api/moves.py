@@ -55,6 +55,9 @@ class MoveOut(ResponseModel):
     dead_letter: DeadLetter | None = Field(
         description="Set when all attempts failed; open: the server does not move until a retry, skip or repair"
     )
+    is_spare: bool = Field(
+        description="Whether the reservation gets the server for the time of an exchange only, as a spare"
+    )
     generation: int
     created_at: datetime
     finished_at: datetime | None

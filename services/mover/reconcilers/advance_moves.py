@@ -25,6 +25,7 @@ from libs.store.moves.moves import (
     start_moves,
 )
 from libs.store.moves.moves_snapshot import load_moves_snapshot
+from libs.store.moves.spares import lend_servers
 from libs.store.platform.database import Database
 from libs.store.platform.jobs import enqueue
 from services.mover.breaker import answered, next_probe
@@ -83,6 +84,7 @@ class AdvanceMoves:
             snapshot = load_moves_snapshot(tx, self.region, moves_max=self.policy.moves_max, now=now)
         plan = plan_moves(snapshot, self.policy, now)
         rebound, started = self._rebind(plan), self._start(snapshot, plan)
+        self._lend(plan)
         self._tell_waits(snapshot, plan)
         asked = self._mark(plan.ask)
         answers = self._ask(asked)
@@ -126,6 +128,15 @@ class AdvanceMoves:
                 enqueue(tx, MOVE, self.region)
         crash_point("mover.start.after")
         return started
+
+    def _lend(self, plan: MovesPlan) -> None:
+        if not plan.loans:
+            return
+        crash_point("mover.lend.before")
+        with self.database.write() as tx:
+            written = lend_servers(tx, plan.loans)
+        crash_point("mover.lend.after")
+        log.info("servers.lent", region=self.region, loans=len(plan.loans), written=written)
 
     def _tell_waits(self, snapshot: MovesSnapshot, plan: MovesPlan) -> None:
         if plan.waits or snapshot.waiting_since is not None:

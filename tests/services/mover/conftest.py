@@ -25,8 +25,9 @@ def database(database_url: str) -> Iterator[Database]:
 
 @pytest.fixture
 def mover(database: Database, clock: ManualClock) -> Mover:
-    """server-00 goes from web to db, through all four steps. web keeps server-07, so it can spare it."""
-    current, target = {"server-00": "web", "server-07": "web"}, {"server-00": "db", "server-07": "web"}
+    """server-00 goes from web to db, through all four steps. web keeps one in each MSB, so it can spare it."""
+    kept = {"server-01": "web", "server-07": "web"}
+    current, target = kept | {"server-00": "web"}, kept | {"server-00": "db"}
     stored(database, region_image(reservations=SPECS, current=current, target=target))
     mover = Mover(database, clock)
     mover.actuator = Answers()  # type: ignore[assignment]

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from libs.domain.holding import Holding
 from libs.domain.move import MoveStep, StepResult
+from libs.domain.spare import SPARES_MAX
 from libs.ras.waves.departures import Departures
 from libs.ras.waves.guard import Guard
 from services.mover.moves_plan import judge_outcome, plan_moves
@@ -153,3 +154,73 @@ def test_an_exchange_without_a_spare_waits_until_an_operator_lets_it_go_on() -> 
     allowed = plan_moves(since, patient, T0 + timedelta(minutes=61))
     assert {start.server_id for start in allowed.start} == {1, 2}
     assert plan_moves(since, POLICY, T0 + timedelta(days=9)).start == (), "no operator allowed it"
+
+
+@st.composite
+def exchanges_with_spares(draw: st.DrawFn) -> World:
+    """Two reservations that exchange servers, and survive the loss of an MSB with just what they have; each MSB
+    has free servers for both.
+    """
+    msbs = draw(st.integers(2, 4))
+    servers = list(range(1, draw(st.integers(msbs, 16)) + 1))
+    current = {s: draw(st.integers(1, 2)) for s in servers}
+    target = dict(zip(servers, draw(st.permutations(list(current.values()))), strict=True))
+    free = dict.fromkeys(range(100, 100 + 2 * SPARES_MAX * msbs), 0)
+    world = World(current=current | free, target=target | free, in_use=set(), msbs=msbs, survives=True, profile={})
+    for r in (1, 2):
+        held = [Counter(s % msbs for s in servers if binding[s] == r) for binding in (current, target)]
+        world.promised[r] = float(min(sum(one.values()) - max(one.values(), default=0) for one in held))
+    return world
+
+
+def survives(world: World, r: int) -> float:
+    """Return the RRU that r holds in the world without its worst MSB, by the real servers."""
+    held = Counter(s % world.msbs for s, owners in world.fleet.owners.items() if r in owners)
+    return float(sum(held.values()) - max(held.values(), default=0))
+
+
+@given(exchanges_with_spares(), st.data())
+@settings(max_examples=200, deadline=None)
+def test_an_exchange_goes_through_spares_and_keeps_what_survives(world: World, data: st.DataObject) -> None:
+    now, lossy = T0, data.draw(st.booleans())
+    for _ in range(60 if lossy else 300):
+        tick(world, POLICY, now, data if lossy else None)
+        if world.down:
+            return  # a move failed for good: its server is down
+        for r, promised in world.promised.items():
+            assert survives(world, r) >= promised
+        now += timedelta(seconds=data.draw(st.sampled_from([1, 30, 200])) if lossy else 1)
+    if not lossy:
+        assert world.current == world.target, "every server is where it should be, spares included"
+        assert not world.spare_for
+
+
+@given(exchanges_with_spares(), st.data())
+@settings(max_examples=200, deadline=None)
+def test_spares_come_back_whatever_fails(world: World, data: st.DataObject) -> None:
+    """Answers get lost, steps fail and targets change. Then all goes well again: no server stays lent."""
+    now = T0
+    for _ in range(20):
+        tick(world, POLICY, now, data)
+        for s in world.target:
+            if world.target[s] and s not in world.running and data.draw(st.integers(0, 30)) == 0:
+                world.target[s] = world.current[s] or world.target[s]
+        now += timedelta(seconds=data.draw(st.sampled_from([1, 30, 200])))
+    world.down.clear()
+    for _ in range(300):
+        tick(world, POLICY, now, None)
+        now += timedelta(seconds=200)
+    waits = {world.current[s] for s in world.target if world.current[s] and world.current[s] != world.target[s]}
+    assert set(world.spare_for.values()) <= waits, "a reservation has a spare, and nothing to give"
+
+
+def test_no_spare_is_lent_where_it_does_not_help() -> None:
+    """The one free server is in the MSB whose loss counts, so the exchange goes at the level hold."""
+    world = World(
+        current={2: 1, 4: 1, 1: 1, 6: 2, 8: 2, 3: 2, 100: 0},
+        target={2: 1, 4: 1, 1: 2, 6: 2, 8: 2, 3: 1, 100: 0},
+        in_use=set(), msbs=2, promised={1: 1.0, 2: 1.0}, survives=True,
+    )  # fmt: skip
+    plan = plan_moves(world.snapshot(), POLICY, T0)
+    assert plan.loans == ()
+    assert {start.server_id for start in plan.start} == {1, 3}

@@ -21,7 +21,7 @@ from tests.builders.stored import stored
 @pytest.fixture
 def mover(database: Database, clock: ManualClock) -> Mover:
     current: dict[str, str | None] = dict.fromkeys(
-        ["server-00", "server-01", "server-02", "server-03", "server-07"], "web"
+        ["server-00", "server-01", "server-02", "server-03", "server-06", "server-07"], "web"
     )
     stored(database, region_image(reservations=SPECS, current=current, target=current))
     return Mover(database, clock)
@@ -43,7 +43,7 @@ def test_what_is_old_and_over_is_forgotten_batch_by_batch(mover: Mover, monkeypa
     mover.settle()
     mover.clock.sleep(timedelta(days=40).total_seconds())
     mover.actuator.say = lambda step: StepState.DONE
-    mover.retarget(server_03="db")
+    mover.retarget(server_06="db")
     mover.settle()
     assert rows(mover.database, "plan_changes") == 4
     assert forget(mover, 60) == 0, "nothing is that old"
@@ -52,7 +52,7 @@ def test_what_is_old_and_over_is_forgotten_batch_by_batch(mover: Mover, monkeypa
     kept = mover.moves()
     assert [(move.server, move.status) for move in kept] == [
         ("server-02", MoveStatus.FAILED),  # a dead letter, still open
-        ("server-03", MoveStatus.DONE),
+        ("server-06", MoveStatus.DONE),
     ]
     assert rows(mover.database, "move_steps") == sum(len(mover.records(move)) for move in kept)
     with mover.database.snapshot() as tx:

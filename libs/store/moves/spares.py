@@ -1,0 +1,90 @@
+"""Spare servers: lent to a reservation for the time of an exchange, and taken back. Their targets stay as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import sqlalchemy as sa
+
+from libs.domain.spare import IdleServers, Loan, Spare
+from libs.store.fleet.snapshot import LEAVING
+from libs.store.platform.bulk import copy_out
+from libs.store.platform.database import Transaction
+
+_LIKE_MAX = 4
+"""Idle servers of one MSB and hardware type that are read: more of the same would hardly help."""
+_SPARES = sa.text(f"""
+    SELECT server_id, servers.generation, spare_for_reservation_id AS reservation_id,
+           coalesce(current_reservation_id = spare_for_reservation_id, false) AS has_joined,
+           unavailability = 'none' AND borrows.deleted_at IS NULL AND coalesce(home.kind = 'shared_buffer', true)
+               AND NOT {LEAVING} AND NOT EXISTS (
+                   SELECT FROM moves WHERE moves.server_id = servers.server_id AND dead_letter = 'open') AS usable
+    FROM servers JOIN reservations AS borrows ON borrows.reservation_id = spare_for_reservation_id
+    LEFT JOIN reservations AS home ON home.reservation_id = target_reservation_id
+    WHERE servers.region_id = :region_id AND spare_for_reservation_id IS NOT NULL ORDER BY server_id""")
+# Free servers first, then those of shared buffers, which replace lost servers. An unclean one takes longer to join.
+_IDLE = f"""
+    SELECT server_id, generation, msb_id, hardware_type_id FROM (
+        SELECT server_id, servers.generation, msb_id, hardware_type_id, target_reservation_id IS NOT NULL AS is_buffer,
+               row_number() OVER (PARTITION BY msb_id, hardware_type_id, target_reservation_id IS NOT NULL
+                                  ORDER BY unclean, server_id) AS place
+        FROM servers JOIN racks USING (rack_id)
+        LEFT JOIN reservations AS home ON home.reservation_id = target_reservation_id
+        WHERE servers.region_id = %(region_id)s AND current_reservation_id IS NOT DISTINCT FROM target_reservation_id
+          AND (target_reservation_id IS NULL OR (home.kind = 'shared_buffer' AND NOT in_use))
+          AND unavailability = 'none' AND decommissioned_at IS NULL AND in_doubt_reservation_id IS NULL
+          AND spare_for_reservation_id IS NULL AND NOT {LEAVING}
+          AND NOT EXISTS (SELECT FROM moves WHERE moves.server_id = servers.server_id
+                          AND (status = 'running' OR dead_letter = 'open'))
+    ) AS idle WHERE place <= %(like_max)s ORDER BY is_buffer, place, msb_id, server_id"""
+_FIELDS = {"id": ">i8", "generation": ">i8", "msb_id": ">i8", "hardware_type_id": ">i8"}
+# A lent server could break a hard limit of its reservation, so those with one borrow none.
+_WORTH = sa.text("""
+    SELECT reservation_id, hardware_type_id, rru FROM reservation_rru JOIN reservations USING (reservation_id)
+    WHERE msb_share_max IS NULL
+      AND NOT EXISTS (SELECT FROM reservation_datacenters AS allowed
+                      WHERE allowed.reservation_id = reservations.reservation_id)
+      AND reservation_id IN (
+        SELECT current_reservation_id FROM servers
+        WHERE region_id = :region_id AND current_reservation_id IS DISTINCT FROM target_reservation_id
+          AND target_reservation_id IS NOT NULL
+        UNION ALL SELECT reservation_id FROM reservations WHERE region_id = :region_id AND profile_changed)""")
+_LEND = sa.text("""
+    UPDATE servers SET spare_for_reservation_id = nullif(loan.reservation_id, 0)
+    FROM unnest(CAST(:ids AS bigint[]), CAST(:generations AS bigint[]), CAST(:reservation_ids AS bigint[]))
+         AS loan (id, generation, reservation_id)
+    WHERE servers.server_id = loan.id AND servers.generation = loan.generation
+      AND (loan.reservation_id = 0 OR EXISTS (SELECT FROM reservations
+                                              WHERE reservation_id = loan.reservation_id AND deleted_at IS NULL))""")
+_LOCK = sa.text("SELECT FROM servers WHERE server_id = ANY(:ids) ORDER BY server_id FOR NO KEY UPDATE")
+
+
+def load_spares(tx: Transaction, region_id: int) -> tuple[Spare, ...]:
+    """Return the servers of a region that are lent."""
+    return tuple(Spare(**row) for row in tx.execute(_SPARES, {"region_id": region_id}).mappings())
+
+
+def load_idle_servers(tx: Transaction, region_id: int) -> IdleServers:
+    """Return servers of a region that may be lent: a few of each MSB and hardware type, free ones first."""
+    found = copy_out(tx, _IDLE, {"region_id": region_id, "like_max": _LIKE_MAX}, _FIELDS)
+    worth = tx.execute(_WORTH, {"region_id": region_id})
+    return IdleServers(
+        **{name: found[name].astype(np.int64) for name in _FIELDS},
+        rru={(row.reservation_id, row.hardware_type_id): row.rru for row in worth if row.rru > 0},
+    )
+
+
+def lend_servers(tx: Transaction, loans: Sequence[Loan]) -> int:
+    """Lend servers to reservations, and take others back. Return the number of servers written.
+
+    Skip a server that has changed since it was read: the next tick reads it again. Skip also a deleted reservation.
+    """
+    ids = [loan.server_id for loan in loans]
+    tx.execute(_LOCK, {"ids": ids})
+    values = {
+        "ids": ids,
+        "generations": [loan.generation for loan in loans],
+        "reservation_ids": [loan.reservation_id or 0 for loan in loans],
+    }
+    return tx.execute(_LEND, values).rowcount

@@ -1,0 +1,87 @@
+"""Decide which idle servers to lend to reservations that can give no server away, and which to take back. Pure.
+
+A reservation that waits for an arrival gets spare servers for the time of the exchange, so that it stays at the level
+*survive*. See docs/designs/0027.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+
+from libs.domain.move import MovesSnapshot, RunningMove
+from libs.domain.spare import SPARES_MAX, Loan, Spare
+from libs.ras.waves.departures import Departures
+from libs.ras.waves.guard import Guard
+from libs.ras.waves.spares import Worth, choose_spares
+
+
+def waiting_by_reservation(
+    snapshot: MovesSnapshot, blocked: Sequence[int], held_back: Sequence[RunningMove]
+) -> Mapping[int, list[Worth]]:
+    """Return the servers that wait to leave a reservation for another one: rows of `snapshot.waiting`, and running
+    moves.
+
+    A server that becomes free is left out: instead of lending a spare for it, the reservation may as well keep it.
+    """
+    waiting = snapshot.waiting
+    found: defaultdict[int, list[Worth]] = defaultdict(list)
+    for move in held_back:
+        if move.to_reservation_id is not None:
+            found[move.from_reservation_id or 0].append((move.msb_id, move.leaves_rru))
+    for row in blocked:
+        if waiting.target_id[row] != 0:
+            worth = int(waiting.msb_id[row]), float(waiting.leaves_rru[row])
+            found[int(waiting.current_id[row])].append(worth)
+    return found
+
+
+def lend(
+    snapshot: MovesSnapshot, waiting: Mapping[int, list[Worth]], guard: Guard, departures: Departures
+) -> list[Loan]:
+    """Return the servers to lend to reservations from which nothing can leave and at which nothing arrives. Note their
+    arrival in `departures`.
+    """
+    idle = snapshot.idle
+    if idle is None or not len(idle.id):
+        return []
+    present = Counter(spare.reservation_id for spare in snapshot.spares)
+    kinds = list(zip(idle.msb_id.tolist(), idle.hardware_type_id.tolist(), strict=True))
+    taken: set[int] = set()
+    loans: list[Loan] = []
+    for r in sorted(waiting):
+        most = SPARES_MAX - present[r]
+        if most <= 0 or not departures.is_idle(r):
+            continue
+        of_use = [
+            (k, (msb, idle.rru[r, kind]))
+            for k, (msb, kind) in enumerate(kinds)
+            if k not in taken and (r, kind) in idle.rru
+        ]
+        for chosen in choose_spares(guard, r, waiting[r], [worth for _, worth in of_use], most=most):
+            k = of_use[chosen][0]
+            taken.add(k)
+            loans.append(Loan(server_id=int(idle.id[k]), generation=int(idle.generation[k]), reservation_id=r))
+            departures.arrive([r])
+    return loans
+
+
+def take_back(snapshot: MovesSnapshot, *, sees_all: bool) -> list[Loan]:
+    """Return the loans to end: of servers that cannot be used any more, and of those whose reservation has nothing left
+    to give to another one.
+
+    sees_all   False: the snapshot lacks servers that wait, so it is not known what reservations have to give
+    """
+    waiting = snapshot.waiting
+    leaves = (waiting.current_id != 0) & (waiting.target_id != 0) & ~waiting.in_doubt
+    giving = set(waiting.current_id[leaves].tolist())
+    giving |= {move.from_reservation_id for move in snapshot.running if move.to_reservation_id is not None}
+
+    def is_over(spare: Spare) -> bool:
+        return not spare.usable or (sees_all and spare.reservation_id not in giving)
+
+    return [
+        Loan(server_id=spare.server_id, generation=spare.generation, reservation_id=None)
+        for spare in snapshot.spares
+        if is_over(spare)
+    ]
