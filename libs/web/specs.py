@@ -117,8 +117,8 @@ class SpecIn(RequestModel):
             capacity_rru = _given(None if self.count is None else float(self.count), kept_capacity_rru, "count")
             types = None if self.hardware_types is None else dict.fromkeys(self.hardware_types, 1.0)
             return capacity_rru, _given(types, kept_rru, "hardware_types"), unit
-        rru = {} if by_class else _given(self.rru, kept_rru, "rru")
-        return _given(self.capacity_rru, kept_capacity_rru, "capacity_rru"), rru, unit
+        capacity_rru = _given(self.capacity_rru, kept_capacity_rru, "capacity_rru")
+        return capacity_rru, {} if by_class else _given(self.rru, kept_rru, "rru"), unit
 
 
 class SpecOut(ResponseModel):
@@ -144,7 +144,9 @@ class SpecOut(ResponseModel):
 def _given(given: T | None, kept: T | None, field: str) -> T:
     value = kept if given is None else given
     if value is None:
-        raise _invalid(field, "missing", "is required: give capacity_rru with rru, or count with hardware_types")
+        raise _invalid(
+            field, "missing", "is required: give capacity_rru with workload_class or rru, or count with hardware_types"
+        )
     return value
 
 
