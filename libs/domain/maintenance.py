@@ -96,7 +96,7 @@ class MaintenanceAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaintenanceNeed:
-    """What planned maintenance under way keeps from reservations.
+    """The need of reservations for servers that are in planned maintenance.
 
     short_rru   reservation -> RRU that it holds less than it is promised, with servers of it in maintenance; most first
     underway    ids of the planned events that have begun
