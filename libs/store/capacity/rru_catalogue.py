@@ -36,9 +36,8 @@ _STALE = f"""{_WANTED}, found AS (
     )
     SELECT DISTINCT reservation_id FROM wanted FULL JOIN found USING (reservation_id, hardware_type_id)
     WHERE wanted.rru IS DISTINCT FROM found.rru"""
+_LOCK = "SELECT FROM reservations WHERE reservation_id = ANY(:ids) ORDER BY reservation_id FOR NO KEY UPDATE"
 _FOLLOW = (
-    """SELECT reservation_id FROM reservations WHERE reservation_id = ANY(:ids) AND deleted_at IS NULL
-       ORDER BY reservation_id FOR NO KEY UPDATE""",
     # Requests that rest on the RRUs of before are then refused.
     "UPDATE reservations SET generation = generation + 1 WHERE reservation_id = ANY(:ids)",
     "DELETE FROM reservation_rru WHERE reservation_id = ANY(:ids)",
@@ -139,10 +138,14 @@ def follow_catalogue(tx: Transaction, region_id: int, *, now: datetime) -> int:
     A reservation whose window has not begun gets them when it begins: its request rests on its generation. Return the
     number of reservations that changed.
     """
-    stale = list(tx.execute(sa.text(_STALE), {"region_id": region_id}).scalars())
+    stale = _stale(tx, region_id)
+    if stale:
+        tx.execute(sa.text(_LOCK), {"ids": sorted(stale)})
+        # A resize may have dropped the class since. A reservation that is stale only now is not locked, and waits.
+        stale &= _stale(tx, region_id)
     if stale:
         for statement in _FOLLOW:
-            tx.execute(sa.text(statement), {"region_id": region_id, "ids": stale})
+            tx.execute(sa.text(statement), {"region_id": region_id, "ids": sorted(stale)})
         audit.append(
             tx,
             actor=ACTOR,
@@ -165,6 +168,11 @@ def load_class_servers(
     """
     rows = tx.execute(sa.text(_SERVERS), {"region_id": region_id, "workload_class": workload_class})
     return [tuple(row) for row in rows.tuples()]
+
+
+def _stale(tx: Transaction, region_id: int) -> set[int]:
+    """Return the reservations whose RRUs are not those of their class."""
+    return set(tx.execute(sa.text(_STALE), {"region_id": region_id}).scalars())
 
 
 def _version(row: sa.RowMapping) -> RruVersion:
