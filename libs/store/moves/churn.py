@@ -15,7 +15,8 @@ from libs.store.platform.database import Transaction
 DAY = timedelta(hours=24)
 """The time over which the churn budget counts preemptions."""
 
-# Carried out, and still to come by present targets. A server that its reservation stopped using costs nothing.
+# Asked for or carried out, and still to come by present targets. A server that its reservation stopped using before
+# costs nothing.
 _CHURNED = """
     SELECT reservation_id, sum(servers) AS servers FROM (
         SELECT from_reservation_id AS reservation_id, count(*) AS servers FROM moves
@@ -23,6 +24,8 @@ _CHURNED = """
         UNION ALL
         SELECT current_reservation_id, count(*) FROM servers
         WHERE region_id = :region_id AND churns AND in_use AND unavailability <> 'unplanned'
+              AND NOT EXISTS (SELECT FROM moves WHERE moves.server_id = servers.server_id
+                              AND moves.status = 'running' AND moves.churned_at IS NOT NULL)
         GROUP BY 1
     ) AS counted
     JOIN reservations USING (reservation_id) WHERE deleted_at IS NULL GROUP BY 1"""

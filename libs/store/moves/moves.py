@@ -59,6 +59,10 @@ _CHANGES = """json_to_recordset(CAST(:changes AS json)) AS change (
 
 _LOCK_SERVERS = sa.text("SELECT FROM servers WHERE server_id = ANY(:ids) ORDER BY server_id FOR NO KEY UPDATE")
 
+# Whether a preempt of the move's server counts against the churn budget.
+_COUNTS = """EXISTS (SELECT FROM servers WHERE servers.server_id = moves.server_id
+                             AND churns AND in_use AND unavailability <> 'unplanned')"""
+
 # The servers are locked by now, so the generations that are read here hold until the write.
 _CHANGE = sa.text(f"""
     WITH moved AS (
@@ -69,10 +73,13 @@ _CHANGE = sa.text(f"""
                          ask_at = NULL, calls_failed = 0,
                          asked_at = CASE WHEN change.result = 'unknown' THEN moves.asked_at END,
                          note = coalesce(change.message, moves.note),
-                         churned_at = CASE WHEN change.effect IN ('preempt', 'lost preempt') AND EXISTS (
-                             SELECT FROM servers WHERE servers.server_id = change.server_id
-                             AND churns AND in_use AND unavailability <> 'unplanned')
-                             THEN CAST(:now AS timestamptz) ELSE moves.churned_at END,
+                         churned_at = CASE
+                             WHEN change.effect IN ('preempt', 'lost preempt') AND moves.churned_at IS NULL
+                                  AND {_COUNTS}
+                             THEN CAST(:now AS timestamptz)
+                             WHEN change.old_step = 'preempt' AND change.effect IS NULL
+                                  AND change.status <> 'running' AND {_COUNTS} THEN NULL  -- it stays, and is in use
+                             ELSE moves.churned_at END,
                          dead_letter = CASE WHEN change.status = 'failed' THEN 'open' ELSE moves.dead_letter END
         FROM {_CHANGES}
         WHERE moves.move_id = change.move_id AND moves.generation = change.move_generation
@@ -114,8 +121,12 @@ _REPORT = sa.text("""
     SELECT :region_id, 'server', server_id, 'unplanned', reason, :now
     FROM unnest(CAST(:server_ids AS bigint[]), CAST(:reasons AS text[])) AS failed (server_id, reason)""")
 
-_ASKED = sa.text("""
-    UPDATE moves SET asked_at = :now WHERE move_id = ANY(:move_ids) AND status = 'running' AND asked_at IS NULL
+# A preempt counts from here on, because containers leave before it is done.
+_ASKED = sa.text(f"""
+    UPDATE moves SET asked_at = :now,
+                     churned_at = CASE WHEN steps[step_index + 1] = 'preempt' AND churned_at IS NULL AND {_COUNTS}
+                                  THEN CAST(:now AS timestamptz) ELSE churned_at END
+    WHERE move_id = ANY(:move_ids) AND status = 'running' AND asked_at IS NULL
     RETURNING move_id, generation""")
 
 _EFFECTS = frozenset({MoveStep.PREEMPT, MoveStep.CLEAN, MoveStep.HOST_PROFILE, MoveStep.JOIN})

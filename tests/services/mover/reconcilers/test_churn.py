@@ -106,3 +106,32 @@ def test_a_preemption_without_a_known_outcome_counts(mover: Mover) -> None:
         mover.tick(600)
     assert mover.server("server-00").current_reservation is None
     assert churned(mover) == {"web": 1}
+
+
+def test_containers_that_leave_while_they_are_preempted_count(mover: Mover) -> None:
+    mover.actuator.say = lambda step: StepState.RUNNING if step.step == "preempt" else StepState.DONE
+    commit(mover, counts={"server-00"}, server_00="db")
+    for _ in range(3):
+        mover.tick()
+    assert mover.actuator.asked[-1].step == "preempt"
+    assert churned(mover) == {"web": 1}
+    server = mover.server("server-00")
+    idle = InUse(server_id=server.server_id, in_use=False, generation=server.generation)
+    with mover.database.write() as tx:
+        set_in_use(tx, [idle], actor="alloc", now=mover.clock.now())
+    assert churned(mover) == {"web": 1}
+    mover.actuator.say = lambda step: StepState.DONE
+    mover.settle()
+    assert mover.server("server-00").current_reservation == "db"
+    assert churned(mover) == {"web": 1}
+
+
+def test_a_preemption_that_fails_for_good_does_not_count(mover: Mover) -> None:
+    """Its server is still there, and in use. It is reported as unavailable."""
+    mover.actuator.say = lambda step: StepState.FAILED if step.step == "preempt" else StepState.DONE
+    commit(mover, counts={"server-00"}, server_00="db")
+    for _ in range(8):
+        mover.tick(600)
+    server = mover.server("server-00")
+    assert (server.current_reservation, server.in_use) == ("web", True)
+    assert churned(mover) == {}
