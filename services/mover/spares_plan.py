@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
-from libs.domain.move import MovesSnapshot, RunningMove
+from libs.domain.move import MovesSnapshot, MoveStep, RunningMove
 from libs.domain.spare import SPARES_MAX, Loan, Spare
 from libs.ras.waves.departures import Departures
 from libs.ras.waves.guard import Guard
@@ -22,15 +22,16 @@ def waiting_by_reservation(
     """Return the servers that wait to leave a reservation for another one: rows of `snapshot.waiting`, and running
     moves.
 
-    A server that becomes free is left out: instead of lending a spare for it, the reservation may as well keep it.
+    A server that becomes free or goes to a shared buffer is left out: the reservation may as well keep it, instead of a
+    spare. So a lent server does not wait for another one once its loan is over.
     """
     waiting = snapshot.waiting
     found: defaultdict[int, list[Worth]] = defaultdict(list)
     for move in held_back:
-        if move.to_reservation_id is not None:
+        if _gives(move):
             found[move.from_reservation_id or 0].append((move.msb_id, move.leaves_rru))
     for row in blocked:
-        if waiting.target_id[row] != 0:
+        if waiting.target_id[row] != 0 and not waiting.to_buffer[row]:
             worth = int(waiting.msb_id[row]), float(waiting.leaves_rru[row])
             found[int(waiting.current_id[row])].append(worth)
     return found
@@ -73,9 +74,9 @@ def take_back(snapshot: MovesSnapshot, *, sees_all: bool) -> list[Loan]:
     sees_all   False: the snapshot lacks servers that wait, so it is not known what reservations have to give
     """
     waiting = snapshot.waiting
-    leaves = (waiting.current_id != 0) & (waiting.target_id != 0) & ~waiting.in_doubt
+    leaves = (waiting.current_id != 0) & (waiting.target_id != 0) & ~waiting.to_buffer & ~waiting.in_doubt
     giving = set(waiting.current_id[leaves].tolist())
-    giving |= {move.from_reservation_id for move in snapshot.running if move.to_reservation_id is not None}
+    giving |= {move.from_reservation_id for move in snapshot.running if _gives(move)}
 
     def is_over(spare: Spare) -> bool:
         return not spare.usable or (sees_all and spare.reservation_id not in giving)
@@ -85,3 +86,10 @@ def take_back(snapshot: MovesSnapshot, *, sees_all: bool) -> list[Loan]:
         for spare in snapshot.spares
         if is_over(spare)
     ]
+
+
+def _gives(move: RunningMove) -> bool:
+    """Return whether the move brings its server to another reservation. It joins nothing if it becomes free or goes to
+    a shared buffer.
+    """
+    return MoveStep.JOIN in move.steps

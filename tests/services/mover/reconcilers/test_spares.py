@@ -100,25 +100,47 @@ def test_a_server_that_changed_or_a_reservation_that_is_gone_gets_no_loan(mover:
     assert lent(mover) == {"server-11": "web"}
 
 
-def test_a_spare_of_a_shared_buffer_goes_home_to_it(database: Database, clock: ManualClock) -> None:
-    """No server is free: the buffer's idle ones serve, and no lost server is replaced with a lent one."""
-    buffer = dict.fromkeys(FREE, "shared-buffer hw-a")
+BUFFER = "shared-buffer hw-a"
+
+
+def with_buffer(database: Database, clock: ManualClock, spares: set[str], spec: ReservationSpec = ONE) -> Mover:
+    """As `mover`, but no server is free: `spares` are in the shared buffer, and the others in a third reservation."""
+    loose = {"rru": {"hw-a": 1.0}, "survives_msb_loss": False}
+    bound = dict.fromkeys(spares, BUFFER) | dict.fromkeys(FREE - spares, "other")
     image = region_image(
         msbs=3,
         reservations={
-            "web": ONE,
-            "db": ONE,
-            "shared-buffer hw-a": ReservationSpec(capacity_rru=8, rru={"hw-a": 1.0}, survives_msb_loss=False),
+            "web": spec,
+            "db": spec,
+            "other": ReservationSpec(capacity_rru=8, **loose),
+            BUFFER: ReservationSpec(capacity_rru=8, **loose),
         },
-        current=dict.fromkeys(WEB, "web") | dict.fromkeys(DB, "db") | buffer,
-        target=SWAP | buffer,
-        kind={"shared-buffer hw-a": ReservationKind.SHARED_BUFFER.value},
-        owner={"shared-buffer hw-a": "plimsoll"},
+        current=dict.fromkeys(WEB, "web") | dict.fromkeys(DB, "db") | bound,
+        target=SWAP | bound,
+        kind={BUFFER: ReservationKind.SHARED_BUFFER.value},
+        owner={BUFFER: "plimsoll"},
     )
     stored(database, image)
-    mover = Mover(database, clock)
+    return Mover(database, clock)
+
+
+def test_a_spare_of_a_shared_buffer_goes_home_to_it(database: Database, clock: ManualClock) -> None:
+    mover = with_buffer(database, clock, FREE)
     end(mover)
     assert {name: mover.server(name).current_reservation for name in SWAP} == SWAP
-    assert {mover.server(name).current_reservation for name in FREE} == {"shared-buffer hw-a"}
+    assert {mover.server(name).current_reservation for name in FREE} == {BUFFER}
     assert any(move.is_spare for move in mover.moves())
     assert all(mover.server(name).unavailability is Unavailability.NONE for name in FREE)
+
+
+def test_a_reservation_below_its_promise_keeps_its_spare_and_borrows_no_other(
+    database: Database, clock: ManualClock
+) -> None:
+    """Web and db hold two of three RRU, so they cannot let their spares go after the exchange."""
+    mover = with_buffer(database, clock, FREE, ReservationSpec(capacity_rru=3, rru={"hw-a": 1.0}))
+    end(mover)
+    assert {name: mover.server(name).current_reservation for name in SWAP} == SWAP
+    assert lent(mover) == {}
+    number = len(mover.moves())
+    end(mover)
+    assert len(mover.moves()) == number, "nothing moves any more"
