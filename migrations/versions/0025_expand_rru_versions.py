@@ -2,6 +2,9 @@
 
 Processes of the previous version do not read the catalogue. A resize by such a process leaves the class in
 place, and the next solve sets the RRUs back to those of the class.
+
+They know no approval of kind `rru_class`, and cannot list approvals once there is one. So propose no class (`plimsoll
+rru set`) while a portal of the previous version runs. docs/running.md tells operators so.
 """
 
 from __future__ import annotations
