@@ -15,7 +15,7 @@ from pathlib import Path
 
 from libs.domain.fleet import FleetSnapshot, RegionImage
 from libs.interchange.files.atomic import replacing
-from libs.interchange.files.bounds import FILE_BYTES_MAX, read_json
+from libs.interchange.files.bounds import FILE_BYTES_MAX, parse_json, read_json
 from libs.interchange.files.errors import InterchangeError, Problem
 from libs.interchange.files.tables import Content, open_file
 from libs.interchange.region.read import FILES, load_region
@@ -105,7 +105,7 @@ def _unpacked(path: Path) -> Mapping[str, Content]:
 def _with_manifest(region: RegionImage, source: Mapping[str, Content]) -> Bundle:
     with open_file(source, MANIFEST) as stream:
         try:
-            found = json.loads(read_json(stream, MANIFEST))
+            found = parse_json(read_json(stream, MANIFEST))
             seed, limits = int(found.get("seed", 0)), {str(k): float(v) for k, v in found.get("limits", {}).items()}
         except (ValueError, AttributeError, TypeError) as error:
             raise InterchangeError([Problem(MANIFEST, None, None, f"is not a replay manifest: {error}")]) from error

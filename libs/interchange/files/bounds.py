@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -108,6 +109,14 @@ def _require_few_bytes(file: str, size: int) -> None:
     if size > FILE_BYTES_MAX:
         message = f"holds {size >> 20} MiB once decompressed; at most {FILE_BYTES_MAX >> 20} are allowed"
         raise InterchangeError([Problem(file, None, None, message)])
+
+
+def parse_json(content: str | bytes) -> Any:
+    """Return the value of JSON. Raises ValueError, also if it is nested too deep."""
+    try:
+        return json.loads(content)
+    except RecursionError as error:
+        raise ValueError("it is nested too deep") from error
 
 
 def read_json(stream: BinaryIO, file: str, bytes_max: int = JSON_BYTES_MAX) -> bytes:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from libs.domain.policy import RegionPolicy
 from libs.domain.world import FluxPolicy
-from libs.interchange.files.bounds import read_json
+from libs.interchange.files.bounds import parse_json, read_json
 from libs.interchange.files.errors import InterchangeError, Problem, Problems
 from libs.interchange.files.tables import Source, open_file
 
@@ -47,7 +47,7 @@ def dump_policy(policy: RegionPolicy) -> bytes:
 def _load(source: Source, problems: Problems, absent: _Policy) -> _Policy:
     with open_file(source, FILE) as stream:
         try:
-            found = json.loads(read_json(stream, FILE))
+            found = parse_json(read_json(stream, FILE))
         except ValueError as error:
             raise InterchangeError([Problem(FILE, None, None, f"is not JSON: {error}")]) from error
     if not isinstance(found, dict):

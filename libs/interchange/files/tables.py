@@ -104,14 +104,14 @@ class Table:
                 told += f" (and in {len(rows) - len(shown):,} more rows)"
             self._problems.add(self.file, told, row=row, field=field)
 
-    def strings(self, field: str, *, nullable: bool = False) -> Strings:
+    def strings(self, field: str, *, nullable: bool = False, longest: int = NAME_CHARACTERS_MAX) -> Strings:
         """Return a column of names. Empty and overlong names are refused."""
         column = self._column(field, _is_string, "strings", nullable).dictionary_encode()
-        long = _numpy(pc.greater(pc.utf8_length(column.dictionary), NAME_CHARACTERS_MAX)).astype(bool)
+        long = _numpy(pc.greater(pc.utf8_length(column.dictionary), longest)).astype(bool)
         distinct = column.dictionary.dictionary_encode()  # a file's dictionary may hold one value twice
         codes = _numpy(column.indices.fill_null(-1)).astype(np.int64)
         if long.any():
-            self.bad_rows(np.append(long, False)[codes], field, f"is longer than {NAME_CHARACTERS_MAX} characters")
+            self.bad_rows(np.append(long, False)[codes], field, f"is longer than {longest} characters")
             self._problems.raise_any()
         first = np.append(_numpy(distinct.indices.fill_null(-1)).astype(np.int64), -1)
         try:

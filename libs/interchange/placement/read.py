@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ import pyarrow.parquet as pq
 
 from libs.domain.arrays import Floats, Ints, Names
 from libs.interchange.files.atomic import replacing
-from libs.interchange.files.bounds import read_json
+from libs.interchange.files.bounds import parse_json, read_json
 from libs.interchange.files.errors import InterchangeError, Problem, Problems
 from libs.interchange.files.tables import Source, Table, open_file
 
@@ -86,7 +85,7 @@ def save_placement(path: str | os.PathLike[str], folder: PlacementFolder, server
 def _limit(source: Source, problems: Problems) -> int | None:
     with open_file(source, POLICY) as stream:
         try:
-            policy = json.loads(read_json(stream, POLICY))
+            policy = parse_json(read_json(stream, POLICY))
         except ValueError as error:
             raise InterchangeError([Problem(POLICY, None, None, f"is not JSON: {error}")]) from error
     field = "job_tasks_per_server"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -23,7 +22,7 @@ from libs.domain.reservation import (
     ReservationKind,
 )
 from libs.domain.unavailability import Unavailability
-from libs.interchange.files.bounds import COLUMNS_MAX
+from libs.interchange.files.bounds import COLUMNS_MAX, NAME_CHARACTERS_MAX, parse_json
 from libs.interchange.files.errors import Problems
 from libs.interchange.files.policy import AS_THE_FORMAT, load_policy
 from libs.interchange.files.tables import Source, Table, has_file, indices_of
@@ -33,6 +32,8 @@ HOST_PROFILE, OWNER = "default", "unknown"
 """Values for servers and reservations if the files have no such column."""
 SIZES = ("vcpu", "memory_gib")
 """Optional columns with the size of a server. A size on which all servers of a type agree becomes its attribute."""
+_DATACENTERS_CHARACTERS_MAX = COLUMNS_MAX * (NAME_CHARACTERS_MAX + len('"", '))
+"""Largest length of a JSON array of datacenters."""
 
 _SERVERS = {"server", "datacenter", "msb", "rack", "hardware_type", "reservation", "in_use", "available"}
 _RESERVATIONS = {"reservation", "capacity_rru", "survives_msb_loss", "msb_spread_limit", "rack_spread_limit"}
@@ -157,14 +158,17 @@ def _allowed(table: Table, datacenters: Names) -> Bools:
 
     The column `datacenters` has a JSON array of names as text; null: all.
     """
-    allowed = np.ones((len(table), len(datacenters)), bool)
     if not table.has("datacenters"):
-        return allowed
-    column = table.strings("datacenters", nullable=True)
-    for row, given in enumerate(column.names):
+        return np.ones((len(table), len(datacenters)), bool)
+    column = table.strings("datacenters", nullable=True, longest=_DATACENTERS_CHARACTERS_MAX)
+    place = {name: d for d, name in enumerate(datacenters)}
+    used, value = np.unique(column.codes, return_inverse=True)  # a dictionary may hold texts that no row uses
+    by_value = np.ones((len(used), len(datacenters)), bool)
+    for row, given in zip(by_value, column.values[used], strict=True):
         if given is not None:
-            names = _names_in(given)
-            allowed[row] = np.isin(datacenters, names) if names else False
+            row[:] = False
+            row[[place[name] for name in _names_in(given) if name in place]] = True
+    allowed = by_value[value]
     known = np.asarray(allowed.any(axis=1), bool)
     table.bad_rows(~known, "datacenters", "is not a JSON array with the name of a datacenter of this region")
     return allowed
@@ -173,7 +177,7 @@ def _allowed(table: Table, datacenters: Names) -> Bools:
 def _names_in(given: str) -> list[str]:
     """Return the names in a JSON array; [] for any other text."""
     try:
-        found = json.loads(given)
+        found = parse_json(given)
     except ValueError:
         return []
     return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []

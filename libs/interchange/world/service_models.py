@@ -11,7 +11,7 @@ import numpy as np
 from libs.domain.arrays import Floats, Names
 from libs.domain.world import ServiceModels, Vocabulary
 from libs.interchange.files.atomic import replacing
-from libs.interchange.files.bounds import read_json
+from libs.interchange.files.bounds import parse_json, read_json
 from libs.interchange.files.errors import InterchangeError, Problem, Problems
 from libs.interchange.files.tables import Source, open_file
 
@@ -63,7 +63,7 @@ def read_service_models(source: Source, name: str, words: Vocabulary) -> Service
     """Read model.json from a file of a source. Raises InterchangeError."""
     try:
         with open_file(source, name) as stream:
-            document = json.loads(read_json(stream, name, MODEL_BYTES_MAX))
+            document = parse_json(read_json(stream, name, MODEL_BYTES_MAX))
     except (ValueError, OSError) as error:
         if isinstance(error, InterchangeError):
             raise

@@ -119,6 +119,8 @@ BAD = {
     "high priority": (R, "priority", [2, 5], 1, "whole number from 0 to 4"),
     "high cost of moves": (R, "move_cost", [1.0, 11.0], 1, "not from 0.1 to 10"),
     "datacenters as no list": (R, "datacenters", [None, "dc"], 1, "not a JSON array"),
+    "datacenters nested deep": (R, "datacenters", [None, "[" * 100_000], 1, "not a JSON array"),
+    "datacenters too long": (R, "datacenters", [f'["{"x" * 300_000}"]', None], 0, "longer than 204000 characters"),
     "datacenters of elsewhere": (R, "datacenters", ['["nowhere"]', None], 0, "a datacenter of this region"),
     "infinite share": (A, "share", [np.inf], 0, "finite"),
 }
@@ -147,6 +149,7 @@ def test_bad_input_is_named_by_file_row_and_field(name):
         (b'{"spread_cost": true}', "not a number"),
         (b'{"shared_buffer_share": 1.0}', "below 1"),
         (b"\xff\xfe", "not JSON"),
+        (b"[" * 100_000, "policy.json: is not JSON: it is nested too deep"),
     ],
 )
 def test_bad_policies(policy, message):
@@ -248,6 +251,23 @@ def test_round_trip_keeps_everything(tmp_path):
             assert one == other if isinstance(one, dict) else one.tolist() == other.tolist(), field.name
     assert again.snapshot.region == "here"
     assert dump_region(region)[S] == dump_region(again)[S]
+
+
+def test_a_reservation_may_have_many_datacenters():
+    names = [f"datacenter-{d:03}" for d in range(60)]
+    servers = {
+        field: pa.array([f"{field}-{d}" for d in range(60)]) for field in ("server", "msb", "rack", "hardware_type")
+    }
+    many = servers | {
+        "datacenter": pa.array(names),
+        "reservation": pa.nulls(60, pa.string()),
+        "in_use": pa.array([False] * 60),
+        "available": pa.array([True] * 60),
+    }
+    changed = files([(R, "datacenters", [json.dumps(names[1:]), None]), (A, "datacenter", names[:1])])
+    region = load_region(changed | {S: content(many)})
+    assert region.snapshot.reservations.allowed.sum(axis=1).tolist() == [59, 60]
+    same(region.snapshot, load_region(dump_region(region)).snapshot)
 
 
 def test_a_snapshot_from_elsewhere_names_its_deleted_reservations():

@@ -111,7 +111,9 @@ def test_what_is_wrong_is_named(world, name, header, rows, says):
     assert caught.value.file.startswith(name)
 
 
-@pytest.mark.parametrize("policy", ["[]", "{", '{"e9": 1}', '{"oscillation": -1}', '{"oscillation": true}'])
+@pytest.mark.parametrize(
+    "policy", ["[]", "{", "[" * 100_000, '{"e9": 1}', '{"oscillation": -1}', '{"oscillation": true}']
+)
 def test_a_policy_that_makes_no_sense_is_refused(world, policy):
     (world / "policy.json").write_text(policy)
     with pytest.raises(InterchangeError, match=r"policy\.json"):
