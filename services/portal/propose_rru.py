@@ -9,7 +9,7 @@ from datetime import datetime
 from libs.domain.approval import Approval, ApprovalKind, Cause
 from libs.domain.region import Region
 from libs.domain.reservation import ROUNDING
-from libs.domain.rru_catalogue import RruVersion
+from libs.domain.rru_catalogue import RruCatalogue, RruVersion
 from libs.reconcile.errors import StaleGeneration
 from libs.store.capacity.approvals import create_approval, supersede_of_class
 from libs.store.capacity.rru_catalogue import append_version, find_version, load_catalogue, load_class_servers
@@ -49,8 +49,7 @@ def ask_for_version(
     wrong = [unknown_name(f"rru.{name}", "hardware type", name, known) for name in rru if name not in known]
     if wrong:
         raise invalid(*wrong)
-    if before is None and len(catalogue.classes) >= CLASSES_MAX:
-        raise Problem(409, "too_many_classes", f"{region.name} has {CLASSES_MAX} classes, the most that it may have.")
+    _require_room(region, catalogue, workload_class)
     reference = _reference(catalogue.reference, reference, rru)
     was = {} if before is None else dict(before.rru)
     change = {"workload_class": workload_class, "version": version + 1, "reference": reference, "rru": dict(rru)}
@@ -85,14 +84,16 @@ def ask_for_version(
 def append_approved(tx: Transaction, region: Region, approval: Approval, *, actor: str, now: datetime) -> RruVersion:
     """Append the approved version.
 
-    Raises StaleGeneration if another version of the class was appended meanwhile. Raises Problem (422) if another class
-    came first with another reference type.
+    Raises StaleGeneration if another version of the class was appended meanwhile. Raises Problem: 422 if another class
+    came first with another reference type, 409 if other classes have taken the last places.
     """
     workload_class, version = str(approval.change["workload_class"]), approval.change["version"]
     rru, reference = approval.change["rru"], str(approval.change["reference"])
     assert isinstance(version, int)
     assert isinstance(rru, dict)
-    _reference(load_catalogue(tx, region.region_id).reference, reference, rru)
+    catalogue = load_catalogue(tx, region.region_id)
+    _require_room(region, catalogue, workload_class)
+    _reference(catalogue.reference, reference, rru)
     append_version(
         tx,
         region.region_id,
@@ -162,6 +163,12 @@ def _told(name: str, was: float | None, rru: float | None) -> str:
     if rru is None:
         return f"{name} {was:g} (left out)"
     return f"{name} {rru:g} (new)" if was is None else f"{name} {was:g} to {rru:g} ({rru / was - 1.0:+.1%})"
+
+
+def _require_room(region: Region, catalogue: RruCatalogue, workload_class: str) -> None:
+    """Raise Problem (409) if the class would be one too many."""
+    if workload_class not in catalogue.classes and len(catalogue.classes) >= CLASSES_MAX:
+        raise Problem(409, "too_many_classes", f"{region.name} has {CLASSES_MAX} classes, the most that it may have.")
 
 
 def _reference(present: str | None, asked: str | None, rru: Mapping[str, float]) -> str:

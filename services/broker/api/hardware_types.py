@@ -32,7 +32,8 @@ class HardwareTypeOut(ResponseModel):
     name: str
     attributes: dict[str, object] = Field(examples=[{"vcpu": 96, "memory_gb": 384, "watts": 410}])
     cost_units: float | None = Field(
-        description="Count of one server toward quotas and approval limits; null: not set, and it counts 1"
+        description="Count of one server toward quotas and approval limits. null: not set, and it counts the type's "
+        "mean RRU over all classes of the region's catalogue, or 1 without a catalogue"
     )
     generation: int
 

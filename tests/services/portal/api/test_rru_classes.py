@@ -181,3 +181,14 @@ def test_a_type_without_cost_units_counts_its_reference_rru(operator, client, da
     with database.snapshot() as tx:
         quota = load_quota(tx, "west", "team")
     assert quota.used_cost_units == pytest.approx(2 + max(6 * 1.0, 3 * (2.0 * 4.5) ** 0.5))
+
+
+def test_an_approval_of_one_class_too_many_is_refused_and_waits(operator, monkeypatch) -> None:
+    monkeypatch.setattr("services.portal.propose_rru.CLASSES_MAX", 1)
+    web, batch = (propose(operator, WEB, name=name, reference="hw-a").json() for name in ("web", "batch"))
+    assert approve(operator, web) == 200
+    path, match = f"/v1/approvals/{batch['approval_id']}", {"If-Match": f'"{batch["generation"]}"'}
+    refused = operator.post(f"{path}/approve", json={"reason": "measured"}, headers=match)
+    assert (refused.status_code, refused.json()["code"]) == (409, "too_many_classes")
+    assert operator.get(path).json()["status"] == "pending"
+    put(operator, {"hw-a": 1.0}, 1)
